@@ -1,0 +1,116 @@
+//! Errors of reading and writing: what, in which file, at which line and column, and what to do.
+
+use std::path::{Path, PathBuf};
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, coarsely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// A read or write option is outside its rule, or names what the file does not have.
+    Argument,
+    /// The content cannot be used as it is.
+    Data,
+    /// The system could not read or write.
+    Io,
+}
+
+/// An error in a file: `path: line L, column C: message`.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{}: {cause}", display_path(.path), .place)]
+pub struct Error {
+    /// The file; `-` for a standard stream.
+    pub path: PathBuf,
+    /// Where in the file.
+    pub place: Place,
+    /// What is wrong and what to do.
+    #[source]
+    pub cause: Cause,
+}
+
+/// A place in a file, as far as it is known. Lines and columns count from one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Line of a text file, header included.
+    pub line: Option<u64>,
+    /// Column of a table.
+    pub column: Option<u64>,
+    /// Name of the column, or of the array in an archive.
+    pub name: Option<String>,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, ": line {line}")?;
+        }
+        match (self.column, &self.name) {
+            (Some(column), Some(name)) => write!(f, ": column {column} (`{name}`)"),
+            (Some(column), None) => write!(f, ": column {column}"),
+            (None, Some(name)) => write!(f, ": `{name}`"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// What is wrong. Each message says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The system's own error.
+    #[error("{action} failed: {source}")]
+    Io {
+        /// `"opening"`, `"reading"`, `"writing"`.
+        action: &'static str,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// An option that does not fit the file.
+    #[error("{0}")]
+    Option(String),
+    /// A file that is not what it claims to be, or that is not supported.
+    #[error("{0}")]
+    Format(String),
+    /// A value that is missing or is not a number.
+    #[error("{0}")]
+    Value(String),
+    /// What the library says of the data.
+    #[error(transparent)]
+    Library(#[from] karhunen::Error),
+}
+
+impl Error {
+    /// An error of the whole file.
+    pub fn new(path: &Path, cause: Cause) -> Self {
+        Self { path: path.to_owned(), place: Place::default(), cause }
+    }
+
+    /// An error at a place.
+    pub fn at(path: &Path, place: Place, cause: Cause) -> Self {
+        Self { path: path.to_owned(), place, cause }
+    }
+
+    /// An error of the system.
+    pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Self {
+        Self::new(path, Cause::Io { action, source })
+    }
+
+    /// The coarse kind.
+    pub fn kind(&self) -> ErrorKind {
+        match &self.cause {
+            Cause::Io { .. } => ErrorKind::Io,
+            Cause::Option(_) => ErrorKind::Argument,
+            Cause::Format(_) | Cause::Value(_) => ErrorKind::Data,
+            Cause::Library(error) => match error.kind() {
+                karhunen::ErrorKind::Argument => ErrorKind::Argument,
+                karhunen::ErrorKind::Io => ErrorKind::Io,
+                _ => ErrorKind::Data,
+            },
+        }
+    }
+}
+
+fn display_path(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() }
+}

@@ -1,0 +1,9 @@
+//! Files for karhunen: readers of tables and sparse matrices, writers, and model files. One format per file.
+
+mod error;
+mod options;
+mod table;
+
+pub use error::{Cause, Error, ErrorKind, Place, Result};
+pub use options::{IdColumn, ReadOptions};
+pub use table::{Buffer, Data, Label, Table, Values};

@@ -1,0 +1,303 @@
+//! Errors of the library: one enum, one message each, and a small closed kind to act on.
+
+/// A result of this library.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, coarsely: the command line maps it to exit codes, Python to exceptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// An option or argument is outside its rule.
+    Argument,
+    /// The data cannot be used as they are.
+    Data,
+    /// Reading or writing failed.
+    Io,
+    /// An iteration stopped before its tolerance.
+    NotConverged,
+    /// The observer asked to stop.
+    Stopped,
+}
+
+/// Everything that can go wrong. Rows, columns and indices count from zero.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The number of components is outside its range.
+    #[error(
+        "n_components = {requested} is outside 1..={max} for data of shape ({n_samples}, {n_features}); \
+         ask for at most {max}, or add samples or features"
+    )]
+    NComponents {
+        /// What was asked for.
+        requested: usize,
+        /// The largest possible number: min(n_samples, n_features).
+        max: usize,
+        /// Rows of the data.
+        n_samples: usize,
+        /// Columns of the data.
+        n_features: usize,
+    },
+    /// The fraction of variance to reach is outside (0, 1].
+    #[error("the fraction of variance {fraction} is outside 0 < fraction <= 1")]
+    VarianceFraction {
+        /// What was asked for.
+        fraction: f64,
+    },
+    /// The data have no row or no column.
+    #[error(
+        "data of shape ({n_samples}, {n_features}) hold no values; at least one row and one column are needed"
+    )]
+    Empty {
+        /// Rows of the data.
+        n_samples: usize,
+        /// Columns of the data.
+        n_features: usize,
+    },
+    /// A value is NaN or infinite.
+    #[error("row {row}, column {column} is {value}; {}", non_finite_advice(*.value))]
+    NonFinite {
+        /// First offending row.
+        row: usize,
+        /// Its first offending column.
+        column: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// Every value is finite, but a mean or variance is not.
+    #[error(
+        "the {statistic} of column {column} overflows f64; divide that column by a constant before fitting"
+    )]
+    Overflow {
+        /// `"mean"` or `"variance"`.
+        statistic: &'static str,
+        /// First offending column.
+        column: usize,
+    },
+    /// A vector of weights has another length than the data.
+    #[error("{what} has {found} entries, but the data have {expected} {axis}; give one weight for each")]
+    WeightLength {
+        /// `"sample weights"` or `"feature weights"`.
+        what: &'static str,
+        /// `"rows"` or `"columns"`.
+        axis: &'static str,
+        /// Entries given.
+        found: usize,
+        /// Entries needed.
+        expected: usize,
+    },
+    /// A weight is negative, NaN or infinite.
+    #[error("{what}: entry {index} is {value}; a weight must be finite and not negative")]
+    WeightValue {
+        /// `"sample weights"` or `"feature weights"`.
+        what: &'static str,
+        /// First offending entry.
+        index: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// All weights are zero.
+    #[error("{what}: all {n} entries are zero (entry 0 is the first); at least one must be positive")]
+    WeightsAllZero {
+        /// `"sample weights"` or `"feature weights"`.
+        what: &'static str,
+        /// Number of entries.
+        n: usize,
+    },
+    /// Fewer than two observations: the divisor `s - 1` is not positive.
+    #[error(
+        "frequency weights sum to {sum}, so the divisor sum - 1 is not positive; \
+         use weighting `population` (divisor sum), or give the number of times each row was seen"
+    )]
+    FrequencyTooSmall {
+        /// The sum of the weights.
+        sum: f64,
+    },
+    /// One row holds all the weight: the divisor `1 - sum v^2` is zero.
+    #[error(
+        "one row (row {row}) holds all the importance weight, so the divisor 1 - sum(v^2) is zero; \
+         use weighting `population`, or give weight to at least two rows"
+    )]
+    ImportanceSingle {
+        /// The row that holds the weight.
+        row: usize,
+    },
+    /// Shapes of two things that belong together differ.
+    #[error("{what} has {found} {axis}, but {expected} are needed")]
+    Shape {
+        /// What was given.
+        what: &'static str,
+        /// `"rows"`, `"columns"` or `"values"`.
+        axis: &'static str,
+        /// The number found.
+        found: usize,
+        /// The number needed.
+        expected: usize,
+    },
+    /// Strides and offset reach outside the buffer.
+    #[error(
+        "an array of shape ({n_rows}, {n_cols}) with strides ({row_stride}, {col_stride}) and offset {offset} \
+         reaches outside its buffer of {len} values"
+    )]
+    Strides {
+        /// Rows.
+        n_rows: usize,
+        /// Columns.
+        n_cols: usize,
+        /// Values from one row to the next.
+        row_stride: isize,
+        /// Values from one column to the next.
+        col_stride: isize,
+        /// Values before the first entry.
+        offset: usize,
+        /// Length of the buffer.
+        len: usize,
+    },
+    /// The row pointer of a sparse matrix is malformed.
+    #[error("sparse pointer array: entry {index} is {value}, {rule}")]
+    SparsePointer {
+        /// Offending entry.
+        index: usize,
+        /// Its value.
+        value: i128,
+        /// The rule that it breaks.
+        rule: &'static str,
+    },
+    /// An index of a sparse matrix is out of range.
+    #[error("sparse {axis} {major} holds the index {index}, outside 0..{bound}")]
+    SparseIndex {
+        /// `"row"` (CSR) or `"column"` (CSC).
+        axis: &'static str,
+        /// The row or column.
+        major: usize,
+        /// The index found.
+        index: i128,
+        /// The number of columns or rows.
+        bound: usize,
+    },
+    /// Indices of a sparse row or column are not strictly increasing.
+    #[error(
+        "sparse {axis} {major}: index {next} follows {previous}, but indices must increase strictly; \
+         `Sparse::canonical` sorts them and sums duplicates"
+    )]
+    SparseOrder {
+        /// `"row"` (CSR) or `"column"` (CSC).
+        axis: &'static str,
+        /// The row or column.
+        major: usize,
+        /// The index before.
+        previous: usize,
+        /// The offending index.
+        next: usize,
+    },
+    /// Blocks of rows have different numbers of columns.
+    #[error("row block {block} has {found} columns, but the first has {expected}")]
+    BlockColumns {
+        /// Offending block.
+        block: usize,
+        /// Its columns.
+        found: usize,
+        /// Columns of the first.
+        expected: usize,
+    },
+    /// An option is outside its rule.
+    #[error("{option} = {value} is not allowed: {rule}")]
+    Option {
+        /// The name of the option.
+        option: &'static str,
+        /// What was given.
+        value: String,
+        /// The rule.
+        rule: &'static str,
+    },
+    /// An iterative solver stopped at its limit under `strict`.
+    #[error(
+        "solver {solver}: {converged} of {requested} components converged in {iterations} iterations \
+         (worst residual {residual:.1e}, tol {tol:.1e}); raise max_iter or tol"
+    )]
+    NotConverged {
+        /// The solver.
+        solver: &'static str,
+        /// Components whose residual is below `tol`.
+        converged: usize,
+        /// Components asked for.
+        requested: usize,
+        /// Iterations made.
+        iterations: usize,
+        /// The largest residual, relative to the largest eigenvalue.
+        residual: f64,
+        /// The tolerance.
+        tol: f64,
+    },
+    /// A dense decomposition failed to converge.
+    #[error(
+        "the {decomposition} of a {n_rows} x {n_cols} matrix did not converge; check the data for extreme values"
+    )]
+    Decomposition {
+        /// `"eigendecomposition"`, `"singular value decomposition"`.
+        decomposition: &'static str,
+        /// Rows.
+        n_rows: usize,
+        /// Columns.
+        n_cols: usize,
+    },
+    /// The threads asked for could not be started.
+    #[error("{threads} threads could not be started: {reason}")]
+    Threads {
+        /// Threads asked for.
+        threads: usize,
+        /// The system's reason.
+        reason: String,
+    },
+    /// A source failed while it was read.
+    #[error("reading the data failed at row {row}: {source}")]
+    Read {
+        /// The row from which reading failed.
+        row: usize,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The observer asked to stop.
+    #[error("stopped on request during {phase}; nothing was fitted")]
+    Stopped {
+        /// What was being done.
+        phase: &'static str,
+    },
+}
+
+fn non_finite_advice(value: f64) -> &'static str {
+    if value.is_nan() {
+        "remove or impute it, or fit `IncompletePca`, the estimator for missing values"
+    } else {
+        "remove it or replace it by a finite number"
+    }
+}
+
+impl Error {
+    /// The coarse kind of this error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::NComponents { .. }
+            | Error::VarianceFraction { .. }
+            | Error::WeightLength { .. }
+            | Error::WeightValue { .. }
+            | Error::WeightsAllZero { .. }
+            | Error::FrequencyTooSmall { .. }
+            | Error::ImportanceSingle { .. }
+            | Error::Shape { .. }
+            | Error::Option { .. }
+            | Error::Threads { .. } => ErrorKind::Argument,
+            Error::Empty { .. }
+            | Error::NonFinite { .. }
+            | Error::Overflow { .. }
+            | Error::Strides { .. }
+            | Error::SparsePointer { .. }
+            | Error::SparseIndex { .. }
+            | Error::SparseOrder { .. }
+            | Error::BlockColumns { .. }
+            | Error::Decomposition { .. } => ErrorKind::Data,
+            Error::Read { .. } => ErrorKind::Io,
+            Error::NotConverged { .. } => ErrorKind::NotConverged,
+            Error::Stopped { .. } => ErrorKind::Stopped,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! An owned dense matrix, row-major.
+
+use crate::error::{Error, Result};
+use crate::scalar::Scalar;
+
+/// An owned dense matrix in row-major order: entry `(i, j)` is `as_slice()[i * n_cols + j]`.
+///
+/// ```
+/// use karhunen::Matrix;
+/// let a = Matrix::from_vec(2, 3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// assert_eq!(a[(1, 2)], 6.0);
+/// assert_eq!(a.row(0), [1.0, 2.0, 3.0]);
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix<T = f64> {
+    n_rows: usize,
+    n_cols: usize,
+    data: Vec<T>,
+}
+
+impl<T: Scalar> Matrix<T> {
+    /// A matrix of zeros, shape (n_rows, n_cols).
+    pub fn zeros(n_rows: usize, n_cols: usize) -> Self {
+        Self { n_rows, n_cols, data: vec![T::default(); n_rows * n_cols] }
+    }
+
+    /// Takes row-major values.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are `n_rows * n_cols` values.
+    pub fn from_vec(n_rows: usize, n_cols: usize, data: Vec<T>) -> Result<Self> {
+        if data.len() != n_rows * n_cols {
+            return Err(Error::Shape {
+                what: "a matrix",
+                axis: "values",
+                found: data.len(),
+                expected: n_rows * n_cols,
+            });
+        }
+        Ok(Self { n_rows, n_cols, data })
+    }
+
+    /// Computes entry `(i, j)` as `f(i, j)`.
+    pub fn from_fn(n_rows: usize, n_cols: usize, mut f: impl FnMut(usize, usize) -> T) -> Self {
+        let mut data = Vec::with_capacity(n_rows * n_cols);
+        for i in 0..n_rows {
+            data.extend((0..n_cols).map(|j| f(i, j)));
+        }
+        Self { n_rows, n_cols, data }
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Number of columns.
+    pub fn n_cols(&self) -> usize {
+        self.n_cols
+    }
+
+    /// (rows, columns).
+    pub fn shape(&self) -> (usize, usize) {
+        (self.n_rows, self.n_cols)
+    }
+
+    /// All values, row after row.
+    pub fn as_slice(&self) -> &[T] {
+        &self.data
+    }
+
+    /// All values, row after row.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
+    /// Gives up the values, row after row.
+    pub fn into_vec(self) -> Vec<T> {
+        self.data
+    }
+
+    /// Row `i`.
+    ///
+    /// # Panics
+    /// If `i >= n_rows`.
+    pub fn row(&self, i: usize) -> &[T] {
+        &self.data[i * self.n_cols..(i + 1) * self.n_cols]
+    }
+
+    /// Row `i`.
+    ///
+    /// # Panics
+    /// If `i >= n_rows`.
+    pub fn row_mut(&mut self, i: usize) -> &mut [T] {
+        &mut self.data[i * self.n_cols..(i + 1) * self.n_cols]
+    }
+
+    /// The transposed matrix, copied.
+    pub fn transposed(&self) -> Self {
+        Self::from_fn(self.n_cols, self.n_rows, |i, j| self[(j, i)])
+    }
+
+    /// The columns `columns`, copied.
+    pub fn columns(&self, columns: std::ops::Range<usize>) -> Self {
+        let mut data = Vec::with_capacity(self.n_rows * columns.len());
+        for i in 0..self.n_rows {
+            data.extend_from_slice(&self.row(i)[columns.clone()]);
+        }
+        Self { n_rows: self.n_rows, n_cols: columns.len(), data }
+    }
+}
+
+impl<T: Scalar> std::ops::Index<(usize, usize)> for Matrix<T> {
+    type Output = T;
+    fn index(&self, (i, j): (usize, usize)) -> &T {
+        &self.row(i)[j]
+    }
+}
+
+impl<T: Scalar> std::ops::IndexMut<(usize, usize)> for Matrix<T> {
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
+        &mut self.row_mut(i)[j]
+    }
+}

@@ -1,0 +1,19 @@
+//! Matrices, products and decompositions. Knows nothing of samples, means or components; the only place that names faer.
+
+mod dense;
+mod matrix;
+mod sparse;
+
+pub use dense::Dense;
+pub use matrix::Matrix;
+pub use sparse::{IndexInt, Major, Sparse, SparseMatrix};
+
+/// A map of columns, `x_j -> (x_j - shift_j) * factor_j`, applied on the fly to every row: centring and scaling.
+/// Both slices have one entry per column.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnMap<'a> {
+    /// What is subtracted from each column, before the factor.
+    pub shift: &'a [f64],
+    /// What each column is multiplied by.
+    pub factor: &'a [f64],
+}

@@ -1,0 +1,60 @@
+//! The element types of data: `f32` and `f64`.
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// An element type of data. Sealed: implemented for [`f32`] and [`f64`] only.
+///
+/// Whatever the element type, statistics are accumulated and small matrices decomposed in `f64`.
+///
+/// ```
+/// use karhunen::Scalar;
+/// assert_eq!(f32::NAME, "f32");
+/// assert_eq!(f32::from_f64(0.5).to_f64(), 0.5);
+/// ```
+///
+/// ```compile_fail
+/// struct Mine;
+/// impl karhunen::Scalar for Mine {}
+/// ```
+pub trait Scalar:
+    sealed::Sealed + bytemuck::Pod + Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 'static
+{
+    /// The name of the type, as in messages and files: `"f32"` or `"f64"`.
+    const NAME: &'static str;
+    /// The distance from 1 to the next larger number, as `f64`.
+    const EPSILON: f64;
+    /// Converts without loss.
+    fn to_f64(self) -> f64;
+    /// Converts, rounding to nearest.
+    fn from_f64(value: f64) -> Self;
+}
+
+impl Scalar for f32 {
+    const NAME: &'static str = "f32";
+    const EPSILON: f64 = f32::EPSILON as f64;
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn from_f64(value: f64) -> Self {
+        value as f32
+    }
+}
+
+impl Scalar for f64 {
+    const NAME: &'static str = "f64";
+    const EPSILON: f64 = f64::EPSILON;
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+}

@@ -1,0 +1,1 @@
+//! Eigenpairs and singular triplets of matrices. Never hears of means or samples.

@@ -1,0 +1,94 @@
+//! How data come in: blocks of consecutive rows, any number of passes.
+
+mod row_blocks;
+
+pub use row_blocks::RowBlocks;
+
+use crate::error::Result;
+use crate::linalg::{Dense, Sparse};
+use crate::scalar::Scalar;
+
+/// A run of consecutive rows, lent for the time of a visit.
+#[derive(Clone, Debug)]
+pub enum Block<'a, T> {
+    /// Every value is there.
+    Dense(Dense<'a, T>),
+    /// What is not stored is zero.
+    Sparse(Sparse<'a, T>),
+}
+
+impl<T: Scalar> Block<'_, T> {
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        match self {
+            Block::Dense(x) => x.n_rows(),
+            Block::Sparse(x) => x.n_rows(),
+        }
+    }
+
+    /// Number of columns.
+    pub fn n_cols(&self) -> usize {
+        match self {
+            Block::Dense(x) => x.n_cols(),
+            Block::Sparse(x) => x.n_cols(),
+        }
+    }
+
+    /// Number of stored entries: all of a dense block, explicit zeros included of a sparse one.
+    pub fn n_stored(&self) -> usize {
+        match self {
+            Block::Dense(x) => x.n_rows() * x.n_cols(),
+            Block::Sparse(x) => x.n_stored(),
+        }
+    }
+}
+
+/// Where data come from. A pass visits every row once, in blocks; fits make a few passes.
+///
+/// Implemented by [`Dense`] and [`Sparse`] (one block, lent without a copy) and by [`RowBlocks`].
+pub trait Source<T: Scalar>: Sync {
+    /// (n_samples, n_features).
+    fn shape(&self) -> (usize, usize);
+
+    /// Number of stored entries: `n_samples * n_features` of dense data.
+    fn n_stored(&self) -> usize;
+
+    /// Whether the blocks are sparse.
+    fn is_sparse(&self) -> bool;
+
+    /// Visits every block once, in the order of the rows; `f` gets the number of the block's first row.
+    ///
+    /// # Errors
+    /// What `f` returns, or [`crate::Error::Read`] if the data cannot be read.
+    fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()>;
+}
+
+impl<T: Scalar> Source<T> for Dense<'_, T> {
+    fn shape(&self) -> (usize, usize) {
+        (self.n_rows(), self.n_cols())
+    }
+    fn n_stored(&self) -> usize {
+        self.n_rows() * self.n_cols()
+    }
+    fn is_sparse(&self) -> bool {
+        false
+    }
+    fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
+        f(0, Block::Dense(*self))
+    }
+}
+
+impl<T: Scalar> Source<T> for Sparse<'_, T> {
+    fn shape(&self) -> (usize, usize) {
+        (self.n_rows(), self.n_cols())
+    }
+    fn n_stored(&self) -> usize {
+        Sparse::n_stored(self)
+    }
+    fn is_sparse(&self) -> bool {
+        true
+    }
+    fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
+        f(0, Block::Sparse(self.clone()))
+    }
+}
