@@ -51,17 +51,6 @@ pub(crate) trait Accumulate: Send {
     fn merge(&mut self, other: &Self);
 }
 
-impl Accumulate for crate::linalg::Matrix<f64> {
-    fn reset(&mut self) {
-        self.as_mut_slice().fill(0.0);
-    }
-    fn merge(&mut self, other: &Self) {
-        for (a, b) in self.as_mut_slice().iter_mut().zip(other.as_slice()) {
-            *a += b;
-        }
-    }
-}
-
 /// The threads to use, the observer to tell, the phase to name.
 #[derive(Clone, Copy)]
 pub struct Exec<'a> {
@@ -118,10 +107,12 @@ impl<'a> Exec<'a> {
         Self { phase, span: (0.0, 1.0), ..*self }
     }
 
-    /// The same, where the work to come is the part `from..to` of the phase.
+    /// The same, where the work to come is the part `from..to` of the present work.
     #[must_use]
-    pub fn span(&self, from: f64, to: f64) -> Self {
-        Self { span: (from, to), ..*self }
+    pub fn part(&self, from: f64, to: f64) -> Self {
+        let (start, end) = self.span;
+        let at = |fraction: f64| start + (end - start) * fraction;
+        Self { span: (at(from), at(to)), ..*self }
     }
 
     /// Tells the observer that `fraction` of the present span is done.
