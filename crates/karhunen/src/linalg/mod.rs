@@ -1,8 +1,16 @@
 //! Matrices, products and decompositions. Knows nothing of samples, means or components; the only place that names faer.
 
 mod dense;
+pub(crate) mod eigh;
 mod matrix;
+mod panel;
+pub(crate) mod random;
+pub(crate) mod small;
 mod sparse;
+pub(crate) mod svd;
+#[cfg(test)]
+pub(crate) mod test_matrices;
+pub(crate) mod tsqr;
 
 pub use dense::Dense;
 pub use matrix::Matrix;
