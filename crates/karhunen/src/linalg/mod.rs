@@ -1,10 +1,12 @@
 //! Matrices, products and decompositions. Knows nothing of samples, means or components; the only place that names faer.
 
 mod dense;
+pub(crate) mod dense_moments;
 pub(crate) mod eigh;
 mod matrix;
 mod panel;
 pub(crate) mod random;
+pub(crate) mod residual;
 pub(crate) mod small;
 mod sparse;
 pub(crate) mod svd;

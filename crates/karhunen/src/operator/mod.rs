@@ -9,7 +9,8 @@ pub(crate) use standardized::Standardized;
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::linalg::{Matrix, Triangle};
+use crate::linalg::Matrix;
+use crate::linalg::tsqr::Triangle;
 
 /// A symmetric matrix that can be applied.
 pub trait SymOp: Sync {
