@@ -90,7 +90,11 @@ impl<'a> Exec<'a> {
                 .map_err(|e| Error::Threads { threads: n, reason: e.to_string() })?
                 .install(|| f(&exec(n))),
             #[cfg(feature = "parallel")]
-            None => f(&exec(rayon::current_num_threads())),
+            None => match rayon::current_num_threads() {
+                1 => f(&exec(1)),
+                // Into the pool once, not for every product.
+                n => rayon::scope(|_| f(&exec(n))),
+            },
             #[cfg(not(feature = "parallel"))]
             _ => f(&exec(1)),
         }
@@ -129,7 +133,8 @@ impl<'a> Exec<'a> {
 
     /// Sums the pieces `0..n_pieces`. Each is added up by `work` in a sum of its own, starting from `zero()`, and the
     /// sums are merged in the order of the pieces: the same bits for every number of threads. At most
-    /// `n_threads + 1` sums exist at a time.
+    /// `n_threads + 1` sums exist at a time. `work` must not itself use the pool: a worker that waits for its turn
+    /// could have been started from within the piece that it waits for.
     pub(crate) fn fold<A: Accumulate>(
         &self,
         n_pieces: usize,
