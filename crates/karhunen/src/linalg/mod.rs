@@ -2,6 +2,11 @@
 
 mod dense;
 mod matrix;
+#[cfg(test)]
+mod oracle;
+mod pack;
+mod rank_k;
+mod simd;
 mod sparse;
 
 pub use dense::Dense;
