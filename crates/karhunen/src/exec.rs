@@ -105,6 +105,12 @@ impl<'a> Exec<'a> {
         self.n_threads
     }
 
+    /// The same with at most `n` threads, where each needs much memory.
+    #[must_use]
+    pub(crate) fn at_most(&self, n: usize) -> Self {
+        Self { n_threads: self.n_threads.min(n.max(1)), ..*self }
+    }
+
     /// The same, reporting as `phase` from 0 to 1.
     #[must_use]
     pub fn phase(&self, phase: &'static str) -> Self {

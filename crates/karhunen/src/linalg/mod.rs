@@ -8,6 +8,11 @@ mod panel;
 pub(crate) mod random;
 pub(crate) mod residual;
 pub(crate) mod small;
+#[cfg(test)]
+mod oracle;
+mod pack;
+pub(crate) mod rank_k;
+mod simd;
 mod sparse;
 pub(crate) mod svd;
 #[cfg(test)]
