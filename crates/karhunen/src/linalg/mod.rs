@@ -1,8 +1,10 @@
 //! Matrices, products and decompositions. Knows nothing of samples, means or components; the only place that names faer.
 
+pub(crate) mod basis;
 mod dense;
 pub(crate) mod eigh;
 mod matrix;
+pub(crate) mod orthonormal;
 mod panel;
 pub(crate) mod random;
 pub(crate) mod small;
