@@ -1,9 +1,11 @@
 //! Matrices, products and decompositions. Knows nothing of samples, means or components; the only place that names faer.
 
+pub(crate) mod basis;
 mod dense;
 pub(crate) mod dense_moments;
 pub(crate) mod eigh;
 mod matrix;
+pub(crate) mod orthonormal;
 mod panel;
 pub(crate) mod random;
 pub(crate) mod residual;
