@@ -1,11 +1,13 @@
 //! Matrices, products and decompositions. Knows nothing of samples, means or components; the only place that names faer.
 
 mod dense;
+pub(crate) mod dense_products;
 mod matrix;
+mod narrow;
 #[cfg(test)]
 mod oracle;
 mod pack;
-mod rank_k;
+pub(crate) mod rank_k;
 mod simd;
 mod sparse;
 
