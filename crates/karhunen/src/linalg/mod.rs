@@ -10,6 +10,9 @@ mod panel;
 pub(crate) mod random;
 pub(crate) mod residual;
 pub(crate) mod small;
+pub(crate) mod dense_products;
+mod matrix;
+mod narrow;
 #[cfg(test)]
 mod oracle;
 mod pack;
