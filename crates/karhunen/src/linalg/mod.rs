@@ -3,6 +3,13 @@
 mod dense;
 mod matrix;
 mod sparse;
+#[cfg(test)]
+mod sparse_cases;
+mod sparse_kernels;
+mod sparse_lines;
+mod sparse_passes;
+mod sparse_plan;
+mod sparse_products;
 
 pub use dense::Dense;
 pub use matrix::Matrix;
