@@ -23,6 +23,13 @@ pub(crate) mod svd;
 #[cfg(test)]
 pub(crate) mod test_matrices;
 pub(crate) mod tsqr;
+#[cfg(test)]
+mod sparse_cases;
+mod sparse_kernels;
+mod sparse_lines;
+mod sparse_passes;
+mod sparse_plan;
+mod sparse_products;
 
 pub use dense::Dense;
 pub use matrix::Matrix;
