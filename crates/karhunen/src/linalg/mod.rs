@@ -10,6 +10,7 @@ pub(crate) mod random;
 pub(crate) mod small;
 mod sparse;
 pub(crate) mod svd;
+pub(crate) mod symmetric;
 #[cfg(test)]
 pub(crate) mod test_matrices;
 pub(crate) mod tsqr;

@@ -1,5 +1,7 @@
 //! What a solver may know: matrices that can be applied to blocks of vectors.
 
+mod dense_sym;
+
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
