@@ -20,6 +20,7 @@ pub(crate) mod rank_k;
 mod simd;
 mod sparse;
 pub(crate) mod svd;
+pub(crate) mod symmetric;
 #[cfg(test)]
 pub(crate) mod test_matrices;
 pub(crate) mod tsqr;
