@@ -166,18 +166,6 @@ impl<'a> BlockKrylov<'a> {
                 exec.report(progress.fraction())?;
                 let met = worst <= self.tol();
                 let done = met && self.steps_since_start >= self.steps_needed;
-                    eprintln!(
-                        "k {k} it {} cols {} len {} cap {} worst {worst:.2e} dirs {} since {} need {} full {full} at3 {}",
-                        self.n_iterations,
-                        self.n_columns,
-                        self.basis.len(),
-                        self.basis.capacity(),
-                        self.n_directions,
-                        self.steps_since_start,
-                        self.steps_needed,
-                        ritz.values.iter().filter(|x| (*x / ritz.values[0] - 1.0).abs() < 1e-5).count()
-                    );
-                }
                 let hidden = done && self.may_hide_copies(&ritz.values[..k]);
                 let hopeless = full && !met && patience.lost(&ritz.residuals, self.tol(), self.noise(&ritz));
                 if exhausted || (done && !hidden) || hopeless {
