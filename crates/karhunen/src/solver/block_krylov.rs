@@ -188,6 +188,11 @@ impl<'a> BlockKrylov<'a> {
         }
     }
 
+    /// Asks for smaller residuals from now on.
+    pub(crate) fn tighten(&mut self, tol: f64) {
+        self.options.tol = self.options.tol.min(tol);
+    }
+
     fn tol(&self) -> f64 {
         self.options.tol.max(ROUNDING)
     }
