@@ -2,9 +2,11 @@
 
 mod dense;
 mod matrix;
+mod simd;
 mod sparse;
 #[cfg(test)]
 mod sparse_cases;
+mod sparse_cursors;
 mod sparse_kernels;
 mod sparse_lines;
 mod sparse_passes;
