@@ -9,6 +9,7 @@ mod sparse_cases;
 mod sparse_cursors;
 mod sparse_kernels;
 mod sparse_lines;
+mod sparse_moments;
 mod sparse_passes;
 mod sparse_plan;
 mod sparse_products;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::sparse_plan::Extent;
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::{Matrix, Sparse};
@@ -76,6 +77,24 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
     pub(super) fn line(&self, i: usize) -> (&'a [I], &'a [C]) {
         let range = self.pointers[i]..self.pointers[i + 1];
         (&self.indices[range.clone()], &self.values[range])
+    }
+
+    /// What plans depend on.
+    pub(super) fn extent(&self) -> Extent {
+        Extent { lines: self.len(), minors: self.n_minor, stored: self.values.len() }
+    }
+
+    /// The index of entry `entry`, counted over all lines.
+    pub(super) fn index(&self, entry: usize) -> usize {
+        self.indices[entry].at()
+    }
+
+    /// The entries of line `i` whose indices are in `minors`.
+    #[inline(always)]
+    pub(super) fn segment(&self, i: usize, minors: &Range<usize>) -> (&'a [I], &'a [C]) {
+        let (indices, values) = self.line(i);
+        let range = self.place(i, minors.start)..self.place(i, minors.end);
+        (&indices[range.clone()], &values[range])
     }
 
     /// The number of entries of line `i` whose indices are below `minor`. Looks first where it would be if the indices
