@@ -1,6 +1,7 @@
 //! Files for karhunen: readers of tables and sparse matrices, writers, and model files. One format per file.
 
 mod error;
+mod input;
 mod options;
 mod table;
 

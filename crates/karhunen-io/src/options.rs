@@ -11,6 +11,8 @@ pub struct ReadOptions {
     pub id_column: IdColumn,
     /// Columns to set aside, by name or (counted from 1, where there are no names) by number.
     pub labels: Vec<String>,
+    /// A column of weights to set aside as numbers, by name or (counted from 1, where there are no names) by number.
+    pub weights_column: Option<String>,
     /// Whether a comma separates the decimals; detected if `None`.
     pub decimal_comma: Option<bool>,
     /// Swap rows and columns of a Matrix Market file or of an array (10x Genomics files hold genes in rows).
