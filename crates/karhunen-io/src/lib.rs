@@ -2,6 +2,7 @@
 
 mod error;
 mod input;
+mod names;
 mod options;
 mod table;
 
