@@ -1,11 +1,16 @@
 //! Files for karhunen: readers of tables and sparse matrices, writers, and model files. One format per file.
 
+mod csv;
 mod error;
 mod input;
+mod matrix_market;
 mod names;
 mod options;
+mod read;
+mod replace;
 mod table;
 
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use options::{IdColumn, ReadOptions};
+pub use read::read;
 pub use table::{Buffer, Data, Label, Table, Values};
