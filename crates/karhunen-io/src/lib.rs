@@ -3,6 +3,8 @@
 mod error;
 mod input;
 mod names;
+mod npy;
+mod npy_header;
 mod options;
 mod table;
 
