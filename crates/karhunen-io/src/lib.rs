@@ -5,6 +5,8 @@ mod input;
 mod names;
 mod npy;
 mod npy_header;
+mod npz;
+mod npz_sparse;
 mod options;
 mod table;
 
