@@ -1,5 +1,7 @@
 //! Files for karhunen: readers of tables and sparse matrices, writers, and model files. One format per file.
 
+mod arrow;
+mod columns;
 mod error;
 mod input;
 mod names;
@@ -8,6 +10,8 @@ mod npy_header;
 mod npz;
 mod npz_sparse;
 mod options;
+mod parquet;
+mod roles;
 mod table;
 
 pub use error::{Cause, Error, ErrorKind, Place, Result};
