@@ -1,5 +1,7 @@
 //! Files for karhunen: readers of tables and sparse matrices, writers, and model files. One format per file.
 
+mod arrow;
+mod columns;
 mod csv;
 mod error;
 mod input;
@@ -10,8 +12,10 @@ mod npy_header;
 mod npz;
 mod npz_sparse;
 mod options;
+mod parquet;
 mod read;
 mod replace;
+mod roles;
 mod table;
 
 pub use error::{Cause, Error, ErrorKind, Place, Result};
