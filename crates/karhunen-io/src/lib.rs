@@ -17,8 +17,12 @@ mod read;
 mod replace;
 mod roles;
 mod table;
+mod weights;
+mod write;
 
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use options::{IdColumn, ReadOptions};
 pub use read::read;
 pub use table::{Buffer, Data, Label, Table, Values};
+pub use weights::read_weights;
+pub use write::{NamedMatrix, write_table};

@@ -6,11 +6,11 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 
 use crate::input::{Bytes, Input};
-use crate::{Cause, Error, ReadOptions, Result, Table};
+use crate::{Cause, Error, ReadOptions, Result, Table, arrow, csv, matrix_market, npy, npz, parquet};
 
 /// What a content is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+pub(crate) enum Format {
     Npy,
     Npz,
     Parquet,
@@ -33,21 +33,27 @@ enum Format {
 /// name what the file does not have; [`Cause::Format`] and [`Cause::Value`] for content that cannot be used, with the
 /// line and the column where there are such.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
-    let input = decompressed(Input::open(path)?)?;
-    match sniff(input.as_slice(), path) {
-        Format::MatrixMarket => crate::matrix_market::read(input, options),
-        Format::Text => crate::csv::read(input, options),
-        Format::Npy | Format::Npz | Format::Parquet | Format::Arrow => crate::csv::read(input, options),
-        Format::Model => {
-            let message = "this is a model file, not data; use it with `karhunen transform`".to_owned();
-            Err(Error::new(path, Cause::Format(message)))
-        }
-        Format::Foreign(what) => Err(Error::new(path, Cause::Format(what.to_owned()))),
+    read_input(decompressed(Input::open(path)?)?, options)
+}
+
+/// Hands the content to the reader of its format.
+pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
+    let refuse =
+        |input: Input, message: &str| Err(Error::new(&input.path, Cause::Format(message.to_owned())));
+    match sniff(input.as_slice(), &input.path) {
+        Format::Npy => npy::read(input, options),
+        Format::Npz => npz::read(input, options),
+        Format::Parquet => parquet::read(input, options),
+        Format::Arrow => arrow::read(input, options),
+        Format::MatrixMarket => matrix_market::read(input, options),
+        Format::Text => csv::read(input, options),
+        Format::Model => refuse(input, "this is a model file, not data; use it with `karhunen transform`"),
+        Format::Foreign(what) => refuse(input, what),
     }
 }
 
 /// The content of a gzip file, or the file as it is.
-fn decompressed(input: Input) -> Result<Input> {
+pub(crate) fn decompressed(input: Input) -> Result<Input> {
     if !input.as_slice().starts_with(b"\x1f\x8b") {
         return Ok(input);
     }
@@ -60,7 +66,7 @@ fn decompressed(input: Input) -> Result<Input> {
 }
 
 /// What the content is by its first bytes, and where they say nothing by the file's name.
-fn sniff(bytes: &[u8], path: &Path) -> Format {
+pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
     const FIRST_BYTES: [(&[u8], Format); 10] = [
         (b"\x93NUMPY", Format::Npy),
         (b"PK\x03\x04", Format::Npz),

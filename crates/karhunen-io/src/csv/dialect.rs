@@ -34,7 +34,7 @@ pub(super) enum Header {
     Absent,
     /// It holds names.
     Present,
-    /// It holds numbers that are names: they count up or down, and the next record does not.
+    /// It holds numbers that are names: they run up or down as those of the next record do not.
     Counting,
 }
 
@@ -153,7 +153,7 @@ fn detect_header(records: &[Vec<Field>], decimal_comma: bool) -> Header {
     if first.len() + 1 == usual_n_fields(rest) || (empty_corner(first) && !empty_corner(second)) {
         return Header::Present;
     }
-    if counts(&numbers(first)) && !counts(&numbers(second)) {
+    if run(&numbers(first)) > run(&numbers(second)) {
         return Header::Counting;
     }
     let plain_decimal = |field: &Field| !field.quoted && number(field).is_some_and(|v| v.fract() != 0.0);
@@ -177,11 +177,26 @@ fn detect_header(records: &[Vec<Field>], decimal_comma: bool) -> Header {
     Header::Absent
 }
 
-/// Whether numbers run up or down: by equal steps if they are few.
-fn counts(numbers: &[f64]) -> bool {
+/// How numbers run: a name such as a year or a wavelength follows from the one before, a measurement does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Run {
+    None,
+    /// Eight or more, all up or all down.
+    OneWay,
+    /// Three or more, by equal steps.
+    EqualSteps,
+}
+
+fn run(numbers: &[f64]) -> Run {
     let steps: Vec<f64> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let Some(&first) = steps.first() else { return false };
-    let one_way = first != 0.0 && steps.iter().all(|step| step * first > 0.0);
+    let Some(&first) = steps.first() else { return Run::None };
+    let one_way = steps.iter().all(|step| step * first > 0.0);
     let equal = steps.iter().all(|step| (step - first).abs() <= 1e-6 * first.abs());
-    one_way && (numbers.len() >= 8 || (numbers.len() >= 3 && equal))
+    if one_way && equal && numbers.len() >= 3 {
+        Run::EqualSteps
+    } else if one_way && numbers.len() >= 8 {
+        Run::OneWay
+    } else {
+        Run::None
+    }
 }

@@ -11,6 +11,7 @@ mod fields;
 mod refusal;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,6 +21,7 @@ use columns::Columns;
 use dialect::{Dialect, Header};
 use fields::{Delimiter, Ending, Scanner};
 use refusal::{Reason, Refusal};
+pub(crate) use write::write;
 
 use crate::input::{Input, line_of};
 use crate::options::OptionName;
@@ -163,7 +165,10 @@ fn notes(columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Vec<Str
         notes.push("a comma separates the decimals".to_owned());
     }
     if dialect.header == Header::Counting {
-        notes.push("the first line counts, and was taken as names; say --no-header if it is data".to_owned());
+        notes.push(
+            "the first line counts up or down and was taken as names; say --no-header if it is data"
+                .to_owned(),
+        );
     }
     if let (Some(column), crate::IdColumn::Detect) = (columns.id(), &options.id_column) {
         let name = columns.names.as_ref().map(|names| &names[column]).filter(|name| !name.is_empty());
