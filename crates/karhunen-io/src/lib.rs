@@ -3,6 +3,8 @@
 mod arrow;
 mod columns;
 mod error;
+#[cfg(test)]
+mod fixtures;
 mod input;
 mod names;
 mod npy;
