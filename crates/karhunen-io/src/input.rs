@@ -57,6 +57,11 @@ impl Input {
     }
 }
 
+/// The line of a text on which the byte at `offset` stands, from one.
+pub(crate) fn line_of(text: &[u8], offset: usize) -> u64 {
+    memchr::memchr_iter(b'\n', &text[..offset.min(text.len())]).count() as u64 + 1
+}
+
 #[allow(unsafe_code)]
 fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: the map is only read, and as bytes or plain numbers, for which every pattern of bits is valid. The

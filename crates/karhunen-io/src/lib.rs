@@ -2,10 +2,12 @@
 
 mod arrow;
 mod columns;
+mod csv;
 mod error;
 #[cfg(test)]
 mod fixtures;
 mod input;
+mod matrix_market;
 mod names;
 mod npy;
 mod npy_header;
@@ -13,9 +15,16 @@ mod npz;
 mod npz_sparse;
 mod options;
 mod parquet;
+mod read;
+mod replace;
 mod roles;
 mod table;
+mod weights;
+mod write;
 
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use options::{IdColumn, ReadOptions};
+pub use read::read;
 pub use table::{Buffer, Data, Label, Table, Values};
+pub use weights::read_weights;
+pub use write::{NamedMatrix, write_table};

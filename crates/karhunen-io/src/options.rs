@@ -77,7 +77,7 @@ impl ReadOptions {
         ];
         for (name, is_set, option, why) in set {
             if is_set && !used.contains(&name) {
-                let message = format!("{option} does not apply: a {format} file {why}; leave it out");
+                let message = format!("{option} does not apply to {format}, which {why}; leave it out");
                 return Err(Error::new(path, Cause::Option(message)));
             }
         }
@@ -95,7 +95,7 @@ mod tests {
         let path = Path::new("x.npy");
         assert_eq!(
             options.allow_only(path, "NPY", &[OptionName::Transpose]).unwrap_err().to_string(),
-            "x.npy: --delimiter does not apply: a NPY file has no delimiter; leave it out"
+            "x.npy: --delimiter does not apply to NPY, which has no delimiter; leave it out"
         );
         assert!(options.allow_only(path, "CSV", &[OptionName::Delimiter]).is_ok());
         assert!(ReadOptions::default().allow_only(path, "NPY", &[]).is_ok());
