@@ -96,7 +96,7 @@ pub enum Error {
         value: f64,
     },
     /// All weights are zero.
-    #[error("{what}: all {n} entries are zero (entry 0 is the first); at least one must be positive")]
+    #[error("{what}: all {n} entries are zero; at least one must be positive")]
     WeightsAllZero {
         /// `"sample weights"` or `"feature weights"`.
         what: &'static str,
@@ -228,6 +228,16 @@ pub enum Error {
         /// The tolerance.
         tol: f64,
     },
+    /// The model has no density: its covariance is singular.
+    #[error("the {what} {index} is zero, so the covariance of the model is singular; {advice}")]
+    Degenerate {
+        /// What is zero.
+        what: &'static str,
+        /// Which one.
+        index: usize,
+        /// What to do.
+        advice: &'static str,
+    },
     /// A dense decomposition failed to converge.
     #[error(
         "the {decomposition} of a {n_rows} x {n_cols} matrix did not converge; check the data for extreme values"
@@ -294,6 +304,7 @@ impl Error {
             | Error::SparseIndex { .. }
             | Error::SparseOrder { .. }
             | Error::BlockColumns { .. }
+            | Error::Degenerate { .. }
             | Error::Decomposition { .. } => ErrorKind::Data,
             Error::Read { .. } => ErrorKind::Io,
             Error::NotConverged { .. } => ErrorKind::NotConverged,

@@ -51,17 +51,6 @@ pub(crate) trait Accumulate: Send {
     fn merge(&mut self, other: &Self);
 }
 
-impl Accumulate for crate::linalg::Matrix<f64> {
-    fn reset(&mut self) {
-        self.as_mut_slice().fill(0.0);
-    }
-    fn merge(&mut self, other: &Self) {
-        for (a, b) in self.as_mut_slice().iter_mut().zip(other.as_slice()) {
-            *a += b;
-        }
-    }
-}
-
 /// The threads to use, the observer to tell, the phase to name.
 #[derive(Clone, Copy)]
 pub struct Exec<'a> {
@@ -101,7 +90,11 @@ impl<'a> Exec<'a> {
                 .map_err(|e| Error::Threads { threads: n, reason: e.to_string() })?
                 .install(|| f(&exec(n))),
             #[cfg(feature = "parallel")]
-            None => f(&exec(rayon::current_num_threads())),
+            None => match rayon::current_num_threads() {
+                1 => f(&exec(1)),
+                // Into the pool once, not for every product.
+                n => rayon::scope(|_| f(&exec(n))),
+            },
             #[cfg(not(feature = "parallel"))]
             _ => f(&exec(1)),
         }
@@ -112,16 +105,38 @@ impl<'a> Exec<'a> {
         self.n_threads
     }
 
+    /// The same with at most `n` threads, where each needs much memory.
+    #[must_use]
+    pub(crate) fn at_most(&self, n: usize) -> Self {
+        Self { n_threads: self.n_threads.min(n.max(1)), ..*self }
+    }
+
     /// The same, reporting as `phase` from 0 to 1.
     #[must_use]
     pub fn phase(&self, phase: &'static str) -> Self {
         Self { phase, span: (0.0, 1.0), ..*self }
     }
 
-    /// The same, where the work to come is the part `from..to` of the phase.
+    /// The same, where the work to come is the part `from..to` of the present work.
     #[must_use]
-    pub fn span(&self, from: f64, to: f64) -> Self {
-        Self { span: (from, to), ..*self }
+    pub fn part(&self, from: f64, to: f64) -> Self {
+        let (start, end) = self.span;
+        let at = |fraction: f64| start + (end - start) * fraction;
+        Self { span: (at(from), at(to)), ..*self }
+    }
+
+    /// The same, where the work to come is the part `from..to` of the present span.
+    #[must_use]
+    pub(crate) fn part(&self, from: f64, to: f64) -> Self {
+        let (start, end) = self.span;
+        self.span(start + (end - start) * from, start + (end - start) * to)
+    }
+
+    /// The same, where the work to come is the part `from..to` of the present span.
+    #[must_use]
+    pub(crate) fn part(&self, from: f64, to: f64) -> Self {
+        let (start, end) = self.span;
+        self.span(start + (end - start) * from, start + (end - start) * to)
     }
 
     /// Tells the observer that `fraction` of the present span is done.
@@ -138,7 +153,8 @@ impl<'a> Exec<'a> {
 
     /// Sums the pieces `0..n_pieces`. Each is added up by `work` in a sum of its own, starting from `zero()`, and the
     /// sums are merged in the order of the pieces: the same bits for every number of threads. At most
-    /// `n_threads + 1` sums exist at a time.
+    /// `n_threads + 1` sums exist at a time. `work` must not itself use the pool: a worker that waits for its turn
+    /// could have been started from within the piece that it waits for.
     pub(crate) fn fold<A: Accumulate>(
         &self,
         n_pieces: usize,

@@ -1,6 +1,7 @@
 //! An owned dense matrix, row-major.
 
 use crate::error::{Error, Result};
+use crate::exec::Accumulate;
 use crate::scalar::Scalar;
 
 /// An owned dense matrix in row-major order: entry `(i, j)` is `as_slice()[i * n_cols + j]`.
@@ -101,6 +102,12 @@ impl<T: Scalar> Matrix<T> {
         Self::from_fn(self.n_cols, self.n_rows, |i, j| self[(j, i)])
     }
 
+    /// The rows `rows`, copied.
+    pub fn rows(&self, rows: std::ops::Range<usize>) -> Self {
+        let data = self.data[rows.start * self.n_cols..rows.end * self.n_cols].to_vec();
+        Self { n_rows: rows.len(), n_cols: self.n_cols, data }
+    }
+
     /// The columns `columns`, copied.
     pub fn columns(&self, columns: std::ops::Range<usize>) -> Self {
         let mut data = Vec::with_capacity(self.n_rows * columns.len());
@@ -121,5 +128,25 @@ impl<T: Scalar> std::ops::Index<(usize, usize)> for Matrix<T> {
 impl<T: Scalar> std::ops::IndexMut<(usize, usize)> for Matrix<T> {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
         &mut self.row_mut(i)[j]
+    }
+}
+
+impl Matrix<f64> {
+    /// Multiplies every value by `factor`.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        if factor != 1.0 {
+            self.data.iter_mut().for_each(|value| *value *= factor);
+        }
+    }
+}
+
+impl Accumulate for Matrix<f64> {
+    fn reset(&mut self) {
+        self.as_mut_slice().fill(0.0);
+    }
+    fn merge(&mut self, other: &Self) {
+        for (a, b) in self.as_mut_slice().iter_mut().zip(other.as_slice()) {
+            *a += b;
+        }
     }
 }

@@ -1,8 +1,17 @@
 //! What a solver may know: matrices that can be applied to blocks of vectors.
 
+pub(crate) mod blocks;
+mod normal;
+mod standardized;
+
+pub(crate) use normal::{Normal, NormalT};
+pub(crate) use standardized::Standardized;
+mod dense_sym;
+
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
+use crate::linalg::tsqr::Triangle;
 
 /// A symmetric matrix that can be applied.
 pub trait SymOp: Sync {
@@ -13,4 +22,30 @@ pub trait SymOp: Sync {
     /// # Errors
     /// Whatever reading the data raises, or [`crate::Error::Stopped`].
     fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
+}
+
+/// One side of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// That of the rows: `B B'`, shape (n, n).
+    Rows,
+    /// That of the columns: `B' B`, shape (p, p).
+    Columns,
+}
+
+/// A matrix `B`, shape (n, p), of which a solver may ask products. Each costs one pass over the data where nothing
+/// else is said.
+pub(crate) trait LinOp: Sync {
+    /// (n, p).
+    fn shape(&self) -> (usize, usize);
+    /// `B'U`, shape (p, l), for `u` of shape (n, l).
+    fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
+    /// `B'(B Q)`, shape (p, l), for `q` of shape (p, l).
+    fn normal(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
+    /// `B (B'U)`, shape (n, l), for `u` of shape (n, l). Two passes where the rows come in several blocks.
+    fn normal_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
+    /// `B'B` or `B B'`, whole.
+    fn product(&self, side: Side, exec: &Exec<'_>) -> Result<Matrix>;
+    /// The triangle `R` of `B = Q R` (columns) or `B' = Q R` (rows): singular values without squaring.
+    fn triangle(&self, side: Side, exec: &Exec<'_>) -> Result<Triangle>;
 }

@@ -1,1 +1,90 @@
+//! The leading singular values and right singular vectors of a matrix. Never hears of means or samples.
+
+mod block_krylov;
+mod covariance;
+mod gram;
+mod image;
+mod implicit;
+mod leading;
+pub(crate) mod select;
+mod svd;
+
+pub use select::Route;
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::linalg::Matrix;
+use crate::operator::LinOp;
+
+/// How many components are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted {
+    /// This many.
+    Count(usize),
+    /// As many as are needed for the sum of squared singular values to reach this number.
+    Sum(f64),
+}
+
+/// Parameters of iterations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Iteration {
+    /// The largest residual, relative to the largest eigenvalue.
+    pub(crate) tol: f64,
+    /// Restarts allowed.
+    pub(crate) max_iter: usize,
+    /// Columns applied at a time; chosen if `None`.
+    pub(crate) block_size: Option<usize>,
+    /// Of the starting block.
+    pub(crate) seed: u64,
+}
+
+/// Leading eigenpairs of `B'B` and how they were found.
+#[derive(Clone, Debug)]
+pub(crate) struct Spectrum {
+    /// Squared singular values, descending.
+    pub(crate) values: Vec<f64>,
+    /// Right singular vectors as columns, shape (p, k), orthonormal.
+    pub(crate) vectors: Matrix,
+    /// `||B'B w - lambda w|| / lambda_1` of each pair; on the side of the rows a bound on it.
+    pub(crate) residuals: Vec<f64>,
+    /// Passes over the matrix.
+    pub(crate) n_passes: usize,
+    /// Restarts of an iteration; zero for a direct route.
+    pub(crate) n_iterations: usize,
+}
+
+/// Finds what is wanted by `route`.
+pub(crate) fn solve(
+    op: &dyn LinOp,
+    route: Route,
+    wanted: Wanted,
+    iteration: &Iteration,
+    exec: &Exec<'_>,
+) -> Result<Spectrum> {
+    match route {
+        Route::Svd => svd::solve(op, wanted, exec),
+        Route::Covariance => covariance::solve(op, wanted, iteration, exec),
+        Route::Gram => gram::solve(op, wanted, iteration, exec),
+        Route::BlockKrylov => implicit::solve(op, wanted, iteration, exec),
+    }
+}
+
+/// How many of `values` are needed.
+pub(crate) fn count(values: &[f64], wanted: Wanted) -> Option<usize> {
+    match wanted {
+        Wanted::Count(k) => Some(k.min(values.len())),
+        Wanted::Sum(sum) => {
+            let mut reached = 0.0;
+            values.iter().position(|value| {
+                reached += value;
+                // A sum that is reached in exact arithmetic must not be missed by its rounding.
+                reached >= sum * (1.0 - 1e-12)
+            })
+            .map(|last| last + 1)
+        }
+    }
+}
 //! Eigenpairs and singular triplets of matrices. Never hears of means or samples.
+
+pub(crate) mod block_krylov;
+pub(crate) mod pace;

@@ -1,0 +1,236 @@
+//! The weighted, centred and scaled data matrix `B = V^(1/2) (X - 1 mu') F`, never formed.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::exec::{Accumulate, Exec};
+use crate::linalg::{ColumnMap, Dense, Matrix, rank_k};
+use crate::linalg::tsqr::Triangle;
+use crate::operator::{LinOp, Side, blocks};
+use crate::scalar::Scalar;
+use crate::source::{Block, Source};
+
+/// Bytes of a panel of mapped values, where one must be written out.
+const PANEL_BYTES: usize = 16 << 20;
+
+/// `B = V^(1/2) M` with `M = (X - 1 mu') F` over any source: `V` the shares of the rows, `F` the factors of the columns.
+pub(crate) struct Standardized<'a, T: Scalar> {
+    x: &'a dyn Source<T>,
+    map: ColumnMap<'a>,
+    /// `v`; the same for every row if `None`.
+    shares: Option<&'a [f64]>,
+    /// `v^(1/2)`, where there are shares.
+    roots: Option<Vec<f64>>,
+}
+
+impl<'a, T: Scalar> Standardized<'a, T> {
+    /// Views `x` through the map; `shares` sum to one.
+    pub(crate) fn new(x: &'a dyn Source<T>, map: ColumnMap<'a>, shares: Option<&'a [f64]>) -> Self {
+        let roots = shares.map(|v| v.iter().map(|v| v.sqrt()).collect());
+        Self { x, map, shares, roots }
+    }
+
+    /// The share of every row, where all have the same.
+    fn common_share(&self) -> f64 {
+        if self.shares.is_some() { 1.0 } else { 1.0 / self.x.shape().0 as f64 }
+    }
+
+    fn root(&self, row: usize) -> f64 {
+        self.roots.as_ref().map_or_else(|| self.common_share().sqrt(), |r| r[row])
+    }
+
+    /// Visits the blocks with the part of the phase that each one is.
+    fn visit(
+        &self,
+        exec: &Exec<'_>,
+        mut f: impl FnMut(Range<usize>, &Block<'_, T>, &Exec<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let n = self.x.shape().0 as f64;
+        self.x.visit(&mut |first, block| {
+            let rows = first..first + block.n_rows();
+            let part = exec.part(rows.start as f64 / n, rows.end as f64 / n);
+            f(rows, &block, &part)
+        })
+    }
+
+    /// `V^(1/2) U`.
+    fn weigh_rows(&self, u: &Matrix) -> Matrix {
+        let mut weighed = u.clone();
+        for i in 0..u.n_rows() {
+            let root = self.root(i);
+            weighed.row_mut(i).iter_mut().for_each(|value| *value *= root);
+        }
+        weighed
+    }
+
+    /// Adds what `f` computes for each block.
+    fn sum_of_blocks(
+        &self,
+        exec: &Exec<'_>,
+        f: impl Fn(Range<usize>, &Block<'_, T>, &Exec<'_>) -> Result<Matrix>,
+    ) -> Result<Matrix> {
+        let mut total: Option<Matrix> = None;
+        self.visit(exec, |rows, block, exec| {
+            let part = f(rows, block, exec)?;
+            match &mut total {
+                Some(total) => total.merge(&part),
+                none => *none = Some(part),
+            }
+            Ok(())
+        })?;
+        Ok(total.unwrap_or_else(|| Matrix::zeros(0, 0)))
+    }
+
+    /// The columns `columns` of `B`, written out, shape (n, columns.len()).
+    fn columns(&self, columns: Range<usize>, exec: &Exec<'_>) -> Result<Matrix> {
+        let (n, p) = self.x.shape();
+        let width = columns.len();
+        let mut out = Matrix::zeros(n, width);
+        self.visit(exec, |rows, block, exec| {
+            let chunk = (PANEL_BYTES / 8 / p).max(1);
+            let part = &mut out.as_mut_slice()[rows.start * width..rows.end * width];
+            exec.fill(part, chunk * width, |index, part| {
+                let chunk_rows = index * chunk..index * chunk + part.len() / width;
+                let mut line = vec![0.0; p];
+                for (i, out) in chunk_rows.zip(part.chunks_exact_mut(width)) {
+                    blocks::mapped_rows(block, self.map, None, i..i + 1, &mut line);
+                    let root = self.root(rows.start + i);
+                    out.iter_mut().zip(&line[columns.clone()]).for_each(|(o, v)| *o = v * root);
+                }
+                Ok(())
+            })
+        })?;
+        Ok(out)
+    }
+
+    /// Calls `f` with the columns of `B`, so many at a time as fit a panel.
+    fn visit_columns(&self, exec: &Exec<'_>, mut f: impl FnMut(&Matrix, &Exec<'_>) -> Result<()>) -> Result<()> {
+        let (n, p) = self.x.shape();
+        let width = (PANEL_BYTES / 8 / n).clamp(1, p);
+        for start in (0..p).step_by(width) {
+            let end = (start + width).min(p);
+            let part = exec.part(start as f64 / p as f64, end as f64 / p as f64);
+            f(&self.columns(start..end, &part)?, &part)?;
+        }
+        Ok(())
+    }
+
+    /// The block that is the whole matrix, if there is one.
+    fn in_one_block<R>(
+        &self,
+        exec: &Exec<'_>,
+        f: impl Fn(&Block<'_, T>, &Exec<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        let mut result = None;
+        self.visit(exec, |rows, block, exec| {
+            if rows.len() == self.x.shape().0 {
+                result = Some(f(block, exec)?);
+            }
+            Ok(())
+        })?;
+        Ok(result)
+    }
+}
+
+/// Rows of a piece of a reduction: several times p, as the triangle of a piece costs as much as p rows, but no more
+/// than fit a panel.
+fn triangle_rows(p: usize) -> usize {
+    (8 * p).min(PANEL_BYTES / 8 / p).max(2 * p).max(256)
+}
+
+impl<T: Scalar> LinOp for Standardized<'_, T> {
+    fn shape(&self) -> (usize, usize) {
+        self.x.shape()
+    }
+
+    fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+        let weighed = self.weigh_rows(u);
+        self.sum_of_blocks(exec, |rows, block, exec| {
+            if rows.len() == weighed.n_rows() {
+                return blocks::apply_t(block, self.map, &weighed, exec);
+            }
+            blocks::apply_t(block, self.map, &weighed.rows(rows), exec)
+        })
+    }
+
+    fn normal(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+        let mut total = self.sum_of_blocks(exec, |rows, block, exec| {
+            blocks::normal(block, self.map, self.shares.map(|v| &v[rows]), q, exec)
+        })?;
+        total.scale(self.common_share());
+        Ok(total)
+    }
+
+    fn normal_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+        let weighed = self.weigh_rows(u);
+        let fused = self.in_one_block(exec, |block, exec| blocks::normal_t(block, self.map, &weighed, exec))?;
+        if let Some(product) = fused {
+            return Ok(self.weigh_rows(&product));
+        }
+        let t = self.apply_t(u, &exec.part(0.0, 0.5))?;
+        let mut product = Matrix::zeros(u.n_rows(), u.n_cols());
+        let width = u.n_cols();
+        self.visit(&exec.part(0.5, 1.0), |rows, block, exec| {
+            let out = &mut product.as_mut_slice()[rows.start * width..rows.end * width];
+            blocks::project(block, self.map, &t, exec, out)
+        })?;
+        Ok(self.weigh_rows(&product))
+    }
+
+    fn product(&self, side: Side, exec: &Exec<'_>) -> Result<Matrix> {
+        if side == Side::Columns {
+            let mut total = self.sum_of_blocks(exec, |rows, block, exec| {
+                blocks::scatter(block, self.map, self.shares.map(|v| &v[rows]), exec)
+            })?;
+            total.scale(self.common_share());
+            return Ok(total);
+        }
+        let whole = self
+            .in_one_block(exec, |block, exec| blocks::gram(block, self.map, self.roots.as_deref(), exec))?;
+        if let Some(mut gram) = whole {
+            gram.scale(self.common_share());
+            return Ok(gram);
+        }
+        let n = self.x.shape().0;
+        let mut total = Matrix::zeros(n, n);
+        self.visit_columns(exec, |columns, exec| {
+            let width = columns.n_cols();
+            let unchanged = ColumnMap { shift: &vec![0.0; width], factor: &vec![1.0; width] };
+            total.merge(&rank_k::gram(Dense::from(columns), unchanged, None, exec)?);
+            Ok(())
+        })?;
+        Ok(total)
+    }
+
+    fn triangle(&self, side: Side, exec: &Exec<'_>) -> Result<Triangle> {
+        let (n, p) = self.x.shape();
+        if side == Side::Rows {
+            let mut total = Triangle::new(n);
+            self.visit_columns(exec, |columns, _| {
+                total.push(columns.transposed().as_slice());
+                Ok(())
+            })?;
+            return Ok(total);
+        }
+        let mut total = Triangle::new(p);
+        self.visit(exec, |rows, block, exec| {
+            let chunk = triangle_rows(p).min(rows.len());
+            let part = exec.fold(
+                rows.len().div_ceil(chunk),
+                || Triangle::new(p),
+                |piece, triangle| {
+                    let inner = piece * chunk..((piece + 1) * chunk).min(rows.len());
+                    let mut panel = Matrix::zeros(inner.len(), p);
+                    let roots = self.roots.as_ref().map(|r| &r[rows.clone()]);
+                    blocks::mapped_rows(block, self.map, roots, inner, panel.as_mut_slice());
+                    panel.scale(self.common_share().sqrt());
+                    triangle.push(panel.as_slice());
+                    Ok(())
+                },
+            )?;
+            total.merge(&part);
+            Ok(())
+        })?;
+        Ok(total)
+    }
+}

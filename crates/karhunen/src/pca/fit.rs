@@ -1,0 +1,163 @@
+//! One fit, from top to bottom: moments, map, route, spectrum, model.
+
+use crate::affine::Affine;
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Observer};
+use crate::moments::Moments;
+use crate::operator::Standardized;
+use crate::pca::model::{Convergence, ModelParts, PcaModel};
+use crate::pca::{NComponents, Pca, signs};
+use crate::scalar::Scalar;
+use crate::solver::select::{Problem, choose};
+use crate::solver::{self, Iteration, Route, Spectrum, Wanted};
+use crate::source::Source;
+use crate::weights::{Shares, Weighting, Weights, check_feature_weights};
+
+pub(crate) fn fit<T: Scalar>(
+    pca: &Pca,
+    x: &dyn Source<T>,
+    weights: &Weights<'_>,
+    observer: &dyn Observer,
+) -> Result<PcaModel> {
+    let (n, p) = x.shape();
+    pca.check((n, p))?;
+    check_feature_weights(weights.features, p)?;
+    let shares = Shares::new(weights.samples, n)?;
+    let correction = shares.correction(pca.weighting)?;
+    let tol = pca.tol.unwrap_or(if T::EPSILON > f64::EPSILON { 1e-6 } else { 1e-8 });
+    Exec::run(pca.n_threads, observer, |exec| {
+        let moments = Moments::of(x, shares.shares.as_deref(), &exec.phase("means and variances"))?;
+        let affine = Affine::new(&moments, pca.center, pca.scale, weights.features)?;
+        if let Some(column) = (!affine.total_variance.is_finite()).then_some(0) {
+            return Err(Error::Overflow { statistic: "variance", column });
+        }
+        let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
+        let (route, reason) = route::<T>(pca, x, wanted);
+        let op = Standardized::new(x, affine.map(), shares.shares.as_deref());
+        let iteration =
+            Iteration { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed };
+        let mut spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
+        let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
+        check_convergence(pca, route, &spectrum, n_converged, tol)?;
+        signs::make_largest_positive(&mut spectrum.vectors);
+        let convergence = Convergence {
+            solver: route,
+            reason,
+            n_passes: spectrum.n_passes + if x.is_sparse() { 2 } else { 1 },
+            n_iterations: spectrum.n_iterations,
+            residuals: spectrum.residuals,
+            tol,
+            n_converged,
+        };
+        let population = Population { variances: &spectrum.values, total: affine.total_variance, correction };
+        let rank = rank_limit(&shares, pca.weighting, (n, p), spectrum.values.len());
+        PcaModel::try_from(ModelParts {
+            components: spectrum.vectors.transposed(),
+            explained_variance: population.reported(),
+            explained_variance_ratio: population.ratios(),
+            singular_values: population.singular_values(shares.n_observations(pca.weighting)),
+            noise_variance: population.noise(rank),
+            total_variance: population.total * correction,
+            mean: affine.mean,
+            scale: affine.scale,
+            feature_weights: weights.features.map(<[f64]>::to_vec),
+            n_samples: n,
+            sum_of_weights: shares.sum,
+            options: pca.clone(),
+            dtype: T::NAME.to_owned(),
+            convergence,
+        })
+    })
+}
+
+fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
+    match n_components {
+        NComponents::All => Wanted::Count(all),
+        NComponents::Count(k) => Wanted::Count(k),
+        // Of nothing, one component explains every fraction.
+        NComponents::Variance(_) if total == 0.0 => Wanted::Count(1),
+        NComponents::Variance(fraction) => Wanted::Sum(fraction * total),
+    }
+}
+
+fn route<T: Scalar>(pca: &Pca, x: &dyn Source<T>, wanted: Wanted) -> (Route, String) {
+    if let Some(route) = pca.solver {
+        return (route, "asked for".to_owned());
+    }
+    let (n, p) = x.shape();
+    let k = match wanted {
+        Wanted::Count(k) => Some(k),
+        Wanted::Sum(_) => None,
+    };
+    choose(&Problem {
+        n,
+        p,
+        k,
+        n_stored: x.n_stored(),
+        sparse: x.is_sparse(),
+        value_bytes: size_of::<T>(),
+    })
+}
+
+fn check_convergence(
+    pca: &Pca,
+    route: Route,
+    spectrum: &Spectrum,
+    n_converged: usize,
+    tol: f64,
+) -> Result<()> {
+    let requested = spectrum.values.len();
+    if !pca.strict || n_converged == requested {
+        return Ok(());
+    }
+    Err(Error::NotConverged {
+        solver: route.name(),
+        converged: n_converged,
+        requested,
+        iterations: spectrum.n_iterations,
+        residual: spectrum.residuals.iter().copied().fold(0.0, f64::max),
+        tol,
+    })
+}
+
+/// The largest number of components with variance, which the noise is spread over: min(n, p), where n counts
+/// repetitions if the weights do.
+fn rank_limit(shares: &Shares, weighting: Weighting, (n, p): (usize, usize), k: usize) -> f64 {
+    let repeated = shares.sum.min(p as f64);
+    if weighting == Weighting::Frequency && repeated >= k as f64 { repeated } else { n.min(p) as f64 }
+}
+
+/// Population variances and all that is derived from them: the only place where that is done.
+struct Population<'a> {
+    /// Eigenvalues of the population covariance of the mapped data.
+    variances: &'a [f64],
+    /// Its trace.
+    total: f64,
+    /// `f`, the correction of the divisor.
+    correction: f64,
+}
+
+impl Population<'_> {
+    fn reported(&self) -> Vec<f64> {
+        self.variances.iter().map(|v| v * self.correction).collect()
+    }
+
+    fn ratios(&self) -> Vec<f64> {
+        self.variances.iter().map(|v| if self.total > 0.0 { v / self.total } else { 0.0 }).collect()
+    }
+
+    fn singular_values(&self, n_observations: f64) -> Vec<f64> {
+        self.variances.iter().map(|v| v.sqrt() * n_observations.sqrt()).collect()
+    }
+
+    /// The mean of the discarded eigenvalues: Tipping & Bishop (1999), doi:10.1111/1467-9868.00196, equation 8.
+    fn noise(&self, rank: f64) -> f64 {
+        let discarded = rank - self.variances.len() as f64;
+        let rest = self.total - self.variances.iter().sum::<f64>();
+        // What is left of the total after all its parts is rounding.
+        if discarded <= 0.0 || rest <= self.total * f64::EPSILON * rank {
+            return 0.0;
+        }
+        rest / discarded * self.correction
+    }
+}

@@ -1,0 +1,125 @@
+//! The model as a Gaussian density: probabilistic PCA (Tipping & Bishop 1999, doi:10.1111/1467-9868.00196).
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::linalg::Matrix;
+use crate::operator::blocks;
+use crate::pca::PcaModel;
+use crate::scalar::Scalar;
+use crate::source::Source;
+
+impl PcaModel {
+    /// The covariance of the features under the model, in their own units, shape (n_features, n_features):
+    /// `W' (L - s I) W + s I` with the variances `L` and the noise variance `s`, unscaled.
+    ///
+    /// # Errors
+    /// [`Error::Degenerate`] if a feature weight is zero.
+    pub fn covariance(&self) -> Result<Matrix> {
+        let factor = self.positive_factors()?;
+        let noise = self.noise_variance();
+        let weights: Vec<f64> = self.explained_variance().iter().map(|v| v - noise).collect();
+        Ok(self.spread(&weights, noise, |j| 1.0 / factor[j]))
+    }
+
+    /// The inverse of [`PcaModel::covariance`], by the matrix inversion lemma: no matrix is inverted.
+    ///
+    /// # Errors
+    /// [`Error::Degenerate`] where the covariance is singular: a variance of zero, or no noise.
+    pub fn precision(&self) -> Result<Matrix> {
+        let factor = self.positive_factors()?;
+        let noise_precision = self.noise_precision()?;
+        let weights: Vec<f64> =
+            self.explained_variance().iter().map(|v| 1.0 / v - noise_precision).collect();
+        Ok(self.spread(&weights, noise_precision, |j| factor[j]))
+    }
+
+    /// The log-likelihood of each row under the model. One pass over `x`, and one over its mapped values.
+    ///
+    /// # Errors
+    /// As [`PcaModel::transform`]; [`Error::Degenerate`] where the density has no finite value.
+    pub fn score_samples<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Vec<f64>> {
+        let factor = self.positive_factors()?;
+        let noise_precision = self.noise_precision()?;
+        let (p, k) = (self.n_features() as f64, self.n_components() as f64);
+        let mut log_determinant: f64 = self.explained_variance().iter().map(|v| v.ln()).sum();
+        if noise_precision > 0.0 {
+            log_determinant -= (p - k) * noise_precision.ln();
+        }
+        log_determinant -= 2.0 * factor.iter().map(|f| f.ln()).sum::<f64>();
+        let constant = -0.5 * (p * std::f64::consts::TAU.ln() + log_determinant);
+        let scores = self.transform(x)?;
+        let lengths = self.squared_lengths(x)?;
+        Ok(lengths
+            .iter()
+            .enumerate()
+            .map(|(i, length)| {
+                let (mut inside, mut kept) = (0.0, 0.0);
+                for (z, variance) in scores.row(i).iter().zip(self.explained_variance()) {
+                    let square = z.to_f64() * z.to_f64();
+                    inside += square / variance;
+                    kept += square;
+                }
+                constant - 0.5 * (inside + (length - kept).max(0.0) * noise_precision)
+            })
+            .collect())
+    }
+
+    /// Squared lengths of the mapped rows.
+    fn squared_lengths<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Vec<f64>> {
+        let (n, p) = x.shape();
+        let mut lengths = vec![0.0; n];
+        Exec::run(None, &crate::exec::Unobserved, |exec| {
+            let exec = exec.phase("lengths");
+            x.visit(&mut |first, block| {
+                exec.fill(&mut lengths[first..first + block.n_rows()], 64, |piece, out| {
+                    let mut line = vec![0.0; p];
+                    for (i, length) in out.iter_mut().enumerate() {
+                        let row = piece * 64 + i;
+                        blocks::mapped_rows(&block, self.map(), None, row..row + 1, &mut line);
+                        *length = line.iter().map(|m| m * m).sum();
+                    }
+                    Ok(())
+                })
+            })
+        })?;
+        Ok(lengths)
+    }
+
+    /// `G (W' diag(weights) W + rest I) G` with `G = diag(outer)`.
+    fn spread(&self, weights: &[f64], rest: f64, outer: impl Fn(usize) -> f64) -> Matrix {
+        let p = self.n_features();
+        let w = self.components();
+        Matrix::from_fn(p, p, |i, j| {
+            let sum: f64 = (0..self.n_components()).map(|c| w[(c, i)] * weights[c] * w[(c, j)]).sum();
+            (sum + if i == j { rest } else { 0.0 }) * outer(i) * outer(j)
+        })
+    }
+
+    fn positive_factors(&self) -> Result<&[f64]> {
+        let factor = self.map().factor;
+        match factor.iter().position(|&f| f == 0.0) {
+            Some(column) => Err(Error::Degenerate {
+                what: "feature weight",
+                index: column,
+                advice: "give every feature a positive weight",
+            }),
+            None => Ok(factor),
+        }
+    }
+
+    /// `1 / noise_variance`, or zero where nothing is left for noise.
+    fn noise_precision(&self) -> Result<f64> {
+        if let Some(index) = self.explained_variance().iter().position(|&v| v <= 0.0) {
+            let advice = "keep fewer components than the rank of the data";
+            return Err(Error::Degenerate { what: "explained variance of component", index, advice });
+        }
+        if self.n_components() == self.n_features() {
+            return Ok(0.0);
+        }
+        if self.noise_variance() <= 0.0 {
+            let advice = "keep fewer components, so that the discarded ones measure the noise";
+            return Err(Error::Degenerate { what: "noise variance after component", index: self.n_components(), advice });
+        }
+        Ok(1.0 / self.noise_variance())
+    }
+}

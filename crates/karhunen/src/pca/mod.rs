@@ -1,0 +1,148 @@
+//! Principal component analysis: options, fit, the fitted model, and what it does to new data.
+
+mod fit;
+mod likelihood;
+mod model;
+mod signs;
+mod transform;
+
+pub use model::{Convergence, ModelParts, PcaModel};
+pub use transform::Transform;
+
+use crate::error::{Error, Result};
+use crate::exec::{Observer, Unobserved};
+use crate::scalar::Scalar;
+use crate::solver::Route;
+use crate::source::Source;
+use crate::weights::{Weighting, Weights};
+
+/// How many components to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum NComponents {
+    /// All: min(n_samples, n_features).
+    #[default]
+    All,
+    /// This many, at least 1 and at most min(n_samples, n_features).
+    Count(usize),
+    /// As few as explain this fraction of the total variance, 0 < fraction <= 1.
+    Variance(f64),
+}
+
+/// Principal component analysis: options are plain data, [`Pca::fit`] is the only verb.
+///
+/// ```
+/// use karhunen::{Dense, NComponents, Pca, Weights};
+/// // The mean is (3, 4), the one direction of variance is the diagonal.
+/// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+/// let pca = Pca { n_components: NComponents::Count(1), ..Pca::default() };
+/// let model = pca.fit(&Dense::row_major(&x, 3, 2)?, &Weights::of_samples(&[1.0, 2.0, 1.0]))?;
+/// assert_eq!(model.mean(), [3.0, 4.0]);
+/// assert!((model.explained_variance()[0] - 16.0 / 3.0).abs() < 1e-12);
+/// assert!((model.components()[(0, 0)] - 0.5_f64.sqrt()).abs() < 1e-12);
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Pca {
+    /// How many components to keep.
+    pub n_components: NComponents,
+    /// Subtract the mean of each column. Without it, this is a truncated singular value decomposition.
+    pub center: bool,
+    /// Divide each column by its standard deviation: PCA of the correlation matrix.
+    pub scale: bool,
+    /// What sample weights mean.
+    pub weighting: Weighting,
+    /// The route to the components; chosen by predicted cost and memory if `None`.
+    pub solver: Option<Route>,
+    /// Block Krylov iteration stops when every residual `||S w - lambda w||` is below `tol * lambda_1`.
+    /// If `None`, 1e-8 for f64 data and 1e-6 for f32 data.
+    pub tol: Option<f64>,
+    /// Restarts of block Krylov iteration before it gives up.
+    pub max_iter: usize,
+    /// Columns that block Krylov iteration applies at a time; chosen if `None`.
+    pub block_size: Option<usize>,
+    /// Seed of the starting block of block Krylov iteration.
+    pub seed: u64,
+    /// Threads; those of the current rayon pool if `None`. The result does not depend on them.
+    pub n_threads: Option<usize>,
+    /// Make [`Error::NotConverged`] of components that miss the tolerance, instead of reporting them.
+    pub strict: bool,
+}
+
+impl Default for Pca {
+    fn default() -> Self {
+        Self {
+            n_components: NComponents::All,
+            center: true,
+            scale: false,
+            weighting: Weighting::Frequency,
+            solver: None,
+            tol: None,
+            max_iter: 300,
+            block_size: None,
+            seed: 0,
+            n_threads: None,
+            strict: false,
+        }
+    }
+}
+
+impl Pca {
+    /// Keeps `n_components` components; everything else at its default.
+    pub fn new(n_components: usize) -> Self {
+        Self { n_components: NComponents::Count(n_components), ..Self::default() }
+    }
+
+    /// Fits principal components to `x`, shape (n_samples, n_features).
+    ///
+    /// Reads `x` once for the mean and the variances (sparse data twice), then as often as the route needs:
+    /// [`Convergence::n_passes`]. Beside `x` it holds the route's own matrices.
+    ///
+    /// # Errors
+    /// [`Error::NComponents`] unless 1 <= n_components <= min(n_samples, n_features); [`Error::NonFinite`] for NaN
+    /// and infinite values; those of weights; [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error `x`
+    /// raises while read.
+    pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<PcaModel> {
+        self.fit_observed(x, weights, &Unobserved)
+    }
+
+    /// As [`Pca::fit`], telling `observer` how far it has come.
+    ///
+    /// # Errors
+    /// As [`Pca::fit`], and [`Error::Stopped`] if the observer asks to stop.
+    pub fn fit_observed<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        observer: &dyn Observer,
+    ) -> Result<PcaModel> {
+        fit::fit(self, x, weights, observer)
+    }
+
+    /// Every rule of the options, in one place.
+    fn check(&self, (n_samples, n_features): (usize, usize)) -> Result<()> {
+        if n_samples == 0 || n_features == 0 {
+            return Err(Error::Empty { n_samples, n_features });
+        }
+        let max = n_samples.min(n_features);
+        match self.n_components {
+            NComponents::Count(requested) if requested == 0 || requested > max => {
+                return Err(Error::NComponents { requested, max, n_samples, n_features });
+            }
+            NComponents::Variance(fraction) if !(fraction > 0.0 && fraction <= 1.0) => {
+                return Err(Error::VarianceFraction { fraction });
+            }
+            _ => {}
+        }
+        let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });
+        match (self.tol, self.max_iter, self.block_size) {
+            (Some(tol), _, _) if !(tol > 0.0 && tol < 1.0) => {
+                refuse("tol", tol.to_string(), "a tolerance lies between 0 and 1, both excluded")
+            }
+            (_, 0, _) => refuse("max_iter", "0".to_owned(), "at least one iteration is needed"),
+            (_, _, Some(0)) => refuse("block_size", "0".to_owned(), "at least one column is needed"),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The fitted model.
+
+use crate::error::{Error, Result};
+use crate::linalg::{ColumnMap, Matrix};
+use crate::pca::Pca;
+use crate::solver::Route;
+
+/// How a fit went.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Convergence {
+    /// The route that was taken.
+    pub solver: Route,
+    /// Why: the predicted cost of it and of the others.
+    pub reason: String,
+    /// Passes over the data, those for means and variances included.
+    pub n_passes: usize,
+    /// Restarts of block Krylov iteration; 0 on a direct route.
+    pub n_iterations: usize,
+    /// `||S w - lambda w|| / lambda_1` of each component; bounds on it where the route works on inner products of rows.
+    pub residuals: Vec<f64>,
+    /// The tolerance that they were held to.
+    pub tol: f64,
+    /// How many of them are within it.
+    pub n_converged: usize,
+}
+
+impl Convergence {
+    /// Whether every component is within the tolerance.
+    pub fn converged(&self) -> bool {
+        self.n_converged == self.residuals.len()
+    }
+}
+
+/// Everything a model consists of, as plain data: what files and other languages exchange.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelParts {
+    /// Orthonormal rows, shape (n_components, n_features).
+    pub components: Matrix,
+    /// Variance along each component, descending, with the divisor of the weighting.
+    pub explained_variance: Vec<f64>,
+    /// Share of the total variance.
+    pub explained_variance_ratio: Vec<f64>,
+    /// Singular values of the centred (scaled, weighted) data.
+    pub singular_values: Vec<f64>,
+    /// Mean discarded variance.
+    pub noise_variance: f64,
+    /// Trace of the covariance.
+    pub total_variance: f64,
+    /// What is subtracted from each column.
+    pub mean: Vec<f64>,
+    /// What each column is divided by.
+    pub scale: Vec<f64>,
+    /// Weights of the columns, if there were any.
+    pub feature_weights: Option<Vec<f64>>,
+    /// Rows fitted, those of weight zero included.
+    pub n_samples: usize,
+    /// Sum of the sample weights; `n_samples` without weights.
+    pub sum_of_weights: f64,
+    /// The options of the fit.
+    pub options: Pca,
+    /// `"f32"` or `"f64"`: the type of the data.
+    pub dtype: String,
+    /// How the fit went.
+    pub convergence: Convergence,
+}
+
+/// A fitted principal component analysis. Made by [`Pca::fit`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PcaModel {
+    parts: ModelParts,
+    /// `sqrt(c) / d`.
+    factor: Vec<f64>,
+}
+
+impl TryFrom<ModelParts> for PcaModel {
+    type Error = Error;
+
+    /// Checks that the shapes agree.
+    fn try_from(parts: ModelParts) -> Result<Self> {
+        let (k, p) = parts.components.shape();
+        let lengths = [
+            ("explained_variance", parts.explained_variance.len(), k),
+            ("explained_variance_ratio", parts.explained_variance_ratio.len(), k),
+            ("singular_values", parts.singular_values.len(), k),
+            ("residuals", parts.convergence.residuals.len(), k),
+            ("mean", parts.mean.len(), p),
+            ("scale", parts.scale.len(), p),
+            ("feature_weights", parts.feature_weights.as_ref().map_or(p, Vec::len), p),
+        ];
+        for (what, found, expected) in lengths {
+            if found != expected {
+                return Err(Error::Shape { what, axis: "values", found, expected });
+            }
+        }
+        let factor = (0..p)
+            .map(|j| parts.feature_weights.as_ref().map_or(1.0, |c| c[j].sqrt()) / parts.scale[j])
+            .collect();
+        Ok(Self { parts, factor })
+    }
+}
+
+impl PcaModel {
+    /// Number of components.
+    pub fn n_components(&self) -> usize {
+        self.parts.components.n_rows()
+    }
+
+    /// Number of columns of the data.
+    pub fn n_features(&self) -> usize {
+        self.parts.components.n_cols()
+    }
+
+    /// Number of rows fitted, those of weight zero included.
+    pub fn n_samples(&self) -> usize {
+        self.parts.n_samples
+    }
+
+    /// Principal axes as orthonormal rows, shape (n_components, n_features). In each row the entry of largest absolute
+    /// value is positive.
+    pub fn components(&self) -> &Matrix {
+        &self.parts.components
+    }
+
+    /// Variance along each component, descending; the divisor is that of the weighting (n - 1 without weights).
+    pub fn explained_variance(&self) -> &[f64] {
+        &self.parts.explained_variance
+    }
+
+    /// Explained variance as a share of the total variance, known exactly on every route.
+    pub fn explained_variance_ratio(&self) -> &[f64] {
+        &self.parts.explained_variance_ratio
+    }
+
+    /// Singular values of the mapped data, whose squares are population variance times the number of observations:
+    /// the sum of the weights, or for importance weights the effective number `1 / sum(v^2)`.
+    pub fn singular_values(&self) -> &[f64] {
+        &self.parts.singular_values
+    }
+
+    /// The mean of each column; zeros if the fit did not centre.
+    pub fn mean(&self) -> &[f64] {
+        &self.parts.mean
+    }
+
+    /// The standard deviation (divisor: the sum of weights) of each column; ones if the fit did not scale, one for a
+    /// constant column.
+    pub fn scale(&self) -> &[f64] {
+        &self.parts.scale
+    }
+
+    /// The weights of the columns, if there were any.
+    pub fn feature_weights(&self) -> Option<&[f64]> {
+        self.parts.feature_weights.as_deref()
+    }
+
+    /// The sum of all variances, kept or not.
+    pub fn total_variance(&self) -> f64 {
+        self.parts.total_variance
+    }
+
+    /// The mean discarded variance, as in probabilistic PCA (Tipping & Bishop 1999); zero if nothing was discarded.
+    pub fn noise_variance(&self) -> f64 {
+        self.parts.noise_variance
+    }
+
+    /// Sum of the sample weights; the number of rows without weights.
+    pub fn sum_of_weights(&self) -> f64 {
+        self.parts.sum_of_weights
+    }
+
+    /// The options of the fit.
+    pub fn options(&self) -> &Pca {
+        &self.parts.options
+    }
+
+    /// How the fit went: route, reason, passes, residuals.
+    pub fn convergence(&self) -> &Convergence {
+        &self.parts.convergence
+    }
+
+    /// Everything, as plain data.
+    pub fn parts(&self) -> &ModelParts {
+        &self.parts
+    }
+
+    /// Components times the square root of their variance, shape (n_features, n_components): with `scale`, the
+    /// correlations of features and components.
+    pub fn loadings(&self) -> Matrix {
+        let deviations: Vec<f64> = self.explained_variance().iter().map(|v| v.sqrt()).collect();
+        Matrix::from_fn(self.n_features(), self.n_components(), |j, c| {
+            self.components()[(c, j)] * deviations[c]
+        })
+    }
+
+    /// The map that the fit applied to every row.
+    pub(crate) fn map(&self) -> ColumnMap<'_> {
+        ColumnMap { shift: self.mean(), factor: &self.factor }
+    }
+}

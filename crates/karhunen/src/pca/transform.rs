@@ -1,0 +1,138 @@
+//! Scores of rows, and rows from scores.
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Observer, Unobserved};
+use crate::linalg::Matrix;
+use crate::moments::first_non_finite;
+use crate::operator::blocks;
+use crate::pca::PcaModel;
+use crate::scalar::Scalar;
+use crate::source::Source;
+
+/// How to transform.
+#[derive(Clone, Copy)]
+pub struct Transform<'a> {
+    /// Divide scores by the square root of the explained variance. Components without variance get the score zero.
+    pub whiten: bool,
+    /// Threads; those of the current rayon pool if `None`. The result does not depend on them.
+    pub n_threads: Option<usize>,
+    /// Is told how far the work has come.
+    pub observer: &'a dyn Observer,
+}
+
+impl Default for Transform<'_> {
+    fn default() -> Self {
+        Self { whiten: false, n_threads: None, observer: &Unobserved }
+    }
+}
+
+impl PcaModel {
+    /// Scores of rows, shape (n_rows, n_components), in the type of `x`: `(x - mean) / scale * sqrt(c)` times the
+    /// components. One pass; sparse rows cost time proportional to their stored entries.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `x` has `n_features` columns; [`Error::NonFinite`] for NaN and infinite values; any
+    /// error `x` raises while read.
+    pub fn transform<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Matrix<T>> {
+        self.transform_with(x, &Transform::default())
+    }
+
+    /// As [`PcaModel::transform`], with options.
+    ///
+    /// # Errors
+    /// As [`PcaModel::transform`], and [`Error::Stopped`] if the observer asks to stop.
+    pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
+        let (n, p) = x.shape();
+        self.check_columns("data to transform", p, self.n_features())?;
+        let k = self.n_components();
+        let deviations = self.deviations();
+        let weight = |c: usize| match deviations[c] {
+            _ if !how.whiten => 1.0,
+            0.0 => 0.0,
+            deviation => 1.0 / deviation,
+        };
+        let q = Matrix::from_fn(p, k, |j, c| self.components()[(c, j)] * weight(c));
+        let mut scores = Matrix::<T>::zeros(n, k);
+        Exec::run(how.n_threads, how.observer, |exec| {
+            let exec = exec.phase("scores");
+            x.visit(&mut |first, block| {
+                let rows = first..first + block.n_rows();
+                let part = exec.part(rows.start as f64 / n as f64, rows.end as f64 / n as f64);
+                let out = &mut scores.as_mut_slice()[rows.start * k..rows.end * k];
+                blocks::project(&block, self.map(), &q, &part, out)
+            })
+        })?;
+        check_scores(x, &scores)?;
+        Ok(scores)
+    }
+
+    /// Rows from scores: `(scores W) * scale / sqrt(c) + mean`, shape (n_rows, n_features). The inverse of
+    /// [`PcaModel::transform`] where all components are kept, the best approximation of that rank otherwise; a column
+    /// of feature weight zero gets its mean.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are `n_components` scores a row.
+    pub fn inverse_transform<T: Scalar>(&self, scores: &Matrix<T>) -> Result<Matrix<T>> {
+        self.inverse_transform_with(scores, &Transform::default())
+    }
+
+    /// As [`PcaModel::inverse_transform`], with options.
+    ///
+    /// # Errors
+    /// As [`PcaModel::inverse_transform`], and [`Error::Stopped`] if the observer asks to stop.
+    pub fn inverse_transform_with<T: Scalar>(
+        &self,
+        scores: &Matrix<T>,
+        how: &Transform<'_>,
+    ) -> Result<Matrix<T>> {
+        /// Rows of a piece of work.
+        const PIECE: usize = 64;
+        let (n, k) = scores.shape();
+        self.check_columns("scores", k, self.n_components())?;
+        let p = self.n_features();
+        let deviations = self.deviations();
+        let inverse_factor: Vec<f64> =
+            self.map().factor.iter().map(|&f| if f == 0.0 { 0.0 } else { 1.0 / f }).collect();
+        let axes = Matrix::from_fn(k, p, |c, j| {
+            self.components()[(c, j)] * inverse_factor[j] * if how.whiten { deviations[c] } else { 1.0 }
+        });
+        let mut rows = Matrix::<T>::zeros(n, p);
+        Exec::run(how.n_threads, how.observer, |exec| {
+            exec.phase("reconstruction").fill(rows.as_mut_slice(), PIECE * p, |piece, out| {
+                let mut line = vec![0.0; p];
+                for (i, out) in out.chunks_exact_mut(p).enumerate() {
+                    pulp::Arch::new().dispatch(|| {
+                        line.copy_from_slice(self.mean());
+                        for (score, axis) in scores.row(piece * PIECE + i).iter().zip(axes.as_slice().chunks_exact(p)) {
+                            let score = score.to_f64();
+                            line.iter_mut().zip(axis).for_each(|(x, a)| *x += score * a);
+                        }
+                        out.iter_mut().zip(&line).for_each(|(o, x)| *o = T::from_f64(*x));
+                    });
+                }
+                Ok(())
+            })
+        })?;
+        Ok(rows)
+    }
+
+    /// Standard deviations of the scores.
+    fn deviations(&self) -> Vec<f64> {
+        self.explained_variance().iter().map(|v| v.sqrt()).collect()
+    }
+
+    pub(crate) fn check_columns(&self, what: &'static str, found: usize, expected: usize) -> Result<()> {
+        if found == expected { Ok(()) } else { Err(Error::Shape { what, axis: "columns", found, expected }) }
+    }
+}
+
+/// A value that is not finite makes scores that are not; only then is it looked for.
+fn check_scores<T: Scalar>(x: &dyn Source<T>, scores: &Matrix<T>) -> Result<()> {
+    let k = scores.n_cols();
+    let Some(at) = scores.as_slice().iter().position(|z| !z.to_f64().is_finite()) else { return Ok(()) };
+    x.visit(&mut |first, block| match first_non_finite(&block) {
+        Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
+        None => Ok(()),
+    })?;
+    Err(Error::Overflow { statistic: "score", column: at % k })
+}

@@ -1,0 +1,25 @@
+//! The covariance route: form `B'B`, p x p, then its leading eigenvectors.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::operator::{LinOp, Side};
+use crate::solver::leading::leading_of_matrix;
+use crate::solver::{Iteration, Spectrum, Wanted};
+
+/// One pass over the data.
+pub(crate) fn solve(
+    op: &dyn LinOp,
+    wanted: Wanted,
+    iteration: &Iteration,
+    exec: &Exec<'_>,
+) -> Result<Spectrum> {
+    let covariance = op.product(Side::Columns, &exec.phase("covariance"))?;
+    let pairs = leading_of_matrix(&covariance, wanted, iteration, &exec.phase("eigenvectors"))?;
+    Ok(Spectrum {
+        values: pairs.values,
+        vectors: pairs.vectors,
+        residuals: pairs.residuals,
+        n_passes: 1,
+        n_iterations: 0,
+    })
+}

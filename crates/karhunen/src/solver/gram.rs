@@ -1,0 +1,23 @@
+//! The Gram route: form `B B'`, n x n, take its leading eigenvectors, and map them back by one more pass.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::operator::{LinOp, Side};
+use crate::solver::image::image;
+use crate::solver::leading::leading_of_matrix;
+use crate::solver::{Iteration, Spectrum, Wanted};
+
+/// Two passes over the data.
+pub(crate) fn solve(
+    op: &dyn LinOp,
+    wanted: Wanted,
+    iteration: &Iteration,
+    exec: &Exec<'_>,
+) -> Result<Spectrum> {
+    let gram = op.product(Side::Rows, &exec.phase("inner products"))?;
+    let pairs = leading_of_matrix(&gram, wanted, iteration, &exec.phase("eigenvectors"))?;
+    let mut spectrum = image(op, pairs, iteration.seed, &exec.phase("components"))?;
+    spectrum.n_passes += 1;
+    spectrum.n_iterations = 0;
+    Ok(spectrum)
+}

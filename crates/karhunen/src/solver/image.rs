@@ -1,0 +1,50 @@
+//! From eigenvectors of `B B'` to those of `B'B`: `w = B'q / sqrt(lambda)`.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::linalg::Matrix;
+use crate::linalg::basis::Basis;
+use crate::linalg::orthonormal::{Fresh, orthonormalize, orthonormalize_against};
+use crate::operator::LinOp;
+use crate::solver::Spectrum;
+use crate::solver::leading::Pairs;
+
+/// Maps eigenvectors of `B B'` back by one pass. Eigenvalues at the level of rounding have no image: there the basis
+/// is completed by orthonormal vectors of zero variance. The residuals become bounds: `B'B w - lambda w` is
+/// `B' r / sqrt(lambda)`, at most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
+pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
+    let (n, p) = op.shape();
+    let Pairs { mut values, vectors, mut residuals, n_iterations, n_applications } = pairs;
+    let largest = values.first().copied().unwrap_or(0.0);
+    let level = f64::EPSILON * n.max(p) as f64 * largest;
+    let rank = values.iter().take_while(|&&value| value > level).count();
+    let mut image = op.apply_t(&vectors.columns(0..rank), exec)?;
+    for i in 0..p {
+        image.row_mut(i).iter_mut().zip(&values).for_each(|(w, value)| *w /= value.sqrt());
+    }
+    for (residual, value) in residuals.iter_mut().zip(&mut values) {
+        if *value > level {
+            *residual *= (largest / *value).sqrt();
+        } else {
+            (*residual, *value) = (0.0, 0.0);
+        }
+    }
+    let vectors = completed(image, values.len(), seed, exec)?;
+    Ok(Spectrum { values, vectors, residuals, n_passes: n_applications + 1, n_iterations })
+}
+
+/// Orthonormal columns, `k` of them: those of `w`, which are so to rounding, and random ones beside them.
+fn completed(w: Matrix, k: usize, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
+    let (p, rank) = w.shape();
+    let known = orthonormalize(w, seed, exec)?.q;
+    if rank == k {
+        return Ok(known);
+    }
+    let mut basis = Basis::new(p, k);
+    basis.append(&known, exec)?;
+    let mut fresh = Fresh::new(seed);
+    let mut rest = fresh.columns(p, k - rank);
+    let gram = basis.project_out(&mut rest, exec)?;
+    let rest = orthonormalize_against(&basis, rest, &gram, f64::MIN_POSITIVE, &mut fresh, exec)?.q;
+    Ok(Matrix::from_fn(p, k, |i, j| if j < rank { known[(i, j)] } else { rest[(i, j - rank)] }))
+}

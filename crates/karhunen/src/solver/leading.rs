@@ -1,0 +1,105 @@
+//! The leading eigenpairs of a symmetric matrix: of one that is there, or of one that can only be applied; so many as
+//! are wanted, or as many as it takes to reach a sum.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::linalg::residual::relative_residuals;
+use crate::linalg::{Matrix, eigh};
+use crate::operator::SymOp;
+use crate::solver::block_krylov::{self, KrylovOptions};
+use crate::solver::{Iteration, Wanted, count};
+
+/// Eigenpairs of a symmetric matrix, descending.
+#[derive(Clone, Debug)]
+pub(crate) struct Pairs {
+    pub(crate) values: Vec<f64>,
+    /// Columns, orthonormal.
+    pub(crate) vectors: Matrix,
+    /// `||A w - lambda w|| / lambda_1`.
+    pub(crate) residuals: Vec<f64>,
+    pub(crate) n_iterations: usize,
+    pub(crate) n_applications: usize,
+}
+
+/// Below this dimension all eigenvectors cost as little as some.
+const SMALL: usize = 192;
+/// Residuals of an eigenproblem whose matrix is there: as good as a full decomposition.
+const EXACT: f64 = 1e-12;
+/// Components to begin with where a sum must be reached.
+const FIRST_GUESS: usize = 16;
+
+/// Of a matrix that is there.
+pub(crate) fn leading_of_matrix(
+    a: &Matrix,
+    wanted: Wanted,
+    iteration: &Iteration,
+    exec: &Exec<'_>,
+) -> Result<Pairs> {
+    let dim = a.n_rows();
+    if let Wanted::Count(k) = wanted
+        && dim > SMALL
+        && 4 * k <= dim
+    {
+        let exact = Iteration { tol: EXACT, max_iter: 1000, block_size: None, seed: iteration.seed };
+        let pairs = leading(a, wanted, &exact, exec)?;
+        if pairs.residuals.iter().all(|&r| r <= EXACT) {
+            return Ok(pairs);
+        }
+    }
+    exec.report(0.0)?;
+    let all = eigh::eigh(a)?;
+    let k = count(&all.values, wanted).unwrap_or(dim);
+    let values: Vec<f64> = all.values[..k].iter().map(|v| v.max(0.0)).collect();
+    let vectors = all.vectors.columns(0..k);
+    let residuals = relative_residuals(&a.apply(&vectors, exec)?, &vectors, &values);
+    Ok(Pairs { values, vectors, residuals, n_iterations: 0, n_applications: 1 })
+}
+
+/// Of a matrix that can be applied.
+pub(crate) fn leading(
+    op: &dyn SymOp,
+    wanted: Wanted,
+    iteration: &Iteration,
+    exec: &Exec<'_>,
+) -> Result<Pairs> {
+    let dim = op.dim();
+    let mut k = match wanted {
+        Wanted::Count(k) => k,
+        Wanted::Sum(_) => FIRST_GUESS.min(dim),
+    };
+    let mut found: Option<Pairs> = None;
+    loop {
+        let options = KrylovOptions {
+            k,
+            tol: iteration.tol,
+            max_iter: iteration.max_iter,
+            block_size: iteration.block_size,
+            seed: iteration.seed,
+        };
+        let start = found.as_ref().map(|pairs| &pairs.vectors);
+        let mut pairs = block_krylov::solve(op, &options, start, exec)?;
+        if let Some(before) = &found {
+            pairs.n_iterations += before.n_iterations;
+            pairs.n_applications += before.n_applications;
+        }
+        match count(&pairs.values, wanted) {
+            Some(enough) => return Ok(pairs.truncated(enough)),
+            None if k == dim => return Ok(pairs),
+            None => {
+                k = (2 * k).min(dim);
+                found = Some(pairs);
+            }
+        }
+    }
+}
+
+impl Pairs {
+    fn truncated(mut self, k: usize) -> Self {
+        if k < self.values.len() {
+            self.values.truncate(k);
+            self.residuals.truncate(k);
+            self.vectors = self.vectors.columns(0..k);
+        }
+        self
+    }
+}

@@ -1,0 +1,43 @@
+//! The SVD route: reduce `B` (or `B'`, where that is taller) to a triangle by Householder reflections, then take the
+//! singular value decomposition of the triangle. The condition number is never squared.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::linalg::residual::relative_residuals;
+use crate::linalg::{Matrix, small, svd};
+use crate::operator::{LinOp, Side};
+use crate::solver::image::image;
+use crate::solver::leading::Pairs;
+use crate::solver::{Spectrum, Wanted, count};
+
+/// One pass over the data where there are more rows than columns, two otherwise.
+pub(crate) fn solve(op: &dyn LinOp, wanted: Wanted, exec: &Exec<'_>) -> Result<Spectrum> {
+    let (n, p) = op.shape();
+    let side = if n >= p { Side::Columns } else { Side::Rows };
+    let triangle = op.triangle(side, &exec.phase("reduction"))?.finish();
+    exec.phase("singular values").report(0.0)?;
+    // B = Q R gives B'B = R'R, and B' = Q R gives B B' = R'R: the right singular vectors of R, either way.
+    let svd = svd::svd(&triangle)?;
+    let squares: Vec<f64> = svd.s.iter().map(|s| s * s).collect();
+    let k = count(&squares, wanted).unwrap_or(squares.len());
+    let values = squares[..k].to_vec();
+    let vectors = svd.v.columns(0..k);
+    let residuals = residuals(&triangle, &values, &vectors);
+    let pairs = Pairs { values, vectors, residuals, n_iterations: 0, n_applications: 1 };
+    match side {
+        Side::Columns => Ok(Spectrum {
+            values: pairs.values,
+            vectors: pairs.vectors,
+            residuals: pairs.residuals,
+            n_passes: 1,
+            n_iterations: 0,
+        }),
+        Side::Rows => image(op, pairs, 0, &exec.phase("components")),
+    }
+}
+
+/// `||R'R w - lambda w|| / lambda_1`.
+fn residuals(triangle: &Matrix, values: &[f64], vectors: &Matrix) -> Vec<f64> {
+    let image = small::multiply(triangle, vectors);
+    relative_residuals(&small::t_multiply(triangle, &image), vectors, values)
+}

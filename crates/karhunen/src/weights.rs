@@ -1,0 +1,166 @@
+//! What weights mean, and the divisor that follows from it.
+
+use crate::error::{Error, Result};
+
+/// The meaning of a sample weight: it decides the divisor of every reported variance.
+///
+/// With unit weights, [`Weighting::Frequency`] and [`Weighting::Importance`] both give n - 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Weighting {
+    /// Row i was seen `w_i` times: the result equals PCA of the repeated rows. Divisor `s - 1`, `s` the sum of weights.
+    #[default]
+    Frequency,
+    /// Relative importance or inverse variance: a constant factor changes nothing. The population variance is divided
+    /// by `1 - sum(v^2)`, `v = w / s`.
+    Importance,
+    /// The weighted rows are the whole population: divisor `s`.
+    Population,
+}
+
+/// Weights of a fit; the default is none, which weighs every row and column by one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Weights<'a> {
+    /// One finite weight >= 0 for each row.
+    pub samples: Option<&'a [f64]>,
+    /// One finite weight >= 0 for each column: standardized column j is multiplied by its square root.
+    pub features: Option<&'a [f64]>,
+}
+
+impl<'a> Weights<'a> {
+    /// Weights of the rows alone.
+    pub fn of_samples(samples: &'a [f64]) -> Self {
+        Self { samples: Some(samples), features: None }
+    }
+}
+
+/// Sample weights that were checked: their sum, and the shares `v = w / s`.
+#[derive(Clone, Debug)]
+pub(crate) struct Shares {
+    /// `v`, or `None` where every row weighs the same.
+    pub(crate) shares: Option<Vec<f64>>,
+    /// `s`; infinite if it is beyond the range of f64.
+    pub(crate) sum: f64,
+    /// `sum(v^2)`, the inverse of the effective number of rows.
+    pub(crate) sum_of_squares: f64,
+    /// The row of the largest weight.
+    heaviest: usize,
+}
+
+impl Shares {
+    /// Checks the weights of `n` rows.
+    pub(crate) fn new(weights: Option<&[f64]>, n: usize) -> Result<Self> {
+        let Some(weights) = weights else {
+            let sum = n as f64;
+            return Ok(Self { shares: None, sum, sum_of_squares: 1.0 / sum, heaviest: 0 });
+        };
+        let largest = check("sample weights", "rows", weights, n)?;
+        // Divided by the largest first: weights near the limits of f64 neither overflow nor vanish in the sum.
+        let relative_sum: f64 = weights.iter().map(|w| w / largest).sum();
+        let shares: Vec<f64> = weights.iter().map(|w| w / largest / relative_sum).collect();
+        let sum_of_squares = shares.iter().map(|v| v * v).sum();
+        let heaviest = weights.iter().position(|&w| w == largest).unwrap_or(0);
+        Ok(Self { shares: Some(shares), sum: largest * relative_sum, sum_of_squares, heaviest })
+    }
+
+    /// `f`, which turns the population variance into the reported one: specification of the three meanings.
+    pub(crate) fn correction(&self, weighting: Weighting) -> Result<f64> {
+        match weighting {
+            Weighting::Population => Ok(1.0),
+            Weighting::Frequency if self.sum <= 1.0 => Err(Error::FrequencyTooSmall { sum: self.sum }),
+            Weighting::Frequency if self.sum.is_infinite() => Ok(1.0),
+            Weighting::Frequency => Ok(self.sum / (self.sum - 1.0)),
+            Weighting::Importance => {
+                let rest = 1.0 - self.sum_of_squares;
+                if rest <= f64::EPSILON {
+                    return Err(Error::ImportanceSingle { row: self.heaviest });
+                }
+                Ok(1.0 / rest)
+            }
+        }
+    }
+
+    /// The number of observations that the weights stand for: squared singular values are population variances
+    /// times this number.
+    pub(crate) fn n_observations(&self, weighting: Weighting) -> f64 {
+        match weighting {
+            Weighting::Population | Weighting::Frequency => self.sum,
+            Weighting::Importance => 1.0 / self.sum_of_squares,
+        }
+    }
+}
+
+/// Checks feature weights, one for each of `p` columns.
+pub(crate) fn check_feature_weights(weights: Option<&[f64]>, p: usize) -> Result<()> {
+    weights.map_or(Ok(()), |weights| check("feature weights", "columns", weights, p).map(|_| ()))
+}
+
+/// Checks length and values; returns the largest weight.
+fn check(what: &'static str, axis: &'static str, weights: &[f64], expected: usize) -> Result<f64> {
+    if weights.len() != expected {
+        return Err(Error::WeightLength { what, axis, found: weights.len(), expected });
+    }
+    if let Some(index) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+        return Err(Error::WeightValue { what, index, value: weights[index] });
+    }
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    if largest == 0.0 {
+        return Err(Error::WeightsAllZero { what, n: weights.len() });
+    }
+    Ok(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn divisors_of_the_three_meanings() {
+        let shares = Shares::new(Some(&[1.0, 2.0, 1.0]), 3).unwrap();
+        assert_eq!(shares.sum, 4.0);
+        assert_eq!(shares.correction(Weighting::Population).unwrap(), 1.0);
+        assert_eq!(shares.correction(Weighting::Frequency).unwrap(), 4.0 / 3.0);
+        assert_eq!(shares.correction(Weighting::Importance).unwrap(), 1.0 / (1.0 - 0.375));
+        let unit = Shares::new(None, 5).unwrap();
+        assert_eq!(unit.correction(Weighting::Frequency).unwrap(), 1.25);
+        assert!((unit.correction(Weighting::Importance).unwrap() - 1.25).abs() < 1e-15);
+    }
+
+    #[test]
+    fn weights_over_the_whole_range_of_f64_keep_their_shares() {
+        let shares = Shares::new(Some(&[1e308, 1e308, 1e-300, 0.0]), 4).unwrap();
+        assert_eq!(shares.sum, f64::INFINITY);
+        assert_eq!(shares.shares.as_deref(), Some(&[0.5, 0.5, 0.0, 0.0][..]));
+        assert_eq!(shares.correction(Weighting::Frequency).unwrap(), 1.0);
+    }
+
+    #[test]
+    fn bad_weights_are_named() {
+        let message = |weights: &[f64]| Shares::new(Some(weights), 3).unwrap_err().to_string();
+        assert_eq!(
+            message(&[1.0, -2.0, 1.0]),
+            "sample weights: entry 1 is -2; a weight must be finite and not negative"
+        );
+        assert_eq!(
+            message(&[1.0, 1.0, f64::NAN]),
+            "sample weights: entry 2 is NaN; a weight must be finite and not negative"
+        );
+        assert_eq!(
+            message(&[0.0; 3]),
+            "sample weights: all 3 entries are zero; at least one must be positive"
+        );
+        assert_eq!(
+            message(&[1.0; 4]),
+            "sample weights has 4 entries, but the data have 3 rows; give one weight for each"
+        );
+        let lonely = Shares::new(Some(&[0.0, 1.0, 0.0]), 3).unwrap();
+        assert!(matches!(
+            lonely.correction(Weighting::Frequency),
+            Err(Error::FrequencyTooSmall { sum: 1.0 })
+        ));
+        assert!(matches!(
+            lonely.correction(Weighting::Importance),
+            Err(Error::ImportanceSingle { row: 1 })
+        ));
+    }
+}
