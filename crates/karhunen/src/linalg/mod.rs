@@ -13,6 +13,7 @@ mod sparse_moments;
 mod sparse_passes;
 mod sparse_plan;
 mod sparse_products;
+mod sparse_scatter;
 
 pub use dense::Dense;
 pub use matrix::Matrix;
