@@ -19,10 +19,10 @@ const RUN: usize = 1024;
 /// Runs `op` with the widest vectors of this processor that are not wider than a row of `W` values.
 pub(super) fn dispatch<C: Lane, const W: usize>(op: impl WithSimd<Output = ()>) {
     #[cfg(target_arch = "x86_64")]
-    if const { W * size_of::<C>() < 64 } {
-        if let Some(simd) = pulp::x86::V3::try_new() {
-            return Simd::vectorize(simd, op);
-        }
+    if const { W * size_of::<C>() < 64 }
+        && let Some(simd) = pulp::x86::V3::try_new()
+    {
+        return Simd::vectorize(simd, op);
     }
     Arch::new().dispatch(op);
 }

@@ -193,7 +193,13 @@ fn sums_by_rows<I: Index, T: Scalar>(
             let (indices, values) = lines.line(i);
             for (index, value) in indices.iter().zip(values) {
                 total.sums[index.at()] += weight * value.to_f64();
-                total.stored[index.at()].add(weight);
+                let stored = &mut total.stored[index.at()];
+                if row_weights.is_none() {
+                    // Whole numbers are added without error.
+                    stored.high += 1.0;
+                } else {
+                    stored.add(weight);
+                }
             }
         }
         Ok(())
