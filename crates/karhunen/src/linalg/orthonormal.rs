@@ -11,7 +11,7 @@ use crate::linalg::Matrix;
 /// without projecting again.
 const SAFE_PIVOT: f64 = 1e-4;
 /// Below this, columns are taken in several rounds.
-const LEAST_PIVOT: f64 = 1e-10;
+const LEAST_PIVOT: f64 = 1e-8;
 
 /// `W = Q R`, but for columns below a floor.
 #[derive(Clone, Debug)]
@@ -97,6 +97,23 @@ pub(crate) fn orthonormalize_against(
         }
     }
     in_rounds(basis, &w, width, floor, fresh, exec)
+}
+
+/// Removes what rounding has added up to in columns that should be orthonormal.
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub(crate) fn polish(q: &mut Matrix, exec: &Exec<'_>) -> Result<()> {
+    let gram = tall_t_product(q, q, exec)?;
+    let n = gram.n_rows();
+    let error = |i: usize, j: usize| (gram[(i, j)] - f64::from(u8::from(i == j))).abs();
+    let worst = (0..n).fold(0.0f64, |m, i| (0..n).fold(m, |m, j| m.max(error(i, j))));
+    if worst > 1e-14
+        && let Some((factor, _)) = cholesky(&gram)
+    {
+        multiply_then_gram(q, &inverse_upper(&factor), exec)?;
+    }
+    Ok(())
 }
 
 /// `W <- W R1^-1 R2^-1`, returning `R2 R1`; projects on the complement of `basis` in between, if there is one.
@@ -226,7 +243,7 @@ fn cholesky(gram: &Matrix) -> Option<(Matrix, f64)> {
                 r[(i, j)] = left / r[(i, i)];
             } else {
                 let pivot = left / gram[(j, j)];
-                if !(pivot > f64::EPSILON) {
+                if pivot.is_nan() || pivot <= f64::EPSILON {
                     return None;
                 }
                 least = least.min(pivot);
@@ -313,6 +330,22 @@ mod tests {
             w.as_mut_slice().iter_mut().for_each(|x| *x *= scale);
             check(&w, 5);
         }
+    }
+
+    #[test]
+    fn polishing() {
+        let exec = Exec::sequential();
+        let mut q = orthonormal(500, 20, 12);
+        let clean = q.clone();
+        polish(&mut q, &exec).unwrap();
+        assert_eq!(q, clean);
+        let noise = gaussian(500, 20, 13, 0);
+        for (x, e) in q.as_mut_slice().iter_mut().zip(noise.as_slice()) {
+            *x += 1e-9 * e;
+        }
+        assert!(identity_error(&q) > 1e-10);
+        polish(&mut q, &exec).unwrap();
+        assert!(identity_error(&q) < 1e-14 && max_difference(&q, &clean) < 1e-8);
     }
 
     #[test]

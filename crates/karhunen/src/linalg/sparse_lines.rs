@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::sparse_plan::Extent;
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::{Matrix, Sparse};
@@ -56,6 +57,16 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
         Self { n_minor, pointers: x.pointers(), indices, values: x.values() }
     }
 
+    /// The lines `range` alone.
+    pub(super) fn slice(&self, range: Range<usize>) -> Self {
+        Self { pointers: &self.pointers[range.start..=range.end], ..*self }
+    }
+
+    /// Cuts the lines into runs of at most `entries` entries, or of one line.
+    pub(super) fn runs(&self, entries: usize) -> Vec<Range<usize>> {
+        runs(self.pointers, entries)
+    }
+
     /// Number of lines.
     pub(super) fn len(&self) -> usize {
         self.pointers.len() - 1
@@ -66,6 +77,11 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
         self.n_minor
     }
 
+    /// Number of stored entries.
+    pub(super) fn n_stored(&self) -> usize {
+        self.values.len()
+    }
+
     /// The indices and values of line `i`.
     #[inline(always)]
     pub(super) fn line(&self, i: usize) -> (&'a [I], &'a [C]) {
@@ -73,15 +89,124 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
         (&self.indices[range.clone()], &self.values[range])
     }
 
+    /// What plans depend on.
+    pub(super) fn extent(&self) -> Extent {
+        Extent { lines: self.len(), minors: self.n_minor, stored: self.values.len() }
+    }
+
+    /// The index of entry `entry`, counted over all lines.
+    pub(super) fn index(&self, entry: usize) -> usize {
+        self.indices[entry].at()
+    }
+
     /// The entries of line `i` whose indices are in `minors`.
     #[inline(always)]
     pub(super) fn segment(&self, i: usize, minors: &Range<usize>) -> (&'a [I], &'a [C]) {
         let (indices, values) = self.line(i);
-        let start = indices.partition_point(|j| j.at() < minors.start);
-        let end = start + indices[start..].partition_point(|j| j.at() < minors.end);
-        (&indices[start..end], &values[start..end])
+        let range = self.place(i, minors.start)..self.place(i, minors.end);
+        (&indices[range.clone()], &values[range])
+    }
+
+    /// The number of entries of line `i` whose indices are below `minor`. Looks first where it would be if the indices
+    /// were spread evenly, then in steps that double: a search by halves misses the cache at every step.
+    pub(super) fn place(&self, i: usize, minor: usize) -> usize {
+        let indices = self.line(i).0;
+        let guess = (indices.len() as f64 * (minor as f64 / self.n_minor.max(1) as f64)) as usize;
+        let guess = guess.min(indices.len());
+        let below = |j: &I| j.at() < minor;
+        let mut step = 8;
+        if indices[..guess].last().is_none_or(below) {
+            let mut start = guess;
+            while start + step < indices.len() && below(&indices[start + step]) {
+                start += step;
+                step *= 2;
+            }
+            let end = indices.len().min(start + step);
+            start + indices[start..end].partition_point(below)
+        } else {
+            let mut end = guess;
+            while end > step && !below(&indices[end - step]) {
+                end -= step;
+                step *= 2;
+            }
+            let start = end.saturating_sub(step);
+            start + indices[start..end].partition_point(below)
+        }
     }
 }
+
+/// Cuts lines that end at `pointers` into runs of at most `entries` entries, or of one line.
+pub(super) fn runs(pointers: &[usize], entries: usize) -> Vec<Range<usize>> {
+    let n_lines = pointers.len() - 1;
+    let mut runs = Vec::new();
+    let mut start = 0;
+    while start < n_lines {
+        let limit = pointers[start] + entries;
+        let end = pointers.partition_point(|&pointer| pointer <= limit) - 1;
+        let end = end.clamp(start + 1, n_lines);
+        runs.push(start..end);
+        start = end;
+    }
+    runs
+}
+
+/// A run of columns of compressed lines, copied as lines of their own.
+pub(super) struct Transposed<T> {
+    n_minor: usize,
+    pointers: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T: Scalar> Transposed<T> {
+    /// The columns `columns` of `lines`, of which column `j` has `pointers[j + 1] - pointers[j]` entries. There must
+    /// be less than 2^32 lines.
+    pub(super) fn of<I: Index>(lines: &Lines<'_, I, T>, columns: Range<usize>, pointers: &[usize]) -> Self {
+        let first = pointers[columns.start];
+        let pointers: Vec<usize> =
+            pointers[columns.start..=columns.end].iter().map(|pointer| pointer - first).collect();
+        let n_stored = pointers[columns.len()];
+        let (mut indices, mut values) = (vec![0; n_stored], vec![T::default(); n_stored]);
+        let mut next = pointers.clone();
+        for i in 0..lines.len() {
+            let (minors, line) = lines.segment(i, &columns);
+            for (minor, &value) in minors.iter().zip(line) {
+                let place = &mut next[minor.at() - columns.start];
+                indices[*place] = i as u32;
+                values[*place] = value;
+                *place += 1;
+            }
+        }
+        Self { n_minor: lines.len(), pointers, indices, values }
+    }
+
+    /// The lines.
+    pub(super) fn lines(&self) -> Lines<'_, u32, T> {
+        Lines {
+            n_minor: self.n_minor,
+            pointers: &self.pointers,
+            indices: &self.indices,
+            values: &self.values,
+        }
+    }
+}
+
+/// Evaluates `$body` with `$y` the sparse matrix `$x` as one of `f32` or `f64`, whose vectors the kernels know.
+macro_rules! with_typed {
+    ($x:expr, |$y:ident| $body:expr) => {
+        match $x.typed() {
+            crate::linalg::sparse::Typed::F32(typed) => {
+                let $y = &typed;
+                $body
+            }
+            crate::linalg::sparse::Typed::F64(typed) => {
+                let $y = &typed;
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_typed;
 
 /// Evaluates `$body` with `$lines` the [`Lines`] of `$x`. A closure cannot be generic over the type of the indices.
 macro_rules! with_lines {

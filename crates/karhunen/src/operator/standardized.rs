@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
-use crate::linalg::{ColumnMap, Dense, Matrix, rank_k};
 use crate::linalg::tsqr::Triangle;
+use crate::linalg::{ColumnMap, Dense, Matrix, rank_k};
 use crate::operator::{LinOp, Side, blocks};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
@@ -93,7 +93,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
                 let chunk_rows = index * chunk..index * chunk + part.len() / width;
                 let mut line = vec![0.0; p];
                 for (i, out) in chunk_rows.zip(part.chunks_exact_mut(width)) {
-                    blocks::mapped_rows(block, self.map, None, i..i + 1, &mut line);
+                    blocks::mapped_rows(block, self.map, None, i..i + 1, &mut line)?;
                     let root = self.root(rows.start + i);
                     out.iter_mut().zip(&line[columns.clone()]).for_each(|(o, v)| *o = v * root);
                 }
@@ -104,7 +104,11 @@ impl<'a, T: Scalar> Standardized<'a, T> {
     }
 
     /// Calls `f` with the columns of `B`, so many at a time as fit a panel.
-    fn visit_columns(&self, exec: &Exec<'_>, mut f: impl FnMut(&Matrix, &Exec<'_>) -> Result<()>) -> Result<()> {
+    fn visit_columns(
+        &self,
+        exec: &Exec<'_>,
+        mut f: impl FnMut(&Matrix, &Exec<'_>) -> Result<()>,
+    ) -> Result<()> {
         let (n, p) = self.x.shape();
         let width = (PANEL_BYTES / 8 / n).clamp(1, p);
         for start in (0..p).step_by(width) {
@@ -163,7 +167,8 @@ impl<T: Scalar> LinOp for Standardized<'_, T> {
 
     fn normal_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let weighed = self.weigh_rows(u);
-        let fused = self.in_one_block(exec, |block, exec| blocks::normal_t(block, self.map, &weighed, exec))?;
+        let fused =
+            self.in_one_block(exec, |block, exec| blocks::normal_t(block, self.map, &weighed, exec))?;
         if let Some(product) = fused {
             return Ok(self.weigh_rows(&product));
         }
@@ -222,7 +227,7 @@ impl<T: Scalar> LinOp for Standardized<'_, T> {
                     let inner = piece * chunk..((piece + 1) * chunk).min(rows.len());
                     let mut panel = Matrix::zeros(inner.len(), p);
                     let roots = self.roots.as_ref().map(|r| &r[rows.clone()]);
-                    blocks::mapped_rows(block, self.map, roots, inner, panel.as_mut_slice());
+                    blocks::mapped_rows(block, self.map, roots, inner, panel.as_mut_slice())?;
                     panel.scale(self.common_share().sqrt());
                     triangle.push(panel.as_slice());
                     Ok(())

@@ -10,7 +10,7 @@ use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::basis::{Basis, tall_t_product};
 use crate::linalg::eigh::eigh;
-use crate::linalg::orthonormal::{Fresh, Orthonormal, orthonormalize_against};
+use crate::linalg::orthonormal::{Fresh, Orthonormal, orthonormalize_against, polish};
 use crate::linalg::small::{binade, multiply, t_multiply};
 use crate::operator::SymOp;
 use crate::solver::pace::{Patience, Progress, Schedule};
@@ -30,7 +30,7 @@ pub(crate) struct KrylovOptions {
     pub(crate) max_iter: usize,
     /// Columns of one product; 8 unless given.
     pub(crate) block_size: Option<usize>,
-    /// The most columns kept: memory is `dim` times that. Unless given, `3 k` and six blocks more than `k` at least.
+    /// The most columns kept: memory is `dim` times that. Unless given, `3 k`, or six blocks more than `2 k` if that is more.
     /// Raised where it leaves no room for two blocks more than `k`.
     pub(crate) max_basis: Option<usize>,
     /// Of the random first block.
@@ -161,12 +161,13 @@ impl<'a> BlockKrylov<'a> {
             if self.basis.len() >= k && (exhausted || full || schedule.due(self.n_columns)) {
                 let ritz = self.ritz(k)?;
                 let worst = ritz.worst();
-                schedule.looked(self.n_columns, worst, self.tol());
+                schedule.looked(self.n_columns, self.basis.len(), worst, self.tol());
                 progress.residual(worst);
                 exec.report(progress.fraction())?;
-                let done = worst <= self.tol() && self.steps_since_start >= self.steps_needed;
+                let met = worst <= self.tol();
+                let done = met && self.steps_since_start >= self.steps_needed;
                 let hidden = done && self.may_hide_copies(&ritz.values[..k]);
-                let hopeless = full && !done && patience.lost(&ritz.residuals, self.tol(), self.noise(&ritz));
+                let hopeless = full && !met && patience.lost(&ritz.residuals, self.tol(), self.noise(&ritz));
                 if exhausted || (done && !hidden) || hopeless {
                     exec.report(1.0)?;
                     return self.finish(k, ritz, exec);
@@ -178,6 +179,7 @@ impl<'a> BlockKrylov<'a> {
                 if hidden {
                     self.add_directions(&quiet)?;
                     self.make_room(k);
+                    continue;
                 }
             }
             let before = progress.fraction();
@@ -187,6 +189,11 @@ impl<'a> BlockKrylov<'a> {
         }
     }
 
+    /// Asks for smaller residuals from now on.
+    pub(crate) fn tighten(&mut self, tol: f64) {
+        self.options.tol = self.options.tol.min(tol);
+    }
+
     fn tol(&self) -> f64 {
         self.options.tol.max(ROUNDING)
     }
@@ -194,7 +201,7 @@ impl<'a> BlockKrylov<'a> {
     /// Makes the basis large enough for `k` pairs and some blocks.
     fn make_room(&mut self, k: usize) {
         let block = self.block_size.max(self.next.n_cols());
-        let wanted = self.options.max_basis.unwrap_or((3 * k).max(k + 6 * block));
+        let wanted = self.options.max_basis.unwrap_or((3 * k).max(2 * k + 6 * block));
         let capacity = wanted.max(k + 2 * block).min(self.op.dim());
         if capacity > self.basis.capacity() {
             self.basis.grow(capacity);
@@ -311,7 +318,7 @@ impl<'a> BlockKrylov<'a> {
     fn restart(&mut self, ritz: &Ritz, k: usize, exec: &Exec<'_>) -> Result<()> {
         let len = self.basis.len();
         let width = self.next.n_cols();
-        let keep = (k + (len - k) / 3).max(k + width).min(self.basis.capacity() - width).min(len);
+        let keep = (k + (len - k) * 7 / 10).max(k + width).min(self.basis.capacity() - width).min(len);
         let s = ritz.vectors.columns(0..keep);
         let (inside, tail) = self.defects(&s, &ritz.values);
         // In the new basis: S'HS = diag(theta) + S'(HS - S diag(theta)).
@@ -354,7 +361,9 @@ impl<'a> BlockKrylov<'a> {
 
     fn finish(&self, k: usize, ritz: Ritz, exec: &Exec<'_>) -> Result<Eigenpairs> {
         let unit = self.unit.unwrap_or(1.0);
-        let vectors = self.basis.combine(&ritz.vectors.columns(0..k), &exec.part(1.0, 1.0))?;
+        let exec = exec.part(1.0, 1.0);
+        let mut vectors = self.basis.combine(&ritz.vectors.columns(0..k), &exec)?;
+        polish(&mut vectors, &exec)?;
         Ok(Eigenpairs {
             values: ritz.values[..k].iter().map(|x| x.max(0.0) * unit).collect(),
             vectors,
