@@ -36,6 +36,8 @@ pub(crate) fn write_file(
     let permissions = existing.map(|metadata| metadata.permissions());
     let beside = beside(folder, permissions).map_err(writing)?;
     write_all(beside.as_file(), content).map_err(writing)?;
+    // The name must not reach the disk before the content does.
+    beside.as_file().sync_all().map_err(writing)?;
     beside.persist(&target).map_err(|error| writing(error.error))?;
     Ok(())
 }
