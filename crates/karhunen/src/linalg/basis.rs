@@ -146,7 +146,7 @@ impl Basis {
 }
 
 /// `A' B` for tall matrices of shapes (n, m) and (n, l).
-pub(super) fn tall_t_product(a: &Matrix, b: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+pub(crate) fn tall_t_product(a: &Matrix, b: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
     let (n, m) = a.shape();
     let l = b.n_cols();
     let rows = panel_rows(m + l);

@@ -10,6 +10,9 @@ mod panel;
 pub(crate) mod random;
 pub(crate) mod residual;
 pub(crate) mod small;
+pub(crate) mod dense_products;
+mod matrix;
+mod narrow;
 #[cfg(test)]
 mod oracle;
 mod pack;
@@ -17,9 +20,17 @@ pub(crate) mod rank_k;
 mod simd;
 mod sparse;
 pub(crate) mod svd;
+pub(crate) mod symmetric;
 #[cfg(test)]
 pub(crate) mod test_matrices;
 pub(crate) mod tsqr;
+#[cfg(test)]
+mod sparse_cases;
+mod sparse_kernels;
+mod sparse_lines;
+mod sparse_passes;
+mod sparse_plan;
+mod sparse_products;
 
 pub use dense::Dense;
 pub use matrix::Matrix;

@@ -38,7 +38,7 @@ fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Matrix {
 
 /// The power of two at or below the largest absolute value, by which entries divide without rounding; `None` for a
 /// matrix of zeros, NaN where an entry is not finite.
-pub(super) fn binade(values: &[f64]) -> Option<f64> {
+pub(crate) fn binade(values: &[f64]) -> Option<f64> {
     let mut largest = 0.0f64;
     for &x in values {
         if !x.is_finite() {

@@ -6,6 +6,7 @@ mod standardized;
 
 pub(crate) use normal::{Normal, NormalT};
 pub(crate) use standardized::Standardized;
+mod dense_sym;
 
 use crate::error::Result;
 use crate::exec::Exec;
