@@ -13,6 +13,7 @@ pub(crate) const SOLVERS: [Option<Route>; 5] =
 pub(crate) const TOL: f64 = 1e-9;
 
 /// One problem with its answer.
+#[derive(Clone)]
 pub(crate) struct Problem<'a> {
     pub(crate) name: String,
     /// As the type under test holds them.

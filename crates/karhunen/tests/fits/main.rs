@@ -5,4 +5,5 @@ mod expect;
 mod golden;
 mod hard_cases;
 mod properties;
+mod refusals;
 mod sources;

@@ -20,10 +20,12 @@ pub(crate) enum Layout {
     Csc64,
     /// A dense, a sparse and a column-major block, of different heights.
     Blocks,
+    /// The same with all blocks dense.
+    DenseBlocks,
 }
 
 impl Layout {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::RowMajor,
         Self::ColumnMajor,
         Self::Strided,
@@ -32,7 +34,12 @@ impl Layout {
         Self::Csc32,
         Self::Csc64,
         Self::Blocks,
+        Self::DenseBlocks,
     ];
+
+    /// Those that store every value.
+    pub(crate) const DENSE: [Self; 4] =
+        [Self::RowMajor, Self::ColumnMajor, Self::Strided, Self::DenseBlocks];
 
     /// One of each code path.
     pub(crate) const FEW: [Self; 5] =
@@ -65,7 +72,8 @@ impl Layout {
                 let (indptr, indices) = (integers::<i64>(&a.indptr), integers::<i64>(&a.indices));
                 f(&Sparse::csc(n, p, &indptr, &indices, &convert(&a.values)).unwrap())
             }
-            Self::Blocks => lend_blocks(rows, f),
+            Self::Blocks => lend_blocks(rows, true, f),
+            Self::DenseBlocks => lend_blocks(rows, false, f),
         }
     }
 }
@@ -83,18 +91,25 @@ fn lend_strided<T: Scalar, R>(rows: &[Vec<f64>], f: impl FnOnce(&dyn Source<T>) 
     f(&Dense::strided(&buffer, (n, p), (-(row_stride as isize), col_stride as isize), offset).unwrap())
 }
 
-fn lend_blocks<T: Scalar, R>(rows: &[Vec<f64>], f: impl FnOnce(&dyn Source<T>) -> R) -> R {
+fn lend_blocks<T: Scalar, R>(
+    rows: &[Vec<f64>],
+    middle_is_sparse: bool,
+    f: impl FnOnce(&dyn Source<T>) -> R,
+) -> R {
     let p = rows[0].len();
     let (top, rest) = rows.split_at(rows.len().div_ceil(2));
     let (middle, bottom) = rest.split_at(rest.len().div_ceil(3));
     let top_values = convert::<T>(&row_major(top));
     let arrays = SparseArrays::of_rows(middle);
-    let middle_values = convert::<T>(&arrays.values);
+    let values = if middle_is_sparse { arrays.values.clone() } else { row_major(middle) };
+    let middle_values = convert::<T>(&values);
     let bottom_values = if bottom.is_empty() { Vec::new() } else { convert::<T>(&column_major(bottom)) };
     let mut blocks = vec![Block::Dense(Dense::row_major(&top_values, top.len(), p).unwrap())];
-    if !middle.is_empty() {
+    if middle_is_sparse && !middle.is_empty() {
         let sparse = Sparse::csr(middle.len(), p, &arrays.indptr, &arrays.indices, &middle_values);
         blocks.push(Block::Sparse(sparse.unwrap()));
+    } else if !middle.is_empty() {
+        blocks.push(Block::Dense(Dense::row_major(&middle_values, middle.len(), p).unwrap()));
     }
     if !bottom.is_empty() {
         blocks.push(Block::Dense(Dense::column_major(&bottom_values, bottom.len(), p).unwrap()));
