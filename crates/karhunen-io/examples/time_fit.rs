@@ -45,7 +45,8 @@ fn dense<T: Scalar>(pca: &Pca, path: &Path, p: usize) -> Outcome<()> {
 
 fn sparse<T: Scalar>(pca: &Pca, values: &Path, folder: &Path, p: usize) -> Outcome<()> {
     let values = load::<T>(values)?;
-    let (indices, indptr) = (load::<i32>(&folder.join("indices.npy"))?, load::<i32>(&folder.join("indptr.npy"))?);
+    let (indices, indptr) =
+        (load::<i32>(&folder.join("indices.npy"))?, load::<i32>(&folder.join("indptr.npy"))?);
     let n = indptr.len() - 1;
     measure::<T>(pca, || Ok(Box::new(Sparse::csr(n, p, &indptr, &indices, &values)?)))
 }

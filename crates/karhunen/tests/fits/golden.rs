@@ -30,9 +30,9 @@ impl Golden {
 
     /// The columns of the data that were fitted.
     fn data(&self) -> Rows {
-        let kept: Vec<&str> = self.0["columns"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        let names: Vec<&str> = kept.iter().map(|name| name.as_ref()).collect();
-        read_csv(self.0["file"].as_str().unwrap(), &names)
+        let kept: Vec<&str> =
+            self.0["columns"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        read_csv(self.0["file"].as_str().unwrap(), &kept)
     }
 }
 
@@ -48,9 +48,8 @@ fn read_csv(file: &str, columns: &[&str]) -> Rows {
     lines.map(|fields| kept.iter().map(|&j| fields[j].parse().unwrap()).collect()).collect()
 }
 
-/// Fits by every solver and compares all that the other package says. `divisor` is its divisor of the scale over
-/// ours: R divides the columns by standard deviations with n - 1, the specification with n.
-fn assert_agrees(golden: &Golden, pca: &Pca, weights: &Weights<'_>, divisor: f64) {
+/// Fits by every solver and compares all that the other package says; its variances are `factor` times ours.
+fn assert_agrees(golden: &Golden, pca: &Pca, weights: &Weights<'_>, factor: f64) {
     let rows = golden.data();
     let (n, p) = (rows.len(), rows[0].len());
     let values = rows.concat();
@@ -59,22 +58,22 @@ fn assert_agrees(golden: &Golden, pca: &Pca, weights: &Weights<'_>, divisor: f64
         let model = Pca { solver, tol: Some(1e-12), ..pca.clone() }.fit(&x, weights).unwrap();
         let scores = model.transform(&x).unwrap();
         let head: Rows = (0..3).map(|i| scores.row(i).to_vec()).collect();
-        assert_numbers(golden, &model, &head, divisor);
+        assert_numbers(golden, &model, &head, factor);
     }
 }
 
 /// LAPACK and we are each right to a few roundings of the largest value: of n = 569 terms at most, about 1e-13.
 const AGREEMENT: Tolerance = Tolerance { multiple: 600.0, epsilon: f64::EPSILON, norm: 1.0 };
 
-fn assert_numbers(golden: &Golden, model: &PcaModel, head: &[Vec<f64>], divisor: f64) {
+fn assert_numbers(golden: &Golden, model: &PcaModel, head: &[Vec<f64>], factor: f64) {
     let largest = |values: &[f64]| values.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
     let assert = |what: &str, found: &[f64], expected: &[f64]| {
         assert_close(what, found, expected, Tolerance { norm: largest(expected), ..AGREEMENT });
     };
     assert("mean", model.mean(), &golden.numbers("mean"));
-    let scale: Vec<f64> = model.scale().iter().map(|d| d * divisor.sqrt()).collect();
-    assert("scale", &scale, &golden.numbers("scale"));
-    assert("variance", model.explained_variance(), &golden.numbers("explained_variance"));
+    assert("scale", model.scale(), &golden.numbers("scale"));
+    let variance: Vec<f64> = model.explained_variance().iter().map(|v| v * factor).collect();
+    assert("variance", &variance, &golden.numbers("explained_variance"));
     let expected = golden.rows("components");
     let variances = golden.numbers("explained_variance");
     for (j, (found, expected)) in components(model).iter().zip(&expected).enumerate() {
@@ -84,9 +83,9 @@ fn assert_numbers(golden: &Golden, model: &PcaModel, head: &[Vec<f64>], divisor:
         let norm = variances[0] / gap.fold(f64::INFINITY, f64::min);
         let expected: Vec<f64> = expected.iter().map(|x| x * sign).collect();
         assert_close(&format!("component {j}"), found, &expected, Tolerance { norm, ..AGREEMENT });
-        let column = |rows: &[Vec<f64>], factor: f64| rows.iter().map(|row| row[j] * factor).collect::<Vec<_>>();
+        let column = |rows: &[Vec<f64>], sign: f64| rows.iter().map(|row| row[j] * sign).collect::<Vec<_>>();
         let tolerance = Tolerance { norm: norm * variances[0].sqrt() * 10.0, ..AGREEMENT };
-        let theirs = column(&golden.rows("scores_head"), sign * divisor.sqrt());
+        let theirs = column(&golden.rows("scores_head"), sign);
         assert_close(&format!("scores {j}"), &column(head, 1.0), &theirs, tolerance);
     }
 }
@@ -100,12 +99,10 @@ fn r_usarrests() {
     assert_agrees(&Golden::read("r_usarrests"), &Pca::default(), &Weights::default(), 1.0);
 }
 
-/// R divides scale and variance by n - 1 both, so its variances are eigenvalues of the correlation matrix: ours with
-/// the weighting `population`.
 #[test]
 fn r_usarrests_scaled() {
     let golden = Golden::read("r_usarrests_scaled");
-    assert_agrees(&golden, &scaled(Weighting::Population), &Weights::default(), 50.0 / 49.0);
+    assert_agrees(&golden, &scaled(Weighting::Frequency), &Weights::default(), 1.0);
     let deviations: Vec<f64> = golden.numbers("explained_variance").iter().map(|v| v.sqrt()).collect();
     let printed = Tolerance { multiple: 0.5, epsilon: 1e-7, norm: 1.0 };
     assert_close("deviations", &deviations, &[1.5748783, 0.9948694, 0.5971291, 0.4164494], printed);
@@ -113,8 +110,7 @@ fn r_usarrests_scaled() {
 
 #[test]
 fn r_wine_scaled() {
-    let weights = Weights::default();
-    assert_agrees(&Golden::read("r_wine_scaled"), &scaled(Weighting::Population), &weights, 178.0 / 177.0);
+    assert_agrees(&Golden::read("r_wine_scaled"), &scaled(Weighting::Frequency), &Weights::default(), 1.0);
 }
 
 #[test]
@@ -167,11 +163,21 @@ fn sklearn_iris() {
     assert_agrees(&Golden::read("sklearn_iris"), &Pca::default(), &Weights::default(), 1.0);
 }
 
-/// StandardScaler divides by n, PCA by n - 1: the same two divisors as ours.
+/// StandardScaler divides by n, as we do for populations, but the PCA after it by n - 1.
 #[test]
 fn sklearn_scaled() {
-    for name in ["sklearn_usarrests_scaled", "sklearn_wine_scaled", "sklearn_breast_cancer_scaled"] {
-        assert_agrees(&Golden::read(name), &scaled(Weighting::Frequency), &Weights::default(), 1.0);
+    let cases = [
+        ("sklearn_usarrests_scaled", 50.0),
+        ("sklearn_wine_scaled", 178.0),
+        ("sklearn_breast_cancer_scaled", 569.0),
+    ];
+    for (name, n) in cases {
+        assert_agrees(
+            &Golden::read(name),
+            &scaled(Weighting::Population),
+            &Weights::default(),
+            n / (n - 1.0),
+        );
     }
 }
 
@@ -179,9 +185,10 @@ fn sklearn_scaled() {
 fn sklearn_sparse_rust_docs() {
     let golden = Golden::read("sklearn_rust_docs");
     let text = std::fs::read_to_string(repository().join("golden/rust_docs_150x200.mtx")).unwrap();
-    let mut entries = text.lines().filter(|line| !line.starts_with('%')).map(|line| {
-        line.split_whitespace().map(|field| field.parse::<u32>().unwrap()).collect::<Vec<_>>()
-    });
+    let mut entries = text
+        .lines()
+        .filter(|line| !line.starts_with('%'))
+        .map(|line| line.split_whitespace().map(|field| field.parse::<u32>().unwrap()).collect::<Vec<_>>());
     let size = entries.next().unwrap();
     let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for entry in entries {

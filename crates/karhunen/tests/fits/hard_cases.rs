@@ -1,9 +1,9 @@
 //! Data that break careless programs: what the specification's section on numerical care promises, line by line.
 
-use karhunen::{NComponents, Pca, PcaModel, Scalar, Weights};
+use karhunen::{NComponents, Pca, PcaModel, Route, Scalar, Weights};
 use karhunen_testkit::{
-    Columns, Options, Rows, Tolerance, Weighting, assert_close, extreme_weights, gaussian, planted, power_law,
-    sparse, with_constant_column,
+    Columns, Options, Rows, Tolerance, Weighting, assert_close, extreme_weights, gaussian, planted,
+    power_law, sparse, with_constant_column,
 };
 
 use crate::expect::{Problem, SOLVERS, assert_none, components};
@@ -17,10 +17,13 @@ const WEIGHTINGS: [Weighting; 3] = [Weighting::Population, Weighting::Frequency,
 fn assert_variances<T: Scalar>(name: &str, rows: &Rows, scale: bool, relative: f64) {
     let problem = Problem::new::<T>(name, rows, Options { scale, ..Options::default() });
     for layout in Layout::DENSE {
-        for solver in SOLVERS {
+        // Inner products of so many rows would fill the memory.
+        let sensible = |solver: &Option<Route>| rows.len() < 10_000 || *solver != Some(Route::Gram);
+        for solver in SOLVERS.into_iter().filter(sensible) {
             let pca = problem.pca(solver, ALL);
             let model = layout.lend::<T, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap();
-            for (found, expected) in model.explained_variance().iter().zip(&problem.oracle.explained_variance) {
+            for (found, expected) in model.explained_variance().iter().zip(&problem.oracle.explained_variance)
+            {
                 let error = (found / expected - 1.0).abs();
                 assert!(error <= relative, "{} {layout:?} {solver:?}: {found} for {expected}", problem.name);
             }
@@ -82,7 +85,7 @@ fn constant_columns_contribute_nothing() {
             let model = fit(&problem, Layout::RowMajor, &problem.pca(solver, NComponents::Count(3)));
             assert_eq!((model.scale()[1], model.scale()[4]), (1.0, 1.0));
             let tolerance = Tolerance { multiple: 10.0, epsilon: f64::EPSILON, norm: 1.0 };
-            assert_close("total", &[model.total_variance()], &[3.0 * 12.0 / 11.0], tolerance);
+            assert_close("total", &[model.total_variance()], &[3.0], tolerance);
         }
     }
 }
@@ -118,13 +121,15 @@ fn rows_of_weight_zero_change_nothing_and_get_scores() {
         assert_fits::<f32>("zero weights", &padded, options.clone(), &Layout::FEW);
         let with = Problem::new::<f64>("with", &padded, options.clone());
         let kept = vec![1.5; 14];
-        let without = Problem::new::<f64>("without", &rows, Options { sample_weights: Some(&kept), ..options });
+        let without =
+            Problem::new::<f64>("without", &rows, Options { sample_weights: Some(&kept), ..options });
         for solver in SOLVERS {
             let (a, b) = (
                 fit(&with, Layout::RowMajor, &with.pca(solver, ALL)),
                 fit(&without, Layout::RowMajor, &without.pca(solver, ALL)),
             );
-            let tolerance = Tolerance { multiple: 100.0, epsilon: f64::EPSILON, norm: b.explained_variance()[0] };
+            let tolerance =
+                Tolerance { multiple: 100.0, epsilon: f64::EPSILON, norm: b.explained_variance()[0] };
             assert_close("variance", a.explained_variance(), b.explained_variance(), tolerance);
         }
     }
@@ -140,7 +145,8 @@ fn rank_deficiency_gives_zero_variances_and_orthonormal_components() {
 #[test]
 fn duplicated_rows_and_columns() {
     let rows = gaussian(6, 4, 8);
-    let doubled: Rows = rows.iter().chain(&rows).map(|row| [row.as_slice(), row.as_slice()].concat()).collect();
+    let doubled: Rows =
+        rows.iter().chain(&rows).map(|row| [row.as_slice(), row.as_slice()].concat()).collect();
     assert_fits_everywhere("duplicates", &doubled);
 }
 
@@ -253,7 +259,7 @@ fn fit(problem: &Problem<'_>, layout: Layout, pca: &Pca) -> PcaModel {
 fn the_default_tolerance_is_kept_on_a_slow_spectrum() {
     let rows = planted(400, 150, &power_law(140, 0.5), 1.0, 20).rows;
     let problem = Problem::new::<f64>("slow spectrum", &rows, Options::default());
-    let pca = Pca { tol: None, ..problem.pca(Some(karhunen::Route::BlockKrylov), NComponents::Count(10)) };
+    let pca = Pca { tol: None, ..problem.pca(Some(Route::BlockKrylov), NComponents::Count(10)) };
     let model = fit(&problem, Layout::RowMajor, &pca);
     assert!(model.convergence().converged() && model.convergence().tol == 1e-8);
     // The error of an eigenvalue is the square of the residual over the gap: far below the tolerance itself.

@@ -2,8 +2,8 @@
 
 use karhunen::{Matrix, NComponents, Pca, PcaModel, Route, Scalar, Source, Weights};
 use karhunen_testkit::{
-    Columns, Rows, Tolerance, assert_close, assert_components, gaussian, planted, power_law, repeat_rows, sparse,
-    uniform_weights,
+    Columns, Rows, Tolerance, assert_close, assert_components, gaussian, planted, power_law, repeat_rows,
+    sparse, uniform_weights,
 };
 use proptest::prelude::*;
 
@@ -200,7 +200,10 @@ fn same_bits_for_every_number_of_threads<T: Scalar>() {
                         let one = bits(x, &pca(Some(1)), &weights);
                         for n_threads in [Some(2), Some(3), None] {
                             let many = bits(x, &pca(n_threads), &weights);
-                            assert!(one == many, "{name} {layout:?} {solver:?}: {n_threads:?} threads differ from one");
+                            assert!(
+                                one == many,
+                                "{name} {layout:?} {solver:?}: {n_threads:?} threads differ from one"
+                            );
                         }
                     });
                 }

@@ -38,8 +38,7 @@ impl Layout {
     ];
 
     /// Those that store every value.
-    pub(crate) const DENSE: [Self; 4] =
-        [Self::RowMajor, Self::ColumnMajor, Self::Strided, Self::DenseBlocks];
+    pub(crate) const DENSE: [Self; 4] = [Self::RowMajor, Self::ColumnMajor, Self::Strided, Self::DenseBlocks];
 
     /// One of each code path.
     pub(crate) const FEW: [Self; 5] =

@@ -152,5 +152,8 @@ fn a_failing_panel_ends_the_sum() {
             Err(crate::error::Error::Stopped { phase: "reading" })
         }
     }
-    assert!(matches!(rank_k(&Failing, &Exec::sequential()), Err(crate::error::Error::Stopped { phase: "reading" })));
+    assert!(matches!(
+        rank_k(&Failing, &Exec::sequential()),
+        Err(crate::error::Error::Stopped { phase: "reading" })
+    ));
 }
