@@ -194,8 +194,11 @@ impl<'a> Problem<'a> {
             }
         }
         let within = convergence.residuals.iter().filter(|&&r| r <= TOL).count();
+        // Inner products of rows know a direction to eps * sigma_1 / sigma: below 1e-12 of the largest variance it may
+        // miss the tolerance, and says so. Products in f32 may miss it anywhere.
+        let known = model.explained_variance().iter().filter(|&&v| v > 1e-12 * largest);
         let is_exact = T::NAME == "f64" || convergence.solver != Route::BlockKrylov;
-        if within != convergence.n_converged || (is_exact && !convergence.converged()) {
+        if within != convergence.n_converged || (is_exact && within < known.count()) {
             return Err(format!(
                 "{} of {} converged: {:?}",
                 convergence.n_converged, within, convergence.residuals
