@@ -1,1 +1,24 @@
-//! placeholder
+//! What karhunen is checked against: a slow, obvious principal component analysis, makers of matrices with known
+//! answers, and one way to compare numbers. Depends on nothing of karhunen: an oracle shares no code with what it checks.
+//!
+//! A matrix is a `Vec` of rows (`Rows`) here; [`row_major`] and [`column_major`] lay it out for the code under test.
+
+mod compare;
+mod jacobi;
+mod makers;
+mod oracle;
+mod sparse;
+
+pub use compare::{
+    Mismatch, Tolerance, assert_close, assert_components, check_close, check_components, subspace_sine,
+};
+pub use jacobi::{Svd, svd};
+pub use makers::{
+    Planted, column_major, extreme_weights, gaussian, integer_weights, planted, power_law, repeat_rows,
+    row_major, to_f32, uniform_weights, with_constant_column,
+};
+pub use oracle::{Fit, Options, Weighting, weighted_pca};
+pub use sparse::{Columns, SparseArrays, sparse};
+
+/// A matrix as a vector of rows of equal length.
+pub type Rows = Vec<Vec<f64>>;

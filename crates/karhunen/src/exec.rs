@@ -90,7 +90,11 @@ impl<'a> Exec<'a> {
                 .map_err(|e| Error::Threads { threads: n, reason: e.to_string() })?
                 .install(|| f(&exec(n))),
             #[cfg(feature = "parallel")]
-            None => f(&exec(rayon::current_num_threads())),
+            None => match rayon::current_num_threads() {
+                1 => f(&exec(1)),
+                // Into the pool once, not for every product.
+                n => rayon::scope(|_| f(&exec(n))),
+            },
             #[cfg(not(feature = "parallel"))]
             _ => f(&exec(1)),
         }
@@ -99,6 +103,12 @@ impl<'a> Exec<'a> {
     /// Number of threads.
     pub fn n_threads(&self) -> usize {
         self.n_threads
+    }
+
+    /// The same with at most `n` threads, where each needs much memory.
+    #[must_use]
+    pub(crate) fn at_most(&self, n: usize) -> Self {
+        Self { n_threads: self.n_threads.min(n.max(1)), ..*self }
     }
 
     /// The same, reporting as `phase` from 0 to 1.
@@ -115,6 +125,20 @@ impl<'a> Exec<'a> {
         Self { span: (at(from), at(to)), ..*self }
     }
 
+    /// The same, where the work to come is the part `from..to` of the present span.
+    #[must_use]
+    pub(crate) fn part(&self, from: f64, to: f64) -> Self {
+        let (start, end) = self.span;
+        self.span(start + (end - start) * from, start + (end - start) * to)
+    }
+
+    /// The same, where the work to come is the part `from..to` of the present span.
+    #[must_use]
+    pub(crate) fn part(&self, from: f64, to: f64) -> Self {
+        let (start, end) = self.span;
+        self.span(start + (end - start) * from, start + (end - start) * to)
+    }
+
     /// Tells the observer that `fraction` of the present span is done.
     ///
     /// # Errors
@@ -129,7 +153,8 @@ impl<'a> Exec<'a> {
 
     /// Sums the pieces `0..n_pieces`. Each is added up by `work` in a sum of its own, starting from `zero()`, and the
     /// sums are merged in the order of the pieces: the same bits for every number of threads. At most
-    /// `n_threads + 1` sums exist at a time.
+    /// `n_threads + 1` sums exist at a time. `work` must not itself use the pool: a worker that waits for its turn
+    /// could have been started from within the piece that it waits for.
     pub(crate) fn fold<A: Accumulate>(
         &self,
         n_pieces: usize,

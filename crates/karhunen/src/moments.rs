@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
-use crate::linalg::{Dense, Matrix, dense_moments, sparse_products};
+use crate::linalg::{Dense, dense_moments, sparse_products};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 

@@ -1,2 +1,41 @@
-//! placeholder
-fn main() {}
+//! Tasks of the workspace: `cargo xtask test` runs every test, `cargo xtask bench` the side by side with the peers.
+
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod licences;
+mod steps;
+mod workspace;
+
+use std::process::{Command, ExitCode, Stdio};
+
+const USAGE: &str = "\
+usage: cargo xtask test [STEP …]    run every test, or only the named steps
+       cargo xtask bench [ARG …]    run benchmarks/run.py with these arguments
+
+steps:";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.split_first() {
+        Some((task, names)) if task == "test" && names.iter().all(|name| steps::is_step(name)) => {
+            steps::run(names)
+        }
+        Some((task, rest)) if task == "bench" => bench(rest),
+        _ => {
+            eprintln!("{USAGE} {}", steps::names().join(", "));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn bench(arguments: &[String]) -> ExitCode {
+    let script = workspace::root().join("benchmarks/run.py");
+    match Command::new("python3").arg(script).args(arguments).stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("python3 cannot be run: {error}; the benchmarks need Python 3.11 or later");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,8 +1,36 @@
 //! Matrices, products and decompositions. Knows nothing of samples, means or components; the only place that names faer.
 
+pub(crate) mod basis;
 mod dense;
+pub(crate) mod dense_moments;
+pub(crate) mod eigh;
 mod matrix;
+pub(crate) mod orthonormal;
+mod panel;
+pub(crate) mod random;
+pub(crate) mod residual;
+pub(crate) mod small;
+pub(crate) mod dense_products;
+mod matrix;
+mod narrow;
+#[cfg(test)]
+mod oracle;
+mod pack;
+pub(crate) mod rank_k;
+mod simd;
 mod sparse;
+pub(crate) mod svd;
+pub(crate) mod symmetric;
+#[cfg(test)]
+pub(crate) mod test_matrices;
+pub(crate) mod tsqr;
+#[cfg(test)]
+mod sparse_cases;
+mod sparse_kernels;
+mod sparse_lines;
+mod sparse_passes;
+mod sparse_plan;
+mod sparse_products;
 
 pub use dense::Dense;
 pub use matrix::Matrix;

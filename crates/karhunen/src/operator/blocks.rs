@@ -16,7 +16,7 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
 ) -> Result<()> {
     match block {
         Block::Dense(x) => dense_products::project(*x, map, q, exec, out),
-        Block::Sparse(x) => sparse_products::project(x, map, q, exec, out),
+        Block::Sparse(x) => sparse_products::project(x, &map, q, exec, out),
     }
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn apply_t<T: Scalar>(
 ) -> Result<Matrix> {
     match block {
         Block::Dense(x) => dense_products::apply_t(*x, map, u, exec),
-        Block::Sparse(x) => sparse_products::apply_t(x, map, u, exec),
+        Block::Sparse(x) => sparse_products::apply_t(x, &map, u, exec),
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn normal<T: Scalar>(
 ) -> Result<Matrix> {
     match block {
         Block::Dense(x) => dense_products::normal(*x, map, row_weights, q, exec),
-        Block::Sparse(x) => sparse_products::normal(x, map, row_weights, q, exec),
+        Block::Sparse(x) => sparse_products::normal(x, &map, row_weights, q, exec),
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn normal_t<T: Scalar>(
 ) -> Result<Matrix> {
     match block {
         Block::Dense(x) => dense_products::normal_t(*x, map, u, exec),
-        Block::Sparse(x) => sparse_products::normal_t(x, map, u, exec),
+        Block::Sparse(x) => sparse_products::normal_t(x, &map, u, exec),
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn scatter<T: Scalar>(
 ) -> Result<Matrix> {
     match block {
         Block::Dense(x) => rank_k::scatter(*x, map, row_weights, exec),
-        Block::Sparse(x) => sparse_scatter::scatter(x, map, row_weights, exec),
+        Block::Sparse(x) => sparse_scatter::scatter(x, &map, row_weights, exec),
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn gram<T: Scalar>(
 ) -> Result<Matrix> {
     match block {
         Block::Dense(x) => rank_k::gram(*x, map, row_factors, exec),
-        Block::Sparse(x) => sparse_scatter::gram(x, map, row_factors, exec),
+        Block::Sparse(x) => sparse_scatter::gram(x, &map, row_factors, exec),
     }
 }
 

@@ -6,10 +6,12 @@ mod standardized;
 
 pub(crate) use normal::{Normal, NormalT};
 pub(crate) use standardized::Standardized;
+mod dense_sym;
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::linalg::{Matrix, Triangle};
+use crate::linalg::Matrix;
+use crate::linalg::tsqr::Triangle;
 
 /// A symmetric matrix that can be applied.
 pub trait SymOp: Sync {

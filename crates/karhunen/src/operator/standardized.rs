@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
-use crate::linalg::{self, ColumnMap, Dense, Matrix, Triangle};
+use crate::linalg::{ColumnMap, Dense, Matrix, rank_k};
+use crate::linalg::tsqr::Triangle;
 use crate::operator::{LinOp, Side, blocks};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
@@ -131,6 +132,12 @@ impl<'a, T: Scalar> Standardized<'a, T> {
     }
 }
 
+/// Rows of a piece of a reduction: several times p, as the triangle of a piece costs as much as p rows, but no more
+/// than fit a panel.
+fn triangle_rows(p: usize) -> usize {
+    (8 * p).min(PANEL_BYTES / 8 / p).max(2 * p).max(256)
+}
+
 impl<T: Scalar> LinOp for Standardized<'_, T> {
     fn shape(&self) -> (usize, usize) {
         self.x.shape()
@@ -189,7 +196,7 @@ impl<T: Scalar> LinOp for Standardized<'_, T> {
         self.visit_columns(exec, |columns, exec| {
             let width = columns.n_cols();
             let unchanged = ColumnMap { shift: &vec![0.0; width], factor: &vec![1.0; width] };
-            total.merge(&linalg::rank_k::gram(Dense::from(columns), unchanged, None, exec)?);
+            total.merge(&rank_k::gram(Dense::from(columns), unchanged, None, exec)?);
             Ok(())
         })?;
         Ok(total)
@@ -200,14 +207,14 @@ impl<T: Scalar> LinOp for Standardized<'_, T> {
         if side == Side::Rows {
             let mut total = Triangle::new(n);
             self.visit_columns(exec, |columns, _| {
-                total.push(&columns.transposed());
+                total.push(columns.transposed().as_slice());
                 Ok(())
             })?;
             return Ok(total);
         }
         let mut total = Triangle::new(p);
         self.visit(exec, |rows, block, exec| {
-            let chunk = (8 * p).max(256).min(rows.len());
+            let chunk = triangle_rows(p).min(rows.len());
             let part = exec.fold(
                 rows.len().div_ceil(chunk),
                 || Triangle::new(p),
@@ -217,7 +224,7 @@ impl<T: Scalar> LinOp for Standardized<'_, T> {
                     let roots = self.roots.as_ref().map(|r| &r[rows.clone()]);
                     blocks::mapped_rows(block, self.map, roots, inner, panel.as_mut_slice());
                     panel.scale(self.common_share().sqrt());
-                    triangle.push(&panel);
+                    triangle.push(panel.as_slice());
                     Ok(())
                 },
             )?;

@@ -2,7 +2,9 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::linalg;
+use crate::linalg::Matrix;
+use crate::linalg::basis::Basis;
+use crate::linalg::orthonormal::{Fresh, orthonormalize, orthonormalize_against};
 use crate::operator::LinOp;
 use crate::solver::Spectrum;
 use crate::solver::leading::Pairs;
@@ -27,6 +29,22 @@ pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) ->
             (*residual, *value) = (0.0, 0.0);
         }
     }
-    let vectors = linalg::orthonormal_basis(image, values.len(), seed, exec)?;
+    let vectors = completed(image, values.len(), seed, exec)?;
     Ok(Spectrum { values, vectors, residuals, n_passes: n_applications + 1, n_iterations })
+}
+
+/// Orthonormal columns, `k` of them: those of `w`, which are so to rounding, and random ones beside them.
+fn completed(w: Matrix, k: usize, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
+    let (p, rank) = w.shape();
+    let known = orthonormalize(w, seed, exec)?.q;
+    if rank == k {
+        return Ok(known);
+    }
+    let mut basis = Basis::new(p, k);
+    basis.append(&known, exec)?;
+    let mut fresh = Fresh::new(seed);
+    let mut rest = fresh.columns(p, k - rank);
+    let gram = basis.project_out(&mut rest, exec)?;
+    let rest = orthonormalize_against(&basis, rest, &gram, f64::MIN_POSITIVE, &mut fresh, exec)?.q;
+    Ok(Matrix::from_fn(p, k, |i, j| if j < rank { known[(i, j)] } else { rest[(i, j - rank)] }))
 }

@@ -3,7 +3,8 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::linalg::{self, Matrix};
+use crate::linalg::residual::relative_residuals;
+use crate::linalg::{Matrix, eigh};
 use crate::operator::SymOp;
 use crate::solver::block_krylov::{self, KrylovOptions};
 use crate::solver::{Iteration, Wanted, count};
@@ -46,16 +47,11 @@ pub(crate) fn leading_of_matrix(
         }
     }
     exec.report(0.0)?;
-    let all = linalg::eigh(a)?;
+    let all = eigh::eigh(a)?;
     let k = count(&all.values, wanted).unwrap_or(dim);
     let values: Vec<f64> = all.values[..k].iter().map(|v| v.max(0.0)).collect();
     let vectors = all.vectors.columns(0..k);
-    let largest = values.first().copied().unwrap_or(0.0);
-    let product = a.apply(&vectors, exec)?;
-    let residuals = linalg::residual_norms(&product, &vectors, &values)
-        .into_iter()
-        .map(|r| if largest > 0.0 { r / largest } else { 0.0 })
-        .collect();
+    let residuals = relative_residuals(&a.apply(&vectors, exec)?, &vectors, &values);
     Ok(Pairs { values, vectors, residuals, n_iterations: 0, n_applications: 1 })
 }
 

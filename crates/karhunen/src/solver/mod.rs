@@ -84,3 +84,7 @@ pub(crate) fn count(values: &[f64], wanted: Wanted) -> Option<usize> {
         }
     }
 }
+//! Eigenpairs and singular triplets of matrices. Never hears of means or samples.
+
+pub(crate) mod block_krylov;
+pub(crate) mod pace;

@@ -3,7 +3,8 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::linalg::{self, Matrix};
+use crate::linalg::residual::relative_residuals;
+use crate::linalg::{Matrix, small, svd};
 use crate::operator::{LinOp, Side};
 use crate::solver::image::image;
 use crate::solver::leading::Pairs;
@@ -13,10 +14,10 @@ use crate::solver::{Spectrum, Wanted, count};
 pub(crate) fn solve(op: &dyn LinOp, wanted: Wanted, exec: &Exec<'_>) -> Result<Spectrum> {
     let (n, p) = op.shape();
     let side = if n >= p { Side::Columns } else { Side::Rows };
-    let triangle = op.triangle(side, &exec.phase("reduction"))?.into_matrix();
+    let triangle = op.triangle(side, &exec.phase("reduction"))?.finish();
     exec.phase("singular values").report(0.0)?;
     // B = Q R gives B'B = R'R, and B' = Q R gives B B' = R'R: the right singular vectors of R, either way.
-    let svd = linalg::svd(&triangle)?;
+    let svd = svd::svd(&triangle)?;
     let squares: Vec<f64> = svd.s.iter().map(|s| s * s).collect();
     let k = count(&squares, wanted).unwrap_or(squares.len());
     let values = squares[..k].to_vec();
@@ -37,11 +38,6 @@ pub(crate) fn solve(op: &dyn LinOp, wanted: Wanted, exec: &Exec<'_>) -> Result<S
 
 /// `||R'R w - lambda w|| / lambda_1`.
 fn residuals(triangle: &Matrix, values: &[f64], vectors: &Matrix) -> Vec<f64> {
-    let largest = values.first().copied().unwrap_or(0.0);
-    let image = linalg::matmul(triangle, vectors);
-    let product = linalg::matmul(&triangle.transposed(), &image);
-    linalg::residual_norms(&product, vectors, values)
-        .into_iter()
-        .map(|r| if largest > 0.0 { r / largest } else { 0.0 })
-        .collect()
+    let image = small::multiply(triangle, vectors);
+    relative_residuals(&small::t_multiply(triangle, &image), vectors, values)
 }

@@ -1,0 +1,268 @@
+//! One way to compare numbers, on absolute values, and one to compare components.
+
+use std::fmt;
+
+use crate::jacobi::{dot, svd};
+
+/// The largest difference allowed: `multiple * epsilon * norm`.
+#[derive(Clone, Copy, Debug)]
+pub struct Tolerance {
+    /// How many roundings may pile up; the reason stands beside the number where it is chosen.
+    pub multiple: f64,
+    /// Unit of rounding of the arithmetic under test.
+    pub epsilon: f64,
+    /// Size of what the rounding is relative to, such as the largest variance.
+    pub norm: f64,
+}
+
+impl Tolerance {
+    /// The largest difference allowed.
+    pub fn allowed(&self) -> f64 {
+        self.multiple * self.epsilon * self.norm
+    }
+}
+
+/// The first thing that differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// What was compared.
+    pub what: String,
+    /// The entry that differs most, or the component.
+    pub index: usize,
+    /// What the code under test gave (lengths, where those differ).
+    pub found: f64,
+    /// What it should have given.
+    pub expected: f64,
+    /// The largest difference allowed.
+    pub allowed: f64,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, index, found, expected, allowed } = self;
+        let difference = (found - expected).abs();
+        write!(
+            f,
+            "{what}[{index}]: found {found:e}, expected {expected:e}: {difference:.2e} apart, {allowed:.2e} allowed"
+        )
+    }
+}
+
+/// Compares `found` with `expected` entry by entry. NaN equals nothing.
+///
+/// # Errors
+/// The entry that differs most, if by more than the tolerance; entry 0 holds the lengths where they differ.
+pub fn check_close(
+    what: &str,
+    found: &[f64],
+    expected: &[f64],
+    tolerance: Tolerance,
+) -> Result<(), Mismatch> {
+    let allowed = tolerance.allowed();
+    let mismatch =
+        |index, found, expected| Mismatch { what: what.to_owned(), index, found, expected, allowed };
+    if found.len() != expected.len() {
+        return Err(mismatch(0, found.len() as f64, expected.len() as f64));
+    }
+    let difference = |i: usize| {
+        let d = (found[i] - expected[i]).abs();
+        if d.is_nan() { f64::INFINITY } else { d }
+    };
+    match (0..found.len()).max_by(|&a, &b| difference(a).total_cmp(&difference(b))) {
+        Some(worst) if difference(worst) > allowed || allowed.is_nan() => {
+            Err(mismatch(worst, found[worst], expected[worst]))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// [`check_close`] for tests.
+///
+/// # Panics
+/// With the entry that differs most.
+#[track_caller]
+pub fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: Tolerance) {
+    if let Err(mismatch) = check_close(what, found, expected, tolerance) {
+        panic!("{mismatch}");
+    }
+}
+
+/// The sine of the largest angle from the space of the orthonormal rows `a` to that of the orthonormal rows `b`:
+/// zero if `a` lies in `b`.
+pub fn subspace_sine(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
+    let mut outside = a.to_vec();
+    for row in &mut outside {
+        let coordinates: Vec<f64> = b.iter().map(|y| dot(row, y)).collect();
+        for (c, y) in coordinates.iter().zip(b) {
+            row.iter_mut().zip(y).for_each(|(x, y)| *x -= c * y);
+        }
+    }
+    svd(&outside).values[0]
+}
+
+/// Compares eigenvectors of a symmetric matrix known up to a perturbation of the size of the tolerance.
+///
+/// `expected` and `variances` are the complete answer, `found` its leading part. Eigenvectors whose variances the
+/// perturbation could exchange have no direction of their own: they are compared as a space. The angle of each
+/// space is held to the bound of Davis & Kahan (1970), perturbation divided by gap. Signs are not compared.
+///
+/// # Errors
+/// The first component of the first space at too large an angle, or of the first row that is not of unit length.
+pub fn check_components(
+    found: &[Vec<f64>],
+    expected: &[Vec<f64>],
+    variances: &[f64],
+    tolerance: Tolerance,
+) -> Result<(), Mismatch> {
+    let perturbation = tolerance.allowed();
+    let fail = |what: &str, index, found, expected, allowed| {
+        Err(Mismatch { what: what.to_owned(), index, found, expected, allowed })
+    };
+    if found.len() > expected.len() {
+        return fail("number of components", 0, found.len() as f64, expected.len() as f64, 0.0);
+    }
+    let orthonormal = 10.0 * tolerance.epsilon * (expected.len() as f64).sqrt().max(4.0);
+    for (i, x) in found.iter().enumerate() {
+        for (j, y) in found.iter().enumerate() {
+            let product = dot(x, y);
+            let wanted = f64::from(u8::from(i == j));
+            if product.is_nan() || (product - wanted).abs() > orthonormal {
+                return fail("product of components", i, product, wanted, orthonormal);
+            }
+        }
+    }
+    let mut start = 0;
+    while start < found.len() {
+        let mut end = start + 1;
+        // A gap is one that the perturbation leaves open with the angle still small.
+        while end < expected.len() && variances[end - 1] - variances[end] <= 20.0 * perturbation {
+            end += 1;
+        }
+        let above = if start == 0 { f64::INFINITY } else { variances[start - 1] - variances[start] };
+        let below = if end == expected.len() { f64::INFINITY } else { variances[end - 1] - variances[end] };
+        let cluster = &found[start..end.min(found.len())];
+        let is_null_space = variances[start] <= 20.0 * perturbation;
+        let sine = if is_null_space {
+            // It may be larger than what is known of it: hold it against all that it must not touch.
+            cluster.iter().flat_map(|x| expected[..start].iter().map(|y| dot(x, y).abs())).fold(0.0, f64::max)
+        } else {
+            subspace_sine(cluster, &expected[start..end])
+        };
+        // Beyond the last known eigenvalue lies at least the zero of a null space.
+        let gap = above.min(below).min(if is_null_space { f64::INFINITY } else { variances[end - 1] });
+        let allowed = orthonormal + 2.0 * perturbation / gap;
+        if sine.is_nan() || allowed.is_nan() || sine > allowed {
+            return fail("sine of the angle of component", start, sine, 0.0, allowed);
+        }
+        start = end;
+    }
+    Ok(())
+}
+
+/// [`check_components`] for tests.
+///
+/// # Panics
+/// With the first component at too large an angle.
+#[track_caller]
+pub fn assert_components(
+    what: &str,
+    found: &[Vec<f64>],
+    expected: &[Vec<f64>],
+    variances: &[f64],
+    tolerance: Tolerance,
+) {
+    if let Err(mismatch) = check_components(found, expected, variances, tolerance) {
+        panic!("{what}: {mismatch}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXACT: Tolerance = Tolerance { multiple: 4.0, epsilon: f64::EPSILON, norm: 1.0 };
+
+    fn tilted(angle: f64) -> Vec<Vec<f64>> {
+        vec![vec![angle.cos(), angle.sin(), 0.0], vec![-angle.sin(), angle.cos(), 0.0], vec![0.0, 0.0, 1.0]]
+    }
+
+    #[test]
+    fn numbers_within_the_tolerance_pass() {
+        assert_eq!(check_close("x", &[1.0, -2.0], &[1.0 + 8e-16, -2.0], EXACT), Ok(()));
+        assert_eq!(check_close("x", &[], &[], EXACT), Ok(()));
+    }
+
+    #[test]
+    fn numbers_beyond_it_fail_whatever_their_sign() {
+        for (found, expected) in [(1.0, 1.0 + 2e-15), (1.0 + 2e-15, 1.0), (-1.0, 1.0), (0.0, -1e-14)] {
+            let mismatch = check_close("x", &[0.5, found], &[0.5, expected], EXACT).unwrap_err();
+            assert_eq!((mismatch.index, mismatch.found, mismatch.expected), (1, found, expected));
+        }
+    }
+
+    #[test]
+    fn nan_and_lengths_fail() {
+        assert!(check_close("x", &[f64::NAN], &[f64::NAN], EXACT).is_err());
+        assert!(check_close("x", &[f64::INFINITY], &[1.0], EXACT).is_err());
+        assert!(check_close("x", &[1.0], &[1.0], Tolerance { norm: f64::NAN, ..EXACT }).is_err());
+        let mismatch = check_close("x", &[1.0, 2.0], &[1.0], EXACT).unwrap_err();
+        assert_eq!((mismatch.found, mismatch.expected), (2.0, 1.0));
+        assert_eq!(mismatch.to_string(), "x[0]: found 2e0, expected 1e0: 1.00e0 apart, 8.88e-16 allowed");
+    }
+
+    #[test]
+    #[should_panic(expected = "variance[0]: found 1e0, expected 2e0")]
+    fn the_assertion_panics_with_the_mismatch() {
+        assert_close("variance", &[1.0], &[2.0], EXACT);
+    }
+
+    #[test]
+    fn angles_between_spaces_are_measured() {
+        let sine = subspace_sine(&tilted(1e-9)[..1], &tilted(0.0)[..1]);
+        assert!((sine - 1e-9).abs() < 1e-24);
+        assert!(subspace_sine(&tilted(0.7)[..2], &tilted(0.0)[..2]) < 1e-15);
+        assert!((subspace_sine(&tilted(0.0)[2..], &tilted(0.0)[..2]) - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn separate_components_are_compared_one_by_one_up_to_sign() {
+        let mut flipped = tilted(0.0);
+        flipped[1].iter_mut().for_each(|x| *x = -*x);
+        let variances = [3.0, 2.0, 1.0];
+        assert_eq!(check_components(&flipped, &tilted(0.0), &variances, EXACT), Ok(()));
+        assert_eq!(check_components(&flipped[..1], &tilted(0.0), &variances, EXACT), Ok(()));
+        let mismatch = check_components(&tilted(1e-12), &tilted(0.0), &variances, EXACT).unwrap_err();
+        assert_eq!(mismatch.index, 0);
+        let mismatch = check_components(&tilted(0.0)[1..], &tilted(0.0), &variances, EXACT).unwrap_err();
+        assert_eq!((mismatch.index, mismatch.found), (0, 1.0));
+    }
+
+    #[test]
+    fn repeated_variances_are_compared_as_a_space() {
+        assert_eq!(check_components(&tilted(0.7), &tilted(0.0), &[2.0, 2.0, 1.0], EXACT), Ok(()));
+        assert_eq!(check_components(&tilted(0.7)[..1], &tilted(0.0), &[2.0, 2.0, 1.0], EXACT), Ok(()));
+        let mixed = check_components(&tilted(0.7), &tilted(0.0), &[2.0, 1.0, 1.0], EXACT);
+        assert_eq!(mixed.unwrap_err().index, 0);
+    }
+
+    #[test]
+    fn vectors_of_a_null_space_may_leave_what_is_known_of_it_but_not_touch_the_rest() {
+        let expected = &tilted(0.0)[..2];
+        let outside = [tilted(0.0)[0].clone(), tilted(0.0)[2].clone()];
+        assert_eq!(check_components(&outside, expected, &[1.0, 0.0], EXACT), Ok(()));
+        let (c, s) = (0.1_f64.cos(), 0.1_f64.sin());
+        let touching = [vec![0.0, 1.0, 0.0], vec![s, 0.0, c]];
+        assert!(check_components(&touching, expected, &[1.0, 0.0], EXACT).is_err());
+    }
+
+    #[test]
+    fn rows_that_are_not_orthonormal_fail() {
+        let long = [vec![1.0 + 1e-12, 0.0, 0.0]];
+        let mismatch = check_components(&long, &tilted(0.0), &[3.0, 2.0, 1.0], EXACT).unwrap_err();
+        assert_eq!(mismatch.what, "product of components");
+        let nan = [vec![f64::NAN, 0.0, 0.0]];
+        assert!(check_components(&nan, &tilted(0.0), &[3.0, 2.0, 1.0], EXACT).is_err());
+        let repeated = [tilted(0.0)[0].clone(), tilted(0.0)[0].clone()];
+        assert_eq!(check_components(&repeated, &tilted(0.0), &[2.0, 2.0, 1.0], EXACT).unwrap_err().index, 0);
+    }
+}

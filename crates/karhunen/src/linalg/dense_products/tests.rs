@@ -1,0 +1,189 @@
+use super::*;
+use crate::exec::Unobserved;
+use crate::linalg::oracle::{Case, cases, values};
+
+const SHAPES: [(usize, usize); 8] =
+    [(1, 1), (1, 30), (30, 1), (7, 8), (33, 17), (270, 25), (40, 1_100), (600, 64)];
+
+/// `A B`, by definition.
+fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    Matrix::from_fn(a.n_rows(), b.n_cols(), |i, c| {
+        a.row(i).iter().enumerate().map(|(j, a)| a * b[(j, c)]).sum()
+    })
+}
+
+fn block(n_rows: usize, n_cols: usize, seed: u64) -> Matrix {
+    Matrix::from_vec(n_rows, n_cols, values(n_rows * n_cols, seed)).unwrap()
+}
+
+fn weighted(a: &Matrix, weights: Option<&[f64]>) -> Matrix {
+    Matrix::from_fn(a.n_rows(), a.n_cols(), |i, c| a[(i, c)] * weights.map_or(1.0, |w| w[i]))
+}
+
+fn norm(a: &[f64]) -> f64 {
+    a.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// Norm of the error within `tolerance` (a few roundings of the products) of `size`.
+fn assert_close(found: &[f64], expected: &Matrix, size: f64, tolerance: f64, what: &str) {
+    assert_eq!(found.len(), expected.as_slice().len(), "{what}");
+    let error: Vec<f64> = found.iter().zip(expected.as_slice()).map(|(a, b)| a - b).collect();
+    assert!(norm(&error) <= tolerance * size, "{what}: off by {:e} of {size:e}", norm(&error));
+}
+
+fn check<T: Scalar>(case: &Case<T>, l: usize) {
+    let m = case.mapped();
+    let (n, p) = m.shape();
+    let (q, u) = (block(p, l, 7), block(n, l, 8));
+    let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 * 0.3).collect();
+    let what = format!("{} ({n}, {p}) {} l = {l}", T::NAME, case.layout);
+    let exec = Exec::sequential();
+    // Up to 256 products of the same sign and size are added in the precision of the data.
+    let tolerance = 8.0 * T::EPSILON;
+    let size = norm(m.as_slice());
+
+    let expected = product(&m, &q);
+    let mut out = vec![f64::NAN; n * l];
+    project(case.view(), case.map(), &q, &mut out, &exec).unwrap();
+    assert_close(&out, &expected, size * norm(q.as_slice()), tolerance, &format!("project {what}"));
+    let mut out = vec![f32::NAN; n * l];
+    project(case.view(), case.map(), &q, &mut out, &exec).unwrap();
+    let out: Vec<f64> = out.into_iter().map(f64::from).collect();
+    assert_close(
+        &out,
+        &expected,
+        size * norm(q.as_slice()),
+        4.0 * f64::from(f32::EPSILON),
+        &format!("project {what}"),
+    );
+
+    let found = apply_t(case.view(), case.map(), &u, &exec).unwrap();
+    let expected = product(&m.transposed(), &u);
+    assert_close(
+        found.as_slice(),
+        &expected,
+        size * norm(u.as_slice()),
+        tolerance,
+        &format!("apply_t {what}"),
+    );
+
+    for weights in [None, Some(&weights[..])] {
+        let found = normal(case.view(), case.map(), weights, &q, &exec).unwrap();
+        let expected = product(&m.transposed(), &weighted(&product(&m, &q), weights));
+        let size = size * size * norm(q.as_slice());
+        assert_close(found.as_slice(), &expected, size, tolerance, &format!("normal {what}"));
+    }
+
+    let found = normal_t(case.view(), case.map(), &u, &exec).unwrap();
+    let expected = product(&m, &product(&m.transposed(), &u));
+    let size = size * size * norm(u.as_slice());
+    assert_close(found.as_slice(), &expected, size, tolerance, &format!("normal_t {what}"));
+}
+
+#[test]
+fn shapes_orders_and_weights() {
+    for shape in SHAPES {
+        for l in [1, 2, 7, 8, 16, 21] {
+            cases::<f64>(shape).iter().for_each(|case| check(case, l));
+            cases::<f32>(shape).iter().for_each(|case| check(case, l));
+        }
+    }
+}
+
+#[test]
+fn the_transposed_product_is_adjoint() {
+    for shape in SHAPES {
+        for case in cases::<f64>(shape) {
+            let (q, u) = (block(shape.1, 5, 1), block(shape.0, 5, 2));
+            let mut mq = vec![0.0; shape.0 * 5];
+            project(case.view(), case.map(), &q, &mut mq, &Exec::sequential()).unwrap();
+            let mu = apply_t(case.view(), case.map(), &u, &Exec::sequential()).unwrap();
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            let size = norm(&mq) * norm(u.as_slice()) + norm(q.as_slice()) * norm(mu.as_slice());
+            let difference = (dot(&mq, u.as_slice()) - dot(q.as_slice(), mu.as_slice())).abs();
+            assert!(difference <= 1e-14 * size, "{shape:?} {}: {difference:e} of {size:e}", case.layout);
+        }
+    }
+}
+
+fn check_threads<T: Scalar>() {
+    for (n, p, l) in [(3_000, 70, 8), (300, 2_000, 3)] {
+        let x = values::<T>(n * p, 3);
+        let (shift, factor) = (values::<f64>(p, 4), vec![1.0; p]);
+        let map = ColumnMap { shift: &shift, factor: &factor };
+        let x = Dense::row_major(&x, n, p).unwrap();
+        let (q, u) = (block(p, l, 5), block(n, l, 6));
+        let on = |threads| {
+            Exec::run(Some(threads), &Unobserved, |exec| {
+                let mut scores = Matrix::<T>::zeros(n, l);
+                project(x, map, &q, scores.as_mut_slice(), exec)?;
+                Ok((
+                    scores,
+                    apply_t(x, map, &u, exec)?,
+                    normal(x, map, None, &q, exec)?,
+                    normal_t(x, map, &u, exec)?,
+                ))
+            })
+            .unwrap()
+        };
+        let one = on(1);
+        assert!(one.0.as_slice().iter().any(|v| *v != T::default()));
+        assert!(one == on(2) && one == on(3), "{} {n} x {p}, {l} vectors", T::NAME);
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    check_threads::<f64>();
+    check_threads::<f32>();
+}
+
+/// Values that stay exact when an offset is added.
+fn exact_values(len: usize, scale: f64) -> Vec<f64> {
+    values::<f64>(len, 9).iter().map(|v| (v * scale).round() / scale).collect()
+}
+
+#[test]
+fn a_large_offset_costs_nothing() {
+    let (n, p, l) = (300, 20, 4);
+    let (q, factor) = (block(p, l, 3), vec![1.0; p]);
+    let both = |x: Dense<'_, f64>, shift: f64| {
+        let map = ColumnMap { shift: &vec![shift; p], factor: &factor };
+        normal(x, map, None, &q, &Exec::sequential()).unwrap()
+    };
+    let small = exact_values(n * p, 1024.0);
+    let large: Vec<f64> = small.iter().map(|v| v + 1e8).collect();
+    let view = |x| Dense::row_major(x, n, p).unwrap();
+    assert_eq!(both(view(&small), 0.0), both(view(&large), 1e8));
+
+    let single = |x: &[f32], shift: f64| {
+        let map = ColumnMap { shift: &vec![shift; p], factor: &factor };
+        normal(Dense::row_major(x, n, p).unwrap(), map, None, &q, &Exec::sequential()).unwrap()
+    };
+    let small: Vec<f32> = exact_values(n * p, 16.0).iter().map(|v| *v as f32).collect();
+    let large: Vec<f32> = small.iter().map(|v| v + 1e6).collect();
+    assert_eq!(single(&small, 0.0), single(&large, 1e6));
+}
+
+#[test]
+fn single_precision_neither_overflows_nor_vanishes() {
+    let (n, p) = (50, 6);
+    let q = block(p, 3, 3);
+    let (shift, factor) = (vec![0.0; p], vec![1.0; p]);
+    let map = ColumnMap { shift: &shift, factor: &factor };
+    let x = values::<f32>(n * p, 2);
+    let on = |size: f32, weight: f64| {
+        let x: Vec<f32> = x.iter().map(|v| v * size).collect();
+        let weights = vec![weight; n];
+        normal(Dense::row_major(&x, n, p).unwrap(), map, Some(&weights), &q, &Exec::sequential()).unwrap()
+    };
+    let expected = on(1.0, 1.0);
+    let powers: [(f32, f64); 4] =
+        [(1.0, 2f64.powi(900)), (1.0, 2f64.powi(-900)), (2f32.powi(100), 1.0), (2f32.powi(-90), 1.0)];
+    for (size, weight) in powers {
+        let unit = f64::from(size).powi(2) * weight;
+        let found = on(size, weight);
+        let found = Matrix::from_fn(p, 3, |i, j| found[(i, j)] / unit);
+        assert_eq!(found, expected, "data times {size:e}, weights {weight:e}");
+    }
+}

@@ -1,0 +1,217 @@
+//! Copying parts of a dense array into panels, centred and scaled on the way.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use crate::linalg::simd::dispatch;
+use crate::linalg::{ColumnMap, Dense};
+use crate::scalar::Scalar;
+
+/// Which axis of a view its map runs along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Axis {
+    Rows,
+    Columns,
+}
+
+/// A dense view whose entries are read as `(x - shift) * factor * weight`: shift and factor belong to one axis,
+/// the weight to the other. The difference is taken in `f64`, so a common offset costs no digits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mapped<'a, T> {
+    x: Dense<'a, T>,
+    map: ColumnMap<'a>,
+    axis: Axis,
+    weights: Option<&'a [f64]>,
+}
+
+/// Where packed entries go: entry `(i, j)` of the part to `(j / W) * strip_stride + i * row_stride + j % W`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub(super) row_stride: usize,
+    pub(super) strip_stride: usize,
+}
+
+/// Rows that are packed together, strip by strip: enough for whole cache lines of a strip to be written in a run.
+const ROW_RUN: usize = 4;
+/// Side of the squares in which an array is transposed.
+const SQUARE: usize = 8;
+
+impl<'a, T: Scalar> Mapped<'a, T> {
+    /// `x` with its map along the columns; `row_weights` multiply the rows.
+    pub(super) fn new(x: Dense<'a, T>, map: ColumnMap<'a>, row_weights: Option<&'a [f64]>) -> Self {
+        debug_assert!(map.shift.len() == x.n_cols() && map.factor.len() == x.n_cols());
+        debug_assert!(row_weights.is_none_or(|w| w.len() == x.n_rows()));
+        Self { x, map, axis: Axis::Columns, weights: row_weights }
+    }
+
+    /// The transposed view.
+    pub(super) fn t(&self) -> Self {
+        let axis = if self.axis == Axis::Rows { Axis::Columns } else { Axis::Rows };
+        Self { x: self.x.t(), axis, ..*self }
+    }
+
+    pub(super) fn n_rows(&self) -> usize {
+        self.x.n_rows()
+    }
+
+    pub(super) fn n_cols(&self) -> usize {
+        self.x.n_cols()
+    }
+
+    /// Writes the entries of the rows `rows` to `dst`, laid out in strips of `W` columns; what fills up the last strip is
+    /// zero.
+    pub(super) fn pack<E: Scalar, const W: usize>(&self, rows: Range<usize>, dst: &mut [E], layout: Layout) {
+        dispatch(Pack::<T, E, W> { from: *self, rows, dst, layout });
+    }
+
+    /// What row `i` brings to its entries: (shift, factor).
+    #[inline(always)]
+    fn row_part(&self, i: usize) -> (f64, f64) {
+        match self.axis {
+            Axis::Rows => (self.map.shift[i], self.map.factor[i]),
+            Axis::Columns => (0.0, self.weights.map_or(1.0, |w| w[i])),
+        }
+    }
+
+    /// What the columns from `j` on bring to their entries: (shifts, factors). Zero past the last column.
+    #[inline(always)]
+    fn column_part<const W: usize>(&self, j: usize) -> ([f64; W], [f64; W]) {
+        match (self.axis, self.weights) {
+            (Axis::Columns, _) => (window(self.map.shift, j), window(self.map.factor, j)),
+            (Axis::Rows, Some(weights)) => ([0.0; W], window(weights, j)),
+            (Axis::Rows, None) => {
+                let n_cols = self.n_cols();
+                ([0.0; W], std::array::from_fn(|c| if j + c < n_cols { 1.0 } else { 0.0 }))
+            }
+        }
+    }
+}
+
+/// The `W` values from `start` on, with zeros past the end.
+#[inline(always)]
+fn window<U: Copy + Default, const W: usize>(values: &[U], start: usize) -> [U; W] {
+    let values = values.get(start..).unwrap_or_default();
+    match values.first_chunk() {
+        Some(whole) => *whole,
+        None => {
+            let mut part = [U::default(); W];
+            part[..values.len()].copy_from_slice(values);
+            part
+        }
+    }
+}
+
+#[inline(always)]
+fn convert<T: Scalar, E: Scalar, const W: usize>(
+    x: &[T; W],
+    (row_shift, row_factor): (f64, f64),
+    (shifts, factors): &([f64; W], [f64; W]),
+    dst: &mut [E],
+) {
+    for ((d, x), (shift, factor)) in dst.iter_mut().zip(x).zip(shifts.iter().zip(factors)) {
+        *d = E::from_f64((x.to_f64() - row_shift - shift) * factor * row_factor);
+    }
+}
+
+struct Pack<'d, 'a, T, E, const W: usize> {
+    from: Mapped<'a, T>,
+    rows: Range<usize>,
+    dst: &'d mut [E],
+    layout: Layout,
+}
+
+impl<T: Scalar, E: Scalar, const W: usize> WithSimd for Pack<'_, '_, T, E, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let x = self.from.x;
+        if x.col_stride() == 1 || x.n_cols() == 1 {
+            self.along_rows();
+        } else if x.row_stride() == 1 || x.n_rows() == 1 {
+            self.along_columns();
+        } else {
+            self.anyhow();
+        }
+    }
+}
+
+impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
+    /// The values of a row lie side by side.
+    #[inline(always)]
+    fn along_rows(self) {
+        let Layout { row_stride, strip_stride } = self.layout;
+        let n_strips = self.from.n_cols().div_ceil(W);
+        let first = self.rows.start;
+        let mut start = 0;
+        while start < self.rows.len() {
+            let run = ROW_RUN.min(self.rows.len() - start);
+            let rows: [&[T]; ROW_RUN] = std::array::from_fn(|r| {
+                let row = if r < run { self.from.x.contiguous_row(first + start + r) } else { None };
+                row.unwrap_or_default()
+            });
+            let parts: [(f64, f64); ROW_RUN] =
+                std::array::from_fn(
+                    |r| if r < run { self.from.row_part(first + start + r) } else { (0.0, 0.0) },
+                );
+            for strip in 0..n_strips {
+                let columns = self.from.column_part::<W>(strip * W);
+                for r in 0..run {
+                    let to = strip * strip_stride + (start + r) * row_stride;
+                    let x = window::<T, W>(rows[r], strip * W);
+                    convert(&x, parts[r], &columns, &mut self.dst[to..to + W]);
+                }
+            }
+            start += run;
+        }
+    }
+
+    /// The values of a column lie side by side: transposed in squares.
+    #[inline(always)]
+    fn along_columns(self) {
+        let Layout { row_stride, strip_stride } = self.layout;
+        let (n_cols, x) = (self.from.n_cols(), self.from.x.t());
+        let first = self.rows.start;
+        for j in (0..n_cols.next_multiple_of(W)).step_by(SQUARE) {
+            let columns = self.from.column_part::<SQUARE>(j);
+            let sides: [&[T]; SQUARE] = std::array::from_fn(|c| {
+                let column = if j + c < n_cols { x.contiguous_row(j + c) } else { None };
+                column.map_or(&[][..], |column| &column[self.rows.clone()])
+            });
+            let base = (j / W) * strip_stride + j % W;
+            for i in (0..self.rows.len()).step_by(SQUARE) {
+                let square: [[T; SQUARE]; SQUARE] = std::array::from_fn(|c| {
+                    if sides[c].is_empty() { [T::default(); SQUARE] } else { window(sides[c], i) }
+                });
+                for r in 0..SQUARE.min(self.rows.len() - i) {
+                    let to = base + (i + r) * row_stride;
+                    let row = std::array::from_fn(|c| square[c][r]);
+                    convert(
+                        &row,
+                        self.from.row_part(first + i + r),
+                        &columns,
+                        &mut self.dst[to..to + SQUARE],
+                    );
+                }
+            }
+        }
+    }
+
+    /// Neither rows nor columns lie side by side.
+    #[inline(always)]
+    fn anyhow(self) {
+        let Layout { row_stride, strip_stride } = self.layout;
+        let n_cols = self.from.n_cols();
+        for i in 0..self.rows.len() {
+            let part = self.from.row_part(self.rows.start + i);
+            for j in (0..n_cols).step_by(W) {
+                let x = std::array::from_fn(|c| {
+                    if j + c < n_cols { self.from.x.get(self.rows.start + i, j + c) } else { T::default() }
+                });
+                let to = (j / W) * strip_stride + i * row_stride;
+                convert(&x, part, &self.from.column_part::<W>(j), &mut self.dst[to..to + W]);
+            }
+        }
+    }
+}

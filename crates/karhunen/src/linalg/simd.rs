@@ -1,0 +1,61 @@
+//! The vector operations that the dense kernels need, for `f32` and `f64`, on whatever the processor offers.
+
+use bytemuck::Pod;
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::scalar::Scalar;
+
+/// Element types of packed panels.
+pub(super) trait Lane: Scalar {
+    /// A register full of values.
+    type Vector<S: Simd>: Pod;
+    /// `x` in every lane.
+    fn splat<S: Simd>(simd: S, x: Self) -> Self::Vector<S>;
+    /// `a * b + c`, fused where the processor can.
+    fn mul_add<S: Simd>(
+        simd: S,
+        a: Self::Vector<S>,
+        b: Self::Vector<S>,
+        c: Self::Vector<S>,
+    ) -> Self::Vector<S>;
+    /// The sum of the lanes.
+    fn sum<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
+}
+
+impl Lane for f64 {
+    type Vector<S: Simd> = S::f64s;
+    #[inline(always)]
+    fn splat<S: Simd>(simd: S, x: f64) -> S::f64s {
+        simd.splat_f64s(x)
+    }
+    #[inline(always)]
+    fn mul_add<S: Simd>(simd: S, a: S::f64s, b: S::f64s, c: S::f64s) -> S::f64s {
+        // Without vectors a fused product is a slow library call.
+        if S::IS_SCALAR { simd.add_f64s(simd.mul_f64s(a, b), c) } else { simd.mul_add_f64s(a, b, c) }
+    }
+    #[inline(always)]
+    fn sum<S: Simd>(simd: S, a: S::f64s) -> f64 {
+        simd.reduce_sum_f64s(a)
+    }
+}
+
+impl Lane for f32 {
+    type Vector<S: Simd> = S::f32s;
+    #[inline(always)]
+    fn splat<S: Simd>(simd: S, x: f32) -> S::f32s {
+        simd.splat_f32s(x)
+    }
+    #[inline(always)]
+    fn mul_add<S: Simd>(simd: S, a: S::f32s, b: S::f32s, c: S::f32s) -> S::f32s {
+        if S::IS_SCALAR { simd.add_f32s(simd.mul_f32s(a, b), c) } else { simd.mul_add_f32s(a, b, c) }
+    }
+    #[inline(always)]
+    fn sum<S: Simd>(simd: S, a: S::f32s) -> f32 {
+        simd.reduce_sum_f32s(a)
+    }
+}
+
+/// Runs `op` with the widest vectors of this processor.
+pub(super) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
+    Arch::new().dispatch(op)
+}

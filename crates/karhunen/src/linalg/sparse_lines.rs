@@ -1,0 +1,198 @@
+//! What sparse kernels work on: compressed lines of either orientation, and blocks of vectors packed to a fixed width.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::linalg::{Matrix, Sparse};
+use crate::scalar::Scalar;
+
+/// An index as stored.
+pub(super) trait Index: Copy + Send + Sync + 'static {
+    /// The index as a position.
+    fn at(self) -> usize;
+}
+
+impl Index for u32 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        self as usize
+    }
+}
+
+impl Index for u64 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        self as usize
+    }
+}
+
+/// The stored lines of a sparse matrix, whether they are its rows (CSR) or its columns (CSC). Kernels write it as the
+/// matrix A whose rows are the lines: X for CSR, X' for CSC.
+///
+/// Invariant, kept by the constructors of [`Sparse`]: every index is below `n_minor` and indices increase along a line.
+pub(super) struct Lines<'a, I, C> {
+    n_minor: usize,
+    pointers: &'a [usize],
+    indices: &'a [I],
+    values: &'a [C],
+}
+
+impl<I, C> Clone for Lines<'_, I, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<I, C> Copy for Lines<'_, I, C> {}
+
+impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
+    /// The lines of `x`, where `indices` are the indices of `x`.
+    pub(super) fn of(x: &'a Sparse<'_, C>, indices: &'a [I]) -> Self {
+        let n_minor = match x.major() {
+            crate::linalg::Major::Rows => x.n_cols(),
+            crate::linalg::Major::Columns => x.n_rows(),
+        };
+        Self { n_minor, pointers: x.pointers(), indices, values: x.values() }
+    }
+
+    /// Number of lines.
+    pub(super) fn len(&self) -> usize {
+        self.pointers.len() - 1
+    }
+
+    /// Length of a line.
+    pub(super) fn n_minor(&self) -> usize {
+        self.n_minor
+    }
+
+    /// The indices and values of line `i`.
+    #[inline(always)]
+    pub(super) fn line(&self, i: usize) -> (&'a [I], &'a [C]) {
+        let range = self.pointers[i]..self.pointers[i + 1];
+        (&self.indices[range.clone()], &self.values[range])
+    }
+
+    /// The entries of line `i` whose indices are in `minors`.
+    #[inline(always)]
+    pub(super) fn segment(&self, i: usize, minors: &Range<usize>) -> (&'a [I], &'a [C]) {
+        let (indices, values) = self.line(i);
+        let start = indices.partition_point(|j| j.at() < minors.start);
+        let end = start + indices[start..].partition_point(|j| j.at() < minors.end);
+        (&indices[start..end], &values[start..end])
+    }
+}
+
+/// Evaluates `$body` with `$lines` the [`Lines`] of `$x`. A closure cannot be generic over the type of the indices.
+macro_rules! with_lines {
+    ($x:expr, |$lines:ident| $body:expr) => {
+        match $x.indices() {
+            crate::linalg::sparse::Indices::U32(indices) => {
+                let $lines = crate::linalg::sparse_lines::Lines::of($x, indices);
+                $body
+            }
+            crate::linalg::sparse::Indices::U64(indices) => {
+                let $lines = crate::linalg::sparse_lines::Lines::of($x, indices);
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_lines;
+
+/// Evaluates `$body` with the constant `$w` equal to the width `$width`: constants cannot be made from values otherwise.
+macro_rules! with_width {
+    ($width:expr, |$w:ident| $body:expr) => {
+        match $width {
+            8 => {
+                const $w: usize = 8;
+                $body
+            }
+            16 => {
+                const $w: usize = 16;
+                $body
+            }
+            32 => {
+                const $w: usize = 32;
+                $body
+            }
+            _ => {
+                const $w: usize = 64;
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_width;
+
+/// Columns of a block of vectors that are multiplied together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Which columns.
+    pub(super) columns: Range<usize>,
+    /// The width they are padded to, with zeros: 8, 16, 32 or 64.
+    pub(super) width: usize,
+}
+
+/// Cuts `n_columns` columns into groups of at most 64.
+pub(super) fn groups(n_columns: usize) -> impl Iterator<Item = Group> {
+    (0..n_columns).step_by(64).map(move |start| {
+        let columns = start..n_columns.min(start + 64);
+        let width = columns.len().next_power_of_two().max(8);
+        Group { columns, width }
+    })
+}
+
+/// A block of vectors, row-major with `width` values a row, which starts at the border of a cache line.
+pub(super) struct Panel<C> {
+    data: Vec<C>,
+    start: usize,
+    len: usize,
+    width: usize,
+}
+
+impl<C: Scalar> Panel<C> {
+    /// `len` rows of `width` zeros.
+    pub(super) fn zeros(len: usize, width: usize) -> Self {
+        let line = 64 / size_of::<C>();
+        let data = vec![C::default(); len * width + line];
+        let start = data.as_ptr().align_offset(64).min(line);
+        Self { data, start, len, width }
+    }
+
+    /// The columns of `group`, row `i` multiplied by `factor[i]` (1 where `None`), rounded to `C`.
+    pub(super) fn pack(q: &Matrix, group: &Group, factor: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+        const PIECE: usize = 4096;
+        let mut panel = Self::zeros(q.n_rows(), group.width);
+        exec.fill(panel.values_mut(), PIECE * group.width, |piece, values| {
+            for (i, row) in (piece * PIECE..).zip(values.chunks_exact_mut(group.width)) {
+                let factor = factor.map_or(1.0, |factor| factor[i]);
+                for (to, from) in row.iter_mut().zip(&q.row(i)[group.columns.clone()]) {
+                    *to = C::from_f64(factor * from);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(panel)
+    }
+
+    /// Values of a row.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// All values, row after row.
+    pub(super) fn values(&self) -> &[C] {
+        &self.data[self.start..self.start + self.len * self.width]
+    }
+
+    /// All values, row after row.
+    pub(super) fn values_mut(&mut self) -> &mut [C] {
+        &mut self.data[self.start..self.start + self.len * self.width]
+    }
+}

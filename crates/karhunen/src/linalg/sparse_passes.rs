@@ -1,0 +1,319 @@
+//! One pass over the lines of a sparse matrix with a block of vectors, spread over threads.
+//!
+//! A is the matrix whose rows are the stored lines. Lines are cut into pieces with private sums, or the columns of A
+//! into blocks that a piece owns: [`Extent`] decides.
+
+use std::ops::Range;
+
+use pulp::Arch;
+
+use super::sparse_kernels::{self as kernels, Cursors, Middle, Scale};
+use super::sparse_lines::{Group, Panel};
+use super::sparse_plan::{BlockPlan, Extent};
+use super::{Matrix, Sparse};
+use crate::error::Result;
+use crate::exec::{Accumulate, Exec};
+use crate::scalar::Scalar;
+
+/// Maps the sums of row `i` before they are stored.
+type Finish<'a> = &'a (dyn Fn(usize, &mut [f64]) + Sync);
+
+/// Columns of a row-major output.
+pub(super) struct Target<'a, U> {
+    pub(super) out: &'a mut [U],
+    /// Values from one row to the next.
+    pub(super) stride: usize,
+    pub(super) columns: Range<usize>,
+}
+
+impl<'a, U> Target<'a, U> {
+    /// All columns of rows that are as wide as a panel.
+    fn whole(out: &'a mut [U], width: usize) -> Self {
+        Self { out, stride: width, columns: 0..width }
+    }
+}
+
+/// Maps `sums`, rows of `width` values from row `first` on, and stores the first values of each in `columns`.
+fn store<U: Scalar>(
+    first: usize,
+    (sums, width): (&mut [f64], usize),
+    finish: Finish<'_>,
+    (out, stride, columns): (&mut [U], usize, &Range<usize>),
+) {
+    let rows = sums.chunks_exact_mut(width).zip(out.chunks_exact_mut(stride));
+    for (i, (sums, row)) in (first..).zip(rows) {
+        finish(i, sums);
+        for (to, from) in row[columns.clone()].iter_mut().zip(sums) {
+            *to = U::from_f64(*from);
+        }
+    }
+}
+
+/// A sum in f64.
+struct Total(Vec<f64>);
+
+impl Accumulate for Total {
+    fn reset(&mut self) {
+        self.0.fill(0.0);
+    }
+    fn merge(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a += b;
+        }
+    }
+}
+
+/// The sum of all rows, row `i` multiplied by `scale` at `i`.
+pub(super) fn weighted_sum<C: Scalar>(
+    panel: &Panel<C>,
+    scale: Scale<'_>,
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
+    const PIECE: usize = 4096;
+    let width = panel.width();
+    let sum = exec.fold(
+        panel.len().div_ceil(PIECE),
+        || Total(vec![0.0; width]),
+        |piece, sum| {
+            let range = piece * PIECE..panel.len().min((piece + 1) * PIECE);
+            let values = &panel.values()[range.start * width..range.end * width];
+            Arch::new().dispatch(
+                #[inline(always)]
+                || {
+                    for (i, row) in range.zip(values.chunks_exact(width)) {
+                        let scale = scale.at(i);
+                        for (sum, value) in sum.0.iter_mut().zip(row) {
+                            *sum += scale * value.to_f64();
+                        }
+                    }
+                },
+            );
+            Ok(())
+        },
+    )?;
+    Ok(sum.0)
+}
+
+/// Stores the mapped `sums` in the columns of `group`.
+pub(super) fn finish_group(
+    out: &mut Matrix,
+    group: &Group,
+    sums: Vec<f64>,
+    finish: Finish<'_>,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    const PIECE: usize = 4096;
+    let (stride, width) = (out.n_cols(), group.width);
+    exec.fill(out.as_mut_slice(), PIECE * stride, |piece, out| {
+        let first = piece * PIECE;
+        let mut sums = sums[first * width..(first + out.len() / stride) * width].to_vec();
+        store(first, (&mut sums, width), finish, (out, stride, &group.columns));
+        Ok(())
+    })
+}
+
+/// Stores the mapped `A q`.
+pub(super) fn gather_into<C: Scalar, U: Scalar>(
+    x: &Sparse<'_, C>,
+    q: &Panel<C>,
+    target: Target<'_, U>,
+    finish: Finish<'_>,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    // Few enough lines that their sums stay in the innermost cache until they are stored.
+    const STEP: usize = 32;
+    const PIECE: usize = 16 * STEP;
+    let Target { out, stride, columns } = target;
+    exec.fill(out, PIECE * stride, |piece, out| {
+        let mut sums = Panel::<f64>::zeros(STEP, q.width());
+        for (first, out) in (piece * PIECE..).step_by(STEP).zip(out.chunks_mut(STEP * stride)) {
+            let n = out.len() / stride;
+            let sums = &mut sums.values_mut()[..n * q.width()];
+            kernels::gather(x, first..first + n, q, sums);
+            store(first, (sums, q.width()), finish, (out, stride, &columns));
+        }
+        Ok(())
+    })
+}
+
+/// Stores the mapped `A' u`.
+pub(super) fn spread_into<C: Scalar, U: Scalar>(
+    x: &Sparse<'_, C>,
+    u: &Panel<C>,
+    target: Target<'_, U>,
+    finish: Finish<'_>,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let (width, extent) = (u.width(), Extent::of(x));
+    let Target { out, stride, columns } = target;
+    if let Some(piece) = extent.private_piece(width * size_of::<C>()) {
+        const PIECE: usize = 4096;
+        let sum = fold_lines(extent, piece, width, &exec.part(0.0, 0.95), &|range, sum: &mut Sum<C>| {
+            kernels::spread(x, range, u, &mut sum.recent);
+        })?;
+        let (sums, _) = sum.finish();
+        return exec.part(0.95, 1.0).fill(out, PIECE * stride, |piece, out| {
+            let first = piece * PIECE;
+            let mut sums = sums[first * width..(first + out.len() / stride) * width].to_vec();
+            store(first, (&mut sums, width), finish, (out, stride, &columns));
+            Ok(())
+        });
+    }
+    let BlockPlan { block, blocks_per_piece } = extent.owners(width * size_of::<f64>());
+    exec.fill(out, block * blocks_per_piece * stride, |piece, out| {
+        let first = piece * block * blocks_per_piece;
+        let mut cursors = Cursors::at(x, first);
+        let mut sums = Panel::<f64>::zeros(block, width);
+        for (first, out) in (first..).step_by(block).zip(out.chunks_mut(block * stride)) {
+            let sums = &mut sums.values_mut()[..out.len() / stride * width];
+            cursors.spread(x, u, first, sums);
+            store(first, (sums, width), finish, (out, stride, &columns));
+        }
+        Ok(())
+    })
+}
+
+/// A sum of blocks of vectors: the last piece in the element type, those before in f64.
+struct Sum<C> {
+    recent: Panel<C>,
+    /// Empty until a second piece is added.
+    total: Vec<f64>,
+    moment: Vec<f64>,
+}
+
+impl<C: Scalar> Sum<C> {
+    fn zeros(len: usize, width: usize) -> Self {
+        Self { recent: Panel::zeros(len, width), total: Vec::new(), moment: vec![0.0; width] }
+    }
+
+    fn settle(&mut self) {
+        if self.total.is_empty() {
+            self.total.extend(self.recent.values().iter().map(|value| value.to_f64()));
+        }
+    }
+
+    fn finish(mut self) -> (Vec<f64>, Vec<f64>) {
+        self.settle();
+        (self.total, self.moment)
+    }
+}
+
+impl<C: Scalar> Accumulate for Sum<C> {
+    fn reset(&mut self) {
+        self.recent.values_mut().fill(C::default());
+        self.total.clear();
+        self.moment.fill(0.0);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.settle();
+        let (total, recent) = (&mut self.total, other.recent.values());
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (a, b) in total.iter_mut().zip(recent) {
+                    *a += b.to_f64();
+                }
+            },
+        );
+        for (a, b) in self.moment.iter_mut().zip(&other.moment) {
+            *a += b;
+        }
+    }
+}
+
+/// Adds up `work` over pieces of `piece` lines, each in a sum of its own.
+fn fold_lines<C: Scalar>(
+    extent: Extent,
+    piece: usize,
+    width: usize,
+    exec: &Exec<'_>,
+    work: &(dyn Fn(Range<usize>, &mut Sum<C>) + Sync),
+) -> Result<Sum<C>> {
+    exec.fold(
+        extent.lines.div_ceil(piece),
+        || Sum::zeros(extent.minors, width),
+        |index, sum| {
+            work(index * piece..extent.lines.min((index + 1) * piece), sum);
+            Ok(())
+        },
+    )
+}
+
+/// `A' D (A q - shift offset')` and the moment of the middle, see [`Middle`]; D and shift belong to the lines.
+pub(super) fn chain_lines<C: Scalar>(
+    x: &Sparse<'_, C>,
+    q: &Panel<C>,
+    middle: &Middle<'_>,
+    exec: &Exec<'_>,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let (width, extent) = (q.width(), Extent::of(x));
+    if let Some(piece) = extent.private_piece(width * size_of::<C>()) {
+        let sum = fold_lines(extent, piece, width, exec, &|range, sum: &mut Sum<C>| {
+            kernels::chain(x, range, q, middle, &mut sum.recent, &mut sum.moment);
+        })?;
+        return Ok(sum.finish());
+    }
+    let mut y = Panel::<C>::zeros(extent.lines, width);
+    let finish = |i: usize, sums: &mut [f64]| middle.map(i, sums);
+    gather_into(x, q, Target::whole(y.values_mut(), width), &finish, &exec.part(0.0, 0.5))?;
+    let moment = weighted_sum(&y, middle.moment_weights(), &exec.part(0.5, 0.5))?;
+    let mut out = vec![0.0; extent.minors * width];
+    spread_into(x, &y, Target::whole(&mut out, width), &|_, _| (), &exec.part(0.5, 1.0))?;
+    Ok((out, moment))
+}
+
+/// `A D (A' u - shift offset')` and the moment of the middle, see [`Middle`]; D and shift belong to the columns of A.
+pub(super) fn chain_blocks<C: Scalar>(
+    x: &Sparse<'_, C>,
+    u: &Panel<C>,
+    middle: &Middle<'_>,
+    exec: &Exec<'_>,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let (width, extent) = (u.width(), Extent::of(x));
+    if let Some(plan) = extent.chained(width * size_of::<C>()) {
+        // Sums over more lines than this need f64.
+        return if extent.lines <= 4096 {
+            fused_blocks::<C, C>(x, u, middle, &plan, exec)
+        } else {
+            fused_blocks::<C, f64>(x, u, middle, &plan, exec)
+        };
+    }
+    let mut t = Panel::<C>::zeros(extent.minors, width);
+    let finish = |j: usize, sums: &mut [f64]| middle.map(j, sums);
+    spread_into(x, u, Target::whole(t.values_mut(), width), &finish, &exec.part(0.0, 0.5))?;
+    let moment = weighted_sum(&t, middle.moment_weights(), &exec.part(0.5, 0.5))?;
+    let mut out = vec![0.0; extent.lines * width];
+    gather_into(x, &t, Target::whole(&mut out, width), &|_, _| (), &exec.part(0.5, 1.0))?;
+    Ok((out, moment))
+}
+
+/// [`chain_blocks`] in one pass, where a block of `A' u` is summed in `S`.
+fn fused_blocks<C: Scalar, S: Scalar>(
+    x: &Sparse<'_, C>,
+    u: &Panel<C>,
+    middle: &Middle<'_>,
+    plan: &BlockPlan,
+    exec: &Exec<'_>,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let (width, extent) = (u.width(), Extent::of(x));
+    let per_piece = plan.block * plan.blocks_per_piece;
+    let sum = exec.fold(
+        extent.minors.div_ceil(per_piece),
+        || Sum::<C>::zeros(extent.lines, width),
+        |piece, sum| {
+            let columns = piece * per_piece..extent.minors.min((piece + 1) * per_piece);
+            let mut cursors = Cursors::at(x, columns.start);
+            let mut sums = Panel::<S>::zeros(plan.block, width);
+            let mut t = Panel::<C>::zeros(plan.block, width);
+            for first in columns.clone().step_by(plan.block) {
+                let len = plan.block.min(columns.end - first) * width;
+                let (sums, t) = (&mut sums.values_mut()[..len], &mut t.values_mut()[..len]);
+                cursors.spread(x, u, first, sums);
+                cursors.gather(x, middle, first, (sums, t), &mut sum.recent, &mut sum.moment);
+            }
+            Ok(())
+        },
+    )?;
+    Ok(sum.finish())
+}

@@ -1,0 +1,24 @@
+//! A symmetric matrix times a block of columns.
+
+use super::panel::{Panel, add_product};
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::linalg::Matrix;
+
+/// Rows of one piece of work.
+const ROWS: usize = 64;
+
+/// `A Q` for symmetric `a`, shape (dim, dim), and `q`, shape (dim, l).
+///
+/// # Errors
+/// [`crate::Error::Stopped`].
+pub(crate) fn symmetric_product(a: &Matrix, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+    let (dim, l) = q.shape();
+    let mut out = Matrix::zeros(dim, l);
+    exec.fill(out.as_mut_slice(), ROWS * l, |piece, panel| {
+        let rows = Panel { data: &a.as_slice()[piece * ROWS * dim..], stride: dim, n_cols: dim };
+        add_product(1.0, rows, q.as_slice(), l, panel);
+        Ok(())
+    })?;
+    Ok(out)
+}

@@ -1,0 +1,39 @@
+//! What the tests of decompositions share.
+
+use super::random::gaussian;
+use super::small::{multiply, t_multiply};
+use super::svd::svd;
+use crate::linalg::Matrix;
+
+/// The largest entry of `Q'Q - I` in absolute value.
+pub(crate) fn identity_error(q: &Matrix) -> f64 {
+    let gram = t_multiply(q, q);
+    max_difference(&gram, &Matrix::from_fn(q.n_cols(), q.n_cols(), |i, j| f64::from(u8::from(i == j))))
+}
+
+/// The largest entry of `A - B` in absolute value.
+pub(crate) fn max_difference(a: &Matrix, b: &Matrix) -> f64 {
+    assert_eq!(a.shape(), b.shape());
+    a.as_slice().iter().zip(b.as_slice()).fold(0.0f64, |m, (x, y)| m.max((x - y).abs()))
+}
+
+/// A matrix of shape (n_rows, n) with orthonormal columns.
+pub(crate) fn orthonormal(n_rows: usize, n: usize, seed: u64) -> Matrix {
+    svd(&gaussian(n_rows, n, seed, 0)).unwrap().u
+}
+
+/// A matrix of shape (n_rows, s.len()) with the singular values `s`.
+pub(crate) fn with_singular_values(n_rows: usize, s: &[f64], seed: u64) -> Matrix {
+    let u = orthonormal(n_rows, s.len(), seed);
+    let v = orthonormal(s.len(), s.len(), seed + 1);
+    let us = Matrix::from_fn(n_rows, s.len(), |i, j| u[(i, j)] * s[j]);
+    multiply(&us, &v.transposed())
+}
+
+/// A symmetric matrix with the eigenvalues `values`.
+pub(crate) fn with_eigenvalues(values: &[f64], seed: u64) -> Matrix {
+    let q = orthonormal(values.len(), values.len(), seed);
+    let scaled = Matrix::from_fn(values.len(), values.len(), |i, j| q[(i, j)] * values[j]);
+    let a = multiply(&scaled, &q.transposed());
+    Matrix::from_fn(values.len(), values.len(), |i, j| 0.5 * (a[(i, j)] + a[(j, i)]))
+}

@@ -1,0 +1,378 @@
+//! The leading eigenpairs of a symmetric positive semi-definite operator, by block Lanczos with thick restart.
+//!
+//! Golub & Underwood 1977 (blocks) and Wu & Simon 2000, doi:10.1137/S0895479898334605 (thick restart), with full
+//! reorthogonalisation. Throughout, `A V = V H + Q T` holds to rounding for the products `A V` as they were computed,
+//! where `V` are orthonormal columns, `Q` is the next block and `T` (the tail) couples it to `V`. A Ritz pair
+//! `(theta, V s)` therefore has the residual `V (H s - theta s) + Q T s`, whose norm needs no further product.
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::linalg::Matrix;
+use crate::linalg::basis::{Basis, tall_t_product};
+use crate::linalg::eigh::eigh;
+use crate::linalg::orthonormal::{Fresh, Orthonormal, orthonormalize_against};
+use crate::linalg::small::{binade, multiply, t_multiply};
+use crate::operator::SymOp;
+use crate::solver::pace::{Patience, Progress, Schedule};
+
+/// Residuals below this, relative to the largest eigenvalue, are rounding: smaller tolerances are raised to it.
+const ROUNDING: f64 = 1e-14;
+/// Columns of norm below this, relative to the largest eigenvalue, are rounding and give no new direction.
+const NEGLIGIBLE: f64 = 1e-15;
+
+/// How to search.
+#[derive(Clone, Debug)]
+pub(crate) struct KrylovOptions {
+    /// A pair is found when `||A w - lambda w|| <= tol lambda_1`. Below 1e-14 it counts as 1e-14.
+    pub(crate) tol: f64,
+    /// The most products with the operator (passes over the data), over all calls; as many as it takes for a basis of
+    /// `k` columns are always made.
+    pub(crate) max_iter: usize,
+    /// Columns of one product; 8 unless given.
+    pub(crate) block_size: Option<usize>,
+    /// The most columns kept: memory is `dim` times that. Unless given, `3 k` and six blocks more than `k` at least.
+    /// Raised where it leaves no room for two blocks more than `k`.
+    pub(crate) max_basis: Option<usize>,
+    /// Of the random first block.
+    pub(crate) seed: u64,
+}
+
+impl Default for KrylovOptions {
+    fn default() -> Self {
+        Self { tol: 1e-6, max_iter: 1000, block_size: None, max_basis: None, seed: 0 }
+    }
+}
+
+/// The leading eigenpairs, and how far they can be trusted.
+#[derive(Clone, Debug)]
+pub(crate) struct Eigenpairs {
+    /// Eigenvalues, descending, never negative.
+    pub(crate) values: Vec<f64>,
+    /// Orthonormal eigenvectors as columns, shape (dim, k).
+    pub(crate) vectors: Matrix,
+    /// `||A w - lambda w|| / lambda_1` of every pair; 0 for the zero operator.
+    pub(crate) residuals: Vec<f64>,
+    /// Pairs whose residual is within the tolerance.
+    pub(crate) n_converged: usize,
+    /// Products with the operator so far.
+    pub(crate) n_iterations: usize,
+    /// Columns multiplied so far, over all products.
+    pub(crate) n_columns: usize,
+}
+
+/// A search for leading eigenpairs that can be taken up again for more of them.
+pub(crate) struct BlockKrylov<'a> {
+    op: &'a dyn SymOp,
+    options: KrylovOptions,
+    block_size: usize,
+    basis: Basis,
+    /// `V' A V` as computed, in the leading (len, len) entries: symmetric but for the noise of the products.
+    h: Matrix,
+    /// `Q`, orthonormal to `V`; no columns once `V` spans everything.
+    next: Matrix,
+    /// `T`: one row for each column of `next`, one column for each of `V` from `tail_start` on.
+    tail: Matrix,
+    tail_start: usize,
+    /// Norms of what restarts cut off the residuals of the columns of `V`: noise of the products.
+    slack: Vec<f64>,
+    /// Products are divided by this power of two.
+    unit: Option<f64>,
+    fresh: Fresh,
+    /// Random directions searched from: eigenvalues of no greater multiplicity are found in full.
+    n_directions: usize,
+    steps_since_start: usize,
+    /// `steps_since_start` must reach this before agreement is believed.
+    steps_needed: usize,
+    /// How far the two triangles of `V'AV` disagree, per column.
+    noise: f64,
+    n_iterations: usize,
+    n_columns: usize,
+}
+
+/// Ritz pairs of the present basis.
+struct Ritz {
+    values: Vec<f64>,
+    /// Coefficients over the basis, as columns.
+    vectors: Matrix,
+    /// Residual norms of the wanted pairs, relative to the largest value.
+    residuals: Vec<f64>,
+}
+
+impl Ritz {
+    fn worst(&self) -> f64 {
+        self.residuals.iter().fold(0.0, |m: f64, r| m.max(*r))
+    }
+}
+
+impl<'a> BlockKrylov<'a> {
+    /// Prepares a search; applies nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a block of no columns, or a tolerance that is negative or NaN.
+    pub(crate) fn new(op: &'a dyn SymOp, options: KrylovOptions) -> Result<Self> {
+        let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });
+        if options.tol.is_nan() || options.tol < 0.0 {
+            return refuse("tol", options.tol.to_string(), "it must be a number and not negative");
+        }
+        if options.block_size == Some(0) {
+            return refuse("block_size", "0".to_owned(), "a block needs at least one column");
+        }
+        let dim = op.dim();
+        let block_size = options.block_size.unwrap_or(8).min(dim);
+        Ok(Self {
+            op,
+            block_size,
+            basis: Basis::new(dim, 0),
+            h: Matrix::zeros(0, 0),
+            next: Matrix::zeros(dim, 0),
+            tail: Matrix::zeros(0, 0),
+            tail_start: 0,
+            slack: Vec::new(),
+            unit: None,
+            fresh: Fresh::new(options.seed),
+            n_directions: 0,
+            steps_since_start: 0,
+            steps_needed: 0,
+            noise: 0.0,
+            n_iterations: 0,
+            n_columns: 0,
+            options,
+        })
+    }
+
+    /// The `k` leading eigenpairs, `k <= dim`; with what is left of the search before, if there was one. Stops when all
+    /// residuals are within the tolerance, when the iteration limit is reached, or when the noise of the products
+    /// allows no further progress.
+    ///
+    /// # Errors
+    /// What the operator raises; [`Error::Stopped`]; [`Error::Decomposition`] if a product is not finite.
+    pub(crate) fn leading(&mut self, k: usize, exec: &Exec<'_>) -> Result<Eigenpairs> {
+        assert!(k <= self.op.dim(), "{k} eigenpairs of an operator of dimension {}", self.op.dim());
+        self.make_room(k);
+        if k > 0 && self.n_directions == 0 {
+            self.add_directions(&exec.part(0.0, 0.0))?;
+        }
+        let mut progress = Progress::new(self.tol());
+        let mut schedule = Schedule::new(k + (k / 2).max(2 * self.block_size), self.block_size);
+        let mut patience = Patience::new();
+        loop {
+            let exhausted = self.n_iterations >= self.options.max_iter || self.next.n_cols() == 0;
+            let full = self.basis.len() + self.next.n_cols() > self.basis.capacity();
+            if self.basis.len() >= k && (exhausted || full || schedule.due(self.n_columns)) {
+                let ritz = self.ritz(k)?;
+                let worst = ritz.worst();
+                schedule.looked(self.n_columns, worst, self.tol());
+                progress.residual(worst);
+                exec.report(progress.fraction())?;
+                let done = worst <= self.tol() && self.steps_since_start >= self.steps_needed;
+                let hidden = done && self.may_hide_copies(&ritz.values[..k]);
+                let hopeless = full && !done && patience.lost(&ritz.residuals, self.tol(), self.noise(&ritz));
+                if exhausted || (done && !hidden) || hopeless {
+                    exec.report(1.0)?;
+                    return self.finish(k, ritz, exec);
+                }
+                let quiet = exec.part(progress.fraction(), progress.fraction());
+                if full || hidden {
+                    self.restart(&ritz, k, &quiet)?;
+                }
+                if hidden {
+                    self.add_directions(&quiet)?;
+                    self.make_room(k);
+                }
+            }
+            let before = progress.fraction();
+            progress.columns(self.basis.len() + self.next.n_cols(), self.basis.capacity());
+            let now = progress.fraction();
+            self.step(&exec.part(before, now), &exec.part(now, now))?;
+        }
+    }
+
+    fn tol(&self) -> f64 {
+        self.options.tol.max(ROUNDING)
+    }
+
+    /// Makes the basis large enough for `k` pairs and some blocks.
+    fn make_room(&mut self, k: usize) {
+        let block = self.block_size.max(self.next.n_cols());
+        let wanted = self.options.max_basis.unwrap_or((3 * k).max(k + 6 * block));
+        let capacity = wanted.max(k + 2 * block).min(self.op.dim());
+        if capacity > self.basis.capacity() {
+            self.basis.grow(capacity);
+            let old = std::mem::replace(&mut self.h, Matrix::zeros(capacity, capacity));
+            for i in 0..old.n_rows() {
+                self.h.row_mut(i)[..old.n_cols()].copy_from_slice(old.row(i));
+            }
+        }
+    }
+
+    /// Widens the next block by random directions.
+    fn add_directions(&mut self, exec: &Exec<'_>) -> Result<()> {
+        let (dim, old) = self.next.shape();
+        let more = self.fresh.columns(dim, self.block_size);
+        let mut both = Matrix::from_fn(dim, old + self.block_size, |i, j| {
+            if j < old { self.next[(i, j)] } else { more[(i, j - old)] }
+        });
+        let gram = self.basis.project_out(&mut both, exec)?;
+        let Orthonormal { q, r, .. } =
+            orthonormalize_against(&self.basis, both, &gram, f64::MIN_POSITIVE, &mut self.fresh, exec)?;
+        // Q_old T = Q_new (R[:, ..old] T).
+        self.tail = multiply(&r.columns(0..old), &self.tail);
+        self.next = q;
+        self.n_directions += self.block_size;
+        // Copies show themselves long before they are accurate: half the depth that others took will do.
+        self.steps_needed = self.steps_needed.max(self.steps_since_start / 2 + 2);
+        self.steps_since_start = 0;
+        Ok(())
+    }
+
+    /// Appends the next block to the basis, applies the operator to it and orthonormalises what comes back.
+    fn step(&mut self, product_exec: &Exec<'_>, exec: &Exec<'_>) -> Result<()> {
+        let (dim, width) = self.next.shape();
+        let len = self.basis.len();
+        let mut w = self.op.apply(&self.next, product_exec)?;
+        self.n_iterations += 1;
+        self.n_columns += width;
+        self.steps_since_start += 1;
+        if self.unit.is_none() {
+            self.unit = binade(w.as_slice());
+        }
+        let unit = self.unit.unwrap_or(1.0);
+        w.as_mut_slice().iter_mut().for_each(|x| *x /= unit);
+
+        self.basis.append(&self.next, exec)?;
+        // What is known of V'AQ: the tail, by symmetry, and the block's own part.
+        let own = tall_t_product(&self.next, &w, exec)?;
+        let mut known = Matrix::zeros(len + width, width);
+        for j in 0..width {
+            for i in self.tail_start..len {
+                known[(i, j)] = self.tail[(j, i - self.tail_start)];
+            }
+            for i in 0..width {
+                known[(len + i, j)] = own[(i, j)];
+            }
+        }
+        let correction = self.basis.subtract_then_project(&known, &mut w, exec)?;
+        let gram = self.basis.subtract_then_gram(&correction, &mut w, exec)?;
+        for i in 0..len + width {
+            for j in 0..width {
+                self.h[(i, len + j)] = known[(i, j)] + correction[(i, j)];
+                if i < len {
+                    self.h[(len + j, i)] = known[(i, j)];
+                }
+            }
+        }
+        let asymmetry: f64 = correction.as_slice()[..len * width].iter().map(|x| x * x).sum();
+        self.noise = self.noise.max((asymmetry / width as f64).sqrt());
+        self.slack.resize(len + width, 0.0);
+
+        let largest = (0..len + width).fold(0.0f64, |m, i| m.max(self.h[(i, i)]));
+        let floor = NEGLIGIBLE * largest * (dim as f64).sqrt().max(4.0);
+        let Orthonormal { q, r, .. } =
+            orthonormalize_against(&self.basis, w, &gram, floor, &mut self.fresh, exec)?;
+        self.next = q;
+        self.tail = r;
+        self.tail_start = len;
+        Ok(())
+    }
+
+    /// Ritz pairs of the basis, with the residuals of the first `k`.
+    fn ritz(&self, k: usize) -> Result<Ritz> {
+        let len = self.basis.len();
+        let symmetric = Matrix::from_fn(len, len, |i, j| 0.5 * (self.h[(i, j)] + self.h[(j, i)]));
+        let pairs = eigh(&symmetric)?;
+        let wanted = pairs.vectors.columns(0..k);
+        let (inside, outside) = self.defects(&wanted, &pairs.values);
+        let scale = pairs.values.first().copied().unwrap_or(0.0).max(0.0);
+        let residuals = (0..k)
+            .map(|j| {
+                let slack: f64 = (0..len).map(|i| (wanted[(i, j)] * self.slack[i]).powi(2)).sum();
+                let norm =
+                    (column_norm_squared(&inside, j) + column_norm_squared(&outside, j) + slack).sqrt();
+                if norm > 0.0 { norm / scale } else { 0.0 }
+            })
+            .collect();
+        Ok(Ritz { values: pairs.values, vectors: pairs.vectors, residuals })
+    }
+
+    /// `H S - S diag(theta)` and `T S`: the residuals' parts along the basis and along the next block.
+    fn defects(&self, s: &Matrix, values: &[f64]) -> (Matrix, Matrix) {
+        let len = self.basis.len();
+        let h = Matrix::from_fn(len, len, |i, j| self.h[(i, j)]);
+        let mut inside = multiply(&h, s);
+        for i in 0..len {
+            for (j, x) in inside.row_mut(i).iter_mut().enumerate() {
+                *x -= s[(i, j)] * values[j];
+            }
+        }
+        (inside, multiply(&self.tail, &rows(s, self.tail_start..len)))
+    }
+
+    /// Keeps the leading Ritz vectors: all `k` wanted, and a part of the others.
+    fn restart(&mut self, ritz: &Ritz, k: usize, exec: &Exec<'_>) -> Result<()> {
+        let len = self.basis.len();
+        let width = self.next.n_cols();
+        let keep = (k + (len - k) / 3).max(k + width).min(self.basis.capacity() - width).min(len);
+        let s = ritz.vectors.columns(0..keep);
+        let (inside, tail) = self.defects(&s, &ritz.values);
+        // In the new basis: S'HS = diag(theta) + S'(HS - S diag(theta)).
+        let along = t_multiply(&s, &inside);
+        let lost = multiply(&s, &along);
+        let slack = (0..keep)
+            .map(|j| {
+                let cut: f64 = (0..len).map(|i| (inside[(i, j)] - lost[(i, j)]).powi(2)).sum();
+                let before: f64 = (0..len).map(|i| (s[(i, j)] * self.slack[i]).powi(2)).sum();
+                (cut + before).sqrt()
+            })
+            .collect();
+        self.slack = slack;
+        for i in 0..keep {
+            for j in 0..keep {
+                self.h[(i, j)] = along[(i, j)] + if i == j { ritz.values[i] } else { 0.0 };
+            }
+        }
+        self.tail = tail;
+        self.tail_start = 0;
+        self.basis.rotate(&s, exec)
+    }
+
+    /// The noise of the products, relative to the largest eigenvalue.
+    fn noise(&self, ritz: &Ritz) -> f64 {
+        self.noise / ritz.values.first().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE)
+    }
+
+    /// Whether wanted values lie below a cluster that has as many members as there were random directions: such an
+    /// eigenvalue may have further copies, which no Krylov space of these directions contains.
+    fn may_hide_copies(&self, wanted: &[f64]) -> bool {
+        let near = 10.0 * self.tol() * wanted.first().copied().unwrap_or(0.0);
+        let last = wanted.last().copied().unwrap_or(0.0);
+        (1..self.op.dim()).contains(&self.n_directions)
+            && wanted.windows(self.n_directions).any(|w| {
+                let lowest = w[self.n_directions - 1];
+                w[0] - lowest <= near && last < lowest - near
+            })
+    }
+
+    fn finish(&self, k: usize, ritz: Ritz, exec: &Exec<'_>) -> Result<Eigenpairs> {
+        let unit = self.unit.unwrap_or(1.0);
+        let vectors = self.basis.combine(&ritz.vectors.columns(0..k), &exec.part(1.0, 1.0))?;
+        Ok(Eigenpairs {
+            values: ritz.values[..k].iter().map(|x| x.max(0.0) * unit).collect(),
+            vectors,
+            n_converged: ritz.residuals.iter().filter(|r| **r <= self.tol()).count(),
+            residuals: ritz.residuals,
+            n_iterations: self.n_iterations,
+            n_columns: self.n_columns,
+        })
+    }
+}
+
+fn column_norm_squared(a: &Matrix, j: usize) -> f64 {
+    (0..a.n_rows()).map(|i| a[(i, j)] * a[(i, j)]).sum()
+}
+
+fn rows(a: &Matrix, range: std::ops::Range<usize>) -> Matrix {
+    Matrix::from_fn(range.len(), a.n_cols(), |i, j| a[(range.start + i, j)])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+use std::sync::Mutex;
+
+use super::*;
+use crate::exec::{Flow, Observer, Unobserved};
+use crate::linalg::test_matrices::{identity_error, with_eigenvalues};
+
+/// A diagonal matrix.
+struct Diagonal(Vec<f64>);
+
+impl SymOp for Diagonal {
+    fn dim(&self) -> usize {
+        self.0.len()
+    }
+    fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+        exec.report(0.5)?;
+        Ok(Matrix::from_fn(q.n_rows(), q.n_cols(), |i, j| q[(i, j)] * self.0[i]))
+    }
+}
+
+/// Products rounded to f32, as if relative to each column's largest entry.
+struct Rounded(Matrix);
+
+impl SymOp for Rounded {
+    fn dim(&self) -> usize {
+        self.0.n_rows()
+    }
+    fn apply(&self, q: &Matrix, _: &Exec<'_>) -> Result<Matrix> {
+        let single = |a: &Matrix| Matrix::from_fn(a.n_rows(), a.n_cols(), |i, j| f64::from(a[(i, j)] as f32));
+        Ok(single(&multiply(&self.0, &single(q))))
+    }
+}
+
+fn solve(op: &dyn SymOp, k: usize, options: KrylovOptions) -> Eigenpairs {
+    BlockKrylov::new(op, options).unwrap().leading(k, &Exec::sequential()).unwrap()
+}
+
+fn tol(tol: f64) -> KrylovOptions {
+    KrylovOptions { tol, ..KrylovOptions::default() }
+}
+
+/// Residuals computed afresh, relative to `lambda_1`.
+fn true_residuals(op: &dyn SymOp, pairs: &Eigenpairs) -> Vec<f64> {
+    let product = op.apply(&pairs.vectors, &Exec::sequential()).unwrap();
+    let scale = pairs.values[0].max(f64::MIN_POSITIVE);
+    (0..pairs.values.len())
+        .map(|j| {
+            let difference =
+                |i: usize| product[(i, j)] / scale - pairs.values[j] / scale * pairs.vectors[(i, j)];
+            (0..op.dim()).map(|i| difference(i).powi(2)).sum::<f64>().sqrt()
+        })
+        .collect()
+}
+
+/// All that holds for every converged answer.
+fn check(op: &dyn SymOp, pairs: &Eigenpairs, expected: &[f64], options: &KrylovOptions) {
+    let tol = options.tol.max(ROUNDING);
+    let k = pairs.values.len();
+    assert_eq!(pairs.n_converged, k, "{:?}", pairs.residuals);
+    assert!(pairs.values.windows(2).all(|w| w[0] >= w[1]));
+    assert!(identity_error(&pairs.vectors) < 1e-13, "{:e}", identity_error(&pairs.vectors));
+    for (j, value) in pairs.values.iter().enumerate() {
+        // The error of an eigenvalue is at most its residual, and quadratic in it where gaps allow.
+        let error = (value - expected[j]).abs() / expected[0].max(f64::MIN_POSITIVE);
+        assert!(error <= 2.0 * tol + 1e-13, "value {j}: {value:e} instead of {:e}", expected[j]);
+    }
+    for (reported, fresh) in pairs.residuals.iter().zip(true_residuals(op, pairs)) {
+        assert!((reported - fresh).abs() <= 1e-13 + 1e-6 * fresh, "{reported:e} {fresh:e}");
+        assert!(*reported <= tol);
+    }
+}
+
+fn power_law(dim: usize) -> Vec<f64> {
+    (1..=dim).map(|i| (i as f64).powf(-1.5)).collect()
+}
+
+#[test]
+fn planted_spectra() {
+    let spike: Vec<f64> =
+        (0..300).map(|i| if i < 5 { 100.0 - i as f64 } else { 1.0 + 1.0 / i as f64 }).collect();
+    for values in [power_law(300), spike] {
+        let a = with_eigenvalues(&values, 1);
+        for tolerance in [1e-3, 1e-6, 1e-10, 0.0] {
+            for k in [1, 5, 30] {
+                check(&a, &solve(&a, k, tol(tolerance)), &values, &tol(tolerance));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_k_of_small_dimensions() {
+    for dim in [1, 2, 3, 12] {
+        let values: Vec<f64> = (0..dim).map(|i| f64::from(dim - i) / 3.0).collect();
+        let a = with_eigenvalues(&values, 2);
+        for k in 1..=dim as usize {
+            for block_size in [None, Some(1), Some(3), Some(50)] {
+                let options = KrylovOptions { block_size, ..tol(1e-12) };
+                check(&a, &solve(&a, k, options.clone()), &values, &options);
+            }
+        }
+    }
+}
+
+#[test]
+fn multiplicity_beyond_the_block() {
+    let mut values = vec![3.0; 20];
+    values.extend((0..380).map(|i| 2.0 * 0.97f64.powi(i)));
+    let op = Diagonal(values.clone());
+    for tolerance in [1e-6, 1e-10] {
+        for k in [8, 20, 25, 40] {
+            for block_size in [1, 2, 8, 16] {
+                let options = KrylovOptions { block_size: Some(block_size), ..tol(tolerance) };
+                check(&op, &solve(&op, k, options.clone()), &values, &options);
+            }
+        }
+    }
+    let identity = Diagonal(vec![7.0; 100]);
+    check(&identity, &solve(&identity, 30, tol(1e-8)), &[7.0; 100], &tol(1e-8));
+}
+
+#[test]
+fn clusters() {
+    let mut values: Vec<f64> = (0..15).map(|i| 5.0 - 1e-9 * f64::from(i)).collect();
+    values.extend((0..285).map(|i| 1.0 - f64::from(i) / 300.0));
+    let a = with_eigenvalues(&values, 3);
+    check(&a, &solve(&a, 20, tol(1e-7)), &values, &tol(1e-7));
+}
+
+#[test]
+fn fewer_eigenvalues_than_wanted() {
+    let mut values = vec![0.0; 200];
+    values[..6].copy_from_slice(&[9.0, 7.0, 5.0, 3.0, 1.0, 0.5]);
+    let a = with_eigenvalues(&values, 4);
+    for (k, tolerance) in [(6, 1e-6), (20, 1e-6), (90, 1e-12), (200, 1e-6)] {
+        check(&a, &solve(&a, k, tol(tolerance)), &values, &tol(tolerance));
+    }
+    let zero = Diagonal(vec![0.0; 50]);
+    let pairs = solve(&zero, 10, tol(1e-6));
+    assert_eq!(
+        (pairs.values.as_slice(), pairs.residuals.as_slice()),
+        ([0.0; 10].as_slice(), [0.0; 10].as_slice())
+    );
+    assert!(identity_error(&pairs.vectors) < 1e-14);
+}
+
+#[test]
+fn every_scale() {
+    let values = power_law(150);
+    let a = with_eigenvalues(&values, 5);
+    let plain = solve(&a, 10, tol(1e-9));
+    for scale in [f64::MIN_POSITIVE * 2f64.powi(60), 2f64.powi(-660), 2f64.powi(660)] {
+        let scaled = Matrix::from_fn(150, 150, |i, j| a[(i, j)] * scale);
+        let pairs = solve(&scaled, 10, tol(1e-9));
+        assert_eq!(pairs.n_converged, 10);
+        for (x, y) in pairs.values.iter().zip(&plain.values) {
+            assert!((x / scale - y).abs() < 1e-12, "{x:e}");
+        }
+    }
+}
+
+#[test]
+fn noisy_products() {
+    let values = power_law(400);
+    let a = with_eigenvalues(&values, 6);
+    let op = Rounded(a);
+    let pairs = solve(&op, 20, tol(1e-6));
+    assert_eq!(pairs.n_converged, 20);
+    for (reported, fresh) in pairs.residuals.iter().zip(true_residuals(&op, &pairs)) {
+        assert!(fresh < 1.3e-6 && (reported - fresh).abs() < 3e-7, "{reported:e} {fresh:e}");
+    }
+    for (value, expected) in pairs.values.iter().zip(&values) {
+        assert!((value - expected).abs() < 1e-6);
+    }
+    let out_of_reach = solve(&op, 20, tol(1e-11));
+    assert!(out_of_reach.n_converged < 20);
+    assert!(out_of_reach.n_iterations < 300, "{} products in vain", out_of_reach.n_iterations);
+    assert!(out_of_reach.residuals.iter().all(|r| *r < 1e-6), "{:?}", out_of_reach.residuals);
+    // The noise beyond the rank is no trouble either.
+    let mut low_rank = vec![0.0; 100];
+    low_rank[..4].copy_from_slice(&[4.0, 3.0, 2.0, 1.0]);
+    let pairs = solve(&Rounded(with_eigenvalues(&low_rank, 7)), 12, tol(1e-6));
+    assert_eq!(pairs.n_converged, 12);
+    assert!(pairs.values.iter().all(|x| x.is_finite() && *x >= 0.0));
+}
+
+#[test]
+fn iteration_limit_is_reported() {
+    let values: Vec<f64> = (0..500).map(|i| 1.0 - 1e-4 * f64::from(i)).collect();
+    let op = Diagonal(values);
+    let pairs = solve(&op, 10, KrylovOptions { max_iter: 5, ..tol(1e-10) });
+    assert_eq!(pairs.n_iterations, 5);
+    assert!(pairs.n_converged < 10);
+    for (reported, fresh) in pairs.residuals.iter().zip(true_residuals(&op, &pairs)) {
+        assert!((reported - fresh).abs() < 1e-13);
+    }
+    // As many products as it takes to have k columns are made in any case.
+    let pairs = solve(&op, 40, KrylovOptions { max_iter: 1, ..tol(1e-10) });
+    assert_eq!((pairs.n_iterations, pairs.values.len()), (5, 40));
+}
+
+#[test]
+fn a_search_goes_on_for_more_pairs() {
+    let values = power_law(500);
+    let op = Diagonal(values.clone());
+    let exec = Exec::sequential();
+    let mut search = BlockKrylov::new(&op, tol(1e-8)).unwrap();
+    let mut columns = 0;
+    for k in [4, 10, 25, 25, 60, 500] {
+        let pairs = search.leading(k, &exec).unwrap();
+        assert_eq!(pairs.values.len(), k);
+        check(&op, &pairs, &values, &tol(1e-8));
+        let afresh = solve(&op, k, tol(1e-8)).n_columns;
+        assert!(pairs.n_columns - columns <= afresh, "{k}: {} {afresh}", pairs.n_columns - columns);
+        columns = pairs.n_columns;
+    }
+}
+
+#[test]
+fn same_bits_for_every_number_of_threads_and_another_seed_agrees() {
+    let a = with_eigenvalues(&power_law(600), 8);
+    let run = |threads, seed| {
+        let options = KrylovOptions { seed, ..tol(1e-9) };
+        Exec::run(Some(threads), &Unobserved, |exec| BlockKrylov::new(&a, options)?.leading(12, exec))
+            .unwrap()
+    };
+    let one = run(1, 0);
+    for threads in [2, 3] {
+        let several = run(threads, 0);
+        assert_eq!(
+            (&one.values, &one.vectors, &one.residuals),
+            (&several.values, &several.vectors, &several.residuals)
+        );
+    }
+    let other = run(1, 1);
+    assert_ne!(one.vectors, other.vectors);
+    assert!(one.values.iter().zip(&other.values).all(|(x, y)| (x - y).abs() < 1e-13));
+}
+
+#[test]
+fn small_basis_limit_and_wide_blocks() {
+    let values = power_law(300);
+    let op = Diagonal(values.clone());
+    for (block_size, max_basis) in
+        [(Some(1), Some(12)), (Some(8), Some(1)), (Some(16), Some(40)), (Some(16), None)]
+    {
+        let options = KrylovOptions { block_size, max_basis, ..tol(1e-8) };
+        check(&op, &solve(&op, 10, options.clone()), &values, &options);
+    }
+}
+
+struct Watcher {
+    seen: Mutex<Vec<f64>>,
+    stop_at: f64,
+}
+
+impl Observer for Watcher {
+    fn update(&self, _: &'static str, fraction: f64) -> Flow {
+        self.seen.lock().unwrap().push(fraction);
+        if fraction >= self.stop_at { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+#[test]
+fn reports_progress_and_stops_on_request() {
+    let op = Diagonal(power_law(400));
+    let run = |stop_at| {
+        let watcher = Watcher { seen: Mutex::new(Vec::new()), stop_at };
+        let result = Exec::run(Some(1), &watcher, |exec| {
+            BlockKrylov::new(&op, tol(1e-10))?.leading(10, &exec.phase("eigenpairs"))
+        });
+        (result, watcher.seen.into_inner().unwrap())
+    };
+    let (result, seen) = run(2.0);
+    assert!(result.is_ok());
+    assert!(seen.windows(2).all(|w| w[0] <= w[1]), "{seen:?}");
+    assert!(seen.len() > 10 && seen[0] < 0.1 && *seen.last().unwrap() == 1.0, "{seen:?}");
+    let (result, seen) = run(0.3);
+    assert!(matches!(result, Err(Error::Stopped { phase: "eigenpairs" })));
+    assert!(*seen.last().unwrap() < 0.6);
+}
+
+#[test]
+fn refusals() {
+    let op = Diagonal(vec![1.0; 3]);
+    assert!(BlockKrylov::new(&op, tol(f64::NAN)).is_err());
+    assert!(BlockKrylov::new(&op, KrylovOptions { block_size: Some(0), ..tol(1e-6) }).is_err());
+    let infinite = Diagonal(vec![f64::INFINITY; 3]);
+    let result = BlockKrylov::new(&infinite, tol(1e-6)).unwrap().leading(2, &Exec::sequential());
+    assert!(matches!(result, Err(Error::Decomposition { .. })));
+    let empty = Diagonal(Vec::new());
+    assert!(solve(&empty, 0, tol(1e-6)).values.is_empty());
+}

@@ -1,0 +1,146 @@
+//! When an iterative solver looks at its residuals, gives up, and how far it says it has come.
+
+/// Decides when residuals are worth computing, which costs a small eigendecomposition.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    block: usize,
+    /// Columns multiplied and worst residual at the last look.
+    last: Option<(usize, f64)>,
+    due: usize,
+}
+
+impl Schedule {
+    /// The first look once `first` columns have been multiplied.
+    pub(crate) fn new(first: usize, block: usize) -> Self {
+        Self { block, last: None, due: first }
+    }
+
+    /// Whether to look now.
+    pub(crate) fn due(&self, n_columns: usize) -> bool {
+        n_columns >= self.due
+    }
+
+    /// Notes what was seen, and predicts when the tolerance will be met from the rate since the last look.
+    pub(crate) fn looked(&mut self, n_columns: usize, worst: f64, tol: f64) {
+        let wait = match self.last {
+            Some((before, residual)) if worst < residual && worst > tol && n_columns > before => {
+                let rate = (residual / worst).ln() / (n_columns - before) as f64;
+                // Convergence speeds up: look a little early.
+                (0.7 * (worst / tol).ln() / rate) as usize
+            }
+            _ => 0,
+        };
+        self.last = Some((n_columns, worst));
+        self.due = n_columns + wait.clamp(2 * self.block, 64 * self.block);
+    }
+}
+
+/// Recognises that residuals have come down to the noise of the products.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    best: f64,
+    in_vain: usize,
+}
+
+impl Patience {
+    /// Restarts without progress after which hope is lost.
+    const RESTARTS: usize = 4;
+
+    pub(crate) fn new() -> Self {
+        Self { best: f64::INFINITY, in_vain: 0 }
+    }
+
+    /// Whether to give up, told at every restart. Only where the worst residual is near `noise`, which is relative to
+    /// the largest eigenvalue as the residuals are: slow convergence far above it is no reason.
+    pub(crate) fn lost(&mut self, residuals: &[f64], tol: f64, noise: f64) -> bool {
+        let worst = residuals.iter().fold(0.0f64, |m, r| m.max(*r));
+        let level = residuals.iter().map(|r| r.max(tol).ln()).sum::<f64>() / residuals.len().max(1) as f64;
+        if level < self.best - 0.02 {
+            self.best = level;
+            self.in_vain = 0;
+        } else {
+            self.in_vain += 1;
+        }
+        self.in_vain >= Self::RESTARTS && worst < 1e3 * noise
+    }
+}
+
+/// The fraction of the work that is done, never decreasing: the first half by columns, the second by the logarithm of
+/// the worst residual.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    tol: f64,
+    first: Option<f64>,
+    fraction: f64,
+}
+
+impl Progress {
+    pub(crate) fn new(tol: f64) -> Self {
+        Self { tol, first: None, fraction: 0.0 }
+    }
+
+    pub(crate) fn fraction(&self) -> f64 {
+        self.fraction
+    }
+
+    /// A product has begun, after which `n` of the first `of` columns are there.
+    pub(crate) fn columns(&mut self, n: usize, of: usize) {
+        if self.first.is_none() {
+            self.fraction = self.fraction.max(0.5 * n as f64 / of.max(n) as f64);
+        }
+    }
+
+    /// The worst residual is now `worst`.
+    pub(crate) fn residual(&mut self, worst: f64) {
+        let first = *self.first.get_or_insert(worst);
+        let done = if worst <= self.tol { 1.0 } else { (first / worst).ln() / (first / self.tol).ln() };
+        if done.is_finite() {
+            self.fraction = self.fraction.max(0.5 + 0.5 * done.clamp(0.0, 0.99));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_when_the_tolerance_should_be_met() {
+        let mut schedule = Schedule::new(50, 8);
+        assert!(!schedule.due(49) && schedule.due(50));
+        schedule.looked(50, 1e-1, 1e-6);
+        assert!(!schedule.due(65) && schedule.due(66));
+        schedule.looked(66, 1e-2, 1e-6);
+        // One digit in 16 columns, four to go.
+        assert!(!schedule.due(66 + 43) && schedule.due(66 + 45));
+        schedule.looked(100, 1e-1, 1e-6);
+        assert!(schedule.due(116), "a step back is no rate");
+    }
+
+    #[test]
+    fn gives_up_at_the_noise_only() {
+        let mut far = Patience::new();
+        assert!((0..20).all(|_| !far.lost(&[1e-2, 1e-9], 1e-8, 1e-7)));
+        let mut near = Patience::new();
+        assert!((0..4).all(|_| !near.lost(&[1e-6, 1e-9], 1e-8, 1e-7)));
+        assert!(near.lost(&[1e-6, 1e-9], 1e-8, 1e-7));
+        let mut better = Patience::new();
+        assert!((0..40).all(|i| !better.lost(&[1e-6 * 0.9f64.powi(i)], 1e-12, 1e-7)));
+    }
+
+    #[test]
+    fn fraction_never_falls() {
+        let mut progress = Progress::new(1e-6);
+        let mut seen = vec![0.0];
+        progress.columns(8, 16);
+        seen.push(progress.fraction());
+        for worst in [1e-2, 1e-1, 1e-4, 1e-6, f64::NAN] {
+            progress.residual(worst);
+            progress.columns(8, 100);
+            seen.push(progress.fraction());
+        }
+        assert_eq!(seen[1], 0.25);
+        assert!((seen[4] - 0.75).abs() < 1e-12, "{seen:?}");
+        assert!(seen.windows(2).all(|w| w[0] <= w[1] && w[1] <= 1.0));
+    }
+}

@@ -1,0 +1,297 @@
+//! Holds the library's modules to their layers: a module imports only from layers below its own.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The modules and their layers: lower numbers only, never the same number.
+const LAYERS: [(&str, u8); 17] = [
+    ("error", 0),
+    ("scalar", 0),
+    ("exec", 1),
+    ("weights", 1),
+    ("linalg", 2),
+    ("source", 3),
+    ("moments", 4),
+    ("affine", 5),
+    ("operator", 6),
+    ("solver", 7),
+    ("pca", 8),
+    ("incomplete", 9),
+    ("kernel", 9),
+    ("streaming", 9),
+    ("selection", 10),
+    ("diagnostics", 10),
+    // Documentation and re-exports: sees everything, is imported by nothing.
+    ("lib", 11),
+];
+
+/// Solvers know matrices, not statistics: all that they may import.
+const SOLVER_IMPORTS: [&str; 5] = ["operator", "linalg", "scalar", "error", "exec"];
+
+/// Names that belong to one module alone.
+const OWNED: [(&str, &str); 1] = [("faer", "linalg")];
+
+/// What a library does not do: print, read the environment, end the process.
+const BANNED: [&str; 7] = ["println", "eprintln", "print", "eprint", "dbg", "std::env", "std::process"];
+
+#[test]
+fn modules_import_only_from_lower_layers() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    rust_files(&src, &mut files);
+    assert!(files.len() > 10, "only {} files under {}", files.len(), src.display());
+    let violations: Vec<String> = files
+        .iter()
+        .flat_map(|file| {
+            let text = fs::read_to_string(file).expect("a source file can be read");
+            check(file.strip_prefix(&src).expect("it lies under src"), &text)
+        })
+        .collect();
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
+}
+
+fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a source folder can be read") {
+        let path = entry.expect("a folder entry can be read").path();
+        if path.is_dir() {
+            rust_files(&path, files);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// Everything that breaks a rule in the file at `path` (relative to `src`), one message each.
+fn check(path: &Path, text: &str) -> Vec<String> {
+    let mut parts: Vec<String> =
+        path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    parts.retain(|part| part != "mod");
+    let module = parts[0].as_str();
+    let Some(layer) = layer_of(module) else {
+        return vec![format!("{}: module `{module}` has no layer; add it to LAYERS", path.display())];
+    };
+    let code = code_only(text);
+    let mut messages = BTreeSet::new();
+    for name in imports(&code, parts.len()) {
+        if name == module {
+            continue;
+        }
+        match layer_of(&name) {
+            None => messages.insert(format!("names `crate::{name}`, which is no module of LAYERS")),
+            Some(other) if other >= layer => {
+                messages.insert(format!("layer {layer} imports `{name}` of layer {other}"))
+            }
+            Some(_) if module == "solver" && !SOLVER_IMPORTS.contains(&name.as_str()) => {
+                messages.insert(format!("a solver imports `{name}`; it may import only {SOLVER_IMPORTS:?}"))
+            }
+            Some(_) => continue,
+        };
+    }
+    for (name, owner) in OWNED {
+        if module != owner && contains_path(&code, name) {
+            messages.insert(format!("names `{name}`, which only `{owner}` may"));
+        }
+    }
+    for name in BANNED {
+        if contains_path(&code, name) {
+            messages.insert(format!("uses `{name}`; a library neither prints nor touches its process"));
+        }
+    }
+    messages.into_iter().map(|message| format!("{}: {message}", path.display())).collect()
+}
+
+fn layer_of(module: &str) -> Option<u8> {
+    LAYERS.iter().find(|(name, _)| *name == module).map(|(_, layer)| *layer)
+}
+
+/// The names that follow `crate::`, and `super::` where that leads out of the top-level module.
+fn imports(code: &str, depth: usize) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for prefix in ["crate::", "super::"] {
+        for (at, _) in code.match_indices(prefix) {
+            if code[..at].ends_with(is_word) {
+                continue;
+            }
+            let before = code[..at].trim_end_matches("super::");
+            let supers_before = (at - before.len()) / "super::".len();
+            let followed = first_names(&code[at + prefix.len()..]);
+            if prefix == "crate::" {
+                names.extend(followed);
+            } else if supers_before + 1 >= depth {
+                // An inner `mod tests` may say `super::` as well: only names of other modules lead outside.
+                names.extend(followed.into_iter().filter(|name| layer_of(name).is_some()));
+            }
+        }
+    }
+    names
+}
+
+/// The first name of a path, or of each path in braces.
+fn first_names(rest: &str) -> Vec<String> {
+    let word = |s: &str| s.trim_start().chars().take_while(|c| is_word(*c)).collect::<String>();
+    let Some(group) = rest.trim_start().strip_prefix('{') else {
+        return Some(word(rest)).filter(|name| !name.is_empty()).into_iter().collect();
+    };
+    let (mut open, mut names, mut start) = (0, Vec::new(), 0);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => open += 1,
+            '}' if open > 0 => open -= 1,
+            ',' | '}' if open == 0 => {
+                names.extend(Some(word(&group[start..at])).filter(|name| !name.is_empty()));
+                start = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// Whether `path` occurs as a whole path or macro name, not as a part of a longer word.
+fn contains_path(code: &str, path: &str) -> bool {
+    code.match_indices(path)
+        .any(|(at, _)| !code[..at].ends_with(is_word) && !code[at + path.len()..].starts_with(is_word))
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The text without comments and without the insides of string literals.
+fn code_only(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let skipped = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if rest.starts_with("'\"'") {
+            3
+        } else if rest.starts_with("r#\"") {
+            rest.find("\"#").map_or(rest.len(), |end| end + 2)
+        } else if c == '"' {
+            string_length(rest)
+        } else {
+            0
+        };
+        if skipped == 0 {
+            code.push(c);
+        }
+        rest = &rest[skipped.max(c.len_utf8())..];
+    }
+    code
+}
+
+/// The length of the string literal that `text` begins with, quotes included.
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '"' if !escaped => return at + 1,
+            _ => escaped = c == '\\' && !escaped,
+        }
+    }
+    text.len()
+}
+
+mod checker {
+    use super::*;
+
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        check(Path::new(path), text)
+    }
+
+    #[test]
+    fn lower_layers_and_the_own_module_may_be_imported() {
+        let text = "use crate::error::{Error, Result};\nuse crate::{linalg::Matrix, exec};\nuse crate::source::Block;";
+        assert_eq!(messages("source/row_blocks.rs", text), [""; 0]);
+    }
+
+    #[test]
+    fn a_higher_layer_fails() {
+        assert_eq!(
+            messages("linalg/dense.rs", "use crate::moments::Moments;"),
+            ["linalg/dense.rs: layer 2 imports `moments` of layer 4"]
+        );
+        assert_eq!(
+            messages(
+                "source/mod.rs",
+                "use crate::{error::Result, operator::{LinOp, SymOp}, scalar::Scalar};"
+            ),
+            ["source/mod.rs: layer 3 imports `operator` of layer 6"]
+        );
+        assert_eq!(messages("moments.rs", "fn f(x: &crate::pca::Pca) {}").len(), 1);
+    }
+
+    #[test]
+    fn the_same_layer_fails() {
+        assert_eq!(
+            messages("kernel/mod.rs", "use crate::streaming::Partial;"),
+            ["kernel/mod.rs: layer 9 imports `streaming` of layer 9"]
+        );
+    }
+
+    #[test]
+    fn a_module_without_a_layer_fails() {
+        assert_eq!(
+            messages("helpers.rs", ""),
+            ["helpers.rs: module `helpers` has no layer; add it to LAYERS"]
+        );
+        assert_eq!(
+            messages("pca/mod.rs", "use crate::Matrix;"),
+            ["pca/mod.rs: names `crate::Matrix`, which is no module of LAYERS"]
+        );
+    }
+
+    #[test]
+    fn solvers_may_not_hear_of_statistics() {
+        assert_eq!(messages("solver/svd.rs", "use crate::{operator::LinOp, linalg::Matrix};"), [""; 0]);
+        let found = messages("solver/svd.rs", "use crate::moments::Moments;");
+        assert!(found[0].starts_with("solver/svd.rs: a solver imports `moments`"), "{found:?}");
+    }
+
+    #[test]
+    fn super_does_not_lead_around_the_layers() {
+        assert_eq!(messages("linalg/mod.rs", "use super::pca::Pca;").len(), 1);
+        assert_eq!(messages("linalg/dense.rs", "use super::super::pca::Pca;").len(), 1);
+        assert_eq!(
+            messages("linalg/dense.rs", "use super::matrix::Matrix; mod tests { use super::*; }"),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn faer_stays_in_linalg() {
+        assert_eq!(messages("linalg/eigh.rs", "use faer::Mat;"), [""; 0]);
+        assert_eq!(
+            messages("solver/gram.rs", "use faer::Mat;"),
+            ["solver/gram.rs: names `faer`, which only `linalg` may"]
+        );
+    }
+
+    #[test]
+    fn a_library_neither_prints_nor_touches_its_process() {
+        for line in [
+            "println!(\"x\");",
+            "eprint!(\"x\");",
+            "dbg!(x);",
+            "std::env::var(\"X\")",
+            "std::process::exit(1)",
+        ] {
+            assert_eq!(messages("moments.rs", line).len(), 1, "{line}");
+        }
+        assert_eq!(messages("moments.rs", "let footprint = blueprint(print_width);"), [""; 0]);
+    }
+
+    #[test]
+    fn comments_and_strings_are_not_code() {
+        let text = "/// [`crate::pca::Pca`]\n//! println!\n/* faer */ let a = \"use crate::pca \\\" faer\"; let q = '\"';";
+        assert_eq!(messages("linalg/mod.rs", text), [""; 0]);
+        assert_eq!(messages("linalg/mod.rs", &format!("{text}\nuse crate::pca::Pca;")).len(), 1);
+    }
+}

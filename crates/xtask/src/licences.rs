@@ -1,0 +1,126 @@
+//! Every dependency must come from crates.io under a licence that a program under MIT or Apache-2.0 may contain.
+
+use crate::workspace::Package;
+
+const ALLOWED: [&str; 11] = [
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+/// Checks every package that is not of the workspace; returns how many there are.
+pub(crate) fn check(packages: &[Package]) -> Result<usize, String> {
+    let foreign: Vec<&Package> = packages.iter().filter(|p| p.source.is_some()).collect();
+    let problems: Vec<String> = foreign.iter().filter_map(|package| problem(package)).collect();
+    if problems.is_empty() { Ok(foreign.len()) } else { Err(problems.join("\n")) }
+}
+
+fn problem(package: &Package) -> Option<String> {
+    let Package { name, version, license, source, .. } = package;
+    if source.as_deref() != Some(REGISTRY) {
+        return Some(format!("{name} {version} comes from {source:?}, not from crates.io"));
+    }
+    match license {
+        None => Some(format!("{name} {version} states no licence")),
+        Some(expression) if !is_allowed(expression) => {
+            Some(format!("{name} {version} is under `{expression}`, which is not allowed"))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Evaluates an SPDX expression (and the old form `MIT/Apache-2.0`): some choice of it must be allowed throughout.
+fn is_allowed(expression: &str) -> bool {
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
+    let mut tokens = spaced.split_whitespace().peekable();
+    let allowed = any_of(&mut tokens);
+    allowed && tokens.peek().is_none()
+}
+
+type Tokens<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
+
+fn any_of(tokens: &mut Tokens<'_>) -> bool {
+    let mut allowed = all_of(tokens);
+    while tokens.next_if_eq(&"OR").is_some() {
+        // Both sides are read, whatever the first says.
+        allowed |= all_of(tokens);
+    }
+    allowed
+}
+
+fn all_of(tokens: &mut Tokens<'_>) -> bool {
+    let mut allowed = one(tokens);
+    while tokens.next_if_eq(&"AND").is_some() {
+        allowed &= one(tokens);
+    }
+    allowed
+}
+
+fn one(tokens: &mut Tokens<'_>) -> bool {
+    if tokens.next_if_eq(&"(").is_some() {
+        let allowed = any_of(tokens);
+        return tokens.next_if_eq(&")").is_some() && allowed;
+    }
+    let allowed = tokens.next().is_some_and(|name| ALLOWED.contains(&name));
+    // An exception only widens what the licence permits.
+    if tokens.next_if_eq(&"WITH").is_some() {
+        tokens.next();
+    }
+    allowed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_allowed_choice_is_enough() {
+        for expression in [
+            "MIT",
+            "MIT OR GPL-3.0",
+            "GPL-3.0 OR Apache-2.0 WITH LLVM-exception",
+            "Unlicense/MIT",
+            "(MIT OR Apache-2.0) AND Unicode-3.0",
+            "MIT AND (GPL-2.0 OR BSD-3-Clause)",
+        ] {
+            assert!(is_allowed(expression), "{expression}");
+        }
+    }
+
+    #[test]
+    fn no_allowed_choice_fails() {
+        for expression in
+            ["GPL-3.0", "MIT AND GPL-3.0", "(MIT", "MIT)", "", "MIT MIT", "(GPL-2.0 OR AGPL-3.0) AND MIT"]
+        {
+            assert!(!is_allowed(expression), "{expression}");
+        }
+    }
+
+    #[test]
+    fn foreign_sources_and_missing_licences_are_named() {
+        let package = |license: Option<&str>, source: Option<&str>| Package {
+            name: "thing".to_owned(),
+            version: "1.0.0".to_owned(),
+            license: license.map(str::to_owned),
+            source: source.map(str::to_owned),
+            features: Vec::new(),
+            benches: Vec::new(),
+        };
+        assert_eq!(check(&[package(Some("MIT"), Some(REGISTRY)), package(None, None)]), Ok(1));
+        assert_eq!(check(&[package(None, Some(REGISTRY))]), Err("thing 1.0.0 states no licence".to_owned()));
+        let elsewhere = check(&[package(Some("MIT"), Some("git+https://example.org"))]).unwrap_err();
+        assert!(elsewhere.contains("not from crates.io"), "{elsewhere}");
+        let forbidden = check(&[package(Some("AGPL-3.0"), Some(REGISTRY))]).unwrap_err();
+        assert!(forbidden.contains("`AGPL-3.0`, which is not allowed"), "{forbidden}");
+    }
+}

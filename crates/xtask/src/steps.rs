@@ -1,0 +1,179 @@
+//! The steps of `cargo xtask test`, run one after the other; all of them, even after one has failed.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::licences;
+use crate::workspace::{Package, cargo, packages};
+
+type Step = (&'static str, fn(&mut Counts) -> Result<(), String>);
+
+/// Cheap ones first. Everything compiles in the release profile: dependencies once for checks, once for programs.
+const STEPS: [Step; 7] = [
+    ("format", format_is_kept),
+    ("licences", licences_are_allowed),
+    ("clippy", clippy_is_silent),
+    ("tests", tests_pass),
+    ("features", each_feature_compiles_alone),
+    ("docs", docs_build),
+    ("benches", benches_run),
+];
+
+/// How many tests passed and failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    passed: u64,
+    failed: u64,
+}
+
+/// The names of the steps.
+pub(crate) fn names() -> Vec<&'static str> {
+    STEPS.iter().map(|(name, _)| *name).collect()
+}
+
+/// Whether there is a step of that name.
+pub(crate) fn is_step(name: &str) -> bool {
+    names().contains(&name)
+}
+
+/// Runs the named steps, or all if none is named. The last line says how many tests passed and failed, where a
+/// failed step that is no test counts as one failure.
+pub(crate) fn run(only: &[String]) -> ExitCode {
+    let mut counts = Counts::default();
+    let mut report = Vec::new();
+    for (name, step) in STEPS {
+        if !only.is_empty() && !only.iter().any(|o| o == name) {
+            continue;
+        }
+        println!("\n==> {name}");
+        let (start, failed_before) = (Instant::now(), counts.failed);
+        let outcome = step(&mut counts);
+        if let Err(message) = &outcome {
+            eprintln!("{name} failed: {message}");
+            counts.failed = counts.failed.max(failed_before + 1);
+        }
+        report.push((name, start.elapsed(), outcome.is_ok()));
+    }
+    println!();
+    for (name, time, ok) in &report {
+        println!("{}", summary_line(name, *time, *ok));
+    }
+    println!("{} passed, {} failed", counts.passed, counts.failed);
+    if report.iter().all(|(_, _, ok)| *ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn summary_line(name: &str, time: Duration, ok: bool) -> String {
+    format!("{name:<10} {:>7.1} s  {}", time.as_secs_f64(), if ok { "ok" } else { "FAILED" })
+}
+
+fn format_is_kept(_: &mut Counts) -> Result<(), String> {
+    has_component("fmt", "rustfmt")?;
+    succeed(&mut cargo(&["fmt", "--all", "--check"]))
+}
+
+fn licences_are_allowed(_: &mut Counts) -> Result<(), String> {
+    let checked = licences::check(&packages()?)?;
+    println!("{checked} dependencies, all under allowed licences");
+    Ok(())
+}
+
+fn clippy_is_silent(_: &mut Counts) -> Result<(), String> {
+    has_component("clippy", "clippy")?;
+    succeed(&mut cargo(&["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+/// Unit tests, integration tests and doctests, each binary even after another has failed.
+fn tests_pass(counts: &mut Counts) -> Result<(), String> {
+    let mut command = cargo(&["test", "--release", "--workspace", "--no-fail-fast"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).lines() {
+            let line = line.map_err(|error| error.to_string())?;
+            println!("{line}");
+            if let Some(result) = test_result(&line) {
+                counts.passed += result.passed;
+                counts.failed += result.failed;
+            }
+        }
+    }
+    let status = child.wait().map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("{} tests failed ({status})", counts.failed)) }
+}
+
+/// The numbers of a line such as `test result: ok. 3 passed; 0 failed; …`.
+fn test_result(line: &str) -> Option<Counts> {
+    let numbers = line.strip_prefix("test result: ")?.split_once(". ")?.1;
+    let count =
+        |name: &str| numbers.split("; ").find_map(|part| part.strip_suffix(name)?.trim().parse().ok());
+    Some(Counts { passed: count(" passed")?, failed: count(" failed")? })
+}
+
+/// Each package without its default features, and with each of its features alone.
+fn each_feature_compiles_alone(_: &mut Counts) -> Result<(), String> {
+    for Package { name, features, .. } in members()?.iter().filter(|package| !package.features.is_empty()) {
+        for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
+            let package = ["clippy", "--release", "-p", name, "--no-default-features", "--features", feature];
+            succeed(cargo(&package).args(["--", "-D", "warnings"]))?;
+        }
+    }
+    Ok(())
+}
+
+fn docs_build(_: &mut Counts) -> Result<(), String> {
+    succeed(cargo(&["doc", "--release", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Every benchmark once, as a test.
+fn benches_run(_: &mut Counts) -> Result<(), String> {
+    for Package { name, benches, .. } in members()? {
+        for bench in benches {
+            succeed(&mut cargo(&["bench", "-p", &name, "--bench", &bench, "--", "--test"]))?;
+        }
+    }
+    Ok(())
+}
+
+fn members() -> Result<Vec<Package>, String> {
+    Ok(packages()?.into_iter().filter(|package| package.source.is_none()).collect())
+}
+
+fn has_component(subcommand: &str, component: &str) -> Result<(), String> {
+    let mut command = cargo(&[subcommand, "--version"]);
+    match command.stdout(Stdio::null()).stderr(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err(format!("{component} is not installed; get it with `rustup component add {component}`")),
+    }
+}
+
+fn succeed(command: &mut Command) -> Result<(), String> {
+    let words: Vec<_> = command.get_args().map(|a| a.to_string_lossy().into_owned()).collect();
+    println!("cargo {}", words.join(" "));
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("cargo {} ended with {status}", words.join(" "))),
+        Err(error) => Err(format!("cargo cannot be run: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_results_are_read() {
+        let ok =
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.05s";
+        assert_eq!(test_result(ok), Some(Counts { passed: 12, failed: 0 }));
+        let failed = "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out";
+        assert_eq!(test_result(failed), Some(Counts { passed: 3, failed: 2 }));
+        assert_eq!(test_result("test compare::tests::passed ... ok"), None);
+        assert_eq!(test_result("test result: strange"), None);
+    }
+
+    #[test]
+    fn steps_are_known_by_name() {
+        assert!(is_step("clippy") && !is_step("pedantry"));
+        assert_eq!(summary_line("docs", Duration::from_millis(1250), false), "docs           1.2 s  FAILED");
+    }
+}
