@@ -1,9 +1,28 @@
 //! Files for karhunen: readers of tables and sparse matrices, writers, and model files. One format per file.
 
+mod arrow;
+mod columns;
+mod csv;
 mod error;
+mod input;
+mod matrix_market;
+mod names;
+mod npy;
+mod npy_header;
+mod npz;
+mod npz_sparse;
 mod options;
+mod parquet;
+mod read;
+mod replace;
+mod roles;
 mod table;
+mod weights;
+mod write;
 
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use options::{IdColumn, ReadOptions};
+pub use read::read;
 pub use table::{Buffer, Data, Label, Table, Values};
+pub use weights::read_weights;
+pub use write::{NamedMatrix, write_table};

@@ -1,9 +1,14 @@
 //! How to read a table: everything is detected, and everything detected can be overridden.
 
+use std::path::Path;
+
+use crate::{Cause, Error, Result};
+
 /// Options of [`crate::read`]. What a format has no use for is refused, not ignored.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// Between the fields of a text table; detected among comma, semicolon, tab, bar and blanks if `None`.
+    /// Between the fields of a text table; detected among comma, semicolon, tab, bar and blanks if `None`. A blank
+    /// stands for any run of blanks and tabs.
     pub delimiter: Option<u8>,
     /// Whether a text table begins with names; detected if `None`.
     pub header: Option<bool>,
@@ -11,6 +16,8 @@ pub struct ReadOptions {
     pub id_column: IdColumn,
     /// Columns to set aside, by name or (counted from 1, where there are no names) by number.
     pub labels: Vec<String>,
+    /// A column of weights to set aside as numbers, by name or (counted from 1, where there are no names) by number.
+    pub weights_column: Option<String>,
     /// Whether a comma separates the decimals; detected if `None`.
     pub decimal_comma: Option<bool>,
     /// Swap rows and columns of a Matrix Market file or of an array (10x Genomics files hold genes in rows).
@@ -31,4 +38,66 @@ pub enum IdColumn {
     None,
     /// The column of this name, or (counted from 1) of this number.
     Named(String),
+}
+
+/// The options that only some formats have a use for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OptionName {
+    Delimiter,
+    Header,
+    IdColumn,
+    Labels,
+    WeightsColumn,
+    DecimalComma,
+    Transpose,
+    Array,
+}
+
+impl ReadOptions {
+    /// Refuses what was asked for and the format has no use for.
+    ///
+    /// # Errors
+    /// [`Cause::Option`] for the first option that is set and not in `used`.
+    pub(crate) fn allow_only(&self, path: &Path, format: &str, used: &[OptionName]) -> Result<()> {
+        use OptionName as O;
+        let set = [
+            (O::Delimiter, self.delimiter.is_some(), "--delimiter", "has no delimiter"),
+            (O::Header, self.header.is_some(), "--header or --no-header", "has no header line"),
+            (O::IdColumn, self.id_column != IdColumn::Detect, "--id-column", "has no columns of text"),
+            (O::Labels, !self.labels.is_empty(), "--label", "has no columns to set aside"),
+            (O::WeightsColumn, self.weights_column.is_some(), "a column of weights", "has no named columns"),
+            (
+                O::DecimalComma,
+                self.decimal_comma.is_some(),
+                "--decimal-comma",
+                "has no decimal sign to choose",
+            ),
+            (O::Transpose, self.transpose, "--transpose", "is read with its samples in rows"),
+            (O::Array, self.array.is_some(), "--array", "holds one table, not several arrays"),
+        ];
+        for (name, is_set, option, why) in set {
+            if is_set && !used.contains(&name) {
+                let message = format!("{option} does not apply to {format}, which {why}; leave it out");
+                return Err(Error::new(path, Cause::Option(message)));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_without_use_are_refused() {
+        let options = ReadOptions { delimiter: Some(b';'), ..ReadOptions::default() };
+        let path = Path::new("x.npy");
+        assert_eq!(
+            options.allow_only(path, "NPY", &[OptionName::Transpose]).unwrap_err().to_string(),
+            "x.npy: --delimiter does not apply to NPY, which has no delimiter; leave it out"
+        );
+        assert!(options.allow_only(path, "CSV", &[OptionName::Delimiter]).is_ok());
+        assert!(ReadOptions::default().allow_only(path, "NPY", &[]).is_ok());
+    }
 }

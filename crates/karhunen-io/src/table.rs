@@ -14,6 +14,8 @@ pub struct Table {
     pub feature_names: Option<Vec<String>>,
     /// Columns set aside by name ([`crate::ReadOptions::labels`]): not part of `data`.
     pub labels: Vec<Label>,
+    /// The column set aside by [`crate::ReadOptions::weights_column`]: one number for each row.
+    pub weights: Option<Vec<f64>>,
     /// The format that was found, as `inspect` names it: `"CSV"`, `"Matrix Market"`, …
     pub format: &'static str,
     /// What was decided on the way that the user may want to know: the delimiter found, an id column set aside.

@@ -1,0 +1,257 @@
+//! Batches of typed columns, as Parquet and Arrow files hold them, made into a table.
+//!
+//! The numbers go into one buffer, column after column, which is how the files hold them: threads fill different
+//! columns, and nothing is copied twice.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Schema};
+use karhunen::Scalar;
+use rayon::prelude::*;
+
+use crate::roles::{IdOrigin, Role, Roles, place, shell_word};
+use crate::{Buffer, Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
+
+/// How many groups of columns each thread is given: enough to even out those that take longer.
+const GROUPS_PER_THREAD: usize = 4;
+
+/// What is advised where a value is missing.
+const MISSING: &str = "a null is a missing value; PCA needs every value: drop the row or the column, or fill it in \
+                       (fitting with missing values is a separate estimator)";
+
+/// A file whose columns can be visited a few at a time.
+pub(crate) trait Batches: Sync {
+    /// Visits all rows of some columns, given as ascending positions, batch after batch.
+    ///
+    /// # Errors
+    /// Those of `f`, and [`Cause::Format`] for damaged files.
+    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()>;
+}
+
+/// A file and what its header says.
+pub(crate) struct Columns<'a> {
+    /// The file that messages name.
+    pub(crate) path: &'a Path,
+    /// The format, as a table names it.
+    pub(crate) format: &'static str,
+    /// Names and types.
+    pub(crate) schema: &'a Schema,
+    /// Rows of each column.
+    pub(crate) n_rows: usize,
+    /// The content.
+    pub(crate) batches: &'a dyn Batches,
+}
+
+/// Where the first value is missing: row, then column, from zero.
+type Missing = Option<(usize, usize)>;
+
+impl Columns<'_> {
+    /// Reads the table.
+    ///
+    /// # Errors
+    /// Columns that are not numbers, missing values, options that fit no column, damaged files.
+    pub(crate) fn table(&self, options: &ReadOptions) -> Result<Table> {
+        let mut roles = Roles::of(self.path, self.schema, options)?;
+        let mut notes = std::mem::take(&mut roles.notes);
+        let sample_names = self.sample_names(&roles, &mut notes)?;
+        let mut labels = Vec::new();
+        for &column in &roles.labels {
+            labels.push(Label { name: self.name(column), values: self.text(column)? });
+        }
+        let weights = match roles.columns(Role::Weights)[..] {
+            [column] => Some(self.numbers::<f64>(&[column])?),
+            _ => None,
+        };
+        let columns = roles.columns(Role::Value);
+        let single =
+            columns.iter().all(|&column| *self.schema.field(column).data_type() == DataType::Float32);
+        let data = if single {
+            Data::F32(self.values(self.numbers(&columns)?, columns.len()))
+        } else {
+            Data::F64(self.values(self.numbers(&columns)?, columns.len()))
+        };
+        let feature_names = Some(columns.iter().map(|&column| self.name(column)).collect());
+        Ok(Table { data, sample_names, feature_names, labels, weights, format: self.format, notes })
+    }
+
+    fn name(&self, column: usize) -> String {
+        self.schema.field(column).name().clone()
+    }
+
+    fn values<T>(&self, values: Vec<T>, n_cols: usize) -> Values<T> {
+        Values::Dense { buffer: Buffer::Owned(values), n_rows: self.n_rows, n_cols, column_major: true }
+    }
+
+    /// The names of the rows, unless what was found does not name them.
+    fn sample_names(&self, roles: &Roles, notes: &mut Vec<String>) -> Result<Option<Vec<String>>> {
+        let [column] = roles.columns(Role::Id)[..] else { return Ok(None) };
+        let names = self.text(column)?;
+        match roles.id {
+            IdOrigin::Asked => {}
+            IdOrigin::Index if counts_rows(&names) => {
+                notes.push(format!(
+                    "left out the pandas index `{}`, which counts the rows",
+                    self.name(column)
+                ));
+                return Ok(None);
+            }
+            IdOrigin::Index => notes.push(format!("the pandas index `{}` names the rows", self.name(column))),
+            IdOrigin::FirstText => {
+                if let Some((row, earlier)) = first_repetition(&names) {
+                    let message = format!(
+                        "holds text, and does not name the rows, for the same stands in row {}; set it aside with \
+                         --label {}",
+                        earlier + 1,
+                        shell_word(&self.name(column))
+                    );
+                    return Err(self.error_at(row, column, message));
+                }
+                notes.push(format!("the column `{}` names the rows", self.name(column)));
+            }
+        }
+        Ok(Some(names))
+    }
+
+    fn error_at(&self, row: usize, column: usize, message: String) -> Error {
+        Error::at(self.path, place(self.schema, Some(row), column), Cause::Value(message))
+    }
+
+    /// A column as text; nulls are empty.
+    fn text(&self, column: usize) -> Result<Vec<String>> {
+        let mut values = Vec::new();
+        self.batches.visit(&[column], &mut |batch| {
+            let text = arrow_cast::cast(batch.column(0), &DataType::LargeUtf8)
+                .map_err(|e| damaged(self.path, &e))?;
+            values.extend(text.as_string::<i64>().iter().map(|text| text.unwrap_or_default().to_owned()));
+            Ok(())
+        })?;
+        self.check_count(values.len())?;
+        Ok(values)
+    }
+
+    /// Columns of numbers, one after the other.
+    fn numbers<T: Scalar>(&self, columns: &[usize]) -> Result<Vec<T>> {
+        let too_large = || {
+            let message = format!(
+                "{} rows and {} columns need more memory than can be had; fit a part of them",
+                self.n_rows,
+                columns.len()
+            );
+            Error::new(self.path, Cause::Format(message))
+        };
+        let len = self.n_rows.checked_mul(columns.len()).ok_or_else(too_large)?;
+        let mut values: Vec<T> = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| too_large())?;
+        let n_groups = rayon::current_num_threads() * GROUPS_PER_THREAD;
+        let per_group = columns.len().div_ceil(n_groups).max(1);
+        let missing: Vec<Result<Missing>> = values
+            .par_chunks_mut((self.n_rows * per_group).max(1))
+            .zip(columns.par_chunks(per_group))
+            .map(|(out, group)| self.fill(group, out))
+            .collect();
+        let missing = missing.into_iter().collect::<Result<Vec<_>>>()?;
+        match missing.into_iter().flatten().min() {
+            Some((row, column)) => Err(self.error_at(row, column, MISSING.to_owned())),
+            None => Ok(values),
+        }
+    }
+
+    /// Fills `out` with the columns of `group`; tells the first missing value.
+    fn fill<T: Scalar>(&self, group: &[usize], out: &mut [T]) -> Result<Missing> {
+        let (mut begin, mut missing) = (0, None);
+        self.batches.visit(group, &mut |batch| {
+            let end = begin + batch.num_rows();
+            self.check_count(end.max(self.n_rows))?;
+            for ((array, out), &column) in
+                batch.columns().iter().zip(out.chunks_exact_mut(self.n_rows)).zip(group)
+            {
+                if let Some(row) = first_null(array) {
+                    let found = Some((begin + row, column));
+                    missing = if missing.is_none() { found } else { missing.min(found) };
+                } else {
+                    copy(array, &mut out[begin..end]).map_err(|error| damaged(self.path, &error))?;
+                }
+            }
+            begin = end;
+            Ok(())
+        })?;
+        self.check_count(begin)?;
+        Ok(missing)
+    }
+
+    fn check_count(&self, found: usize) -> Result<()> {
+        if found == self.n_rows {
+            return Ok(());
+        }
+        let message = format!("{} rows are declared, {found} are there; the file is damaged", self.n_rows);
+        Err(Error::new(self.path, Cause::Format(message)))
+    }
+}
+
+/// Whether the names are 0, 1, 2, …
+fn counts_rows(names: &[String]) -> bool {
+    names.iter().enumerate().all(|(row, name)| name.parse() == Ok(row))
+}
+
+/// The first row whose name came before, and where.
+fn first_repetition(names: &[String]) -> Option<(usize, usize)> {
+    let mut seen = HashMap::with_capacity(names.len());
+    names.iter().enumerate().find_map(|(row, name)| seen.insert(name, row).map(|earlier| (row, earlier)))
+}
+
+fn first_null(array: &ArrayRef) -> Option<usize> {
+    let nulls = array.logical_nulls()?;
+    (0..array.len()).find(|&row| nulls.is_null(row))
+}
+
+/// Converts an array without nulls.
+fn copy<T: Scalar>(array: &ArrayRef, out: &mut [T]) -> std::result::Result<(), ArrowError> {
+    let single = T::NAME == f32::NAME;
+    let target = if single { DataType::Float32 } else { DataType::Float64 };
+    let array = if *array.data_type() == target { array.clone() } else { arrow_cast::cast(array, &target)? };
+    let values: &[T] = if single {
+        bytemuck::cast_slice(array.as_primitive::<Float32Type>().values())
+    } else {
+        bytemuck::cast_slice(array.as_primitive::<Float64Type>().values())
+    };
+    out.copy_from_slice(values);
+    Ok(())
+}
+
+/// What a decoder says of the file.
+pub(crate) fn damaged(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    Error::new(path, Cause::Format(format!("is damaged or not supported ({error}); copy or write it again")))
+}
+
+/// Runs a decoder that is written by others and may panic on damaged files.
+pub(crate) fn guarded<R>(path: &Path, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("the decoder gave up");
+        Err(damaged(path, &text))
+    })
+}
+
+/// Runs work with as many threads as asked for.
+pub(crate) fn in_pool<R: Send>(
+    path: &Path,
+    n_threads: Option<usize>,
+    work: impl FnOnce() -> Result<R> + Send,
+) -> Result<R> {
+    let Some(n_threads) = n_threads else { return work() };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
+    let pool = pool.map_err(|error| Error::io(path, "starting threads", std::io::Error::other(error)))?;
+    pool.install(work)
+}
+
+/// The content of a file as the decoders share it, not copied.
+pub(crate) fn shared(bytes: crate::input::Bytes) -> bytes::Bytes {
+    match bytes {
+        crate::input::Bytes::Mapped(map) => bytes::Bytes::from_owner(map),
+        crate::input::Bytes::Owned(bytes) => bytes.into(),
+    }
+}

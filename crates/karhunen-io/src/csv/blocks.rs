@@ -1,0 +1,194 @@
+//! Rows of a text table, parsed in blocks by several threads straight into the matrices that a fit reads.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use karhunen::Matrix;
+use memchr::{memchr, memchr_iter};
+use rayon::prelude::*;
+
+use super::cells::Cell;
+use super::columns::{Columns, Role};
+use super::dialect::Dialect;
+use super::fields::{Ending, Field, Scanner, next_record};
+use super::refusal::{Reason, Refusal};
+
+/// Rows of one block.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// The columns of numbers.
+    pub(super) values: Matrix<f64>,
+    /// The id column.
+    pub(super) ids: Vec<String>,
+    /// The columns set aside, in the order of the options.
+    pub(super) labels: Vec<Vec<String>>,
+    /// The column of weights.
+    pub(super) weights: Vec<f64>,
+}
+
+/// Parses all rows, in blocks of about `block_bytes`: where they begin and end does not depend on the number of
+/// threads, which is that of the current rayon pool.
+///
+/// # Errors
+/// What is wrong with the first row, in the order of the file, that cannot be read.
+pub(super) fn parse(
+    text: &[u8],
+    dialect: &Dialect,
+    columns: &Columns,
+    block_bytes: usize,
+) -> Result<Vec<Rows>, Refusal> {
+    let blocks = cut(text, dialect, columns.first_row, block_bytes);
+    let first_refused = AtomicUsize::new(usize::MAX);
+    let parse_block = |(number, range): (usize, &Range<usize>)| {
+        if number > first_refused.load(Ordering::Relaxed) {
+            return None;
+        }
+        let rows = BlockParser::new(text, range.clone(), dialect, columns).parse();
+        if rows.is_err() {
+            first_refused.fetch_min(number, Ordering::Relaxed);
+        }
+        Some(rows)
+    };
+    let parsed: Vec<Option<Result<Rows, Refusal>>> = blocks.par_iter().enumerate().map(parse_block).collect();
+    // Blocks are left out only behind one that was refused, which ends this.
+    parsed.into_iter().flatten().collect()
+}
+
+/// Cuts the rows into ranges of whole records.
+fn cut(text: &[u8], dialect: &Dialect, first_row: usize, block_bytes: usize) -> Vec<Range<usize>> {
+    let quoted = text[first_row..].par_chunks(block_bytes).any(|chunk| memchr(b'"', chunk).is_some());
+    let mut blocks = Vec::new();
+    let mut start = first_row;
+    while start < text.len() {
+        let target = (start + block_bytes).min(text.len());
+        let end = if quoted {
+            next_record(text, start, target, dialect.delimiter)
+        } else {
+            memchr(b'\n', &text[target..]).map_or(text.len(), |newline| target + newline + 1)
+        };
+        blocks.push(start..end);
+        start = end;
+    }
+    blocks
+}
+
+struct BlockParser<'a> {
+    scanner: Scanner<'a>,
+    dialect: &'a Dialect,
+    columns: &'a Columns,
+    values: Vec<f64>,
+    ids: Vec<String>,
+    labels: Vec<Vec<String>>,
+    weights: Vec<f64>,
+}
+
+impl<'a> BlockParser<'a> {
+    fn new(text: &'a [u8], range: Range<usize>, dialect: &'a Dialect, columns: &'a Columns) -> Self {
+        let n_lines = memchr_iter(b'\n', &text[range.clone()]).count() + 1;
+        // A number and what separates it from the next take two bytes at least.
+        let n_values = (n_lines * columns.count(Role::Value)).min(range.len() / 2 + 1);
+        let n_labels = columns.roles.iter().filter(|role| matches!(role, Role::Label(_))).count();
+        Self {
+            scanner: Scanner::new(&text[..range.end], range.start, dialect.delimiter),
+            dialect,
+            columns,
+            values: Vec::with_capacity(n_values),
+            ids: Vec::new(),
+            labels: vec![Vec::new(); n_labels],
+            weights: Vec::new(),
+        }
+    }
+
+    fn parse(mut self) -> Result<Rows, Refusal> {
+        let blank_lines = self.columns.blank_lines();
+        let mut n_rows = 0;
+        while self.scanner.begin_record(blank_lines) {
+            self.record()?;
+            n_rows += 1;
+        }
+        let n_cols = self.columns.count(Role::Value);
+        let values = Matrix::from_vec(n_rows, n_cols, self.values).expect("each record adds n_cols values");
+        Ok(Rows { values, ids: self.ids, labels: self.labels, weights: self.weights })
+    }
+
+    #[inline]
+    fn record(&mut self) -> Result<(), Refusal> {
+        let start = self.scanner.offset();
+        let expected = self.columns.roles.len();
+        for (column, &role) in self.columns.roles.iter().enumerate() {
+            let ending = match role {
+                Role::Value => {
+                    let (value, ending) = self.number(column)?;
+                    self.values.push(value);
+                    ending
+                }
+                Role::Weight => {
+                    let (value, ending) = self.number(column)?;
+                    self.weights.push(value);
+                    ending
+                }
+                Role::Id => {
+                    let (text, ending) = self.text(column)?;
+                    self.ids.push(text);
+                    ending
+                }
+                Role::Label(label) => {
+                    let (text, ending) = self.text(column)?;
+                    self.labels[label].push(text);
+                    ending
+                }
+            };
+            let is_last = column + 1 == expected;
+            if is_last == (ending == Ending::Record) {
+                continue;
+            }
+            let rest = if is_last { self.scanner.count_rest()? } else { 0 };
+            let reason = Reason::Ragged { found: column + 1 + rest, expected };
+            return Err(Refusal { offset: start, column: None, reason });
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn number(&mut self, column: usize) -> Result<(f64, Ending), Refusal> {
+        if !self.dialect.decimal_comma
+            && let Some(number) = self.scanner.number()
+        {
+            return Ok(number);
+        }
+        self.unusual_number(column)
+    }
+
+    /// A number in quotes, between blanks, with a decimal comma, or none at all.
+    #[cold]
+    fn unusual_number(&mut self, column: usize) -> Result<(f64, Ending), Refusal> {
+        let start = self.scanner.clone();
+        let field = self.scanner.field()?;
+        let reason = match Cell::of(&field.text, self.dialect.decimal_comma) {
+            Cell::Number(value) => return Ok((value, field.ending)),
+            Cell::Missing => Reason::Missing(field.text.to_vec()),
+            Cell::Infinite => Reason::Infinite(field.text.to_vec()),
+            Cell::Text => Reason::Text(field.text.to_vec()),
+        };
+        Err(self.refuse_cell(start, column, &field, reason))
+    }
+
+    /// Says that a record has too few or too many fields, if it has; what is wrong with its cells comes second.
+    fn refuse_cell(&self, mut rest: Scanner, column: usize, field: &Field, reason: Reason) -> Refusal {
+        let expected = self.columns.roles.len();
+        match rest.count_rest() {
+            Ok(n) if column + n != expected => {
+                let reason = Reason::Ragged { found: column + n, expected };
+                Refusal { offset: field.offset, column: None, reason }
+            }
+            _ => Refusal::cell(field.offset, column, reason),
+        }
+    }
+
+    fn text(&mut self, column: usize) -> Result<(String, Ending), Refusal> {
+        let field = self.scanner.field()?;
+        let text = std::str::from_utf8(&field.text)
+            .map_err(|_| Refusal::cell(field.offset, column, Reason::Encoding))?;
+        Ok((text.to_owned(), field.ending))
+    }
+}

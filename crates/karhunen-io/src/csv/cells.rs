@@ -1,0 +1,95 @@
+//! What a cell holds: a number, nothing, or text.
+
+/// Texts that stand for a missing value, besides an empty cell.
+const MISSING: [&[u8]; 13] =
+    [b"NA", b"N/A", b"#N/A", b"NaN", b"nan", b"NAN", b"-nan", b"NULL", b"null", b"None", b"?", b"-", b"."];
+
+/// What a cell holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Cell {
+    /// A finite number.
+    Number(f64),
+    /// No value.
+    Missing,
+    /// An infinite number, or one beyond the range of `f64`.
+    Infinite,
+    /// Anything else.
+    Text,
+}
+
+impl Cell {
+    /// Reads a cell without the blanks around it.
+    pub(super) fn of(text: &[u8], decimal_comma: bool) -> Self {
+        if text.is_empty() || MISSING.contains(&text) {
+            return Cell::Missing;
+        }
+        match parse(text, decimal_comma) {
+            Some(value) if value.is_finite() => Cell::Number(value),
+            Some(value) if value.is_nan() => Cell::Missing,
+            Some(_) => Cell::Infinite,
+            None => Cell::Text,
+        }
+    }
+
+    /// Whether a cell of this kind belongs into a column of numbers, though it may have to be filled first.
+    pub(super) fn is_numeric(self) -> bool {
+        self != Cell::Text
+    }
+}
+
+fn parse(text: &[u8], decimal_comma: bool) -> Option<f64> {
+    if !decimal_comma {
+        return fast_float2::parse(text).ok();
+    }
+    let mut point = [0; 64];
+    let point = point.get_mut(..text.len())?;
+    for (to, &from) in point.iter_mut().zip(text) {
+        *to = match from {
+            b',' => b'.',
+            b'.' => return None,
+            other => other,
+        };
+    }
+    fast_float2::parse(&*point).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_numbers_missing_infinite_or_text() {
+        let cases: [(&str, bool, Cell); 27] = [
+            ("1", false, Cell::Number(1.0)),
+            ("+1.5", false, Cell::Number(1.5)),
+            ("-.5", false, Cell::Number(-0.5)),
+            ("5.", false, Cell::Number(5.0)),
+            ("1e5", false, Cell::Number(1e5)),
+            ("1E-05", false, Cell::Number(1e-5)),
+            ("4.9e-324", false, Cell::Number(5e-324)),
+            ("1,5", true, Cell::Number(1.5)),
+            ("-1,5e3", true, Cell::Number(-1500.0)),
+            ("7", true, Cell::Number(7.0)),
+            ("1.5", true, Cell::Text),
+            ("1,5", false, Cell::Text),
+            ("1,2,3", true, Cell::Text),
+            ("", false, Cell::Missing),
+            ("NA", false, Cell::Missing),
+            ("NaN", false, Cell::Missing),
+            ("-nan", false, Cell::Missing),
+            ("?", false, Cell::Missing),
+            ("-", false, Cell::Missing),
+            ("inf", false, Cell::Infinite),
+            ("-Infinity", false, Cell::Infinite),
+            ("1e999", false, Cell::Infinite),
+            ("0x10", false, Cell::Text),
+            ("1 2", false, Cell::Text),
+            ("1e", false, Cell::Text),
+            ("setosa", false, Cell::Text),
+            ("12a", false, Cell::Text),
+        ];
+        for (text, decimal_comma, expected) in cases {
+            assert_eq!(Cell::of(text.as_bytes(), decimal_comma), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Fields of a text table, one after the other: quotes, blanks and line ends are understood here only.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::{memchr, memchr2, memchr3};
+
+/// What separates fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delimiter {
+    /// One character.
+    Byte(u8),
+    /// Any run of blanks and tabs; those at the ends of a line are no fields.
+    Blanks,
+}
+
+/// What follows a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Another field.
+    Field,
+    /// The next line, or the end of the text.
+    Record,
+}
+
+/// One field.
+#[derive(Clone, Debug)]
+pub(super) struct Field<'a> {
+    /// Where it begins.
+    pub(super) offset: usize,
+    /// Its text: without quotes if quoted, otherwise without the blanks around it.
+    pub(super) text: Cow<'a, [u8]>,
+    /// Whether it stands in quotes.
+    pub(super) quoted: bool,
+    /// What follows it.
+    pub(super) ending: Ending,
+}
+
+/// A quoted field that is not closed as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// No closing quote before the end of the text.
+    Unclosed {
+        /// Where the quote opens.
+        offset: usize,
+    },
+    /// Text between the closing quote and the delimiter.
+    AfterQuote {
+        /// Where that text begins.
+        offset: usize,
+    },
+}
+
+/// Walks through the fields of a text.
+#[derive(Clone, Debug)]
+pub(super) struct Scanner<'a> {
+    text: &'a [u8],
+    at: usize,
+    delimiter: Delimiter,
+}
+
+impl<'a> Scanner<'a> {
+    /// Begins at `at`, the start of a line.
+    pub(super) fn new(text: &'a [u8], at: usize, delimiter: Delimiter) -> Self {
+        Self { text, at, delimiter }
+    }
+
+    /// Where it stands.
+    pub(super) fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// At the start of a line: passes over blank lines, and tells whether a record follows.
+    pub(super) fn begin_record(&mut self, blank_lines: BlankLines) -> bool {
+        loop {
+            self.skip_blanks();
+            match &self.text[self.at..] {
+                [] => return false,
+                rest if at_line_end(rest) && blank_lines == BlankLines::Skipped => self.at += line_end(rest),
+                _ => return true,
+            }
+        }
+    }
+
+    /// The next field as a number, if it is an unquoted, finite one without blanks before it; otherwise `None`, and
+    /// nothing is consumed. This is where the time of reading goes.
+    #[inline(always)]
+    pub(super) fn number(&mut self) -> Option<(f64, Ending)> {
+        let rest = &self.text[self.at..];
+        let (value, length) = fast_float2::parse_partial::<f64, _>(rest).ok()?;
+        if !value.is_finite() {
+            return None;
+        }
+        let (consumed, ending) = match rest.get(length) {
+            Some(b'\n') => (length + 1, Ending::Record),
+            None => (length, Ending::Record),
+            Some(b'\r') if rest.get(length + 1) == Some(&b'\n') => (length + 2, Ending::Record),
+            Some(&byte) => match self.delimiter {
+                Delimiter::Byte(delimiter) if byte == delimiter => (length + 1, Ending::Field),
+                Delimiter::Blanks if is_blank(byte) => {
+                    self.at += length;
+                    return Some((value, self.end_of_blanks()));
+                }
+                _ => return None,
+            },
+        };
+        self.at += consumed;
+        Some((value, ending))
+    }
+
+    /// The next field.
+    pub(super) fn field(&mut self) -> Result<Field<'a>, Fault> {
+        self.skip_blanks();
+        let offset = self.at;
+        if self.text.get(offset) == Some(&b'"') {
+            return self.quoted_field();
+        }
+        let rest = &self.text[offset..];
+        let end = match self.delimiter {
+            Delimiter::Byte(delimiter) => memchr2(delimiter, b'\n', rest),
+            Delimiter::Blanks => memchr3(b' ', b'\t', b'\n', rest),
+        };
+        self.at = offset + end.unwrap_or(rest.len());
+        let text = self.text[offset..self.at].trim_ascii_end();
+        let ending = self.end_of_field();
+        Ok(Field { offset, text: Cow::Borrowed(text), quoted: false, ending })
+    }
+
+    /// Passes over the rest of the record, and counts its fields.
+    pub(super) fn count_rest(&mut self) -> Result<usize, Fault> {
+        let mut n_fields = 1;
+        while self.field()?.ending == Ending::Field {
+            n_fields += 1;
+        }
+        Ok(n_fields)
+    }
+
+    fn quoted_field(&mut self) -> Result<Field<'a>, Fault> {
+        let offset = self.at;
+        let close = closing_quote(self.text, offset).ok_or(Fault::Unclosed { offset })?;
+        let inside = &self.text[offset + 1..close];
+        let text = if memchr(b'"', inside).is_some() {
+            let mut previous_is_quote = false;
+            let undoubled = inside.iter().copied().filter(|&byte| {
+                previous_is_quote = byte == b'"' && !previous_is_quote;
+                byte != b'"' || previous_is_quote
+            });
+            Cow::Owned(undoubled.collect())
+        } else {
+            Cow::Borrowed(inside)
+        };
+        self.at = close + 1;
+        let separated = self.text.get(self.at).is_some_and(|&byte| is_blank(byte));
+        self.skip_blanks();
+        let rest = &self.text[self.at..];
+        let delimited = match self.delimiter {
+            Delimiter::Byte(delimiter) => rest.first() == Some(&delimiter),
+            Delimiter::Blanks => separated,
+        };
+        if !delimited && !at_line_end(rest) {
+            return Err(Fault::AfterQuote { offset: self.at });
+        }
+        let ending = self.end_of_field();
+        Ok(Field { offset, text, quoted: true, ending })
+    }
+
+    /// Behind the text of a field: consumes what ends it.
+    fn end_of_field(&mut self) -> Ending {
+        match self.delimiter {
+            Delimiter::Blanks => self.end_of_blanks(),
+            Delimiter::Byte(delimiter) => match &self.text[self.at..] {
+                [byte, ..] if *byte == delimiter => {
+                    self.at += 1;
+                    Ending::Field
+                }
+                rest => {
+                    self.at += line_end(rest);
+                    Ending::Record
+                }
+            },
+        }
+    }
+
+    fn end_of_blanks(&mut self) -> Ending {
+        self.skip_blanks();
+        let rest = &self.text[self.at..];
+        if at_line_end(rest) {
+            self.at += line_end(rest);
+            return Ending::Record;
+        }
+        Ending::Field
+    }
+
+    fn skip_blanks(&mut self) {
+        let delimiter = self.delimiter;
+        let rest = self.text[self.at..].iter();
+        self.at += rest.take_while(|&&b| is_blank(b) && delimiter != Delimiter::Byte(b)).count();
+    }
+}
+
+/// What lines without any text are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlankLines {
+    /// Nothing: they are passed over.
+    Skipped,
+    /// Records of one empty field, in a table of one column.
+    Records,
+}
+
+fn at_line_end(rest: &[u8]) -> bool {
+    matches!(rest, [] | [b'\n', ..] | [b'\r', b'\n', ..] | [b'\r'])
+}
+
+/// Length of the line end that `rest` begins with.
+fn line_end(rest: &[u8]) -> usize {
+    match rest {
+        [b'\r', b'\n', ..] => 2,
+        [] => 0,
+        _ => 1,
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+/// Where the field whose quote opens at `open` closes: the next quote that is not doubled.
+fn closing_quote(text: &[u8], open: usize) -> Option<usize> {
+    let mut at = open + 1;
+    loop {
+        let quote = at + memchr(b'"', text.get(at..)?)?;
+        if text.get(quote + 1) != Some(&b'"') {
+            return Some(quote);
+        }
+        at = quote + 2;
+    }
+}
+
+/// Start of the first record that begins after `target`. `from`, not after `target`, is the start of a record: whether
+/// a newline ends a record depends on the quotes since then.
+pub(super) fn next_record(text: &[u8], from: usize, target: usize, delimiter: Delimiter) -> usize {
+    let mut at = from;
+    loop {
+        let begin = at.max(target);
+        let newline = memchr(b'\n', &text[begin..]).map_or(text.len(), |n| begin + n);
+        // Quoted fields that open before that newline: it may lie within the last of them.
+        loop {
+            let Some(open) = opening_quote(text, at..newline, delimiter) else {
+                return (newline + 1).min(text.len());
+            };
+            at = closing_quote(text, open).map_or(text.len(), |close| close + 1);
+            if at > newline || at == text.len() {
+                break;
+            }
+        }
+        if at == text.len() {
+            return at;
+        }
+    }
+}
+
+/// The first quote in `range` that opens a field: only blanks lie between it and a delimiter or the start of a line.
+fn opening_quote(text: &[u8], range: Range<usize>, delimiter: Delimiter) -> Option<usize> {
+    let mut at = range.start;
+    loop {
+        let quote = at + memchr(b'"', text.get(at..range.end)?)?;
+        let blanks = text[..quote].iter().rev();
+        let n_blanks = blanks.take_while(|&&b| is_blank(b) && delimiter != Delimiter::Byte(b)).count();
+        let opens = match (text[..quote - n_blanks].last(), delimiter) {
+            (None | Some(b'\n'), _) => true,
+            (Some(&byte), Delimiter::Byte(delimiter)) => byte == delimiter,
+            (Some(_), Delimiter::Blanks) => n_blanks > 0,
+        };
+        if opens {
+            return Some(quote);
+        }
+        at = quote + 1;
+    }
+}

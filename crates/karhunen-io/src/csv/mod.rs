@@ -1,0 +1,205 @@
+//! Tables as text: values separated by commas, semicolons, tabs, bars or blanks.
+//!
+//! The first records tell how the table is written ([`dialect`]) and what its columns are for ([`columns`]); then blocks
+//! of whole lines are parsed by several threads ([`blocks`]). All of them read fields through [`fields`].
+
+mod blocks;
+mod cells;
+mod columns;
+mod dialect;
+mod fields;
+mod refusal;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use blocks::Rows;
+use columns::Columns;
+use dialect::{Dialect, Header};
+use fields::{Delimiter, Ending, Scanner};
+use refusal::{Reason, Refusal};
+pub(crate) use write::write;
+
+use crate::input::{Input, line_of};
+use crate::options::OptionName;
+use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
+
+/// Text parsed at a time by a thread.
+const BLOCK_BYTES: usize = 4 << 20;
+
+/// Reads a text table; all numbers become `f64`.
+///
+/// # Errors
+/// [`Cause::Option`] for options that do not fit; [`Cause::Format`] and [`Cause::Value`] with line and column for the
+/// first cell that is not a finite number, and the first line with another number of fields than the first.
+pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
+    use OptionName as O;
+    let used = [O::Delimiter, O::Header, O::IdColumn, O::Labels, O::WeightsColumn, O::DecimalComma];
+    options.allow_only(&input.path, "text table", &used)?;
+    check_delimiter(&input.path, options)?;
+    read_in_blocks(&input.path, input.as_slice(), options, BLOCK_BYTES)
+}
+
+fn read_in_blocks(path: &Path, bytes: &[u8], options: &ReadOptions, block_bytes: usize) -> Result<Table> {
+    let text = table_text(path, bytes)?;
+    let (dialect, sample) = Dialect::detect(text, options, named_tsv(path));
+    let columns = Columns::of(path, text, &dialect, &sample, options)?;
+    let names = columns.names.as_deref();
+    let refuse = |refusal: Refusal| refusal.into_error(path, text, names);
+    let rows = in_pool(path, options.n_threads, || blocks::parse(text, &dialect, &columns, block_bytes))?;
+    let table = assemble(rows.map_err(refuse)?, &columns, &dialect, options);
+    if table.data.shape().0 == 0 {
+        let message = if names.is_some() { "the table has names but no rows" } else { "the table is empty" };
+        return Err(Error::new(path, Cause::Format(message.to_owned())));
+    }
+    if columns.id_must_differ {
+        check_ids(text, &dialect, &columns, table.sample_names.as_deref().unwrap_or_default())
+            .map_err(refuse)?;
+    }
+    Ok(table)
+}
+
+fn named_tsv(path: &Path) -> bool {
+    matches!(crate::read::extension(path).as_deref(), Some("tsv" | "tab"))
+}
+
+/// The text without a byte order mark and the blank lines at its end.
+fn table_text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8]> {
+    let refuse = |message: &str| Err(Error::new(path, Cause::Format(message.to_owned())));
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let beginning = &text[..text.len().min(1 << 16)];
+    if text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") {
+        return refuse("the text is UTF-16; convert the file to UTF-8, for example with iconv");
+    }
+    if memchr::memchr(0, beginning).is_some() {
+        return refuse(
+            "neither text nor a known binary format; karhunen reads CSV and TSV, NPY, NPZ, Matrix Market, Parquet \
+             and Arrow IPC",
+        );
+    }
+    if memchr::memchr(b'\r', beginning).is_some() && memchr::memchr(b'\n', text).is_none() && text.len() > 1 {
+        let lone = text.trim_ascii_end();
+        if memchr::memchr(b'\r', lone).is_some() {
+            return refuse("lines end in carriage returns alone; convert them to newlines");
+        }
+    }
+    let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r' | b' ')).map_or(0, |last| last + 1);
+    Ok(&text[..end])
+}
+
+fn check_delimiter(path: &Path, options: &ReadOptions) -> Result<()> {
+    let refuse = |message: String| Err(Error::new(path, Cause::Option(message)));
+    match options.delimiter {
+        Some(b'"' | b'\n' | b'\r' | b'.' | b'-' | b'+') => {
+            refuse("--delimiter cannot be a quote, a line end, a sign or a decimal point".to_owned())
+        }
+        Some(byte) if byte.is_ascii_alphanumeric() || !byte.is_ascii() || byte == 0 => {
+            refuse("--delimiter must be one ASCII character, neither letter nor digit".to_owned())
+        }
+        Some(b',') if options.decimal_comma == Some(true) => {
+            refuse("--decimal-comma and --delimiter , exclude each other".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Runs `work` with the threads asked for.
+pub(crate) fn in_pool<R: Send>(
+    path: &Path,
+    n_threads: Option<usize>,
+    work: impl FnOnce() -> R + Send,
+) -> Result<R> {
+    let Some(threads) = n_threads else { return Ok(work()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| {
+        Error::new(path, Cause::Library(karhunen::Error::Threads { threads, reason: error.to_string() }))
+    })?;
+    Ok(pool.install(work))
+}
+
+fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Table {
+    let mut labels: Vec<Label> = Vec::new();
+    for (label, option) in options.labels.iter().enumerate() {
+        let column = columns.roles.iter().position(|&role| role == columns::Role::Label(label));
+        let name = column.and_then(|c| columns.names.as_ref().map(|names| names[c].clone()));
+        labels.push(Label { name: name.unwrap_or_else(|| option.clone()), values: Vec::new() });
+    }
+    let (mut values, mut ids, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    for rows in blocks {
+        ids.extend(rows.ids);
+        weights.extend(rows.weights);
+        for (label, texts) in labels.iter_mut().zip(rows.labels) {
+            label.values.extend(texts);
+        }
+        if rows.values.n_rows() > 0 {
+            values.push(rows.values);
+        }
+    }
+    Table {
+        data: Data::F64(Values::Blocks(values)),
+        sample_names: columns.id().map(|_| ids),
+        feature_names: columns.value_names(),
+        labels,
+        weights: options.weights_column.as_ref().map(|_| weights),
+        format: format_name(dialect.delimiter),
+        notes: notes(columns, dialect, options),
+    }
+}
+
+fn format_name(delimiter: Delimiter) -> &'static str {
+    match delimiter {
+        Delimiter::Byte(b',') => "CSV",
+        Delimiter::Byte(b';') => "CSV (semicolons)",
+        Delimiter::Byte(b'\t') => "TSV",
+        Delimiter::Blanks => "text table (blanks)",
+        Delimiter::Byte(_) => "text table",
+    }
+}
+
+fn notes(columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Vec<String> {
+    let mut notes = Vec::new();
+    if options.decimal_comma.is_none() && dialect.decimal_comma {
+        notes.push("a comma separates the decimals".to_owned());
+    }
+    if dialect.header == Header::Counting {
+        notes.push(
+            "the first line counts up or down and was taken as names; say --no-header if it is data"
+                .to_owned(),
+        );
+    }
+    if let (Some(column), crate::IdColumn::Detect) = (columns.id(), &options.id_column) {
+        let name = columns.names.as_ref().map(|names| &names[column]).filter(|name| !name.is_empty());
+        let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
+        notes.push(format!("column {}{name} names the rows", column + 1));
+    }
+    notes
+}
+
+/// Texts that repeat do not name rows: such a column is a label.
+fn check_ids(
+    text: &[u8],
+    dialect: &Dialect,
+    columns: &Columns,
+    ids: &[String],
+) -> std::result::Result<(), Refusal> {
+    let mut rows: HashMap<&str, usize> = HashMap::with_capacity(ids.len());
+    let repeated = ids.iter().enumerate().find_map(|(row, id)| Some((rows.insert(id, row)?, row)));
+    let Some((before, row)) = repeated else { return Ok(()) };
+    let mut scanner = Scanner::new(text, columns.first_row, dialect.delimiter);
+    let mut first_line = 0;
+    for passed in 0..=row {
+        scanner.begin_record(columns.blank_lines());
+        if passed == before {
+            first_line = line_of(text, scanner.offset());
+        }
+        if passed < row {
+            while scanner.field()?.ending == Ending::Field {}
+        }
+    }
+    let column = columns.names.as_ref().map_or_else(|| "1".to_owned(), |names| names[0].clone());
+    let reason = Reason::RepeatedId { found: ids[row].clone().into_bytes(), line: first_line, column };
+    Err(Refusal::cell(scanner.offset(), 0, reason))
+}

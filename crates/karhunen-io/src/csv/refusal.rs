@@ -1,0 +1,184 @@
+//! Why a text table is refused, and the message that says where and what to do.
+
+use std::path::Path;
+
+use super::fields::Fault;
+use crate::input::line_of;
+use crate::{Cause, Error, Place};
+
+/// At most this many letters of a cell are shown.
+const SHOWN: usize = 40;
+
+/// The first thing that is wrong with a table.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    /// Where, in bytes.
+    pub(super) offset: usize,
+    /// The column, from zero.
+    pub(super) column: Option<usize>,
+    /// What.
+    pub(super) reason: Reason,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug)]
+pub(super) enum Reason {
+    /// A cell without a value; the text that stands for it.
+    Missing(Vec<u8>),
+    /// A number that is infinite or too large.
+    Infinite(Vec<u8>),
+    /// A cell that is not a number.
+    Text(Vec<u8>),
+    /// Columns of text, with the first cell of the first of them.
+    TextColumns {
+        /// What the cell holds.
+        found: Vec<u8>,
+        /// The columns, as `--label` takes them.
+        columns: Vec<String>,
+    },
+    /// A first column of text in which a text comes twice.
+    RepeatedId {
+        /// The text.
+        found: Vec<u8>,
+        /// The line where it stood before.
+        line: u64,
+        /// The column, as `--label` takes it.
+        column: String,
+    },
+    /// A record with another number of fields.
+    Ragged {
+        /// Its fields.
+        found: usize,
+        /// Those of the first record.
+        expected: usize,
+    },
+    /// Bytes that are not UTF-8 in a name or a label.
+    Encoding,
+    /// A quote that never closes.
+    Unclosed,
+    /// Text behind a closing quote.
+    AfterQuote,
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        let (offset, reason) = match fault {
+            Fault::Unclosed { offset } => (offset, Reason::Unclosed),
+            Fault::AfterQuote { offset } => (offset, Reason::AfterQuote),
+        };
+        Self { offset, column: None, reason }
+    }
+}
+
+impl Refusal {
+    /// The error of a cell.
+    pub(super) fn cell(offset: usize, column: usize, reason: Reason) -> Self {
+        Self { offset, column: Some(column), reason }
+    }
+
+    /// The message, with the line that `text` has at the offset and the name of the column.
+    pub(super) fn into_error(self, path: &Path, text: &[u8], names: Option<&[String]>) -> Error {
+        let name = self.column.and_then(|column| names?.get(column)).filter(|name| !name.is_empty());
+        let place = Place {
+            line: Some(line_of(text, self.offset)),
+            column: self.column.map(|column| column as u64 + 1),
+            name: name.cloned(),
+        };
+        let label = name.cloned().or(self.column.map(|column| (column + 1).to_string()));
+        Error::at(path, place, self.reason.into_cause(&label.unwrap_or_default()))
+    }
+}
+
+impl Reason {
+    fn into_cause(self, label: &str) -> Cause {
+        match self {
+            Reason::Missing(found) => Cause::Value(format!(
+                "{} missing value; PCA needs every value: drop the row or the column, or fill it in \
+                 (fitting with missing values is a separate estimator)",
+                if found.is_empty() {
+                    "an empty cell is a".into()
+                } else {
+                    format!("`{}` is a", show(&found))
+                }
+            )),
+            Reason::Infinite(found) => Cause::Value(format!(
+                "`{}` is infinite or too large for a 64-bit number; drop the row or give a finite number",
+                show(&found)
+            )),
+            Reason::Text(found) => Cause::Value(text_message(&found, label)),
+            Reason::TextColumns { found, .. } if is_digits_and(&found, b".,") => {
+                Cause::Value(text_message(&found, label))
+            }
+            Reason::TextColumns { found, columns } => Cause::Value(format!(
+                "`{}` is not a number, and most of the column is text; set such columns aside with {}",
+                show(&found),
+                columns
+                    .iter()
+                    .map(|name| format!("--label {}", shell_word(name)))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            )),
+            Reason::RepeatedId { found, line, column } => Cause::Value(format!(
+                "`{}` is not a number, and the column does not name the rows, for the same stands on line {line}; \
+                 set it aside with --label {}",
+                show(&found),
+                shell_word(&column)
+            )),
+            Reason::Ragged { found, expected } => Cause::Format(format!(
+                "{found} field{} where {expected} {} expected; complete or drop the line, or quote a field that \
+                 holds the delimiter",
+                if found == 1 { "" } else { "s" },
+                if expected == 1 { "is" } else { "are" },
+            )),
+            Reason::Encoding => {
+                Cause::Format("the text is not UTF-8; convert the file, for example with iconv".to_owned())
+            }
+            Reason::Unclosed => Cause::Format("the quote that opens here is never closed".to_owned()),
+            Reason::AfterQuote => Cause::Format(
+                "text follows a closing quote; double the quotes inside a quoted field".to_owned(),
+            ),
+        }
+    }
+}
+
+fn text_message(found: &[u8], label: &str) -> String {
+    let shown = show(found);
+    if found.iter().filter(|&&byte| byte == b',').count() == 1 && is_digits_and(found, b",") {
+        return format!(
+            "`{shown}` is not a number here; if a comma separates the decimals, say --decimal-comma, if it groups the \
+             thousands, remove it"
+        );
+    }
+    if is_digits_and(found, b".,") {
+        return format!("`{shown}` is not a number here; remove the signs that group the thousands");
+    }
+    format!(
+        "`{shown}` is not a number; correct it, or set the column aside with --label {}",
+        shell_word(label)
+    )
+}
+
+fn is_digits_and(found: &[u8], others: &[u8]) -> bool {
+    let digits = found.strip_prefix(b"-").unwrap_or(found);
+    digits.first().is_some_and(u8::is_ascii_digit)
+        && digits.iter().all(|byte| byte.is_ascii_digit() || others.contains(byte))
+}
+
+fn show(found: &[u8]) -> String {
+    let text = String::from_utf8_lossy(found);
+    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The name as it is typed in a shell.
+fn shell_word(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,116 @@
+//! Columns that the user names: found, or refused with the names that exist.
+
+use std::path::Path;
+
+use crate::{Cause, Error, Result};
+
+/// At most this many names are listed in a message.
+const LISTED: usize = 12;
+
+/// Index of the column that the option `option` asks for: by name, or counted from one where there are no names.
+///
+/// # Errors
+/// [`Cause::Option`] for a name that does not exist or is not unique, with the closest or all names.
+pub(crate) fn find_column(
+    path: &Path,
+    option: &str,
+    wanted: &str,
+    names: Option<&[String]>,
+    n_columns: usize,
+) -> Result<usize> {
+    let refuse = |message: String| Err(Error::new(path, Cause::Option(message)));
+    let Some(names) = names else {
+        return match wanted.parse::<usize>() {
+            Ok(number) if (1..=n_columns).contains(&number) => Ok(number - 1),
+            _ => refuse(format!(
+                "{option} {wanted}: the columns have no names; give a number from 1 to {n_columns}"
+            )),
+        };
+    };
+    let mut matching = (0..names.len()).filter(|&column| names[column] == wanted);
+    match (matching.next(), matching.next()) {
+        (Some(column), None) => Ok(column),
+        (Some(first), Some(second)) => refuse(format!(
+            "{option} {wanted}: columns {} and {} are both called so; rename one",
+            first + 1,
+            second + 1
+        )),
+        (None, _) => refuse(match closest(wanted, names) {
+            Some(name) => format!("{option} {wanted}: there is no such column; did you mean `{name}`?"),
+            None => format!("{option} {wanted}: there is no such column; there are {}", list(names)),
+        }),
+    }
+}
+
+/// The names in backquotes, the first dozen of many.
+pub(crate) fn list(names: &[String]) -> String {
+    let mut text: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    if names.len() > LISTED {
+        text.push(format!("… ({} in all)", names.len()));
+    }
+    text.join(", ")
+}
+
+/// The name nearest to `wanted`, if it is near: capitals ignored, at most a third of the letters differ.
+fn closest<'a>(wanted: &str, names: &'a [String]) -> Option<&'a str> {
+    let wanted: Vec<char> = wanted.to_lowercase().chars().collect();
+    let limit = wanted.len() / 3;
+    names
+        .iter()
+        .map(|name| (edit_distance(&wanted, &name.to_lowercase().chars().collect::<Vec<_>>()), name.as_str()))
+        .filter(|&(distance, _)| distance <= limit)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, name)| name)
+}
+
+/// Letters to insert, delete or replace (Levenshtein), one row of the table at a time.
+fn edit_distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_found_or_refused_with_what_exists() {
+        let names = ["Murder", "Assault", "Rape", "Rape"].map(str::to_owned);
+        let find = |wanted: &str| find_column(Path::new("f"), "--label", wanted, Some(&names), 4);
+        assert_eq!(find("Assault").unwrap(), 1);
+        let cases = [
+            ("murdr", "f: --label murdr: there is no such column; did you mean `Murder`?"),
+            ("1", "f: --label 1: there is no such column; there are `Murder`, `Assault`, `Rape`, `Rape`"),
+            ("Rape", "f: --label Rape: columns 3 and 4 are both called so; rename one"),
+        ];
+        for (wanted, message) in cases {
+            assert_eq!(find(wanted).unwrap_err().to_string(), message);
+        }
+        assert_eq!(find_column(Path::new("f"), "--label", "4", None, 4).unwrap(), 3);
+        for wanted in ["0", "5", "x"] {
+            let error = find_column(Path::new("f"), "--label", wanted, None, 4).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("f: --label {wanted}: the columns have no names; give a number from 1 to 4")
+            );
+        }
+    }
+
+    #[test]
+    fn distances_are_those_of_levenshtein() {
+        for (a, b, distance) in [("kitten", "sitting", 3), ("", "abc", 3), ("abc", "abc", 0), ("ab", "ba", 2)]
+        {
+            let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+            assert_eq!(edit_distance(&a, &b), distance);
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! NPZ: a zip archive of NPY arrays, or the sparse matrix that `scipy.sparse.save_npz` writes as several arrays.
+
+use std::io::{Cursor, Read};
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use crate::input::{Bytes, Input};
+use crate::options::OptionName;
+use crate::{Cause, Error, Place, ReadOptions, Result, Table};
+use crate::{npy, npz_sparse};
+
+/// Deflate makes at most 1032 bytes of one; what claims more is damaged or hostile.
+const MOST_INFLATED: u64 = 1032;
+
+/// Reads the only array of an archive, the one that [`ReadOptions::array`] names, or a sparse matrix.
+///
+/// # Errors
+/// [`Cause::Format`] for archives and arrays that are damaged or not supported, [`Cause::Option`] where an array has
+/// to be chosen.
+pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
+    options.allow_only(&input.path, "NPZ", &[OptionName::Transpose, OptionName::Array])?;
+    let mut archive = Archive::open(&input)?;
+    if let Some(name) = &options.array {
+        return archive.dense(name, options.transpose);
+    }
+    if archive.names.iter().any(|name| name == "format") && archive.names.iter().any(|name| name == "shape") {
+        return npz_sparse::read(archive, options.transpose);
+    }
+    let names = archive.names.clone();
+    match &names[..] {
+        [name] => archive.dense(name, options.transpose),
+        [] => Err(Error::new(&input.path, Cause::Format("the archive holds no NPY array".to_owned()))),
+        _ => {
+            let message =
+                format!("holds several arrays; choose one with --array: {}", crate::names::list(&names));
+            Err(Error::new(&input.path, Cause::Option(message)))
+        }
+    }
+}
+
+/// An open archive and the names of its arrays.
+pub(crate) struct Archive<'a> {
+    pub(crate) input: &'a Input,
+    zip: ZipArchive<Cursor<&'a [u8]>>,
+    pub(crate) names: Vec<String>,
+}
+
+impl<'a> Archive<'a> {
+    fn open(input: &'a Input) -> Result<Self> {
+        let refuse = |error| Error::new(&input.path, zip_cause(error));
+        let zip = ZipArchive::new(Cursor::new(input.as_slice())).map_err(refuse)?;
+        let mut names = Vec::new();
+        for name in zip.file_names() {
+            if let Some(name) = name.map_err(refuse)?.strip_suffix(".npy") {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(Self { input, zip, names })
+    }
+
+    /// An error of one array.
+    pub(crate) fn error(&self, name: &str, cause: Cause) -> Error {
+        Error::at(&self.input.path, Place { name: Some(name.to_owned()), ..Place::default() }, cause)
+    }
+
+    fn dense(&mut self, name: &str, transpose: bool) -> Result<Table> {
+        if !self.names.iter().any(|known| known == name) {
+            let message = format!(
+                "--array {name}: there is no such array; there are {}",
+                crate::names::list(&self.names)
+            );
+            return Err(Error::new(&self.input.path, Cause::Option(message)));
+        }
+        let member = self.unpack(name)?;
+        npy::array_table(member, transpose, "NPZ").map_err(|cause| self.error(name, cause))
+    }
+
+    /// Unpacks a member into memory: never more than it declares, nor than its packed size can hold.
+    pub(crate) fn unpack(&mut self, name: &str) -> Result<Input> {
+        let Self { input, zip, .. } = self;
+        let place = || Place { name: Some(name.to_owned()), ..Place::default() };
+        let refuse = |cause| Error::at(&input.path, place(), cause);
+        let member = zip.by_name(&format!("{name}.npy")).map_err(|error| refuse(zip_cause(error)))?;
+        let (declared, packed) = (member.size(), member.compressed_size());
+        let lying = || {
+            refuse(Cause::Format(format!(
+                "declares {declared} bytes, which its {packed} packed bytes do not hold; the archive is damaged"
+            )))
+        };
+        if declared > packed.saturating_mul(MOST_INFLATED) || packed > input.as_slice().len() as u64 {
+            return Err(lying());
+        }
+        let mut bytes = Vec::new();
+        let capacity = usize::try_from(declared).map_err(|_| lying())?;
+        bytes.try_reserve_exact(capacity).map_err(|_| {
+            refuse(Cause::Format(format!("needs {declared} bytes of memory, more than can be had")))
+        })?;
+        member.take(declared.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| {
+            refuse(Cause::Format(format!("cannot be unpacked, the archive is damaged ({error})")))
+        })?;
+        if bytes.len() as u64 != declared {
+            return Err(lying());
+        }
+        Ok(Input { path: input.path.clone(), bytes: Bytes::Owned(bytes) })
+    }
+}
+
+fn zip_cause(error: ZipError) -> Cause {
+    Cause::Format(match error {
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword => {
+            "is encrypted; write it again without a password".to_owned()
+        }
+        ZipError::CompressionMethodNotSupported(method) => {
+            format!("is packed with zip method {method}; write it again with numpy.savez_compressed")
+        }
+        error => format!("is not a whole zip archive ({error}); copy or write it again"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use karhunen::{Major, SparseMatrix};
+    use zip::CompressionMethod;
+    use zip::write::{SimpleFileOptions, ZipWriter};
+
+    use super::*;
+    use crate::{Data, Values};
+
+    fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((text.len() as u16).to_le_bytes());
+        bytes.extend(text.as_bytes());
+        bytes.extend(data);
+        bytes
+    }
+
+    fn of_i32(values: &[i32]) -> Vec<u8> {
+        npy("<i4", &format!("({},)", values.len()), bytemuck::cast_slice(values))
+    }
+
+    fn of_i64(values: &[i64]) -> Vec<u8> {
+        npy("<i8", &format!("({},)", values.len()), bytemuck::cast_slice(values))
+    }
+
+    fn of_f32(values: &[f32]) -> Vec<u8> {
+        npy("<f4", &format!("({},)", values.len()), bytemuck::cast_slice(values))
+    }
+
+    fn archive(method: CompressionMethod, members: &[(&str, Vec<u8>)]) -> Vec<u8> {
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, bytes) in members {
+            let options = SimpleFileOptions::default().compression_method(method);
+            zip.start_file(format!("{name}.npy"), options).unwrap();
+            zip.write_all(bytes).unwrap();
+        }
+        zip.finish().unwrap().into_inner()
+    }
+
+    fn read_bytes(bytes: Vec<u8>, options: &ReadOptions) -> Result<Table> {
+        read(Input { path: "x.npz".into(), bytes: Bytes::Owned(bytes) }, options)
+    }
+
+    fn error(bytes: Vec<u8>) -> String {
+        read_bytes(bytes, &ReadOptions::default()).unwrap_err().to_string()
+    }
+
+    /// [[1, 0, 2], [0, 3, 0]] by rows, the first row unsorted and its 2 in two parts.
+    fn csr() -> Vec<(&'static str, Vec<u8>)> {
+        vec![
+            ("indices", of_i32(&[2, 0, 2, 1])),
+            ("indptr", of_i64(&[0, 3, 4])),
+            ("format", npy("|S3", "()", b"csr")),
+            ("shape", of_i64(&[2, 3])),
+            ("data", of_f32(&[0.5, 1.0, 1.5, 3.0])),
+        ]
+    }
+
+    fn with(name: &str, bytes: Vec<u8>) -> Vec<u8> {
+        let mut members = csr();
+        let place = members.iter().position(|member| member.0 == name).unwrap();
+        members[place].1 = bytes;
+        archive(CompressionMethod::Stored, &members)
+    }
+
+    fn sparse(table: &Table) -> String {
+        let Data::F32(Values::Sparse(matrix)) = &table.data else { panic!("not sparse f32: {table:?}") };
+        format!("{matrix:?}")
+    }
+
+    /// The same matrix or its transpose, in order, by the lines that `major` says.
+    fn expected(major: Major, transpose: bool) -> String {
+        let (n_rows, n_cols) = if transpose { (3, 2) } else { (2, 3) };
+        let by_rows = (major == Major::Rows) != transpose;
+        let matrix = if by_rows {
+            SparseMatrix::canonical(major, n_rows, n_cols, &[0i32, 2, 3], &[0i32, 2, 1], &[1.0f32, 2.0, 3.0])
+        } else {
+            SparseMatrix::canonical(
+                major,
+                n_rows,
+                n_cols,
+                &[0i32, 1, 2, 3],
+                &[0i32, 1, 0],
+                &[1.0f32, 3.0, 2.0],
+            )
+        };
+        format!("{:?}", matrix.unwrap())
+    }
+
+    #[test]
+    fn one_array_or_the_one_that_is_named() {
+        let a = npy("|u1", "(1, 2)", &[1, 2]);
+        let b = npy("|u1", "(2, 1)", &[1, 2]);
+        for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
+            let one = read_bytes(archive(method, &[("a", a.clone())]), &ReadOptions::default()).unwrap();
+            assert_eq!((one.data.shape(), one.format), ((1, 2), "NPZ"));
+            let two = archive(method, &[("a", a.clone()), ("b", b.clone())]);
+            assert_eq!(error(two.clone()), "x.npz: holds several arrays; choose one with --array: `a`, `b`");
+            let options = ReadOptions { array: Some("b".into()), ..Default::default() };
+            assert_eq!(read_bytes(two.clone(), &options).unwrap().data.shape(), (2, 1));
+            let options = ReadOptions { array: Some("c".into()), ..Default::default() };
+            assert_eq!(
+                read_bytes(two, &options).unwrap_err().to_string(),
+                "x.npz: --array c: there is no such array; there are `a`, `b`"
+            );
+        }
+        assert_eq!(error(archive(CompressionMethod::Stored, &[])), "x.npz: the archive holds no NPY array");
+    }
+
+    #[test]
+    fn sparse_layouts_agree() {
+        let shape = ("shape", of_i64(&[2, 3]));
+        let csc = vec![
+            ("indices", of_i64(&[0, 1, 0])),
+            ("indptr", of_i32(&[0, 1, 2, 3])),
+            ("format", npy("<U3", "()", b"c\0\0\0s\0\0\0c\0\0\0")),
+            shape.clone(),
+            ("data", of_f32(&[1.0, 3.0, 2.0])),
+        ];
+        let coo = vec![
+            ("row", of_i32(&[1, 0, 0])),
+            ("col", of_i32(&[1, 2, 0])),
+            ("format", npy("|S3", "()", b"coo")),
+            shape,
+            ("data", of_f32(&[3.0, 2.0, 1.0])),
+        ];
+        // A transposed matrix by rows is one by columns; triples are always put into rows.
+        for (members, major, flips, n_notes) in
+            [(csr(), Major::Rows, true, 2), (csc, Major::Columns, true, 0), (coo, Major::Rows, false, 0)]
+        {
+            for transpose in [false, true] {
+                let options = ReadOptions { transpose, ..Default::default() };
+                let table = read_bytes(archive(CompressionMethod::Deflated, &members), &options).unwrap();
+                let major = match (major, transpose && flips) {
+                    (major, false) => major,
+                    (Major::Rows, true) => Major::Columns,
+                    (Major::Columns, true) => Major::Rows,
+                };
+                assert_eq!(sparse(&table), expected(major, transpose));
+                assert_eq!(table.notes.len(), n_notes, "{:?}", table.notes);
+            }
+        }
+    }
+
+    #[test]
+    fn malformed_matrices_and_their_errors() {
+        let again = "write it again with scipy.sparse.save_npz";
+        let without = |name: &str| {
+            let members: Vec<_> = csr().into_iter().filter(|member| member.0 != name).collect();
+            archive(CompressionMethod::Stored, &members)
+        };
+        let cases = [
+            (without("indptr"), format!("x.npz: `indptr`: is missing from the sparse matrix; {again}")),
+            (
+                with("format", npy("|S3", "()", b"bsr")),
+                "x.npz: `format`: is `bsr`, which is not read (csr, csc and coo are); save x.tocsr() instead".into(),
+            ),
+            (
+                with("shape", of_i64(&[2, 3, 4])),
+                format!("x.npz: `shape`: is not two lengths, the rows and the columns; {again}"),
+            ),
+            (
+                with("shape", of_i64(&[-2, 3])),
+                format!("x.npz: `shape`: is not two lengths, the rows and the columns; {again}"),
+            ),
+            (
+                with("indices", of_f32(&[0.0; 4])),
+                format!("x.npz: `indices`: does not hold integers of 32 or 64 bits; {again}"),
+            ),
+            (
+                with("data", npy("<c8", "(4,)", &[0; 32])),
+                "x.npz: `data`: holds complex numbers (dtype `<c8`); PCA here is of real ones: save the real and \
+                 imaginary parts"
+                    .into(),
+            ),
+            (
+                with("data", npy("<f4", "(4,)", &[0; 15])),
+                "x.npz: `data`: is truncated: shape (4,) needs 16 bytes, 15 are there; copy or save it again".into(),
+            ),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(error(bytes), expected);
+        }
+        for bytes in [
+            with("indptr", of_i64(&[0, 3, 5])),
+            with("indptr", of_i64(&[0, 4])),
+            with("indptr", of_i64(&[0, -3, 4])),
+            with("indices", of_i32(&[2, 0, 3, 1])),
+            with("indices", of_i32(&[2, 0, -1, 1])),
+            with("data", of_f32(&[0.0; 5])),
+            with("shape", of_i64(&[i64::MAX, 3])),
+        ] {
+            let error = read_bytes(bytes, &ReadOptions::default()).unwrap_err();
+            assert!(matches!(error.cause, Cause::Library(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn archives_that_lie_are_refused() {
+        let honest = archive(CompressionMethod::Deflated, &[("a", npy("|u1", "(40, 1)", &[7; 40]))]);
+        assert!(read_bytes(honest.clone(), &ReadOptions::default()).is_ok());
+        let central = honest.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
+        let declare = |size: u32| {
+            let mut bytes = honest.clone();
+            bytes[central + 24..central + 28].copy_from_slice(&size.to_le_bytes());
+            error(bytes)
+        };
+        assert!(declare(4_000_000_000).contains("`a`: declares 4000000000 bytes, which its "));
+        assert!(declare(120).ends_with("packed bytes do not hold; the archive is damaged"));
+        let mut damaged = honest.clone();
+        let local = damaged.windows(5).position(|w| w == b"a.npy").unwrap();
+        damaged[local + 20] ^= 0xff;
+        assert!(error(damaged).starts_with("x.npz: `a`: "));
+        assert_eq!(
+            error(honest[..honest.len() - 10].to_vec()).split('(').next(),
+            Some("x.npz: is not a whole zip archive ")
+        );
+    }
+
+    #[test]
+    fn damaged_archives_never_panic() {
+        let whole = archive(CompressionMethod::Deflated, &csr());
+        for at in 0..whole.len() {
+            for flip in [1, 0x80, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= flip;
+                let _ = read_bytes(bytes, &ReadOptions::default());
+            }
+            let _ = read_bytes(whole[..at].to_vec(), &ReadOptions::default());
+        }
+    }
+}

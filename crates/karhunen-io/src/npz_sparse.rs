@@ -1,0 +1,260 @@
+//! The sparse matrices in an NPZ archive, as `scipy.sparse.save_npz` lays them out: `format`, `shape` and `data`
+//! beside the arrays that say where the values stand.
+
+use std::path::Path;
+
+use karhunen::{IndexInt, Major, Scalar, Sparse, SparseMatrix};
+
+use crate::input::Input;
+use crate::npy;
+use crate::npy_header::{self, Header, Kind};
+use crate::npz::Archive;
+use crate::{Cause, Data, Error, Place, Result, Table, Values};
+
+/// Reads the matrix of an archive that has a `format` and a `shape`.
+///
+/// # Errors
+/// [`Cause::Format`] for arrays that are missing, of another type, or of a layout that is not read, and
+/// [`Cause::Library`] for arrays that contradict each other.
+pub(crate) fn read(mut archive: Archive<'_>, transpose: bool) -> Result<Table> {
+    let format = Array::of(&mut archive, "format")?.text();
+    let (n_rows, n_cols) = shape(&mut archive)?;
+    let layout = Layout::of(&mut archive, &format)?;
+    let data = Array::of(&mut archive, "data")?;
+    let mut notes = Vec::new();
+    let refuse = |refusal: Refusal| refusal.into_error(&archive.input.path);
+    let places = Places { n_rows, n_cols, layout, transpose };
+    let data = if data.header.dtype.kind == Kind::Float && data.header.dtype.size == 4 {
+        let values: Vec<f32> =
+            npy::convert(data.elements(), data.header.dtype.big_endian, f32::from_le_bytes);
+        Data::F32(Values::Sparse(places.fill(&values, &mut notes).map_err(refuse)?))
+    } else {
+        let values =
+            npy::to_f64(data.elements(), &data.header).map_err(|cause| archive.error("data", cause))?;
+        Data::F64(Values::Sparse(places.fill(&values, &mut notes).map_err(refuse)?))
+    };
+    Ok(Table {
+        data,
+        sample_names: None,
+        feature_names: None,
+        labels: Vec::new(),
+        weights: None,
+        format: "NPZ (sparse)",
+        notes,
+    })
+}
+
+fn shape(archive: &mut Archive<'_>) -> Result<(usize, usize)> {
+    let lengths = Array::of(archive, "shape")?.integers().map_err(|cause| archive.error("shape", cause))?;
+    match lengths.widened()[..] {
+        [n_rows, n_cols] if n_rows >= 0 && n_cols >= 0 => Ok((n_rows as usize, n_cols as usize)),
+        _ => {
+            let message =
+                "is not two lengths, the rows and the columns; write it again with scipy.sparse.save_npz";
+            Err(archive.error("shape", Cause::Format(message.to_owned())))
+        }
+    }
+}
+
+/// One unpacked array.
+struct Array {
+    name: &'static str,
+    input: Input,
+    header: Header,
+}
+
+/// Which arrays say where the values stand.
+enum Layout {
+    Compressed { major: Major, indptr: Array, indices: Array },
+    Triples { rows: Array, columns: Array },
+}
+
+impl Layout {
+    fn of(archive: &mut Archive<'_>, format: &str) -> Result<Self> {
+        let major = match format {
+            "csr" => Major::Rows,
+            "csc" => Major::Columns,
+            "coo" => {
+                return Ok(Self::Triples {
+                    rows: Array::of(archive, "row")?,
+                    columns: Array::of(archive, "col")?,
+                });
+            }
+            other => {
+                let shown: String = other.chars().take(20).flat_map(char::escape_debug).collect();
+                let message =
+                    format!("is `{shown}`, which is not read (csr, csc and coo are); save x.tocsr() instead");
+                return Err(archive.error("format", Cause::Format(message)));
+            }
+        };
+        let (indptr, indices) = (Array::of(archive, "indptr")?, Array::of(archive, "indices")?);
+        Ok(Self::Compressed { major, indptr, indices })
+    }
+}
+
+/// The shape of a sparse matrix and where its values stand.
+struct Places {
+    n_rows: usize,
+    n_cols: usize,
+    layout: Layout,
+    transpose: bool,
+}
+
+/// What is wrong, and with which array if it is one.
+struct Refusal {
+    name: Option<&'static str>,
+    cause: Cause,
+}
+
+impl Refusal {
+    fn into_error(self, path: &Path) -> Error {
+        Error::at(path, Place { name: self.name.map(str::to_owned), ..Place::default() }, self.cause)
+    }
+}
+
+impl From<karhunen::Error> for Refusal {
+    fn from(error: karhunen::Error) -> Self {
+        Self { name: None, cause: Cause::Library(error) }
+    }
+}
+
+impl Places {
+    /// Puts the values in their places, in order, the repeated ones added up.
+    fn fill<T: Scalar>(
+        &self,
+        values: &[T],
+        notes: &mut Vec<String>,
+    ) -> std::result::Result<SparseMatrix<T>, Refusal> {
+        let (n_rows, n_cols) =
+            if self.transpose { (self.n_cols, self.n_rows) } else { (self.n_rows, self.n_cols) };
+        let matrix = match &self.layout {
+            Layout::Compressed { major, indptr, indices } => {
+                let major = match (major, self.transpose) {
+                    (Major::Rows, false) | (Major::Columns, true) => Major::Rows,
+                    _ => Major::Columns,
+                };
+                let shape = (n_rows, n_cols);
+                match (indptr.named_integers()?, indices.named_integers()?) {
+                    (Integers::I32(p), Integers::I32(i)) => compressed(major, shape, &p, &i, values, notes)?,
+                    (Integers::I32(p), Integers::I64(i)) => compressed(major, shape, &p, &i, values, notes)?,
+                    (Integers::I64(p), Integers::I32(i)) => compressed(major, shape, &p, &i, values, notes)?,
+                    (Integers::I64(p), Integers::I64(i)) => compressed(major, shape, &p, &i, values, notes)?,
+                }
+            }
+            Layout::Triples { rows, columns } => {
+                let (mut rows, mut columns) = (rows.unsigned()?, columns.unsigned()?);
+                if self.transpose {
+                    (rows, columns) = (columns, rows);
+                }
+                // Room for a pointer of each row is needed before any entry is looked at.
+                Vec::<usize>::new().try_reserve_exact(n_rows.saturating_add(1)).map_err(|_| Refusal {
+                    name: Some("shape"),
+                    cause: Cause::Format(format!("{n_rows} rows need more memory than can be had")),
+                })?;
+                SparseMatrix::from_triples(n_rows, n_cols, &rows, &columns, values)?
+            }
+        };
+        let n_stored = matrix.view().n_stored();
+        if n_stored < values.len() {
+            notes.push(format!(
+                "{} entries stood in the same place as another: added up",
+                values.len() - n_stored
+            ));
+        }
+        Ok(matrix)
+    }
+}
+
+/// Checks compressed lines and puts them in order.
+fn compressed<T: Scalar, P: IndexInt, I: IndexInt>(
+    major: Major,
+    (n_rows, n_cols): (usize, usize),
+    indptr: &[P],
+    indices: &[I],
+    values: &[T],
+    notes: &mut Vec<String>,
+) -> karhunen::Result<SparseMatrix<T>> {
+    let checked = match major {
+        Major::Rows => Sparse::csr(n_rows, n_cols, indptr, indices, values),
+        Major::Columns => Sparse::csc(n_rows, n_cols, indptr, indices, values),
+    };
+    match checked {
+        Err(karhunen::Error::SparseOrder { .. }) => {
+            notes.push("the indices were unsorted or repeated: sorted".to_owned());
+        }
+        other => drop(other?),
+    }
+    SparseMatrix::canonical(major, n_rows, n_cols, indptr, indices, values)
+}
+
+/// Indices as the file holds them.
+enum Integers {
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+}
+
+impl Integers {
+    fn widened(self) -> Vec<i64> {
+        match self {
+            Integers::I32(values) => values.into_iter().map(i64::from).collect(),
+            Integers::I64(values) => values,
+        }
+    }
+}
+
+impl Array {
+    fn of(archive: &mut Archive<'_>, name: &'static str) -> Result<Self> {
+        if !archive.names.iter().any(|known| known == name) {
+            let message = "is missing from the sparse matrix; write it again with scipy.sparse.save_npz";
+            return Err(archive.error(name, Cause::Format(message.to_owned())));
+        }
+        let input = archive.unpack(name)?;
+        let header = npy_header::parse(input.as_slice()).map_err(|cause| archive.error(name, cause))?;
+        npy::elements(input.as_slice(), &header).map_err(|cause| archive.error(name, cause))?;
+        Ok(Self { name, input, header })
+    }
+
+    fn elements(&self) -> &[u8] {
+        &self.input.as_slice()[self.header.data_offset..]
+    }
+
+    fn integers(&self) -> std::result::Result<Integers, Cause> {
+        let big = self.header.dtype.big_endian;
+        match (self.header.dtype.kind, self.header.dtype.size) {
+            (Kind::Int, 4) => Ok(Integers::I32(npy::convert(self.elements(), big, i32::from_le_bytes))),
+            (Kind::Int, 8) => Ok(Integers::I64(npy::convert(self.elements(), big, i64::from_le_bytes))),
+            _ => Err(Cause::Format(
+                "does not hold integers of 32 or 64 bits; write it again with scipy.sparse.save_npz"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn named_integers(&self) -> std::result::Result<Integers, Refusal> {
+        self.integers().map_err(|cause| Refusal { name: Some(self.name), cause })
+    }
+
+    /// Indices of triples.
+    fn unsigned(&self) -> std::result::Result<Vec<u32>, Refusal> {
+        let values = self.named_integers()?.widened();
+        let refuse = |value| Refusal {
+            name: Some(self.name),
+            cause: Cause::Format(format!(
+                "{value} is outside 0..=4294967295, the indices that a coo matrix may have"
+            )),
+        };
+        values.into_iter().map(|value| u32::try_from(value).map_err(|_| refuse(value))).collect()
+    }
+
+    /// The text of a byte or unicode string, up to the zeros that fill it.
+    fn text(&self) -> String {
+        let bytes = self.elements();
+        match self.header.dtype.kind {
+            Kind::Unicode => {
+                let points = npy::convert(bytes, self.header.dtype.big_endian, u32::from_le_bytes);
+                points.into_iter().take_while(|&point| point != 0).filter_map(char::from_u32).collect()
+            }
+            _ => String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned(),
+        }
+    }
+}

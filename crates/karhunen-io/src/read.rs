@@ -1,0 +1,147 @@
+//! One entry for every format: what a file is, its content says first and its name second.
+
+use std::io::Read;
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::input::{Bytes, Input};
+use crate::{Cause, Error, ReadOptions, Result, Table, arrow, csv, matrix_market, npy, npz, parquet};
+
+/// What a content is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Npy,
+    Npz,
+    Parquet,
+    Arrow,
+    MatrixMarket,
+    Text,
+    /// A file with components, not data.
+    Model,
+    /// Something known that is not read; what it is and what to do.
+    Foreign(&'static str),
+}
+
+/// Reads a table or a sparse matrix, in whichever format the file is; `-` reads the standard input. Files compressed
+/// with gzip are read as they are.
+///
+/// The file must not be shortened or rewritten while it is read or, where [`crate::Buffer::Mapped`] says so, used.
+///
+/// # Errors
+/// [`Cause::Io`] if it cannot be opened or read; [`Cause::Option`] for options that the format has no use for or that
+/// name what the file does not have; [`Cause::Format`] and [`Cause::Value`] for content that cannot be used, with the
+/// line and the column where there are such.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
+    read_input(decompressed(Input::open(path)?)?, options)
+}
+
+/// Hands the content to the reader of its format.
+pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
+    let refuse =
+        |input: Input, message: &str| Err(Error::new(&input.path, Cause::Format(message.to_owned())));
+    match sniff(input.as_slice(), &input.path) {
+        Format::Npy => npy::read(input, options),
+        Format::Npz => npz::read(input, options),
+        Format::Parquet => parquet::read(input, options),
+        Format::Arrow => arrow::read(input, options),
+        Format::MatrixMarket => matrix_market::read(input, options),
+        Format::Text => csv::read(input, options),
+        Format::Model => refuse(input, "this is a model file, not data; use it with `karhunen transform`"),
+        Format::Foreign(what) => refuse(input, what),
+    }
+}
+
+/// The content of a gzip file, or the file as it is.
+pub(crate) fn decompressed(input: Input) -> Result<Input> {
+    if !input.as_slice().starts_with(b"\x1f\x8b") {
+        return Ok(input);
+    }
+    let mut content = Vec::with_capacity(input.as_slice().len().saturating_mul(4));
+    if let Err(error) = MultiGzDecoder::new(input.as_slice()).read_to_end(&mut content) {
+        let message = format!("the gzip file is damaged or cut short ({error}); fetch or compress it again");
+        return Err(Error::new(&input.path, Cause::Format(message)));
+    }
+    Ok(Input { path: input.path, bytes: Bytes::Owned(content) })
+}
+
+/// What the content is by its first bytes, and where they say nothing by the file's name.
+pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
+    const FIRST_BYTES: [(&[u8], Format); 10] = [
+        (b"\x93NUMPY", Format::Npy),
+        (b"PK\x03\x04", Format::Npz),
+        (b"PAR1", Format::Parquet),
+        (b"ARROW1", Format::Arrow),
+        (b"\xff\xff\xff\xff", Format::Arrow),
+        (
+            b"\x28\xb5\x2f\xfd",
+            Format::Foreign("compressed with zstd, which is not read; decompress it first"),
+        ),
+        (b"\xfd7zXZ", Format::Foreign("compressed with xz, which is not read; decompress it first")),
+        (b"BZh", Format::Foreign("compressed with bzip2, which is not read; decompress it first")),
+        (
+            b"\x89HDF",
+            Format::Foreign("an HDF5 file, which is not read; export the matrix as NPY or Matrix Market"),
+        ),
+        (b"\xd0\xcf\x11\xe0", Format::Foreign("an Excel file, which is not read; export the sheet as CSV")),
+    ];
+    for (first, format) in FIRST_BYTES {
+        if bytes.starts_with(first) {
+            return format;
+        }
+    }
+    if bytes.get(..14).is_some_and(|banner| banner.eq_ignore_ascii_case(b"%%MatrixMarket")) {
+        return Format::MatrixMarket;
+    }
+    // safetensors: the length of a JSON header, and the header.
+    if bytes.get(5..9).is_some_and(|rest| rest == b"\0\0\0{") {
+        return Format::Model;
+    }
+    if extension(path).as_deref() == Some("mtx") {
+        return Format::Foreign("named .mtx, but the first line does not begin with %%MatrixMarket");
+    }
+    Format::Text
+}
+
+/// The extension in small letters, without that of the compression.
+pub(crate) fn extension(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    Some(name.rsplit_once('.')?.1.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_decides_before_the_name() {
+        let cases: [(&[u8], &str, Format); 14] = [
+            (b"\x93NUMPY\x01\x00", "x.csv", Format::Npy),
+            (b"PK\x03\x04", "x.csv", Format::Npz),
+            (b"PAR1", "x.csv", Format::Parquet),
+            (b"ARROW1\0\0", "x.csv", Format::Arrow),
+            (b"\xff\xff\xff\xff\x10\0\0\0", "x.csv", Format::Arrow),
+            (b"%%MatrixMarket matrix", "x.csv", Format::MatrixMarket),
+            (b"%%matrixmarket matrix", "x", Format::MatrixMarket),
+            (b"\x10\0\0\0\0\0\0\0{\"", "x.csv", Format::Model),
+            (b"1,2\n3,4\n", "x.npy", Format::Text),
+            (b"1,2\n3,4\n", "x", Format::Text),
+            (b"", "x.csv", Format::Text),
+            (
+                b"BZhello",
+                "x.csv",
+                Format::Foreign("compressed with bzip2, which is not read; decompress it first"),
+            ),
+            (b"PARIS,LYON\n1,2\n", "x.csv", Format::Text),
+            (
+                b"1 1 1\n",
+                "x.MTX.gz",
+                Format::Foreign("named .mtx, but the first line does not begin with %%MatrixMarket"),
+            ),
+        ];
+        for (bytes, name, format) in cases {
+            assert_eq!(sniff(bytes, Path::new(name)), format, "{name}: {bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What each column of a Parquet or Arrow file is for.
+
+use std::path::Path;
+
+use arrow_schema::{DataType, Schema};
+
+use crate::names::find_column;
+use crate::{Cause, Error, IdColumn, Place, ReadOptions, Result};
+
+/// What a column is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Numbers to fit.
+    Value,
+    /// The names of the rows.
+    Id,
+    /// Text to set aside.
+    Label,
+    /// The weights of the rows.
+    Weights,
+    /// Nothing: an index that pandas stored and nobody asked for.
+    Unused,
+}
+
+/// The roles of all columns.
+#[derive(Debug)]
+pub(crate) struct Roles {
+    /// One for each column of the file.
+    pub(crate) roles: Vec<Role>,
+    /// How the column of names was found.
+    pub(crate) id: IdOrigin,
+    /// The columns of labels, in the order in which they were asked for.
+    pub(crate) labels: Vec<usize>,
+    /// What was decided.
+    pub(crate) notes: Vec<String>,
+}
+
+/// How the column that names the rows was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdOrigin {
+    /// The user named it, or there is none.
+    Asked,
+    /// The index of a pandas table: dropped if it only counts the rows.
+    Index,
+    /// The first column, being text: it must not repeat.
+    FirstText,
+}
+
+impl Roles {
+    /// Decides from the schema and the options; refuses columns that are neither numbers nor set aside.
+    ///
+    /// # Errors
+    /// [`Cause::Option`] for options that name no column, [`Cause::Value`] for columns that are not numbers.
+    pub(crate) fn of(path: &Path, schema: &Schema, options: &ReadOptions) -> Result<Self> {
+        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let mut roles = Self {
+            roles: vec![Role::Value; names.len()],
+            id: IdOrigin::Asked,
+            labels: Vec::new(),
+            notes: Vec::new(),
+        };
+        roles.assign(path, &names, options)?;
+        roles.detect(schema, &names, options);
+        roles.check(path, schema)?;
+        Ok(roles)
+    }
+
+    /// The columns of a role, in the order of the file.
+    pub(crate) fn columns(&self, role: Role) -> Vec<usize> {
+        (0..self.roles.len()).filter(|&column| self.roles[column] == role).collect()
+    }
+
+    /// The columns that the options name.
+    fn assign(&mut self, path: &Path, names: &[String], options: &ReadOptions) -> Result<()> {
+        let id = match &options.id_column {
+            IdColumn::Named(name) => Some(("--id-column", name, Role::Id)),
+            IdColumn::Detect | IdColumn::None => None,
+        };
+        let weights = options.weights_column.iter().map(|name| ("--weights", name, Role::Weights));
+        let labels = options.labels.iter().map(|name| ("--label", name, Role::Label));
+        for (option, name, role) in id.into_iter().chain(weights).chain(labels) {
+            let column = find_column(path, option, name, Some(names), names.len())?;
+            if self.roles[column] != Role::Value {
+                let message = format!("{option} {name}: the column is already set aside by another option");
+                return Err(Error::new(path, Cause::Option(message)));
+            }
+            self.roles[column] = role;
+            if role == Role::Label {
+                self.labels.push(column);
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the column of names where the user left it open.
+    fn detect(&mut self, schema: &Schema, names: &[String], options: &ReadOptions) {
+        let mut wanted = options.id_column == IdColumn::Detect;
+        for column in pandas_index(schema, names) {
+            if self.roles[column] != Role::Value {
+                continue;
+            }
+            if wanted && can_be_text(schema.field(column).data_type()) {
+                (self.roles[column], self.id) = (Role::Id, IdOrigin::Index);
+                wanted = false;
+            } else {
+                self.roles[column] = Role::Unused;
+                self.notes.push(format!("left out the pandas index `{}`", names[column]));
+            }
+        }
+        let first = self.roles.iter().position(|&role| role != Role::Unused);
+        if let Some(column) = first.filter(|_| wanted)
+            && self.roles[column] == Role::Value
+            && is_text(schema.field(column).data_type())
+        {
+            (self.roles[column], self.id) = (Role::Id, IdOrigin::FirstText);
+        }
+    }
+
+    /// Refuses what cannot play its role.
+    fn check(&self, path: &Path, schema: &Schema) -> Result<()> {
+        let refused = |column: usize, message: String| {
+            Err(Error::at(path, place(schema, None, column), Cause::Value(message)))
+        };
+        let mut text = Vec::new();
+        for (column, field) in schema.fields().iter().enumerate() {
+            let (kind, type_name) = (field.data_type(), short_type(field.data_type()));
+            match self.roles[column] {
+                Role::Value if is_text(kind) => text.push(column),
+                Role::Value if !is_number(kind) && can_be_text(kind) => {
+                    let label = shell_word(field.name());
+                    return refused(
+                        column,
+                        format!(
+                            "holds {type_name} values, not numbers; convert the column, or set it aside with --label {label}"
+                        ),
+                    );
+                }
+                Role::Value if !is_number(kind) => {
+                    return refused(
+                        column,
+                        format!("holds {type_name} values, not numbers; leave the column out"),
+                    );
+                }
+                Role::Weights if !is_number(kind) => {
+                    return refused(column, format!("holds {type_name} values; weights are numbers"));
+                }
+                Role::Id | Role::Label if !can_be_text(kind) => {
+                    return refused(
+                        column,
+                        format!("holds {type_name} values, which cannot be set aside as text"),
+                    );
+                }
+                _ => {}
+            }
+        }
+        if let Some(&first) = text.first() {
+            let advice: Vec<_> = text
+                .iter()
+                .map(|&column| format!("--label {}", shell_word(schema.field(column).name())))
+                .collect();
+            return refused(first, format!("holds text; set such columns aside with {}", advice.join(" ")));
+        }
+        if !self.roles.contains(&Role::Value) {
+            let message = "no column of numbers is left; each is set aside";
+            return Err(Error::new(path, Cause::Format(message.to_owned())));
+        }
+        Ok(())
+    }
+}
+
+/// The place of a column, with the row from zero if it is one cell.
+pub(crate) fn place(schema: &Schema, row: Option<usize>, column: usize) -> Place {
+    Place {
+        line: row.map(|row| row as u64 + 1),
+        column: Some(column as u64 + 1),
+        name: Some(schema.field(column).name().clone()),
+    }
+}
+
+/// The columns that pandas stored its index in: those its metadata names, and those called as it calls them.
+fn pandas_index(schema: &Schema, names: &[String]) -> Vec<usize> {
+    let metadata = schema.metadata().get("pandas").and_then(|text| serde_json::from_str(text).ok());
+    let listed: Vec<String> = metadata
+        .as_ref()
+        .and_then(|value: &serde_json::Value| value["index_columns"].as_array())
+        .map(|columns| columns.iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect())
+        .unwrap_or_default();
+    let is_index = |name: &str| {
+        listed.iter().any(|index| index == name)
+            || (name.starts_with("__index_level_") && name.ends_with("__"))
+    };
+    (0..names.len()).filter(|&column| is_index(&names[column])).collect()
+}
+
+/// Whether a column becomes numbers. A column of nulls does: each of them is then a missing value.
+pub(crate) fn is_number(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_number(values),
+        DataType::Null | DataType::Boolean => true,
+        _ => kind.is_numeric(),
+    }
+}
+
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_text(values),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        _ => false,
+    }
+}
+
+fn can_be_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => can_be_text(values),
+        _ => is_text(kind) || is_number(kind) || kind.is_temporal(),
+    }
+}
+
+/// The type without its parameters: `Timestamp` for `Timestamp(ns, "UTC")`.
+fn short_type(kind: &DataType) -> String {
+    let text = kind.to_string();
+    text.split('(').next().unwrap_or(&text).to_owned()
+}
+
+/// The name as it is typed in a shell.
+pub(crate) fn shell_word(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}

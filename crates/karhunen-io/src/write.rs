@@ -1,0 +1,81 @@
+//! Tables to files, in the format that the extension names.
+
+use std::path::Path;
+
+use karhunen::{Matrix, Scalar};
+
+use crate::replace::write_file;
+use crate::{Cause, Error, Result, csv, npy, parquet};
+
+/// A matrix with the names of its rows and columns.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedMatrix<'a, T> {
+    /// The values.
+    pub matrix: &'a Matrix<T>,
+    /// One name for each row, written as the first column.
+    pub row_names: Option<&'a [String]>,
+    /// What stands above the names of the rows.
+    pub row_header: &'a str,
+    /// One name for each column.
+    pub column_names: &'a [String],
+}
+
+/// Formats that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Text { delimiter: u8 },
+    Npy,
+    Parquet,
+}
+
+/// Writes a table: `.csv`, `.tsv`, `.npy` (without the names) or `.parquet` by the extension of `path`, or CSV to the
+/// standard output if that is `-`. Numbers in text read back as the same bits. A file is written beside the target and
+/// renamed, so that the target is never half-written.
+///
+/// # Errors
+/// [`Cause::Option`] for another extension, [`Cause::Library`] unless there is one name for each row and column,
+/// [`Cause::Io`] if writing fails; the target is then as it was.
+pub fn write_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<()> {
+    let format = format_of(path)?;
+    check_names("the row names", "rows", table.row_names.map(<[_]>::len), table.matrix.n_rows(), path)?;
+    check_names("the column names", "columns", Some(table.column_names.len()), table.matrix.n_cols(), path)?;
+    write_file(path, |mut sink| match format {
+        Format::Text { delimiter } => csv::write(sink, table, delimiter),
+        Format::Npy => npy::write(&mut sink, table.matrix),
+        Format::Parquet => parquet::write(sink, table.matrix, table.row_names, Some(table.column_names)),
+    })
+}
+
+fn check_names(
+    what: &'static str,
+    axis: &'static str,
+    found: Option<usize>,
+    expected: usize,
+    path: &Path,
+) -> Result<()> {
+    match found {
+        Some(found) if found != expected => {
+            Err(Error::new(path, Cause::Library(karhunen::Error::Shape { what, axis, found, expected })))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn format_of(path: &Path) -> Result<Format> {
+    if path.as_os_str() == "-" {
+        return Ok(Format::Text { delimiter: b',' });
+    }
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "csv" => Ok(Format::Text { delimiter: b',' }),
+        "tsv" => Ok(Format::Text { delimiter: b'\t' }),
+        "npy" => Ok(Format::Npy),
+        "parquet" => Ok(Format::Parquet),
+        other => {
+            let found =
+                if other.is_empty() { "has no extension".into() } else { format!("ends in .{other}") };
+            let message = format!("the name {found}; give one that ends in .csv, .tsv, .npy or .parquet");
+            Err(Error::new(path, Cause::Option(message)))
+        }
+    }
+}
