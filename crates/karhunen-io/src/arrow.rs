@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
-use arrow_ipc::{Block, root_as_footer};
+use arrow_ipc::{Block, CompressionType, Message, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, SchemaRef};
 
 use crate::columns::{self, Batches, Columns, damaged};
@@ -16,6 +16,12 @@ use crate::{Cause, Error, ReadOptions, Result, Table};
 
 /// What an Arrow IPC file begins and ends with.
 pub(crate) const FILE_MAGIC: &[u8] = b"ARROW1";
+/// What stands before the length of a message, since version 0.15.
+const CONTINUATION: [u8; 4] = [0xff; 4];
+/// LZ4 makes at most 255 bytes of one; what claims more is damaged or hostile.
+const MOST_FROM_LZ4: u64 = 255;
+/// A block of zstd takes four bytes or more and holds 128 KiB or less.
+const MOST_FROM_ZSTD: u64 = 1 << 15;
 
 /// Reads the columns of numbers, those that the options set aside, and the names of the rows.
 ///
@@ -43,7 +49,6 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
 type Decoded = std::result::Result<(SchemaRef, Vec<RecordBatch>), ArrowError>;
 
 fn decode_file(bytes: bytes::Bytes) -> Decoded {
-    let cut_off = || ArrowError::ParseError("the file is cut off".to_owned());
     let trailer = bytes.last_chunk::<10>().ok_or_else(cut_off)?;
     let footer_end = bytes.len() - trailer.len();
     let footer_begin = footer_end.checked_sub(read_footer_length(*trailer)?).ok_or_else(cut_off)?;
@@ -59,7 +64,12 @@ fn decode_file(bytes: bytes::Bytes) -> Decoded {
         let length = usize::try_from(metadata).ok().zip(usize::try_from(body).ok());
         let end = begin.zip(length).and_then(|(begin, (m, b))| begin.checked_add(m)?.checked_add(b));
         match (begin, end) {
-            (Some(begin), Some(end)) if end <= footer_begin && metadata >= 8 => Ok(bytes.slice(begin..end)),
+            (Some(begin), Some(end)) if end <= footer_begin => {
+                let block = bytes.slice(begin..end);
+                let (message, _) = first_message(&block)?.ok_or_else(cut_off)?;
+                check_buffers(message, &block[metadata as usize..])?;
+                Ok(block)
+            }
             _ => Err(ArrowError::ParseError("the footer points outside of the file".to_owned())),
         }
     };
@@ -74,6 +84,13 @@ fn decode_file(bytes: bytes::Bytes) -> Decoded {
 }
 
 fn decode_stream(bytes: bytes::Bytes) -> Decoded {
+    let mut at = 0;
+    while let Some((message, length)) = first_message(&bytes[at..])? {
+        let body = usize::try_from(message.bodyLength()).ok();
+        let body = body.and_then(|body| bytes[at + length..].get(..body));
+        check_buffers(message, body.ok_or_else(cut_off)?)?;
+        at += length + message.bodyLength() as usize;
+    }
     let mut decoder = StreamDecoder::new();
     let mut rest = bytes.into();
     let mut batches = Vec::new();
@@ -84,6 +101,50 @@ fn decode_stream(bytes: bytes::Bytes) -> Decoded {
     let schema =
         decoder.schema().ok_or_else(|| ArrowError::ParseError("the stream has no schema".to_owned()))?;
     Ok((schema, batches))
+}
+
+fn cut_off() -> ArrowError {
+    ArrowError::ParseError("the file is cut off".to_owned())
+}
+
+/// The message that `bytes` begin with, and the bytes before its body; none at the end of a stream.
+fn first_message(bytes: &[u8]) -> std::result::Result<Option<(Message<'_>, usize)>, ArrowError> {
+    let prefix = if bytes.starts_with(&CONTINUATION) { CONTINUATION.len() } else { 0 };
+    let Some(length) = bytes[prefix..].first_chunk::<4>() else {
+        return if bytes.is_empty() { Ok(None) } else { Err(cut_off()) };
+    };
+    let (begin, length) = (prefix + length.len(), u32::from_le_bytes(*length) as usize);
+    if length == 0 {
+        return Ok(None);
+    }
+    let message = bytes[begin..].get(..length).ok_or_else(cut_off)?;
+    let message =
+        root_as_message(message).map_err(|error| ArrowError::ParseError(format!("a message: {error}")))?;
+    Ok(Some((message, begin + length)))
+}
+
+/// Refuses buffers outside of the body and packed buffers that claim to hold more than they can: the decoder would
+/// ask for that much memory before it looks at them.
+fn check_buffers(message: Message<'_>, body: &[u8]) -> std::result::Result<(), ArrowError> {
+    let dictionary = message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
+    let Some(batch) = message.header_as_record_batch().or(dictionary) else { return Ok(()) };
+    let lying = || ArrowError::ParseError("a buffer is larger than its content".to_owned());
+    for buffer in batch.buffers().iter().flatten() {
+        let begin = usize::try_from(buffer.offset()).map_err(|_| lying())?;
+        let length = usize::try_from(buffer.length()).map_err(|_| lying())?;
+        let content = body.get(begin..).and_then(|rest| rest.get(..length)).ok_or_else(lying)?;
+        let most = match batch.compression().map(|compression| compression.codec()) {
+            None => continue,
+            Some(CompressionType::LZ4_FRAME) => MOST_FROM_LZ4,
+            Some(_) => MOST_FROM_ZSTD,
+        };
+        // A packed buffer begins with its length, -1 where it is not packed after all.
+        let declared = content.first_chunk::<8>().map_or(0, |bytes| i64::from_le_bytes(*bytes));
+        if u64::try_from(declared).is_ok_and(|declared| declared > (length as u64).saturating_mul(most)) {
+            return Err(lying());
+        }
+    }
+    Ok(())
 }
 
 struct File<'a> {

@@ -4,6 +4,8 @@ mod arrow;
 mod columns;
 mod csv;
 mod error;
+#[cfg(test)]
+mod fixtures;
 mod input;
 mod matrix_market;
 mod names;

@@ -121,26 +121,9 @@ impl Roles {
         let refused = |column: usize, message: String| {
             Err(Error::at(path, place(schema, None, column), Cause::Value(message)))
         };
-        let mut text = Vec::new();
         for (column, field) in schema.fields().iter().enumerate() {
             let (kind, type_name) = (field.data_type(), short_type(field.data_type()));
             match self.roles[column] {
-                Role::Value if is_text(kind) => text.push(column),
-                Role::Value if !is_number(kind) && can_be_text(kind) => {
-                    let label = shell_word(field.name());
-                    return refused(
-                        column,
-                        format!(
-                            "holds {type_name} values, not numbers; convert the column, or set it aside with --label {label}"
-                        ),
-                    );
-                }
-                Role::Value if !is_number(kind) => {
-                    return refused(
-                        column,
-                        format!("holds {type_name} values, not numbers; leave the column out"),
-                    );
-                }
                 Role::Weights if !is_number(kind) => {
                     return refused(column, format!("holds {type_name} values; weights are numbers"));
                 }
@@ -153,12 +136,23 @@ impl Roles {
                 _ => {}
             }
         }
-        if let Some(&first) = text.first() {
-            let advice: Vec<_> = text
-                .iter()
+        let kind = |column: usize| schema.field(column).data_type();
+        let others: Vec<usize> =
+            self.columns(Role::Value).into_iter().filter(|&column| !is_number(kind(column))).collect();
+        if let Some(&first) = others.first() {
+            let what = if is_text(kind(first)) {
+                "text".to_owned()
+            } else {
+                format!("{} values, not numbers", short_type(kind(first)))
+            };
+            if !can_be_text(kind(first)) {
+                return refused(first, format!("holds {what}; leave the column out"));
+            }
+            let labels = others.iter().filter(|&&column| can_be_text(kind(column)));
+            let advice: Vec<_> = labels
                 .map(|&column| format!("--label {}", shell_word(schema.field(column).name())))
                 .collect();
-            return refused(first, format!("holds text; set such columns aside with {}", advice.join(" ")));
+            return refused(first, format!("holds {what}; set such columns aside with {}", advice.join(" ")));
         }
         if !self.roles.contains(&Role::Value) {
             let message = "no column of numbers is left; each is set aside";
