@@ -7,7 +7,6 @@ use karhunen::Scalar;
 use karhunen_io::{NamedMatrix, SavedModel, Staged};
 
 use crate::error::{Failure, Result};
-use crate::plan::is_standard;
 use crate::progress::{check_stop, hold_commit};
 
 /// Files prepared beside their places.
@@ -19,19 +18,21 @@ pub(crate) struct Outputs {
 impl Outputs {
     /// Prepares a table; writes it at once if `path` is the standard output.
     pub(crate) fn table<T: Scalar>(&mut self, path: &Path, table: &NamedMatrix<'_, T>) -> Result<()> {
-        if is_standard(Some(path)) {
-            return forgive_closed_pipe(karhunen_io::write_table(path, table).map_err(Failure::from));
-        }
-        self.staged.push(karhunen_io::stage_table(path, table)?);
-        check_stop()
+        self.stage(karhunen_io::stage_table(path, table))
     }
 
     /// Prepares a model; writes it at once if `path` is the standard output.
     pub(crate) fn model(&mut self, path: &Path, model: &SavedModel) -> Result<()> {
-        if is_standard(Some(path)) {
-            return forgive_closed_pipe(karhunen_io::save_model(path, model).map_err(Failure::from));
+        self.stage(karhunen_io::stage_model(path, model))
+    }
+
+    fn stage(&mut self, staged: karhunen_io::Result<Staged>) -> Result<()> {
+        match staged.map_err(Failure::from) {
+            Ok(staged) => self.staged.push(staged),
+            // The reader of the standard output wanted no more: no reason to throw the other files away.
+            Err(failure) if failure.is_broken_pipe() => {}
+            Err(failure) => return Err(failure),
         }
-        self.staged.push(karhunen_io::stage_model(path, model)?);
         check_stop()
     }
 
@@ -43,14 +44,6 @@ impl Outputs {
             staged.commit()?;
         }
         Ok(())
-    }
-}
-
-/// The reader of the standard output wanted no more of it: that is no reason to throw the other files away.
-fn forgive_closed_pipe(result: Result<()>) -> Result<()> {
-    match result {
-        Err(failure) if failure.is_broken_pipe() => Ok(()),
-        result => result,
     }
 }
 

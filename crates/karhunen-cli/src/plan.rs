@@ -71,7 +71,7 @@ impl FitPlan {
         let inputs = [Some(data.as_path()), weights_file.as_deref(), weights.feature_weights.as_deref()];
         check_outputs(&outputs, &inputs)?;
         for path in output.scores.iter().chain(&output.loadings) {
-            karhunen_io::check_table_path(path)?;
+            check_table_output(path)?;
         }
         if is_standard(output.model.as_deref()) && std::io::stdout().is_terminal() {
             return Err(Failure::Usage(
@@ -79,7 +79,7 @@ impl FitPlan {
             ));
         }
         let summary = summary_form(&output, outputs.iter().any(|(_, path)| is_standard(*path)))?;
-        let read = ReadOptions { weights_column: column, ..read_options(input, &solver.threads) };
+        let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let pca = Pca {
             center: !no_center,
             scale,
@@ -151,21 +151,21 @@ fn summary_form(output: &crate::args::FitOutputArgs, stdout_taken: bool) -> Resu
 }
 
 /// How to read a table.
-pub(crate) fn read_options(input: InputArgs, threads: &ThreadArgs) -> ReadOptions {
+pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptions {
     let either = |yes: bool, no: bool| if yes || no { Some(yes) } else { None };
     ReadOptions {
         delimiter: input.delimiter,
         header: either(input.header, input.no_header),
-        id_column: match input.id_column {
+        id_column: match input.id_column.as_deref() {
             None => IdColumn::Detect,
-            Some(name) if name == "none" => IdColumn::None,
-            Some(name) => IdColumn::Named(name),
+            Some("none") => IdColumn::None,
+            Some(name) => IdColumn::Named(name.to_owned()),
         },
-        labels: input.labels,
+        labels: input.labels.clone(),
         weights_column: None,
         decimal_comma: either(input.decimal_comma, input.decimal_point),
         transpose: input.transpose,
-        array: input.array,
+        array: input.array.clone(),
         n_threads: threads.threads.map(usize::from),
     }
 }
@@ -208,6 +208,14 @@ pub(crate) fn check_outputs(outputs: &[(&str, Option<&Path>)], inputs: &[Option<
         }
     }
     Ok(())
+}
+
+/// Refuses a table of an extension that is not written.
+///
+/// # Errors
+/// [`Failure::File`].
+pub(crate) fn check_table_output(path: &Path) -> Result<()> {
+    Ok(karhunen_io::check_table_path(path)?)
 }
 
 fn same_file(a: &Path, b: &Path) -> bool {

@@ -6,6 +6,7 @@ use karhunen::{Matrix, Pca, PcaModel};
 use serde::Serialize;
 
 use crate::args::JsonExtent;
+use crate::error::{Failure, Result};
 use crate::report::Seconds;
 
 /// A model, as `fit --json` and `inspect --json` print it.
@@ -95,4 +96,11 @@ pub(crate) struct FitSummary<'a> {
     pub(crate) written: BTreeMap<&'static str, String>,
     /// Time taken.
     pub(crate) seconds: Seconds,
+}
+
+/// The JSON text of a summary, each line ended.
+pub(crate) fn to_json(summary: &impl Serialize) -> Result<String> {
+    let mut text = serde_json::to_string_pretty(summary).map_err(|e| Failure::StandardOutput(e.into()))?;
+    text.push('\n');
+    Ok(text)
 }
