@@ -12,7 +12,8 @@ const ROUNDING_UNITS: f64 = 4.0;
 pub(crate) struct Affine {
     /// `mu`: zeros where the data are not centred.
     pub(crate) mean: Vec<f64>,
-    /// `d`: ones where the data are not scaled; one for a column without variance.
+    /// `d`: standard deviations with the divisor of the weighting, so that scaled columns have the reported variance 1;
+    /// ones where the data are not scaled, one for a column without variance.
     pub(crate) scale: Vec<f64>,
     /// `sqrt(c) / d`.
     pub(crate) factor: Vec<f64>,
@@ -21,11 +22,12 @@ pub(crate) struct Affine {
 }
 
 impl Affine {
-    /// Builds the map. `feature_weights` were checked before.
+    /// Builds the map. `scale` holds the correction of the divisor where the data are to be scaled; `feature_weights`
+    /// were checked before.
     pub(crate) fn new(
         moments: &Moments,
         center: bool,
-        scale: bool,
+        scale: Option<f64>,
         feature_weights: Option<&[f64]>,
     ) -> Result<Self> {
         let p = moments.mean.len();
@@ -42,8 +44,8 @@ impl Affine {
         };
         let mean = if center { moments.mean.clone() } else { vec![0.0; p] };
         let scales: Vec<f64> = (0..p)
-            .map(|j| match second_moment(j).sqrt() {
-                d if scale && d > 0.0 => d,
+            .map(|j| match (scale, second_moment(j).sqrt()) {
+                (Some(correction), d) if d > 0.0 => d * correction.sqrt(),
                 _ => 1.0,
             })
             .collect();
@@ -73,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_constant_column_keeps_its_scale_and_counts_nothing() {
-        let affine = Affine::new(&moments(), true, true, None).unwrap();
+        let affine = Affine::new(&moments(), true, Some(1.0), None).unwrap();
         assert_eq!(affine.scale, [4.0, 1.0, 1.0]);
         assert_eq!(affine.factor, [0.25, 1.0, 1.0]);
         assert_eq!(affine.total_variance, 1.0);
@@ -81,15 +83,22 @@ mod tests {
 
     #[test]
     fn without_centring_the_scale_is_taken_about_zero() {
-        let affine = Affine::new(&moments(), false, true, None).unwrap();
+        let affine = Affine::new(&moments(), false, Some(1.0), None).unwrap();
         assert_eq!(affine.mean, [0.0; 3]);
         assert_eq!(affine.scale, [5.0, 0.1, 1.0]);
         assert!((affine.total_variance - 2.0).abs() < 1e-15);
     }
 
     #[test]
+    fn scaled_columns_have_the_reported_variance_one() {
+        let affine = Affine::new(&moments(), true, Some(2.0), None).unwrap();
+        assert_eq!(affine.scale[0], 32_f64.sqrt());
+        assert!((affine.total_variance * 2.0 - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
     fn feature_weights_multiply_variances() {
-        let affine = Affine::new(&moments(), true, false, Some(&[4.0, 1.0, 0.0])).unwrap();
+        let affine = Affine::new(&moments(), true, None, Some(&[4.0, 1.0, 0.0])).unwrap();
         assert_eq!(affine.factor, [2.0, 1.0, 0.0]);
         assert_eq!(affine.total_variance, 64.0);
     }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
-use crate::linalg::{Dense, dense_moments, sparse_products};
+use crate::linalg::{Dense, dense_moments, sparse_moments};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 
@@ -68,7 +68,7 @@ impl Moments {
             Block::Dense(x) => Self::of_dense(x, weights, exec),
             Block::Sparse(x) => {
                 let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
-                let (mean, sum_of_squares) = sparse_products::moments(x, weights, weight, exec)?;
+                let (mean, sum_of_squares) = sparse_moments::moments(x, weights, weight, exec)?;
                 Ok(Self { weight, mean, sum_of_squares })
             }
         }
@@ -83,8 +83,12 @@ impl Moments {
             |piece, part| {
                 let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
                 let weights = weights.map(|w| &w[rows.clone()]);
-                part.weight =
-                    dense_moments::accumulate(&x.rows(rows), weights, &mut part.mean, &mut part.sum_of_squares);
+                part.weight = dense_moments::accumulate(
+                    &x.rows(rows),
+                    weights,
+                    &mut part.mean,
+                    &mut part.sum_of_squares,
+                );
                 Ok(())
             },
         )
@@ -140,7 +144,7 @@ impl Moments {
 pub(crate) fn first_non_finite<T: Scalar>(block: &Block<'_, T>) -> Option<(usize, usize, f64)> {
     match block {
         Block::Dense(x) => dense_moments::first_non_finite(x),
-        Block::Sparse(x) => sparse_products::first_non_finite(x),
+        Block::Sparse(x) => sparse_moments::first_non_finite(x),
     }
 }
 

@@ -158,9 +158,6 @@ mod tests {
             lonely.correction(Weighting::Frequency),
             Err(Error::FrequencyTooSmall { sum: 1.0 })
         ));
-        assert!(matches!(
-            lonely.correction(Weighting::Importance),
-            Err(Error::ImportanceSingle { row: 1 })
-        ));
+        assert!(matches!(lonely.correction(Weighting::Importance), Err(Error::ImportanceSingle { row: 1 })));
     }
 }

@@ -3,34 +3,35 @@
 pub(crate) mod basis;
 mod dense;
 pub(crate) mod dense_moments;
-pub(crate) mod eigh;
-mod matrix;
-pub(crate) mod orthonormal;
-mod panel;
-pub(crate) mod random;
-pub(crate) mod residual;
-pub(crate) mod small;
 pub(crate) mod dense_products;
+pub(crate) mod eigh;
 mod matrix;
 mod narrow;
 #[cfg(test)]
 mod oracle;
+pub(crate) mod orthonormal;
 mod pack;
+mod panel;
+pub(crate) mod random;
 pub(crate) mod rank_k;
+pub(crate) mod residual;
 mod simd;
+pub(crate) mod small;
 mod sparse;
+#[cfg(test)]
+mod sparse_cases;
+mod sparse_kernels;
+mod sparse_lines;
+pub(crate) mod sparse_moments;
+mod sparse_passes;
+mod sparse_plan;
+pub(crate) mod sparse_products;
+pub(crate) mod sparse_scatter;
 pub(crate) mod svd;
 pub(crate) mod symmetric;
 #[cfg(test)]
 pub(crate) mod test_matrices;
 pub(crate) mod tsqr;
-#[cfg(test)]
-mod sparse_cases;
-mod sparse_kernels;
-mod sparse_lines;
-mod sparse_passes;
-mod sparse_plan;
-mod sparse_products;
 
 pub use dense::Dense;
 pub use matrix::Matrix;

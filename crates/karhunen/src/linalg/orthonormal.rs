@@ -99,6 +99,23 @@ pub(crate) fn orthonormalize_against(
     in_rounds(basis, &w, width, floor, fresh, exec)
 }
 
+/// Removes what rounding has added up to in columns that should be orthonormal.
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub(crate) fn polish(q: &mut Matrix, exec: &Exec<'_>) -> Result<()> {
+    let gram = tall_t_product(q, q, exec)?;
+    let n = gram.n_rows();
+    let error = |i: usize, j: usize| (gram[(i, j)] - f64::from(u8::from(i == j))).abs();
+    let worst = (0..n).fold(0.0f64, |m, i| (0..n).fold(m, |m, j| m.max(error(i, j))));
+    if worst > 1e-14
+        && let Some((factor, _)) = cholesky(&gram)
+    {
+        multiply_then_gram(q, &inverse_upper(&factor), exec)?;
+    }
+    Ok(())
+}
+
 /// `W <- W R1^-1 R2^-1`, returning `R2 R1`; projects on the complement of `basis` in between, if there is one.
 fn finish_cholesky_qr(
     w: &mut Matrix,
@@ -313,6 +330,22 @@ mod tests {
             w.as_mut_slice().iter_mut().for_each(|x| *x *= scale);
             check(&w, 5);
         }
+    }
+
+    #[test]
+    fn polishing() {
+        let exec = Exec::sequential();
+        let mut q = orthonormal(500, 20, 12);
+        let clean = q.clone();
+        polish(&mut q, &exec).unwrap();
+        assert_eq!(q, clean);
+        let noise = gaussian(500, 20, 13, 0);
+        for (x, e) in q.as_mut_slice().iter_mut().zip(noise.as_slice()) {
+            *x += 1e-9 * e;
+        }
+        assert!(identity_error(&q) > 1e-10);
+        polish(&mut q, &exec).unwrap();
+        assert!(identity_error(&q) < 1e-14 && max_difference(&q, &clean) < 1e-8);
     }
 
     #[test]

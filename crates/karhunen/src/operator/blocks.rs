@@ -2,7 +2,9 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::linalg::{ColumnMap, Matrix, dense_products, rank_k, sparse_products, sparse_scatter};
+use crate::linalg::{
+    ColumnMap, Matrix, dense_products, rank_k, sparse_moments, sparse_products, sparse_scatter,
+};
 use crate::scalar::Scalar;
 use crate::source::Block;
 
@@ -15,7 +17,7 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
     out: &mut [U],
 ) -> Result<()> {
     match block {
-        Block::Dense(x) => dense_products::project(*x, map, q, exec, out),
+        Block::Dense(x) => dense_products::project(*x, map, q, out, exec),
         Block::Sparse(x) => sparse_products::project(x, &map, q, exec, out),
     }
 }
@@ -104,7 +106,7 @@ pub(crate) fn mapped_rows<T: Scalar>(
                 }
             }
         }
-        Block::Sparse(x) => sparse_products::densify(x, rows.clone(), out),
+        Block::Sparse(x) => sparse_moments::densify(x, rows.clone(), out),
     }
     for (i, line) in rows.zip(out.chunks_exact_mut(p)) {
         let row_factor = row_factors.map_or(1.0, |r| r[i]);

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
-use crate::linalg::{ColumnMap, Dense, Matrix, rank_k};
 use crate::linalg::tsqr::Triangle;
+use crate::linalg::{ColumnMap, Dense, Matrix, rank_k};
 use crate::operator::{LinOp, Side, blocks};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
@@ -104,7 +104,11 @@ impl<'a, T: Scalar> Standardized<'a, T> {
     }
 
     /// Calls `f` with the columns of `B`, so many at a time as fit a panel.
-    fn visit_columns(&self, exec: &Exec<'_>, mut f: impl FnMut(&Matrix, &Exec<'_>) -> Result<()>) -> Result<()> {
+    fn visit_columns(
+        &self,
+        exec: &Exec<'_>,
+        mut f: impl FnMut(&Matrix, &Exec<'_>) -> Result<()>,
+    ) -> Result<()> {
         let (n, p) = self.x.shape();
         let width = (PANEL_BYTES / 8 / n).clamp(1, p);
         for start in (0..p).step_by(width) {
@@ -163,7 +167,8 @@ impl<T: Scalar> LinOp for Standardized<'_, T> {
 
     fn normal_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let weighed = self.weigh_rows(u);
-        let fused = self.in_one_block(exec, |block, exec| blocks::normal_t(block, self.map, &weighed, exec))?;
+        let fused =
+            self.in_one_block(exec, |block, exec| blocks::normal_t(block, self.map, &weighed, exec))?;
         if let Some(product) = fused {
             return Ok(self.weigh_rows(&product));
         }

@@ -27,15 +27,14 @@ pub(crate) fn fit<T: Scalar>(
     let tol = pca.tol.unwrap_or(if T::EPSILON > f64::EPSILON { 1e-6 } else { 1e-8 });
     Exec::run(pca.n_threads, observer, |exec| {
         let moments = Moments::of(x, shares.shares.as_deref(), &exec.phase("means and variances"))?;
-        let affine = Affine::new(&moments, pca.center, pca.scale, weights.features)?;
+        let affine = Affine::new(&moments, pca.center, pca.scale.then_some(correction), weights.features)?;
         if let Some(column) = (!affine.total_variance.is_finite()).then_some(0) {
             return Err(Error::Overflow { statistic: "variance", column });
         }
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
         let (route, reason) = route::<T>(pca, x, wanted);
         let op = Standardized::new(x, affine.map(), shares.shares.as_deref());
-        let iteration =
-            Iteration { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed };
+        let iteration = Iteration { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed };
         let mut spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
         check_convergence(pca, route, &spectrum, n_converged, tol)?;
@@ -44,7 +43,6 @@ pub(crate) fn fit<T: Scalar>(
             solver: route,
             reason,
             n_passes: spectrum.n_passes + if x.is_sparse() { 2 } else { 1 },
-            n_iterations: spectrum.n_iterations,
             residuals: spectrum.residuals,
             tol,
             n_converged,
@@ -89,14 +87,7 @@ fn route<T: Scalar>(pca: &Pca, x: &dyn Source<T>, wanted: Wanted) -> (Route, Str
         Wanted::Count(k) => Some(k),
         Wanted::Sum(_) => None,
     };
-    choose(&Problem {
-        n,
-        p,
-        k,
-        n_stored: x.n_stored(),
-        sparse: x.is_sparse(),
-        value_bytes: size_of::<T>(),
-    })
+    choose(&Problem { n, p, k, n_stored: x.n_stored(), sparse: x.is_sparse(), value_bytes: size_of::<T>() })
 }
 
 fn check_convergence(
@@ -114,7 +105,7 @@ fn check_convergence(
         solver: route.name(),
         converged: n_converged,
         requested,
-        iterations: spectrum.n_iterations,
+        iterations: spectrum.n_passes,
         residual: spectrum.residuals.iter().copied().fold(0.0, f64::max),
         tol,
     })

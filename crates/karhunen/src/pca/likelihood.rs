@@ -28,8 +28,7 @@ impl PcaModel {
     pub fn precision(&self) -> Result<Matrix> {
         let factor = self.positive_factors()?;
         let noise_precision = self.noise_precision()?;
-        let weights: Vec<f64> =
-            self.explained_variance().iter().map(|v| 1.0 / v - noise_precision).collect();
+        let weights: Vec<f64> = self.explained_variance().iter().map(|v| 1.0 / v - noise_precision).collect();
         Ok(self.spread(&weights, noise_precision, |j| factor[j]))
     }
 
@@ -118,7 +117,11 @@ impl PcaModel {
         }
         if self.noise_variance() <= 0.0 {
             let advice = "keep fewer components, so that the discarded ones measure the noise";
-            return Err(Error::Degenerate { what: "noise variance after component", index: self.n_components(), advice });
+            return Err(Error::Degenerate {
+                what: "noise variance after component",
+                index: self.n_components(),
+                advice,
+            });
         }
         Ok(1.0 / self.noise_variance())
     }

@@ -49,7 +49,8 @@ pub struct Pca {
     pub n_components: NComponents,
     /// Subtract the mean of each column. Without it, this is a truncated singular value decomposition.
     pub center: bool,
-    /// Divide each column by its standard deviation: PCA of the correlation matrix.
+    /// Divide each column by its standard deviation, taken with the divisor of the weighting: PCA of the correlation
+    /// matrix, as R's `prcomp(scale. = TRUE)`.
     pub scale: bool,
     /// What sample weights mean.
     pub weighting: Weighting,
@@ -58,7 +59,7 @@ pub struct Pca {
     /// Block Krylov iteration stops when every residual `||S w - lambda w||` is below `tol * lambda_1`.
     /// If `None`, 1e-8 for f64 data and 1e-6 for f32 data.
     pub tol: Option<f64>,
-    /// Restarts of block Krylov iteration before it gives up.
+    /// Passes over the data that block Krylov iteration may make before it gives up.
     pub max_iter: usize,
     /// Columns that block Krylov iteration applies at a time; chosen if `None`.
     pub block_size: Option<usize>,
@@ -79,7 +80,7 @@ impl Default for Pca {
             weighting: Weighting::Frequency,
             solver: None,
             tol: None,
-            max_iter: 300,
+            max_iter: 1000,
             block_size: None,
             seed: 0,
             n_threads: None,

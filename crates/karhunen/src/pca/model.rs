@@ -15,8 +15,6 @@ pub struct Convergence {
     pub reason: String,
     /// Passes over the data, those for means and variances included.
     pub n_passes: usize,
-    /// Restarts of block Krylov iteration; 0 on a direct route.
-    pub n_iterations: usize,
     /// `||S w - lambda w|| / lambda_1` of each component; bounds on it where the route works on inner products of rows.
     pub residuals: Vec<f64>,
     /// The tolerance that they were held to.
@@ -143,8 +141,8 @@ impl PcaModel {
         &self.parts.mean
     }
 
-    /// The standard deviation (divisor: the sum of weights) of each column; ones if the fit did not scale, one for a
-    /// constant column.
+    /// The standard deviation of each column, with the divisor of the weighting (n - 1 without weights, as R's
+    /// `prcomp`); ones if the fit did not scale, one for a constant column.
     pub fn scale(&self) -> &[f64] {
         &self.parts.scale
     }

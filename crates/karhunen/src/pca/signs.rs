@@ -23,7 +23,8 @@ mod tests {
 
     #[test]
     fn the_first_of_the_largest_entries_decides() {
-        let mut a = Matrix::from_vec(3, 3, vec![1.0, 0.5, -0.5, -2.0, -0.5, 0.5, 1.0, 0.1, 0.5 + 1e-16]).unwrap();
+        let mut a =
+            Matrix::from_vec(3, 3, vec![1.0, 0.5, -0.5, -2.0, -0.5, 0.5, 1.0, 0.1, 0.5 + 1e-16]).unwrap();
         make_largest_positive(&mut a);
         assert_eq!(a.as_slice(), [-1.0, 0.5, 0.5, 2.0, -0.5, -0.5, -1.0, 0.1, -0.5 - 1e-16]);
     }

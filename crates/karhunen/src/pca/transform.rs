@@ -103,7 +103,9 @@ impl PcaModel {
                 for (i, out) in out.chunks_exact_mut(p).enumerate() {
                     pulp::Arch::new().dispatch(|| {
                         line.copy_from_slice(self.mean());
-                        for (score, axis) in scores.row(piece * PIECE + i).iter().zip(axes.as_slice().chunks_exact(p)) {
+                        for (score, axis) in
+                            scores.row(piece * PIECE + i).iter().zip(axes.as_slice().chunks_exact(p))
+                        {
                             let score = score.to_f64();
                             line.iter_mut().zip(axis).for_each(|(x, a)| *x += score * a);
                         }

@@ -10,7 +10,7 @@ use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::basis::{Basis, tall_t_product};
 use crate::linalg::eigh::eigh;
-use crate::linalg::orthonormal::{Fresh, Orthonormal, orthonormalize_against};
+use crate::linalg::orthonormal::{Fresh, Orthonormal, orthonormalize_against, polish};
 use crate::linalg::small::{binade, multiply, t_multiply};
 use crate::operator::SymOp;
 use crate::solver::pace::{Patience, Progress, Schedule};
@@ -164,9 +164,10 @@ impl<'a> BlockKrylov<'a> {
                 schedule.looked(self.n_columns, worst, self.tol());
                 progress.residual(worst);
                 exec.report(progress.fraction())?;
-                let done = worst <= self.tol() && self.steps_since_start >= self.steps_needed;
+                let met = worst <= self.tol();
+                let done = met && self.steps_since_start >= self.steps_needed;
                 let hidden = done && self.may_hide_copies(&ritz.values[..k]);
-                let hopeless = full && !done && patience.lost(&ritz.residuals, self.tol(), self.noise(&ritz));
+                let hopeless = full && !met && patience.lost(&ritz.residuals, self.tol(), self.noise(&ritz));
                 if exhausted || (done && !hidden) || hopeless {
                     exec.report(1.0)?;
                     return self.finish(k, ritz, exec);
@@ -354,7 +355,9 @@ impl<'a> BlockKrylov<'a> {
 
     fn finish(&self, k: usize, ritz: Ritz, exec: &Exec<'_>) -> Result<Eigenpairs> {
         let unit = self.unit.unwrap_or(1.0);
-        let vectors = self.basis.combine(&ritz.vectors.columns(0..k), &exec.part(1.0, 1.0))?;
+        let exec = exec.part(1.0, 1.0);
+        let mut vectors = self.basis.combine(&ritz.vectors.columns(0..k), &exec)?;
+        polish(&mut vectors, &exec)?;
         Ok(Eigenpairs {
             values: ritz.values[..k].iter().map(|x| x.max(0.0) * unit).collect(),
             vectors,

@@ -15,11 +15,5 @@ pub(crate) fn solve(
 ) -> Result<Spectrum> {
     let covariance = op.product(Side::Columns, &exec.phase("covariance"))?;
     let pairs = leading_of_matrix(&covariance, wanted, iteration, &exec.phase("eigenvectors"))?;
-    Ok(Spectrum {
-        values: pairs.values,
-        vectors: pairs.vectors,
-        residuals: pairs.residuals,
-        n_passes: 1,
-        n_iterations: 0,
-    })
+    Ok(Spectrum { values: pairs.values, vectors: pairs.vectors, residuals: pairs.residuals, n_passes: 1 })
 }

@@ -14,7 +14,7 @@ use crate::solver::leading::Pairs;
 /// `B' r / sqrt(lambda)`, at most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
 pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
     let (n, p) = op.shape();
-    let Pairs { mut values, vectors, mut residuals, n_iterations, n_applications } = pairs;
+    let Pairs { mut values, vectors, mut residuals, n_products } = pairs;
     let largest = values.first().copied().unwrap_or(0.0);
     let level = f64::EPSILON * n.max(p) as f64 * largest;
     let rank = values.iter().take_while(|&&value| value > level).count();
@@ -30,7 +30,7 @@ pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) ->
         }
     }
     let vectors = completed(image, values.len(), seed, exec)?;
-    Ok(Spectrum { values, vectors, residuals, n_passes: n_applications + 1, n_iterations })
+    Ok(Spectrum { values, vectors, residuals, n_passes: n_products + 1 })
 }
 
 /// Orthonormal columns, `k` of them: those of `w`, which are so to rounding, and random ones beside them.

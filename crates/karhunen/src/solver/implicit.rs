@@ -22,8 +22,7 @@ pub(crate) fn solve(
             values: pairs.values,
             vectors: pairs.vectors,
             residuals: pairs.residuals,
-            n_passes: pairs.n_applications,
-            n_iterations: pairs.n_iterations,
+            n_passes: pairs.n_products,
         });
     }
     let pairs = leading(&NormalT(op), wanted, iteration, &exec)?;

@@ -6,7 +6,7 @@ use crate::exec::Exec;
 use crate::linalg::residual::relative_residuals;
 use crate::linalg::{Matrix, eigh};
 use crate::operator::SymOp;
-use crate::solver::block_krylov::{self, KrylovOptions};
+use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions};
 use crate::solver::{Iteration, Wanted, count};
 
 /// Eigenpairs of a symmetric matrix, descending.
@@ -17,8 +17,8 @@ pub(crate) struct Pairs {
     pub(crate) vectors: Matrix,
     /// `||A w - lambda w|| / lambda_1`.
     pub(crate) residuals: Vec<f64>,
-    pub(crate) n_iterations: usize,
-    pub(crate) n_applications: usize,
+    /// Products with the matrix.
+    pub(crate) n_products: usize,
 }
 
 /// Below this dimension all eigenvectors cost as little as some.
@@ -40,7 +40,7 @@ pub(crate) fn leading_of_matrix(
         && dim > SMALL
         && 4 * k <= dim
     {
-        let exact = Iteration { tol: EXACT, max_iter: 1000, block_size: None, seed: iteration.seed };
+        let exact = Iteration { tol: EXACT, max_iter: 10_000, block_size: None, seed: iteration.seed };
         let pairs = leading(a, wanted, &exact, exec)?;
         if pairs.residuals.iter().all(|&r| r <= EXACT) {
             return Ok(pairs);
@@ -52,7 +52,7 @@ pub(crate) fn leading_of_matrix(
     let values: Vec<f64> = all.values[..k].iter().map(|v| v.max(0.0)).collect();
     let vectors = all.vectors.columns(0..k);
     let residuals = relative_residuals(&a.apply(&vectors, exec)?, &vectors, &values);
-    Ok(Pairs { values, vectors, residuals, n_iterations: 0, n_applications: 1 })
+    Ok(Pairs { values, vectors, residuals, n_products: 1 })
 }
 
 /// Of a matrix that can be applied.
@@ -63,32 +63,27 @@ pub(crate) fn leading(
     exec: &Exec<'_>,
 ) -> Result<Pairs> {
     let dim = op.dim();
+    let mut krylov = BlockKrylov::new(
+        op,
+        KrylovOptions {
+            tol: iteration.tol,
+            max_iter: iteration.max_iter,
+            block_size: iteration.block_size,
+            max_basis: None,
+            seed: iteration.seed,
+        },
+    )?;
     let mut k = match wanted {
         Wanted::Count(k) => k,
         Wanted::Sum(_) => FIRST_GUESS.min(dim),
     };
-    let mut found: Option<Pairs> = None;
     loop {
-        let options = KrylovOptions {
-            k,
-            tol: iteration.tol,
-            max_iter: iteration.max_iter,
-            block_size: iteration.block_size,
-            seed: iteration.seed,
-        };
-        let start = found.as_ref().map(|pairs| &pairs.vectors);
-        let mut pairs = block_krylov::solve(op, &options, start, exec)?;
-        if let Some(before) = &found {
-            pairs.n_iterations += before.n_iterations;
-            pairs.n_applications += before.n_applications;
-        }
+        let Eigenpairs { values, vectors, residuals, n_iterations, .. } = krylov.leading(k, exec)?;
+        let pairs = Pairs { values, vectors, residuals, n_products: n_iterations };
         match count(&pairs.values, wanted) {
             Some(enough) => return Ok(pairs.truncated(enough)),
             None if k == dim => return Ok(pairs),
-            None => {
-                k = (2 * k).min(dim);
-                found = Some(pairs);
-            }
+            None => k = (2 * k).min(dim),
         }
     }
 }

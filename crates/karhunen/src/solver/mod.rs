@@ -6,6 +6,7 @@ mod gram;
 mod image;
 mod implicit;
 mod leading;
+mod pace;
 pub(crate) mod select;
 mod svd;
 
@@ -30,7 +31,7 @@ pub(crate) enum Wanted {
 pub(crate) struct Iteration {
     /// The largest residual, relative to the largest eigenvalue.
     pub(crate) tol: f64,
-    /// Restarts allowed.
+    /// Products with the matrix allowed.
     pub(crate) max_iter: usize,
     /// Columns applied at a time; chosen if `None`.
     pub(crate) block_size: Option<usize>,
@@ -49,8 +50,6 @@ pub(crate) struct Spectrum {
     pub(crate) residuals: Vec<f64>,
     /// Passes over the matrix.
     pub(crate) n_passes: usize,
-    /// Restarts of an iteration; zero for a direct route.
-    pub(crate) n_iterations: usize,
 }
 
 /// Finds what is wanted by `route`.
@@ -75,16 +74,14 @@ pub(crate) fn count(values: &[f64], wanted: Wanted) -> Option<usize> {
         Wanted::Count(k) => Some(k.min(values.len())),
         Wanted::Sum(sum) => {
             let mut reached = 0.0;
-            values.iter().position(|value| {
-                reached += value;
-                // A sum that is reached in exact arithmetic must not be missed by its rounding.
-                reached >= sum * (1.0 - 1e-12)
-            })
-            .map(|last| last + 1)
+            values
+                .iter()
+                .position(|value| {
+                    reached += value;
+                    // A sum that is reached in exact arithmetic must not be missed by its rounding.
+                    reached >= sum * (1.0 - 1e-12)
+                })
+                .map(|last| last + 1)
         }
     }
 }
-//! Eigenpairs and singular triplets of matrices. Never hears of means or samples.
-
-pub(crate) mod block_krylov;
-pub(crate) mod pace;

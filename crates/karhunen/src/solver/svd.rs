@@ -23,14 +23,13 @@ pub(crate) fn solve(op: &dyn LinOp, wanted: Wanted, exec: &Exec<'_>) -> Result<S
     let values = squares[..k].to_vec();
     let vectors = svd.v.columns(0..k);
     let residuals = residuals(&triangle, &values, &vectors);
-    let pairs = Pairs { values, vectors, residuals, n_iterations: 0, n_applications: 1 };
+    let pairs = Pairs { values, vectors, residuals, n_products: 1 };
     match side {
         Side::Columns => Ok(Spectrum {
             values: pairs.values,
             vectors: pairs.vectors,
             residuals: pairs.residuals,
             n_passes: 1,
-            n_iterations: 0,
         }),
         Side::Rows => image(op, pairs, 0, &exec.phase("components")),
     }
