@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::PcaModel;
-use karhunen_io::{Cause, Data, ReadOptions, Table, Values};
+use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values};
 
 use crate::error::{Failure, Places, Result};
 use crate::figures::{count, percent};
@@ -40,6 +40,18 @@ impl Dataset {
     /// Rows and columns of the library's errors, in the user's terms.
     pub(crate) fn places(&self) -> Places<'_> {
         Places::of(&self.file, &self.table)
+    }
+
+    /// Reads a table or a model, and tells how long that took.
+    ///
+    /// # Errors
+    /// Those of [`karhunen_io::read_any`].
+    pub(crate) fn read_any(path: &Path, options: &ReadOptions, progress: &Progress) -> Result<(Content, f64)> {
+        let started = Instant::now();
+        let message = format!("reading {}", input_name(path));
+        let content = progress.spin(message, || karhunen_io::read_any(path, options))?;
+        check_stop()?;
+        Ok((content, started.elapsed().as_secs_f64()))
     }
 
     /// The model with its features in the order of this table's columns.

@@ -35,6 +35,16 @@ pub(crate) fn loading(value: f64) -> String {
     format!("{sign}{size:.decimals$}")
 }
 
+/// Six digits.
+pub(crate) fn significant(value: f64) -> String {
+    let magnitude = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
+    if !(-5.0..9.0).contains(&magnitude) {
+        return format!("{value:.4e}");
+    }
+    let decimals = (5.0 - magnitude).clamp(0.0, 9.0) as usize;
+    format!("{value:.decimals$}")
+}
+
 /// Seconds, in the unit that suits them.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
@@ -95,6 +105,14 @@ mod tests {
         ];
         for (value, text) in cases {
             assert_eq!(loading(value), text);
+        }
+    }
+
+    #[test]
+    fn six_digits() {
+        let cases = [(0.0, "0.00000"), (-5.84333, "-5.84333"), (123456.7, "123457"), (1e-9, "1.0000e-9")];
+        for (value, text) in cases {
+            assert_eq!(significant(value), text);
         }
     }
 

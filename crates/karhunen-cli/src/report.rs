@@ -5,7 +5,7 @@ use std::fmt::Write;
 use console::{measure_text_width, truncate_str};
 use karhunen::{Matrix, PcaModel};
 
-use crate::figures::{duration, fixed, loading, percent};
+use crate::figures::{count, duration, fixed, loading, percent, significant};
 
 /// Components listed; the JSON has all.
 const LISTED: usize = 20;
@@ -53,21 +53,21 @@ pub(crate) struct Seconds {
     pub(crate) fit: f64,
 }
 
-/// A fit, as text.
-pub(crate) struct Report<'a> {
+/// A model, as text.
+pub(crate) struct ModelReport<'a> {
     /// The model.
     pub(crate) model: &'a PcaModel,
     /// Names of the features.
     pub(crate) features: Option<&'a [String]>,
     /// What was read, and what was decided on the way: one line each.
     pub(crate) data: &'a [String],
-    /// Time taken.
-    pub(crate) seconds: Seconds,
+    /// Time taken, if it was fitted just now.
+    pub(crate) seconds: Option<Seconds>,
     /// Files written.
     pub(crate) written: &'a [String],
 }
 
-impl Report<'_> {
+impl ModelReport<'_> {
     /// The whole text, each line ended.
     pub(crate) fn render(&self, layout: Layout) -> String {
         let mut out = String::new();
@@ -93,11 +93,29 @@ impl Report<'_> {
         };
         let residual = format!("worst residual {worst:.1e} (tolerance {:.0e}); {passes}", convergence.tol);
         wrapped(out, "accuracy", &residual, layout.width);
-        let time = format!("read {}, fit {}", duration(self.seconds.read), duration(self.seconds.fit));
-        wrapped(out, "time", &time, layout.width);
+        if let Some(Seconds { read, fit }) = self.seconds {
+            wrapped(out, "time", &format!("read {}, fit {}", duration(read), duration(fit)), layout.width);
+        }
         if !self.written.is_empty() {
             wrapped(out, "written", &self.written.join(", "), layout.width);
         }
+    }
+}
+
+/// What was done to the data, and how many components are kept; `hint` follows their number if not all are.
+pub(crate) fn treatment(model: &PcaModel, hint: &str) -> String {
+    let options = model.options();
+    let done = match (options.center, options.scale) {
+        (true, true) => "centred and scaled",
+        (true, false) => "centred, not scaled",
+        (false, true) => "scaled, not centred",
+        (false, false) => "neither centred nor scaled",
+    };
+    let all = model.n_samples().min(model.n_features());
+    match model.n_components() {
+        1 if all == 1 => format!("{done}; the only component"),
+        k if k == all => format!("{done}; all {k} components"),
+        k => format!("{done}; {k} of {} components{hint}", count(all)),
     }
 }
 
@@ -150,6 +168,22 @@ pub(crate) fn components(
     }
 }
 
+/// The table of the columns of a data file: name, mean, standard deviation.
+pub(crate) fn columns(out: &mut String, names: &[String], means: &[f64], deviations: &[f64], layout: Layout) {
+    let n_listed = names.len().min(LISTED);
+    let room = layout.width.saturating_sub(2 * 14);
+    let shown: Vec<_> = names[..n_listed].iter().map(|name| truncate_str(name, room.min(48), "…")).collect();
+    let name_width = shown.iter().map(|name| measure_text_width(name)).max().unwrap_or(0);
+    let _ = writeln!(out, "\n{:name_width$}  {:>12}  {:>12}", "", "mean", "deviation");
+    for (j, name) in shown.iter().enumerate() {
+        let gap = " ".repeat(name_width - measure_text_width(name));
+        let _ = writeln!(out, "{name}{gap}  {:>12}  {:>12}", significant(means[j]), significant(deviations[j]));
+    }
+    if n_listed < names.len() {
+        let _ = writeln!(out, "and {} more (all are in --json)", count(names.len() - n_listed));
+    }
+}
+
 /// As many of the largest loadings of component `c` as fit into `width`, at least one.
 fn largest_loadings(loadings: &Matrix, c: usize, features: Option<&[String]>, width: usize) -> String {
     let mut order: Vec<usize> = (0..loadings.n_rows()).collect();
@@ -162,7 +196,7 @@ fn largest_loadings(loadings: &Matrix, c: usize, features: Option<&[String]>, wi
     order.sort_by(|&a, &b| size(b).total_cmp(&size(a)).then(a.cmp(&b)));
     let mut text = String::new();
     for j in order.into_iter().filter(|&j| loadings[(j, c)] != 0.0) {
-        let name = features.map_or_else(|| format!("column {}", j + 1), |names| names[j].clone());
+        let name = features.map_or_else(|| format!("x{}", j + 1), |names| names[j].clone());
         let entry = format!("{} {}", loading(loadings[(j, c)]), truncate_str(&name, NAME_WIDTH, "…"));
         if text.is_empty() {
             text = entry;
@@ -186,7 +220,7 @@ pub(crate) fn scree(out: &mut String, ratios: &[f64], layout: Layout) {
     let shown = ratios.len().min(room);
     let pitch = (room / shown).clamp(1, 6);
     let bar = if pitch > 1 { pitch - 1 } else { 1 };
-    let (tick, side, corner, floor) = if layout.unicode { ('┤', '│', '└', '─') } else { '+'.into_signs() };
+    let (tick, side, corner, floor) = if layout.unicode { ('┤', '│', '└', '─') } else { ('+', '|', '+', '-') };
     out.push('\n');
     for row in (0..SCREE_ROWS).rev() {
         let mut line = if row + 1 == SCREE_ROWS {
@@ -204,16 +238,6 @@ pub(crate) fn scree(out: &mut String, ratios: &[f64], layout: Layout) {
     }
     let _ = writeln!(out, "{:>7} {corner}{}", "0%", floor.to_string().repeat(shown * pitch));
     let _ = writeln!(out, "{:>7}  {}", "", ticks(shown, pitch).trim_end());
-}
-
-trait AsciiSigns {
-    fn into_signs(self) -> (char, char, char, char);
-}
-
-impl AsciiSigns for char {
-    fn into_signs(self) -> (char, char, char, char) {
-        (self, '|', self, '-')
-    }
 }
 
 /// What fills a cell of which `height` (1 is full) is covered; `visible` if a trace must be seen.

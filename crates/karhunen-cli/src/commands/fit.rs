@@ -13,9 +13,9 @@ use crate::error::{Failure, Result};
 use crate::outputs::{Outputs, print, print_aside};
 use crate::plan::{FitPlan, OnValues, SummaryForm, dispatch, input_name, is_standard};
 use crate::progress::Progress;
-use crate::report::{Layout, Report, Seconds};
+use crate::report::{Layout, ModelReport, Seconds, treatment};
 use crate::summary::{FitSummary, ModelSummary};
-use crate::{figures, names};
+use crate::names;
 
 /// Fits, writes and reports.
 pub(crate) fn run(args: FitArgs) -> Result<()> {
@@ -192,7 +192,7 @@ fn report(
     let text = |stream: &console::Term| {
         let files: Vec<String> = written.iter().map(|(what, path)| format!("{what} to {path}")).collect();
         let data = description(plan, dataset, weights, model);
-        Report { model, features, data: &data, seconds, written: &files }.render(Layout::of(stream))
+        ModelReport { model, features, data: &data, seconds: Some(seconds), written: &files }.render(Layout::of(stream))
     };
     match plan.summary {
         SummaryForm::None => Ok(()),
@@ -229,9 +229,8 @@ fn description(plan: &FitPlan, dataset: &Dataset, weights: &FitWeights, model: &
     if !dataset.table.notes.is_empty() {
         lines.push(dataset.table.notes.join("; "));
     }
-    let options = model.options();
     if let (Some(origin), Some(_)) = (&weights.origin, &weights.samples) {
-        let meaning = match options.weighting {
+        let meaning = match model.options().weighting {
             Weighting::Frequency => "times each row was seen",
             Weighting::Importance => "relative importance",
             Weighting::Population => "shares of the whole population",
@@ -241,18 +240,6 @@ fn description(plan: &FitPlan, dataset: &Dataset, weights: &FitWeights, model: &
     if let Some(path) = &plan.feature_weights {
         lines.push(format!("feature weights from {}", input_name(path)));
     }
-    let treatment = match (options.center, options.scale) {
-        (true, true) => "centred and scaled",
-        (true, false) => "centred, not scaled",
-        (false, true) => "not centred, scaled",
-        (false, false) => "neither centred nor scaled",
-    };
-    let all = model.n_samples().min(model.n_features());
-    let hint = if plan.chose_components() && model.n_components() < all { " (-k chooses)" } else { "" };
-    let kept = match model.n_components() {
-        k if k == all => format!("all {k} components"),
-        k => format!("{k} of {} components{hint}", figures::count(all)),
-    };
-    lines.push(format!("{treatment}; {kept}"));
+    lines.push(treatment(model, if plan.chose_components() { " (-k chooses)" } else { "" }));
     lines
 }
