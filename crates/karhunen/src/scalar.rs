@@ -21,17 +21,7 @@ mod sealed {
 /// impl karhunen::Scalar for Mine {}
 /// ```
 pub trait Scalar:
-    sealed::Sealed
-    + bytemuck::Pod
-    + Copy
-    + Default
-    + PartialOrd
-    + std::ops::Add<Output = Self>
-    + std::ops::Mul<Output = Self>
-    + Send
-    + Sync
-    + std::fmt::Debug
-    + 'static
+    sealed::Sealed + bytemuck::Pod + Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 'static
 {
     /// The name of the type, as in messages and files: `"f32"` or `"f64"`.
     const NAME: &'static str;

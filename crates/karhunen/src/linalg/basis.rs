@@ -23,11 +23,6 @@ impl Basis {
         Self { data: vec![0.0; dim * capacity], dim, capacity, len: 0 }
     }
 
-    /// Length of a column.
-    pub(crate) fn dim(&self) -> usize {
-        self.dim
-    }
-
     /// Number of columns.
     pub(crate) fn len(&self) -> usize {
         self.len

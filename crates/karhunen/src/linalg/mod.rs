@@ -20,6 +20,7 @@ pub(crate) mod small;
 mod sparse;
 #[cfg(test)]
 mod sparse_cases;
+mod sparse_cursors;
 mod sparse_kernels;
 mod sparse_lines;
 pub(crate) mod sparse_moments;

@@ -243,7 +243,7 @@ fn cholesky(gram: &Matrix) -> Option<(Matrix, f64)> {
                 r[(i, j)] = left / r[(i, i)];
             } else {
                 let pivot = left / gram[(j, j)];
-                if !(pivot > f64::EPSILON) {
+                if pivot.is_nan() || pivot <= f64::EPSILON {
                     return None;
                 }
                 least = least.min(pivot);

@@ -147,6 +147,19 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         Self { n_rows: self.n_cols, n_cols: self.n_rows, major, ..self.clone() }
     }
 
+    /// The same matrix, where the type of its elements is known.
+    pub(crate) fn typed(&self) -> Typed<'_> {
+        match size_of::<T>() {
+            4 => Typed::F32(self.with_values(bytemuck::cast_slice(self.values))),
+            _ => Typed::F64(self.with_values(bytemuck::cast_slice(self.values))),
+        }
+    }
+
+    fn with_values<'b, U>(&'b self, values: &'b [U]) -> Sparse<'b, U> {
+        let Self { n_rows, n_cols, major, indices, .. } = *self;
+        Sparse { n_rows, n_cols, major, pointers: Cow::Borrowed(&self.pointers), indices, values }
+    }
+
     pub(crate) fn pointers(&self) -> &[usize] {
         &self.pointers
     }
@@ -158,6 +171,12 @@ impl<'a, T: Scalar> Sparse<'a, T> {
     pub(crate) fn values(&self) -> &'a [T] {
         self.values
     }
+}
+
+/// A sparse matrix of a known element type.
+pub(crate) enum Typed<'a> {
+    F32(Sparse<'a, f32>),
+    F64(Sparse<'a, f64>),
 }
 
 fn check_pointers<'a, P: IndexInt>(

@@ -7,40 +7,44 @@
 
 use std::ops::Range;
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::Sparse;
+use super::simd::Lane;
 use super::sparse_lines::{Index, Lines, Panel, with_lines, with_width};
-use crate::scalar::Scalar;
-
 /// Entries of a line whose products are added up in the element type before they go to f64.
 const RUN: usize = 1024;
 
+/// Runs `op` with the widest vectors of this processor that are not wider than a row of `W` values.
+pub(super) fn dispatch<C: Lane, const W: usize>(op: impl WithSimd<Output = ()>) {
+    #[cfg(target_arch = "x86_64")]
+    if const { W * size_of::<C>() < 64 } {
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            return Simd::vectorize(simd, op);
+        }
+    }
+    Arch::new().dispatch(op);
+}
+
 /// `A q` for the lines `range`, row after row as wide as `q`.
-pub(super) fn gather<C: Scalar>(x: &Sparse<'_, C>, range: Range<usize>, q: &Panel<C>, out: &mut [f64]) {
+pub(super) fn gather<C: Lane>(x: &Sparse<'_, C>, range: Range<usize>, q: &Panel<C>, out: &mut [f64]) {
     with_lines!(x, |lines| with_width!(q.width(), |W| {
         let (q, out) = (q.values().as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
-        Arch::new().dispatch(
-            #[inline(always)]
-            || gather_lines(&lines, range, q, out),
-        );
+        dispatch::<C, W>(Gather { lines, range, q, out });
     }));
 }
 
 /// Adds `A' u` for the lines `range` to `out`, all columns.
-pub(super) fn spread<C: Scalar>(x: &Sparse<'_, C>, range: Range<usize>, u: &Panel<C>, out: &mut Panel<C>) {
+pub(super) fn spread<C: Lane>(x: &Sparse<'_, C>, range: Range<usize>, u: &Panel<C>, out: &mut Panel<C>) {
     with_lines!(x, |lines| with_width!(u.width(), |W| {
         let (u, out) = (u.values().as_chunks::<W>().0, out.values_mut().as_chunks_mut::<W>().0);
-        Arch::new().dispatch(
-            #[inline(always)]
-            || spread_lines(&lines, range, u, out),
-        );
+        dispatch::<C, W>(Spread { lines, range, u, out });
     }));
 }
 
 /// Adds `A' D (A q - shift offset')` for the lines `range` to `out`, and `shift' D (...)` to `moment`: each line is
 /// used for both products while it is in the innermost cache.
-pub(super) fn chain<C: Scalar>(
+pub(super) fn chain<C: Lane>(
     x: &Sparse<'_, C>,
     range: Range<usize>,
     q: &Panel<C>,
@@ -51,11 +55,23 @@ pub(super) fn chain<C: Scalar>(
     with_lines!(x, |lines| with_width!(q.width(), |W| {
         let (q, out) = (q.values().as_chunks::<W>().0, out.values_mut().as_chunks_mut::<W>().0);
         let moment = &mut moment.as_chunks_mut::<W>().0[0];
-        Arch::new().dispatch(
-            #[inline(always)]
-            || chain_lines(&lines, range, q, middle, out, moment),
-        );
+        dispatch::<C, W>(Chain { lines, range, q, middle, out, moment });
     }));
+}
+
+/// Adds `recent` to `total`, whose lengths are the same, or one of them zero.
+pub(super) fn add_wide<C: Lane>(total: &mut [f64], recent: &[C]) {
+    struct AddWide<'a, C>(&'a mut [f64], &'a [C]);
+    impl<C: Lane> WithSimd for AddWide<'_, C> {
+        type Output = ();
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) {
+            for (total, recent) in self.0.iter_mut().zip(self.1) {
+                *total += recent.to_f64();
+            }
+        }
+    }
+    Arch::new().dispatch(AddWide(total, recent));
 }
 
 /// What happens to the first of two chained products: `t_i -> scale_i (t_i - shift_i offset)`.
@@ -107,7 +123,12 @@ impl<'a> Middle<'a> {
 
     /// Maps `t`, rounds it to `C`, and adds `shift_i` times the rounded values to `moment`.
     #[inline(always)]
-    fn apply<C: Scalar, const W: usize>(&self, i: usize, t: &[f64; W], moment: &mut [f64; W]) -> [C; W] {
+    pub(super) fn apply<C: Lane, const W: usize>(
+        &self,
+        i: usize,
+        t: &[f64; W],
+        moment: &mut [f64; W],
+    ) -> [C; W] {
         let offset = &self.offset[..W];
         let scale = self.scale.at(i);
         let shift = self.shift.map_or(1.0, |shift| shift[i]);
@@ -120,31 +141,14 @@ impl<'a> Middle<'a> {
     }
 }
 
-/// Row `index` of a block.
+/// The vectors of row `index` of a block.
 ///
 /// # Safety
 /// `index < rows.len()`.
 #[inline(always)]
-unsafe fn row<C, const W: usize>(rows: &[[C; W]], index: usize) -> &[C; W] {
+unsafe fn row<S: Simd, C: Lane, const W: usize>(rows: &[[C; W]], index: usize) -> &[C::Vector<S>] {
     // SAFETY: the caller's contract.
-    unsafe { rows.get_unchecked(index) }
-}
-
-/// Row `index` of a block.
-///
-/// # Safety
-/// `index < rows.len()`.
-#[inline(always)]
-unsafe fn row_mut<C, const W: usize>(rows: &mut [[C; W]], index: usize) -> &mut [C; W] {
-    // SAFETY: the caller's contract.
-    unsafe { rows.get_unchecked_mut(index) }
-}
-
-#[inline(always)]
-fn add_product<C: Scalar, const W: usize>(sum: &mut [C; W], value: C, row: &[C; W]) {
-    for k in 0..W {
-        sum[k] = sum[k] + value * row[k];
-    }
+    bytemuck::cast_slice(unsafe { rows.get_unchecked(index) })
 }
 
 /// The sum of `values[e] * rows[indices[e] - first]`.
@@ -152,41 +156,44 @@ fn add_product<C: Scalar, const W: usize>(sum: &mut [C; W], value: C, row: &[C; 
 /// # Safety
 /// `first <= j < first + rows.len()` for every index `j`.
 #[inline(always)]
-unsafe fn dot<I: Index, C: Scalar, const W: usize>(
+pub(super) unsafe fn dot<S: Simd, I: Index, C: Lane, const W: usize>(
+    simd: S,
     indices: &[I],
     values: &[C],
     first: usize,
     rows: &[[C; W]],
 ) -> [f64; W] {
+    let n_vectors = const { W * size_of::<C>() / size_of::<C::Vector<S>>() };
+    let zero = C::splat(simd, C::default());
     let mut total = [0.0; W];
     for (indices, values) in indices.chunks(RUN).zip(values.chunks(RUN)) {
-        let mut sum = [C::default(); W];
-        if W * size_of::<C>() <= 64 {
-            // Two chains of additions: one would wait for the latency of each.
-            let mut other = [C::default(); W];
-            let (index_pairs, index_rest) = indices.as_chunks::<2>();
-            let (value_pairs, value_rest) = values.as_chunks::<2>();
-            for (index, value) in index_pairs.iter().zip(value_pairs) {
-                // SAFETY: the caller's contract.
-                let (a, b) = unsafe { (row(rows, index[0].at() - first), row(rows, index[1].at() - first)) };
-                add_product(&mut sum, value[0], a);
-                add_product(&mut other, value[1], b);
-            }
-            for (index, &value) in index_rest.iter().zip(value_rest) {
-                // SAFETY: the caller's contract.
-                add_product(&mut sum, value, unsafe { row(rows, index.at() - first) });
-            }
-            for k in 0..W {
-                sum[k] = sum[k] + other[k];
-            }
-        } else {
-            for (index, &value) in indices.iter().zip(values) {
-                // SAFETY: the caller's contract.
-                add_product(&mut sum, value, unsafe { row(rows, index.at() - first) });
+        // Two chains of additions: one would wait for the latency of each.
+        let (mut even, mut odd) = ([zero; W], [zero; W]);
+        let (index_pairs, index_rest) = indices.as_chunks::<2>();
+        let (value_pairs, value_rest) = values.as_chunks::<2>();
+        for (index, value) in index_pairs.iter().zip(value_pairs) {
+            // SAFETY: the caller's contract.
+            let (a, b) = unsafe {
+                (row::<S, C, W>(rows, index[0].at() - first), row::<S, C, W>(rows, index[1].at() - first))
+            };
+            let (value_a, value_b) = (C::splat(simd, value[0]), C::splat(simd, value[1]));
+            for k in 0..n_vectors {
+                even[k] = C::mul_add(simd, value_a, a[k], even[k]);
+                odd[k] = C::mul_add(simd, value_b, b[k], odd[k]);
             }
         }
+        for (index, &value) in index_rest.iter().zip(value_rest) {
+            // SAFETY: the caller's contract.
+            let a = unsafe { row::<S, C, W>(rows, index.at() - first) };
+            let value = C::splat(simd, value);
+            for k in 0..n_vectors {
+                even[k] = C::mul_add(simd, value, a[k], even[k]);
+            }
+        }
+        let (even, odd): (&[C], &[C]) =
+            (bytemuck::cast_slice(&even[..n_vectors]), bytemuck::cast_slice(&odd[..n_vectors]));
         for k in 0..W {
-            total[k] += sum[k].to_f64();
+            total[k] += even[k].to_f64() + odd[k].to_f64();
         }
     }
     total
@@ -197,200 +204,100 @@ unsafe fn dot<I: Index, C: Scalar, const W: usize>(
 /// # Safety
 /// `first <= j < first + rows.len()` for every index `j`.
 #[inline(always)]
-unsafe fn add_outer<I: Index, C: Scalar, const W: usize>(
+unsafe fn add_outer<S: Simd, I: Index, C: Lane, const W: usize>(
+    simd: S,
     indices: &[I],
     values: &[C],
     y: &[C; W],
     first: usize,
     rows: &mut [[C; W]],
 ) {
+    let n_vectors = const { W * size_of::<C>() / size_of::<C::Vector<S>>() };
+    let y: &[C::Vector<S>] = bytemuck::cast_slice(y);
+    let mut vectors = [C::splat(simd, C::default()); W];
+    vectors[..n_vectors].copy_from_slice(y);
     for (index, &value) in indices.iter().zip(values) {
         // SAFETY: the caller's contract.
-        add_product(unsafe { row_mut(rows, index.at() - first) }, value, y);
+        let row = unsafe { rows.get_unchecked_mut(index.at() - first) };
+        let sums: &mut [C::Vector<S>] = bytemuck::cast_slice_mut(row);
+        let value = C::splat(simd, value);
+        for k in 0..n_vectors {
+            sums[k] = C::mul_add(simd, value, vectors[k], sums[k]);
+        }
     }
 }
 
 /// See [`gather`].
-#[inline(always)]
-fn gather_lines<I: Index, C: Scalar, const W: usize>(
-    lines: &Lines<'_, I, C>,
+struct Gather<'a, I, C, const W: usize> {
+    lines: Lines<'a, I, C>,
     range: Range<usize>,
-    q: &[[C; W]],
-    out: &mut [[f64; W]],
-) {
-    assert_eq!(q.len(), lines.n_minor());
-    for (i, out) in range.zip(out) {
-        let (indices, values) = lines.line(i);
-        // SAFETY: indices of lines are below `n_minor`, the length of `q`.
-        *out = unsafe { dot(indices, values, 0, q) };
+    q: &'a [[C; W]],
+    out: &'a mut [[f64; W]],
+}
+
+impl<I: Index, C: Lane, const W: usize> WithSimd for Gather<'_, I, C, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { lines, range, q, out } = self;
+        assert_eq!(q.len(), lines.n_minor());
+        for (i, out) in range.zip(out) {
+            let (indices, values) = lines.line(i);
+            // SAFETY: indices of lines are below `n_minor`, the length of `q`.
+            *out = unsafe { dot(simd, indices, values, 0, q) };
+        }
     }
 }
 
 /// See [`spread`].
-#[inline(always)]
-fn spread_lines<I: Index, C: Scalar, const W: usize>(
-    lines: &Lines<'_, I, C>,
+struct Spread<'a, I, C, const W: usize> {
+    lines: Lines<'a, I, C>,
     range: Range<usize>,
-    u: &[[C; W]],
-    out: &mut [[C; W]],
-) {
-    assert_eq!(out.len(), lines.n_minor());
-    for i in range {
-        let (indices, values) = lines.line(i);
-        // SAFETY: indices of lines are below `n_minor`, the length of `out`.
-        unsafe { add_outer(indices, values, &u[i], 0, out) };
+    u: &'a [[C; W]],
+    out: &'a mut [[C; W]],
+}
+
+impl<I: Index, C: Lane, const W: usize> WithSimd for Spread<'_, I, C, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { lines, range, u, out } = self;
+        assert_eq!(out.len(), lines.n_minor());
+        for i in range {
+            let (indices, values) = lines.line(i);
+            // SAFETY: indices of lines are below `n_minor`, the length of `out`.
+            unsafe { add_outer(simd, indices, values, &u[i], 0, out) };
+        }
     }
 }
 
 /// See [`chain`].
-#[inline(always)]
-fn chain_lines<I: Index, C: Scalar, const W: usize>(
-    lines: &Lines<'_, I, C>,
+struct Chain<'a, I, C, const W: usize> {
+    lines: Lines<'a, I, C>,
     range: Range<usize>,
-    q: &[[C; W]],
-    middle: &Middle<'_>,
-    out: &mut [[C; W]],
-    moment: &mut [f64; W],
-) {
-    assert_eq!(q.len(), lines.n_minor());
-    assert_eq!(out.len(), lines.n_minor());
-    for i in range {
-        let (indices, values) = lines.line(i);
-        // SAFETY: indices of lines are below `n_minor`, the length of `q` and of `out`.
-        unsafe {
-            let y = middle.apply(i, &dot(indices, values, 0, q), moment);
-            add_outer(indices, values, &y, 0, out);
-        }
-    }
+    q: &'a [[C; W]],
+    middle: &'a Middle<'a>,
+    out: &'a mut [[C; W]],
+    moment: &'a mut [f64; W],
 }
 
-/// Where the part of each line that belongs to a block of columns begins and ends, as offsets in the line.
-pub(super) struct Cursors {
-    starts: Vec<usize>,
-    ends: Vec<usize>,
-}
+impl<I: Index, C: Lane, const W: usize> WithSimd for Chain<'_, I, C, W> {
+    type Output = ();
 
-impl Cursors {
-    /// The place of column `first` in each line.
-    pub(super) fn at<C: Scalar>(x: &Sparse<'_, C>, first: usize) -> Self {
-        with_lines!(x, |lines| Self::of_lines(&lines, first))
-    }
-
-    /// Puts `A_J' u` into `sums`, row after row as wide as `u`, where the columns J begin at `first`, and moves on to
-    /// them. Blocks must follow one another, from the column that the cursors were made for.
-    pub(super) fn spread<C: Scalar, S: Scalar>(
-        &mut self,
-        x: &Sparse<'_, C>,
-        u: &Panel<C>,
-        first: usize,
-        sums: &mut [S],
-    ) {
-        with_lines!(x, |lines| with_width!(u.width(), |W| {
-            let (u, sums) = (u.values().as_chunks::<W>().0, sums.as_chunks_mut::<W>().0);
-            Arch::new().dispatch(
-                #[inline(always)]
-                || {
-                    sums.fill([S::default(); W]);
-                    self.spread_block(&lines, u, first, sums);
-                },
-            );
-        }));
-    }
-
-    /// Maps the `sums` of the block J that begins at `first`, to which [`Cursors::spread`] moved, into `t`, and adds
-    /// `A_J t` to `out`.
-    pub(super) fn gather<C: Scalar, S: Scalar>(
-        &self,
-        x: &Sparse<'_, C>,
-        middle: &Middle<'_>,
-        first: usize,
-        (sums, t): (&[S], &mut [C]),
-        out: &mut Panel<C>,
-        moment: &mut [f64],
-    ) {
-        with_lines!(x, |lines| with_width!(out.width(), |W| {
-            let (sums, t) = (sums.as_chunks::<W>().0, t.as_chunks_mut::<W>().0);
-            let out = out.values_mut().as_chunks_mut::<W>().0;
-            let moment = &mut moment.as_chunks_mut::<W>().0[0];
-            Arch::new().dispatch(
-                #[inline(always)]
-                || {
-                    map_block(middle, first, sums, t, moment);
-                    self.gather_block(&lines, t, first, out);
-                },
-            );
-        }));
-    }
-
-    fn of_lines<I: Index, C: Scalar>(lines: &Lines<'_, I, C>, first: usize) -> Self {
-        let place = |i| lines.line(i).0.partition_point(|j| j.at() < first);
-        let ends: Vec<usize> =
-            if first == 0 { vec![0; lines.len()] } else { (0..lines.len()).map(place).collect() };
-        Self { starts: ends.clone(), ends }
-    }
-
-    /// See [`Cursors::spread`].
     #[inline(always)]
-    fn spread_block<I: Index, C: Scalar, S: Scalar, const W: usize>(
-        &mut self,
-        lines: &Lines<'_, I, C>,
-        u: &[[C; W]],
-        first: usize,
-        block: &mut [[S; W]],
-    ) {
-        for (i, y) in u.iter().enumerate() {
-            let start = self.ends[i];
-            self.starts[i] = start;
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { lines, range, q, middle, out, moment } = self;
+        assert_eq!(q.len(), lines.n_minor());
+        assert_eq!(out.len(), lines.n_minor());
+        for i in range {
             let (indices, values) = lines.line(i);
-            let (indices, values) = (&indices[start..], &values[start..]);
-            let mut taken = indices.len();
-            for (e, (index, &value)) in indices.iter().zip(values).enumerate() {
-                let Some(sums) = block.get_mut(index.at() - first) else {
-                    taken = e;
-                    break;
-                };
-                for k in 0..W {
-                    sums[k] = sums[k] + S::from_f64((value * y[k]).to_f64());
-                }
-            }
-            self.ends[i] = start + taken;
-        }
-    }
-
-    /// See [`Cursors::gather`].
-    #[inline(always)]
-    fn gather_block<I: Index, C: Scalar, const W: usize>(
-        &self,
-        lines: &Lines<'_, I, C>,
-        t: &[[C; W]],
-        first: usize,
-        out: &mut [[C; W]],
-    ) {
-        for (i, out) in out.iter_mut().enumerate() {
-            let range = self.starts[i]..self.ends[i];
-            let (indices, values) = lines.line(i);
-            let (indices, values) = (&indices[range.clone()], &values[range]);
-            let Some(last) = indices.last() else { continue };
-            assert!(indices[0].at() >= first && last.at() - first < t.len());
-            // SAFETY: indices increase along a line; the first and the last are in the block.
-            let sum = unsafe { dot(indices, values, first, t) };
-            for k in 0..W {
-                out[k] = out[k] + C::from_f64(sum[k]);
+            // SAFETY: indices of lines are below `n_minor`, the length of `q` and of `out`.
+            unsafe {
+                let y = middle.apply(i, &dot(simd, indices, values, 0, q), moment);
+                add_outer(simd, indices, values, &y, 0, out);
             }
         }
-    }
-}
-
-/// Maps the `sums` of the columns that begin at `first`.
-#[inline(always)]
-fn map_block<C: Scalar, S: Scalar, const W: usize>(
-    middle: &Middle<'_>,
-    first: usize,
-    sums: &[[S; W]],
-    t: &mut [[C; W]],
-    moment: &mut [f64; W],
-) {
-    for (j, (sums, t)) in (first..).zip(sums.iter().zip(t)) {
-        *t = middle.apply(j, &sums.map(S::to_f64), moment);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::sparse_plan::Extent;
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::{Matrix, Sparse};
@@ -66,6 +67,11 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
         self.n_minor
     }
 
+    /// Number of stored entries.
+    pub(super) fn n_stored(&self) -> usize {
+        self.values.len()
+    }
+
     /// The indices and values of line `i`.
     #[inline(always)]
     pub(super) fn line(&self, i: usize) -> (&'a [I], &'a [C]) {
@@ -73,15 +79,68 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
         (&self.indices[range.clone()], &self.values[range])
     }
 
+    /// What plans depend on.
+    pub(super) fn extent(&self) -> Extent {
+        Extent { lines: self.len(), minors: self.n_minor, stored: self.values.len() }
+    }
+
+    /// The index of entry `entry`, counted over all lines.
+    pub(super) fn index(&self, entry: usize) -> usize {
+        self.indices[entry].at()
+    }
+
     /// The entries of line `i` whose indices are in `minors`.
     #[inline(always)]
     pub(super) fn segment(&self, i: usize, minors: &Range<usize>) -> (&'a [I], &'a [C]) {
         let (indices, values) = self.line(i);
-        let start = indices.partition_point(|j| j.at() < minors.start);
-        let end = start + indices[start..].partition_point(|j| j.at() < minors.end);
-        (&indices[start..end], &values[start..end])
+        let range = self.place(i, minors.start)..self.place(i, minors.end);
+        (&indices[range.clone()], &values[range])
+    }
+
+    /// The number of entries of line `i` whose indices are below `minor`. Looks first where it would be if the indices
+    /// were spread evenly, then in steps that double: a search by halves misses the cache at every step.
+    pub(super) fn place(&self, i: usize, minor: usize) -> usize {
+        let indices = self.line(i).0;
+        let guess = (indices.len() as f64 * (minor as f64 / self.n_minor.max(1) as f64)) as usize;
+        let guess = guess.min(indices.len());
+        let below = |j: &I| j.at() < minor;
+        let mut step = 8;
+        if indices[..guess].last().is_none_or(below) {
+            let mut start = guess;
+            while start + step < indices.len() && below(&indices[start + step]) {
+                start += step;
+                step *= 2;
+            }
+            let end = indices.len().min(start + step);
+            start + indices[start..end].partition_point(below)
+        } else {
+            let mut end = guess;
+            while end > step && !below(&indices[end - step]) {
+                end -= step;
+                step *= 2;
+            }
+            let start = end.saturating_sub(step);
+            start + indices[start..end].partition_point(below)
+        }
     }
 }
+
+/// Evaluates `$body` with `$y` the sparse matrix `$x` as one of `f32` or `f64`, whose vectors the kernels know.
+macro_rules! with_typed {
+    ($x:expr, |$y:ident| $body:expr) => {
+        match $x.typed() {
+            crate::linalg::sparse::Typed::F32(typed) => {
+                let $y = &typed;
+                $body
+            }
+            crate::linalg::sparse::Typed::F64(typed) => {
+                let $y = &typed;
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_typed;
 
 /// Evaluates `$body` with `$lines` the [`Lines`] of `$x`. A closure cannot be generic over the type of the indices.
 macro_rules! with_lines {

@@ -1,221 +1,362 @@
-//! Weighted mean and squared deviations of the columns of a sparse matrix, in two passes over the stored entries.
+//! Means, sums of squares and plain values of sparse data.
 
-use crate::error::Result;
-use crate::exec::Exec;
-use crate::linalg::sparse::Indices;
-use crate::linalg::{Major, Matrix, Sparse};
+use std::ops::Range;
+
+use super::sparse_lines::{Index, Lines, with_lines};
+use super::sparse_plan::Extent;
+use super::sparse_products::check_weights;
+use super::{Major, Sparse};
+use crate::error::{Error, Result};
+use crate::exec::{Accumulate, Exec};
 use crate::scalar::Scalar;
 
-/// Stored entries of a piece of work, about.
-const PIECE: usize = 1 << 17;
-
-/// The weighted mean of each column, and the weighted sum of squared deviations from it: entries that are not stored
-/// are zeros. `weight` is the sum of the weights, `n_rows` without weights.
+/// For every column j its mean `sum_i w_i x_ij / s` and its sum of squares about it, `sum_i w_i (x_ij - mean_j)^2`, in
+/// f64 and in two passes; `s` is `sum_of_weights`, and the weights are 1 where `row_weights` is `None`.
+///
+/// Entries that are not stored count with the weight that stored ones leave, which is summed with compensation: a full
+/// column of large mean and small spread must not gain variance from the rounding of `s`.
 ///
 /// # Errors
-/// [`crate::Error::Stopped`].
+/// [`Error::Shape`] if `row_weights` does not fit; [`Error::Stopped`].
 pub(crate) fn moments<T: Scalar>(
     x: &Sparse<'_, T>,
-    weights: Option<&[f64]>,
-    weight: f64,
+    row_weights: Option<&[f64]>,
+    sum_of_weights: f64,
     exec: &Exec<'_>,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
-    let p = x.n_cols();
-    let sums = column_sums(x, &vec![0.0; p], weights, &exec.part(0.0, 0.5))?;
-    let mean: Vec<f64> =
-        (0..p).map(|j| if weight > 0.0 { sums[(j, 0)] / weight } else { sums[(j, 0)] }).collect();
-    let about = column_sums(x, &mean, weights, &exec.part(0.5, 1.0))?;
-    let squares = (0..p)
-        .map(|j| {
-            // Rounding may leave a column that is stored in full with a little weight too much or too little.
-            let missing = weight - about[(j, 2)];
-            let missing =
-                if missing.abs() <= weight * f64::EPSILON * x.n_rows() as f64 { 0.0 } else { missing };
-            about[(j, 1)] + missing * mean[j] * mean[j]
-        })
-        .collect();
+    check_weights(x, row_weights)?;
+    let mut all = Compensated::default();
+    (0..x.n_rows()).for_each(|i| all.add(weight(row_weights, i)));
+    let (sums, missing) = with_lines!(x, |lines| match x.major() {
+        Major::Rows => sums_by_rows(&lines, row_weights, all, &exec.part(0.0, 0.5))?,
+        Major::Columns => sums_by_columns(&lines, row_weights, all, &exec.part(0.0, 0.5))?,
+    });
+    let mean: Vec<f64> = sums.iter().map(|sum| sum / sum_of_weights).collect();
+    let mut squares = with_lines!(x, |lines| match x.major() {
+        Major::Rows => squares_by_rows(&lines, row_weights, &mean, &exec.part(0.5, 1.0))?,
+        Major::Columns => squares_by_columns(&lines, row_weights, &mean, &exec.part(0.5, 1.0))?,
+    });
+    for (square, (mean, missing)) in squares.iter_mut().zip(mean.iter().zip(&missing)) {
+        *square += missing * mean * mean;
+    }
     Ok((mean, squares))
 }
 
-/// For each column, over its stored entries: the sums of `w (x - c)`, `w (x - c)^2` and `w`, shape (p, 3).
-fn column_sums<T: Scalar>(
-    x: &Sparse<'_, T>,
-    centre: &[f64],
-    weights: Option<&[f64]>,
-    exec: &Exec<'_>,
-) -> Result<Matrix> {
-    let lines = x.pointers().len() - 1;
-    let per_piece = (PIECE * lines / x.n_stored().max(1)).clamp(1, lines.max(1));
-    let add = |line: usize, sums: &mut [f64]| {
-        entries(x, line, |other, value| {
-            let (i, j, at) = match x.major() {
-                Major::Rows => (line, other, other * 3),
-                Major::Columns => (other, line, 0),
-            };
-            let w = weights.map_or(1.0, |w| w[i]);
-            let deviation = value.to_f64() - centre[j];
-            sums[at] += w * deviation;
-            sums[at + 1] += w * deviation * deviation;
-            sums[at + 2] += w;
-        });
-    };
-    match x.major() {
-        Major::Rows => {
-            // A private sum costs as much as that many entries.
-            let per_piece = per_piece.max(lines.div_ceil(1 + x.n_stored() / (8 * x.n_cols().max(1))));
-            exec.fold(
-                lines.div_ceil(per_piece),
-                || Matrix::zeros(x.n_cols(), 3),
-                |piece, sums| {
-                    let last = ((piece + 1) * per_piece).min(lines);
-                    (piece * per_piece..last).for_each(|line| add(line, sums.as_mut_slice()));
-                    Ok(())
-                },
-            )
-        }
-        Major::Columns => {
-            let mut sums = Matrix::zeros(lines, 3);
-            exec.fill(sums.as_mut_slice(), 3 * per_piece, |piece, out| {
-                for (line, sums) in out.chunks_exact_mut(3).enumerate() {
-                    add(piece * per_piece + line, sums);
-                }
-                Ok(())
-            })?;
-            Ok(sums)
-        }
-    }
-}
-
-/// Calls `f` with the index and the value of each entry of a line.
-#[inline(always)]
-fn entries<T: Scalar>(x: &Sparse<'_, T>, line: usize, mut f: impl FnMut(usize, T)) {
-    let range = x.pointers()[line]..x.pointers()[line + 1];
-    let values = &x.values()[range.clone()];
-    match x.indices() {
-        Indices::U32(indices) => indices[range].iter().zip(values).for_each(|(&i, &v)| f(i as usize, v)),
-        Indices::U64(indices) => indices[range].iter().zip(values).for_each(|(&i, &v)| f(i as usize, v)),
-    }
-}
-
-/// The first stored entry, in the order of rows, that is NaN or infinite.
+/// The first value in the order of the rows that is NaN or infinite, as (row, column, value).
 pub(crate) fn first_non_finite<T: Scalar>(x: &Sparse<'_, T>) -> Option<(usize, usize, f64)> {
-    let mut first: Option<(usize, usize, f64)> = None;
-    for line in 0..x.pointers().len() - 1 {
-        entries(x, line, |other, value| {
-            let value = value.to_f64();
-            if value.is_finite() {
-                return;
-            }
-            let place = match x.major() {
-                Major::Rows => (line, other),
-                Major::Columns => (other, line),
-            };
-            if first.is_none_or(|(row, column, _)| place < (row, column)) {
-                first = Some((place.0, place.1, value));
-            }
-        });
-        if x.major() == Major::Rows && first.is_some() {
-            break;
+    // Blocks without one, which is almost all of them, are left without looking at single values.
+    let finite = |values: &[T]| values.iter().fold(true, |all, value| all & value.to_f64().is_finite());
+    let blocks = x.values().chunks(4096).enumerate().filter(|(_, block)| !finite(block));
+    let entries = blocks.flat_map(|(index, block)| (index * 4096..).zip(block));
+    let places = entries.filter(|(_, value)| !value.to_f64().is_finite()).map(|(entry, value)| {
+        let line = x.pointers().partition_point(|&pointer| pointer <= entry) - 1;
+        let minor = with_lines!(x, |lines| lines.index(entry));
+        match x.major() {
+            Major::Rows => (line, minor, value.to_f64()),
+            Major::Columns => (minor, line, value.to_f64()),
         }
+    });
+    match x.major() {
+        Major::Rows => places.into_iter().next(),
+        Major::Columns => places.min_by_key(|&(row, column, _)| (row, column)),
     }
-    first
 }
 
-/// Writes the rows `rows` into `out` (row-major, rows.len() x p), zeros where nothing is stored.
-pub(crate) fn densify<T: Scalar>(x: &Sparse<'_, T>, rows: std::ops::Range<usize>, out: &mut [f64]) {
-    let p = x.n_cols();
+/// Writes the rows `rows`, zeros included, to `out`: row-major, shape (rows.len(), n_cols).
+///
+/// # Errors
+/// [`Error::Shape`] if `out` has another length or `rows` end past the last row.
+pub(crate) fn densify<T: Scalar>(x: &Sparse<'_, T>, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
+    if rows.end > x.n_rows() {
+        let (found, expected) = (x.n_rows(), rows.end);
+        return Err(Error::Shape { what: "the sparse matrix", axis: "rows", found, expected });
+    }
+    let (found, expected) = (out.len(), rows.len() * x.n_cols());
+    if found != expected {
+        return Err(Error::Shape { what: "the output", axis: "values", found, expected });
+    }
     out.fill(0.0);
-    match x.major() {
+    if expected == 0 {
+        return Ok(());
+    }
+    let n_cols = x.n_cols();
+    with_lines!(x, |lines| match x.major() {
         Major::Rows => {
-            for (i, line) in rows.zip(out.chunks_exact_mut(p)) {
-                entries(x, i, |j, value| line[j] = value.to_f64());
-            }
-        }
-        Major::Columns => {
-            for j in 0..p {
-                let column = x.pointers()[j]..x.pointers()[j + 1];
-                let values = &x.values()[column.clone()];
-                let mut write = |i: usize, at: usize| out[(i - rows.start) * p + j] = values[at].to_f64();
-                match x.indices() {
-                    Indices::U32(indices) => {
-                        let indices = &indices[column];
-                        let from = indices.partition_point(|&i| (i as usize) < rows.start);
-                        let until = indices.partition_point(|&i| (i as usize) < rows.end);
-                        (from..until).for_each(|at| write(indices[at] as usize, at));
-                    }
-                    Indices::U64(indices) => {
-                        let indices = &indices[column];
-                        let from = indices.partition_point(|&i| (i as usize) < rows.start);
-                        let until = indices.partition_point(|&i| (i as usize) < rows.end);
-                        (from..until).for_each(|at| write(indices[at] as usize, at));
-                    }
+            for (i, row) in rows.zip(out.chunks_exact_mut(n_cols)) {
+                let (indices, values) = lines.line(i);
+                for (index, value) in indices.iter().zip(values) {
+                    row[index.at()] = value.to_f64();
                 }
             }
         }
+        Major::Columns => {
+            for j in 0..n_cols {
+                let (indices, values) = lines.segment(j, &rows);
+                for (index, value) in indices.iter().zip(values) {
+                    out[(index.at() - rows.start) * n_cols + j] = value.to_f64();
+                }
+            }
+        }
+    });
+    Ok(())
+}
+
+#[inline(always)]
+fn weight(row_weights: Option<&[f64]>, i: usize) -> f64 {
+    row_weights.map_or(1.0, |weights| weights[i])
+}
+
+/// A sum with about twice the digits of f64 (Knuth's exact addition of two numbers).
+#[derive(Clone, Copy, Default)]
+struct Compensated {
+    high: f64,
+    low: f64,
+}
+
+impl Compensated {
+    #[inline(always)]
+    fn add(&mut self, value: f64) {
+        let sum = self.high + value;
+        let part = sum - self.high;
+        self.low += (self.high - (sum - part)) + (value - part);
+        self.high = sum;
     }
+
+    fn minus(&self, other: &Self) -> f64 {
+        (self.high - other.high) + (self.low - other.low)
+    }
+}
+
+/// Weighted sums of columns and the weight that each stores.
+struct ColumnSums {
+    sums: Vec<f64>,
+    stored: Vec<Compensated>,
+}
+
+impl Accumulate for ColumnSums {
+    fn reset(&mut self) {
+        self.sums.fill(0.0);
+        self.stored.fill(Compensated::default());
+    }
+    fn merge(&mut self, other: &Self) {
+        for (a, b) in self.sums.iter_mut().zip(&other.sums) {
+            *a += b;
+        }
+        for (a, b) in self.stored.iter_mut().zip(&other.stored) {
+            a.add(b.high);
+            a.low += b.low;
+        }
+    }
+}
+
+/// Sums of squares of columns.
+struct Squares(Vec<f64>);
+
+impl Accumulate for Squares {
+    fn reset(&mut self) {
+        self.0.fill(0.0);
+    }
+    fn merge(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a += b;
+        }
+    }
+}
+
+/// Lines of a piece: few pieces if adding their sums would cost more than the entries.
+fn lines_per_piece(extent: Extent) -> usize {
+    let n_pieces = (extent.stored / (8 * extent.minors.max(1))).clamp(1, 64);
+    extent.lines.div_ceil(n_pieces).max(1)
+}
+
+fn sums_by_rows<I: Index, T: Scalar>(
+    lines: &Lines<'_, I, T>,
+    row_weights: Option<&[f64]>,
+    all: Compensated,
+    exec: &Exec<'_>,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let (n, p) = (lines.len(), lines.n_minor());
+    let piece = lines_per_piece(lines.extent());
+    let zero = || ColumnSums { sums: vec![0.0; p], stored: vec![Compensated::default(); p] };
+    let total = exec.fold(n.div_ceil(piece), zero, |index, total| {
+        for i in index * piece..n.min((index + 1) * piece) {
+            let weight = weight(row_weights, i);
+            let (indices, values) = lines.line(i);
+            for (index, value) in indices.iter().zip(values) {
+                total.sums[index.at()] += weight * value.to_f64();
+                total.stored[index.at()].add(weight);
+            }
+        }
+        Ok(())
+    })?;
+    let missing = total.stored.iter().map(|stored| all.minus(stored)).collect();
+    Ok((total.sums, missing))
+}
+
+fn squares_by_rows<I: Index, T: Scalar>(
+    lines: &Lines<'_, I, T>,
+    row_weights: Option<&[f64]>,
+    mean: &[f64],
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
+    let n = lines.len();
+    let piece = lines_per_piece(lines.extent());
+    let total = exec.fold(
+        n.div_ceil(piece),
+        || Squares(vec![0.0; mean.len()]),
+        |index, total| {
+            for i in index * piece..n.min((index + 1) * piece) {
+                let weight = weight(row_weights, i);
+                let (indices, values) = lines.line(i);
+                for (index, value) in indices.iter().zip(values) {
+                    let distance = value.to_f64() - mean[index.at()];
+                    total.0[index.at()] += weight * distance * distance;
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok(total.0)
+}
+
+/// Columns of a piece of work.
+const COLUMNS: usize = 16;
+
+fn sums_by_columns<I: Index, T: Scalar>(
+    lines: &Lines<'_, I, T>,
+    row_weights: Option<&[f64]>,
+    all: Compensated,
+    exec: &Exec<'_>,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let mut pairs = vec![(0.0, 0.0); lines.len()];
+    exec.fill(&mut pairs, COLUMNS, |piece, pairs| {
+        for (j, pair) in (piece * COLUMNS..).zip(pairs) {
+            let (indices, values) = lines.line(j);
+            let (mut sum, mut stored) = (0.0, Compensated::default());
+            for (index, value) in indices.iter().zip(values) {
+                let weight = weight(row_weights, index.at());
+                sum += weight * value.to_f64();
+                stored.add(weight);
+            }
+            *pair = (sum, all.minus(&stored));
+        }
+        Ok(())
+    })?;
+    Ok(pairs.into_iter().unzip())
+}
+
+fn squares_by_columns<I: Index, T: Scalar>(
+    lines: &Lines<'_, I, T>,
+    row_weights: Option<&[f64]>,
+    mean: &[f64],
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
+    let mut squares = vec![0.0; lines.len()];
+    exec.fill(&mut squares, COLUMNS, |piece, squares| {
+        for (j, square) in (piece * COLUMNS..).zip(squares) {
+            let (indices, values) = lines.line(j);
+            for (index, value) in indices.iter().zip(values) {
+                let distance = value.to_f64() - mean[j];
+                *square += weight(row_weights, index.at()) * distance * distance;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(squares)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::sparse_cases::{assert_near, cases, for_all_threads};
     use super::*;
-    use crate::linalg::SparseMatrix;
+    use crate::linalg::Matrix;
 
-    // [[1, 0, 2], [0, 3, 2], [5, 0, 2]]
-    const DENSE: [[f64; 3]; 3] = [[1.0, 0.0, 2.0], [0.0, 3.0, 2.0], [5.0, 0.0, 2.0]];
-
-    fn both() -> [SparseMatrix<f64>; 2] {
-        let rows = SparseMatrix::canonical(
-            Major::Rows,
-            3,
-            3,
-            &[0, 2, 4, 6],
-            &[0u32, 2, 1, 2, 0, 2],
-            &[1.0, 2.0, 3.0, 2.0, 5.0, 2.0],
-        );
-        let columns = SparseMatrix::canonical(
-            Major::Columns,
-            3,
-            3,
-            &[0, 2, 3, 6],
-            &[0u32, 2, 1, 0, 1, 2],
-            &[1.0, 5.0, 3.0, 2.0, 2.0, 2.0],
-        );
-        [rows.unwrap(), columns.unwrap()]
+    /// Means and sums of squares of the dense matrix.
+    fn naive(dense: &Matrix, weights: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {
+        let (n, p) = dense.shape();
+        let total = |f: &dyn Fn(usize) -> f64| -> f64 { (0..n).map(|i| weight(weights, i) * f(i)).sum() };
+        let sum = total(&|_| 1.0);
+        let mean: Vec<f64> = (0..p).map(|j| total(&|i| dense[(i, j)]) / sum).collect();
+        let squares = (0..p).map(|j| total(&|i| (dense[(i, j)] - mean[j]).powi(2))).collect();
+        (mean, squares)
     }
 
     #[test]
-    fn moments_count_what_is_not_stored_as_zeros() {
-        for x in both() {
-            let exec = Exec::sequential();
-            let (mean, squares) = moments(&x.view(), None, 3.0, &exec).unwrap();
-            assert_eq!((mean, squares), (vec![2.0, 1.0, 2.0], vec![14.0, 6.0, 0.0]));
-            let (mean, squares) = moments(&x.view(), Some(&[2.0, 0.0, 1.0]), 3.0, &exec).unwrap();
-            let about = |j: usize, m: f64| 2.0 * (DENSE[0][j] - m).powi(2) + (DENSE[2][j] - m).powi(2);
-            for j in 0..3 {
-                assert!((mean[j] - (2.0 * DENSE[0][j] + DENSE[2][j]) / 3.0).abs() < 1e-15);
-                assert!((squares[j] - about(j, mean[j])).abs() < 1e-14);
+    fn moments_are_those_of_the_dense_matrix_for_any_number_of_threads() {
+        for case in &cases() {
+            for major in [Major::Rows, Major::Columns] {
+                for weights in [None, Some(case.weights.as_slice())] {
+                    let n = case.dense.n_rows();
+                    let sum: f64 = (0..n).map(|i| weight(weights, i)).sum();
+                    let (mean, squares) = naive(&case.dense, weights);
+                    let (single, double) = (case.sparse::<f32>(major), case.sparse::<f64>(major));
+                    let found = for_all_threads(case.name, |exec| {
+                        let (mut found, squares) = moments(&single.view(), weights, sum, exec)?;
+                        found.extend(squares);
+                        Ok(found)
+                    });
+                    let (found_mean, found_squares) =
+                        moments(&double.view(), weights, sum, &Exec::sequential()).unwrap();
+                    assert_eq!(found, [found_mean, found_squares].concat(), "{}", case.name);
+                    let expected = [mean, squares].concat();
+                    // Values are below 5, so no term is above 25 times the sum of weights.
+                    assert_near(case.name, &found, &expected, &[25.0 * sum + 5.0], 1e-14);
+                }
             }
         }
     }
 
     #[test]
-    fn densified_rows_hold_every_entry() {
-        for x in both() {
-            let mut out = [7.0; 6];
-            densify(&x.view(), 1..3, &mut out);
-            assert_eq!(out, [0.0, 3.0, 2.0, 5.0, 0.0, 2.0]);
+    fn a_full_column_far_from_zero_keeps_its_spread() {
+        // Rows of weight zero are missing; the others hold 1e8 and 1e8 + 1.
+        let n = 3000;
+        let weights: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { 0.0 } else { 0.1 }).collect();
+        let kept = (0..n).filter(|i| i % 3 != 0).collect::<Vec<usize>>();
+        let values: Vec<f64> = kept.iter().map(|i| 1e8 + (i % 3 - 1) as f64).collect();
+        let columns: Vec<u64> = kept.iter().map(|&i| i as u64).collect();
+        let by_columns = Sparse::csc(n, 1, &[0u64, 2000], &columns, &values).unwrap();
+        let pointers: Vec<usize> = (0..=n).map(|i| kept.partition_point(|&k| k < i)).collect();
+        let zeros = vec![0u32; 2000];
+        let by_rows = Sparse::csr(n, 1, &pointers, &zeros, &values).unwrap();
+        for x in [by_columns, by_rows] {
+            let (mean, squares) = moments(&x, Some(&weights), 200.0, &Exec::sequential()).unwrap();
+            assert!((mean[0] - (1e8 + 0.5)).abs() < 1e-6, "{}", mean[0]);
+            assert!((squares[0] - 50.0).abs() < 1e-6, "{}", squares[0]);
         }
     }
 
     #[test]
-    fn the_first_bad_entry_in_the_order_of_rows_is_found() {
-        let (pointers, indices) = ([0usize, 2, 4], [0u32, 1, 0, 1]);
-        let values = [1.0, f64::INFINITY, f64::NAN, 2.0];
-        for (major, place) in [(Major::Rows, (0, 1)), (Major::Columns, (0, 1))] {
-            let x = SparseMatrix::canonical(major, 2, 2, &pointers, &indices, &values).unwrap();
-            let (row, column, _) = first_non_finite(&x.view()).unwrap();
-            assert_eq!((row, column), place);
+    fn values_that_are_not_finite_are_found_in_the_order_of_rows() {
+        let mut values = vec![1.0f32; 6];
+        // [[1, 1, 0], [0, inf, NaN], [1, 0, 1]]: by columns the NaN comes last.
+        let by_rows = |values: &[f32]| {
+            first_non_finite(&Sparse::csr(3, 3, &[0, 2, 4, 6], &[0, 1, 1, 2, 0, 2], values).unwrap())
+        };
+        assert_eq!(by_rows(&values), None);
+        (values[2], values[3]) = (f32::INFINITY, f32::NAN);
+        assert_eq!(by_rows(&values), Some((1, 1, f64::INFINITY)));
+        let columns = [1.0, f32::NAN, 1.0, f32::NEG_INFINITY, f32::NAN, 1.0];
+        let x = Sparse::csc(3, 3, &[0, 2, 4, 6], &[0, 2, 0, 1, 1, 2], &columns).unwrap();
+        assert_eq!(first_non_finite(&x), Some((1, 1, f64::NEG_INFINITY)));
+    }
+
+    #[test]
+    fn rows_are_densified() {
+        for case in &cases() {
+            let (n, p) = case.dense.shape();
+            for major in [Major::Rows, Major::Columns] {
+                let x = case.sparse::<f32>(major);
+                for rows in [0..n, n / 3..n / 2, n..n] {
+                    let mut out = vec![f64::NAN; rows.len() * p];
+                    densify(&x.view(), rows.clone(), &mut out).unwrap();
+                    assert_eq!(out, case.dense.as_slice()[rows.start * p..rows.end * p], "{}", case.name);
+                }
+            }
         }
-        assert_eq!(first_non_finite(&both()[0].view()), None);
+        let x = cases()[0].sparse::<f64>(Major::Rows);
+        let error = densify(&x.view(), 0..1501, &mut []).unwrap_err();
+        assert_eq!(error.to_string(), "the sparse matrix has 1500 rows, but 1501 are needed");
+        let error = densify(&x.view(), 0..1, &mut [0.0]).unwrap_err();
+        assert_eq!(error.to_string(), "the output has 1 values, but 20 are needed");
     }
 }

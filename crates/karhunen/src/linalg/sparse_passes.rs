@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
-use pulp::Arch;
-
-use super::sparse_kernels::{self as kernels, Cursors, Middle, Scale};
+use super::simd::Lane;
+use super::sparse_cursors::{Cursors, map_block};
+use super::sparse_kernels::{self as kernels, Middle, Scale};
 use super::sparse_lines::{Group, Panel};
 use super::sparse_plan::{BlockPlan, Extent};
 use super::{Matrix, Sparse};
@@ -64,11 +64,7 @@ impl Accumulate for Total {
 }
 
 /// The sum of all rows, row `i` multiplied by `scale` at `i`.
-pub(super) fn weighted_sum<C: Scalar>(
-    panel: &Panel<C>,
-    scale: Scale<'_>,
-    exec: &Exec<'_>,
-) -> Result<Vec<f64>> {
+pub(super) fn weighted_sum<C: Lane>(panel: &Panel<C>, scale: Scale<'_>, exec: &Exec<'_>) -> Result<Vec<f64>> {
     const PIECE: usize = 4096;
     let width = panel.width();
     let sum = exec.fold(
@@ -77,17 +73,12 @@ pub(super) fn weighted_sum<C: Scalar>(
         |piece, sum| {
             let range = piece * PIECE..panel.len().min((piece + 1) * PIECE);
             let values = &panel.values()[range.start * width..range.end * width];
-            Arch::new().dispatch(
-                #[inline(always)]
-                || {
-                    for (i, row) in range.zip(values.chunks_exact(width)) {
-                        let scale = scale.at(i);
-                        for (sum, value) in sum.0.iter_mut().zip(row) {
-                            *sum += scale * value.to_f64();
-                        }
-                    }
-                },
-            );
+            for (i, row) in range.zip(values.chunks_exact(width)) {
+                let scale = scale.at(i);
+                for (sum, value) in sum.0.iter_mut().zip(row) {
+                    *sum += scale * value.to_f64();
+                }
+            }
             Ok(())
         },
     )?;
@@ -113,7 +104,7 @@ pub(super) fn finish_group(
 }
 
 /// Stores the mapped `A q`.
-pub(super) fn gather_into<C: Scalar, U: Scalar>(
+pub(super) fn gather_into<C: Lane, U: Scalar>(
     x: &Sparse<'_, C>,
     q: &Panel<C>,
     target: Target<'_, U>,
@@ -137,7 +128,7 @@ pub(super) fn gather_into<C: Scalar, U: Scalar>(
 }
 
 /// Stores the mapped `A' u`.
-pub(super) fn spread_into<C: Scalar, U: Scalar>(
+pub(super) fn spread_into<C: Lane, U: Scalar>(
     x: &Sparse<'_, C>,
     u: &Panel<C>,
     target: Target<'_, U>,
@@ -159,19 +150,28 @@ pub(super) fn spread_into<C: Scalar, U: Scalar>(
             Ok(())
         });
     }
-    let BlockPlan { block, blocks_per_piece } = extent.owners(width * size_of::<f64>());
+    let BlockPlan { block, blocks_per_piece } = extent.owners(width * size_of::<C>());
     exec.fill(out, block * blocks_per_piece * stride, |piece, out| {
         let first = piece * block * blocks_per_piece;
         let mut cursors = Cursors::at(x, first);
-        let mut sums = Panel::<f64>::zeros(block, width);
+        let (mut sums, mut wide) = (Panel::<C>::zeros(block, width), Panel::<f64>::zeros(block, width));
         for (first, out) in (first..).step_by(block).zip(out.chunks_mut(block * stride)) {
-            let sums = &mut sums.values_mut()[..out.len() / stride * width];
-            cursors.spread(x, u, first, sums);
-            store(first, (sums, width), finish, (out, stride, &columns));
+            let len = out.len() / stride * width;
+            let (sums, wide) = (&mut sums.values_mut()[..len], &mut wide.values_mut()[..len]);
+            wide.fill(0.0);
+            for lines in (0..extent.lines).step_by(SUMMED) {
+                sums.fill(C::default());
+                cursors.spread(x, lines..extent.lines.min(lines + SUMMED), u, first, sums);
+                kernels::add_wide(wide, sums);
+            }
+            store(first, (wide, width), finish, (out, stride, &columns));
         }
         Ok(())
     })
 }
+
+/// Lines whose products are added up in the element type before they go to f64.
+const SUMMED: usize = 4096;
 
 /// A sum of blocks of vectors: the last piece in the element type, those before in f64.
 struct Sum<C> {
@@ -181,7 +181,7 @@ struct Sum<C> {
     moment: Vec<f64>,
 }
 
-impl<C: Scalar> Sum<C> {
+impl<C: Lane> Sum<C> {
     fn zeros(len: usize, width: usize) -> Self {
         Self { recent: Panel::zeros(len, width), total: Vec::new(), moment: vec![0.0; width] }
     }
@@ -198,7 +198,7 @@ impl<C: Scalar> Sum<C> {
     }
 }
 
-impl<C: Scalar> Accumulate for Sum<C> {
+impl<C: Lane> Accumulate for Sum<C> {
     fn reset(&mut self) {
         self.recent.values_mut().fill(C::default());
         self.total.clear();
@@ -207,15 +207,7 @@ impl<C: Scalar> Accumulate for Sum<C> {
 
     fn merge(&mut self, other: &Self) {
         self.settle();
-        let (total, recent) = (&mut self.total, other.recent.values());
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for (a, b) in total.iter_mut().zip(recent) {
-                    *a += b.to_f64();
-                }
-            },
-        );
+        kernels::add_wide(&mut self.total, other.recent.values());
         for (a, b) in self.moment.iter_mut().zip(&other.moment) {
             *a += b;
         }
@@ -223,7 +215,7 @@ impl<C: Scalar> Accumulate for Sum<C> {
 }
 
 /// Adds up `work` over pieces of `piece` lines, each in a sum of its own.
-fn fold_lines<C: Scalar>(
+fn fold_lines<C: Lane>(
     extent: Extent,
     piece: usize,
     width: usize,
@@ -241,7 +233,7 @@ fn fold_lines<C: Scalar>(
 }
 
 /// `A' D (A q - shift offset')` and the moment of the middle, see [`Middle`]; D and shift belong to the lines.
-pub(super) fn chain_lines<C: Scalar>(
+pub(super) fn chain_lines<C: Lane>(
     x: &Sparse<'_, C>,
     q: &Panel<C>,
     middle: &Middle<'_>,
@@ -264,7 +256,7 @@ pub(super) fn chain_lines<C: Scalar>(
 }
 
 /// `A D (A' u - shift offset')` and the moment of the middle, see [`Middle`]; D and shift belong to the columns of A.
-pub(super) fn chain_blocks<C: Scalar>(
+pub(super) fn chain_blocks<C: Lane>(
     x: &Sparse<'_, C>,
     u: &Panel<C>,
     middle: &Middle<'_>,
@@ -272,12 +264,7 @@ pub(super) fn chain_blocks<C: Scalar>(
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     let (width, extent) = (u.width(), Extent::of(x));
     if let Some(plan) = extent.chained(width * size_of::<C>()) {
-        // Sums over more lines than this need f64.
-        return if extent.lines <= 4096 {
-            fused_blocks::<C, C>(x, u, middle, &plan, exec)
-        } else {
-            fused_blocks::<C, f64>(x, u, middle, &plan, exec)
-        };
+        return fused_blocks(x, u, middle, &plan, exec);
     }
     let mut t = Panel::<C>::zeros(extent.minors, width);
     let finish = |j: usize, sums: &mut [f64]| middle.map(j, sums);
@@ -288,8 +275,8 @@ pub(super) fn chain_blocks<C: Scalar>(
     Ok((out, moment))
 }
 
-/// [`chain_blocks`] in one pass, where a block of `A' u` is summed in `S`.
-fn fused_blocks<C: Scalar, S: Scalar>(
+/// [`chain_blocks`] in one pass.
+fn fused_blocks<C: Lane>(
     x: &Sparse<'_, C>,
     u: &Panel<C>,
     middle: &Middle<'_>,
@@ -298,19 +285,26 @@ fn fused_blocks<C: Scalar, S: Scalar>(
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     let (width, extent) = (u.width(), Extent::of(x));
     let per_piece = plan.block * plan.blocks_per_piece;
+    let wide_len = if extent.lines > SUMMED { plan.block * width } else { 0 };
     let sum = exec.fold(
         extent.minors.div_ceil(per_piece),
         || Sum::<C>::zeros(extent.lines, width),
         |piece, sum| {
             let columns = piece * per_piece..extent.minors.min((piece + 1) * per_piece);
             let mut cursors = Cursors::at(x, columns.start);
-            let mut sums = Panel::<S>::zeros(plan.block, width);
             let mut t = Panel::<C>::zeros(plan.block, width);
+            let mut wide = vec![0.0; wide_len];
             for first in columns.clone().step_by(plan.block) {
                 let len = plan.block.min(columns.end - first) * width;
-                let (sums, t) = (&mut sums.values_mut()[..len], &mut t.values_mut()[..len]);
-                cursors.spread(x, u, first, sums);
-                cursors.gather(x, middle, first, (sums, t), &mut sum.recent, &mut sum.moment);
+                let t = &mut t.values_mut()[..len];
+                wide.fill(0.0);
+                for lines in (0..extent.lines).step_by(SUMMED) {
+                    t.fill(C::default());
+                    cursors.spread(x, lines..extent.lines.min(lines + SUMMED), u, first, t);
+                    kernels::add_wide(&mut wide, t);
+                }
+                map_block(middle, first, &wide, t, &mut sum.moment);
+                cursors.gather(x, t, first, &mut sum.recent);
             }
             Ok(())
         },

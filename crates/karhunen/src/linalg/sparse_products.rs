@@ -12,7 +12,7 @@
 //! every number of threads.
 
 use super::sparse_kernels::{Middle, Scale};
-use super::sparse_lines::{Panel, groups};
+use super::sparse_lines::{Panel, groups, with_typed};
 use super::sparse_passes::{
     Target, chain_blocks, chain_lines, finish_group, gather_into, spread_into, weighted_sum,
 };
@@ -35,8 +35,8 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
     check_map(x, map)?;
     check_length("the block of vectors", "rows", q.n_rows(), x.n_cols())?;
     check_length("the output", "values", out.len(), x.n_rows() * q.n_cols())?;
-    for group in groups(q.n_cols()) {
-        let panel = Panel::<T>::pack(q, &group, Some(map.factor), &exec.part(0.0, 0.05))?;
+    with_typed!(x, |x| for group in groups(q.n_cols()) {
+        let panel = Panel::pack(q, &group, Some(map.factor), &exec.part(0.0, 0.05))?;
         let offset = weighted_sum(&panel, Scale::Factors(map.shift), &exec.part(0.05, 0.1))?;
         let finish = |_: usize, sums: &mut [f64]| {
             for (sum, offset) in sums.iter_mut().zip(&offset) {
@@ -48,7 +48,7 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
             Major::Rows => gather_into(x, &panel, target, &finish, &exec.part(0.1, 1.0))?,
             Major::Columns => spread_into(x, &panel, target, &finish, &exec.part(0.1, 1.0))?,
         }
-    }
+    });
     Ok(())
 }
 
@@ -65,8 +65,8 @@ pub(crate) fn apply_t<T: Scalar>(
     check_map(x, map)?;
     check_length("the block of vectors", "rows", u.n_rows(), x.n_rows())?;
     let mut out = Matrix::zeros(x.n_cols(), u.n_cols());
-    for group in groups(u.n_cols()) {
-        let panel = Panel::<T>::pack(u, &group, None, &exec.part(0.0, 0.05))?;
+    with_typed!(x, |x| for group in groups(u.n_cols()) {
+        let panel = Panel::pack(u, &group, None, &exec.part(0.0, 0.05))?;
         let total = weighted_sum(&panel, Scale::One, &exec.part(0.05, 0.1))?;
         let finish = |j: usize, sums: &mut [f64]| unmap(map, &total, j, sums);
         let target = Target { out: out.as_mut_slice(), stride: u.n_cols(), columns: group.columns };
@@ -74,7 +74,7 @@ pub(crate) fn apply_t<T: Scalar>(
             Major::Rows => spread_into(x, &panel, target, &finish, &exec.part(0.1, 1.0))?,
             Major::Columns => gather_into(x, &panel, target, &finish, &exec.part(0.1, 1.0))?,
         }
-    }
+    });
     Ok(out)
 }
 
@@ -94,8 +94,8 @@ pub(crate) fn normal<T: Scalar>(
     check_weights(x, row_weights)?;
     check_length("the block of vectors", "rows", q.n_rows(), x.n_cols())?;
     let mut out = Matrix::zeros(x.n_cols(), q.n_cols());
-    for group in groups(q.n_cols()) {
-        let panel = Panel::<T>::pack(q, &group, Some(map.factor), &exec.part(0.0, 0.05))?;
+    with_typed!(x, |x| for group in groups(q.n_cols()) {
+        let panel = Panel::pack(q, &group, Some(map.factor), &exec.part(0.0, 0.05))?;
         let offset = weighted_sum(&panel, Scale::Factors(map.shift), &exec.part(0.05, 0.1))?;
         let scale = row_weights.map_or(Scale::One, Scale::Factors);
         let middle = Middle { scale, shift: None, offset };
@@ -105,7 +105,7 @@ pub(crate) fn normal<T: Scalar>(
         };
         let finish = |j: usize, sums: &mut [f64]| unmap(map, &moment, j, sums);
         finish_group(&mut out, &group, sums, &finish, &exec.part(0.95, 1.0))?;
-    }
+    });
     Ok(out)
 }
 
@@ -122,8 +122,8 @@ pub(crate) fn normal_t<T: Scalar>(
     check_map(x, map)?;
     check_length("the block of vectors", "rows", u.n_rows(), x.n_rows())?;
     let mut out = Matrix::zeros(x.n_rows(), u.n_cols());
-    for group in groups(u.n_cols()) {
-        let panel = Panel::<T>::pack(u, &group, None, &exec.part(0.0, 0.05))?;
+    with_typed!(x, |x| for group in groups(u.n_cols()) {
+        let panel = Panel::pack(u, &group, None, &exec.part(0.0, 0.05))?;
         let offset = weighted_sum(&panel, Scale::One, &exec.part(0.05, 0.1))?;
         let middle = Middle { scale: Scale::Squares(map.factor), shift: Some(map.shift), offset };
         let (sums, moment) = match x.major() {
@@ -136,7 +136,7 @@ pub(crate) fn normal_t<T: Scalar>(
             }
         };
         finish_group(&mut out, &group, sums, &finish, &exec.part(0.95, 1.0))?;
-    }
+    });
     Ok(out)
 }
 

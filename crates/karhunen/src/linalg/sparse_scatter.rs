@@ -52,7 +52,7 @@ impl<T: Scalar> Panels for Rows<'_, T> {
     fn pack(&self, rows: Range<usize>, panel: &mut Panel<'_>) -> Result<()> {
         let p = self.x.n_cols();
         let mut values = vec![0.0; rows.len() * p];
-        sparse_moments::densify(self.x, rows.clone(), &mut values);
+        sparse_moments::densify(self.x, rows.clone(), &mut values)?;
         for (i, line) in values.chunks_exact(p).enumerate() {
             let factor = self.row_factors.map_or(1.0, |r| r[rows.start + i]);
             for (j, value) in line.iter().enumerate() {
@@ -80,7 +80,7 @@ impl<T: Scalar> Panels for Columns<'_, T> {
     fn pack(&self, columns: Range<usize>, panel: &mut Panel<'_>) -> Result<()> {
         let n = self.x.n_cols();
         let mut values = vec![0.0; columns.len() * n];
-        sparse_moments::densify(&self.x, columns.clone(), &mut values);
+        sparse_moments::densify(&self.x, columns.clone(), &mut values)?;
         for (j, line) in values.chunks_exact(n).enumerate() {
             let (shift, factor) = (self.map.shift[columns.start + j], self.map.factor[columns.start + j]);
             for (i, value) in line.iter().enumerate() {

@@ -95,7 +95,7 @@ pub(crate) fn mapped_rows<T: Scalar>(
     row_factors: Option<&[f64]>,
     rows: std::ops::Range<usize>,
     out: &mut [f64],
-) {
+) -> Result<()> {
     let p = block.n_cols();
     match block {
         Block::Dense(x) => {
@@ -106,7 +106,7 @@ pub(crate) fn mapped_rows<T: Scalar>(
                 }
             }
         }
-        Block::Sparse(x) => sparse_moments::densify(x, rows.clone(), out),
+        Block::Sparse(x) => sparse_moments::densify(x, rows.clone(), out)?,
     }
     for (i, line) in rows.zip(out.chunks_exact_mut(p)) {
         let row_factor = row_factors.map_or(1.0, |r| r[i]);
@@ -114,4 +114,5 @@ pub(crate) fn mapped_rows<T: Scalar>(
             *value = (*value - shift) * factor * row_factor;
         }
     }
+    Ok(())
 }

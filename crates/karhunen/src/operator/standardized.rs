@@ -93,7 +93,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
                 let chunk_rows = index * chunk..index * chunk + part.len() / width;
                 let mut line = vec![0.0; p];
                 for (i, out) in chunk_rows.zip(part.chunks_exact_mut(width)) {
-                    blocks::mapped_rows(block, self.map, None, i..i + 1, &mut line);
+                    blocks::mapped_rows(block, self.map, None, i..i + 1, &mut line)?;
                     let root = self.root(rows.start + i);
                     out.iter_mut().zip(&line[columns.clone()]).for_each(|(o, v)| *o = v * root);
                 }
@@ -227,7 +227,7 @@ impl<T: Scalar> LinOp for Standardized<'_, T> {
                     let inner = piece * chunk..((piece + 1) * chunk).min(rows.len());
                     let mut panel = Matrix::zeros(inner.len(), p);
                     let roots = self.roots.as_ref().map(|r| &r[rows.clone()]);
-                    blocks::mapped_rows(block, self.map, roots, inner, panel.as_mut_slice());
+                    blocks::mapped_rows(block, self.map, roots, inner, panel.as_mut_slice())?;
                     panel.scale(self.common_share().sqrt());
                     triangle.push(panel.as_slice());
                     Ok(())

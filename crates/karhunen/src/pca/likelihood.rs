@@ -74,7 +74,7 @@ impl PcaModel {
                     let mut line = vec![0.0; p];
                     for (i, length) in out.iter_mut().enumerate() {
                         let row = piece * 64 + i;
-                        blocks::mapped_rows(&block, self.map(), None, row..row + 1, &mut line);
+                        blocks::mapped_rows(&block, self.map(), None, row..row + 1, &mut line)?;
                         *length = line.iter().map(|m| m * m).sum();
                     }
                     Ok(())

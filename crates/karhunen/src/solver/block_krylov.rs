@@ -30,7 +30,7 @@ pub(crate) struct KrylovOptions {
     pub(crate) max_iter: usize,
     /// Columns of one product; 8 unless given.
     pub(crate) block_size: Option<usize>,
-    /// The most columns kept: memory is `dim` times that. Unless given, `3 k` and six blocks more than `k` at least.
+    /// The most columns kept: memory is `dim` times that. Unless given, `3 k`, or six blocks more than `2 k` if that is more.
     /// Raised where it leaves no room for two blocks more than `k`.
     pub(crate) max_basis: Option<usize>,
     /// Of the random first block.
@@ -161,7 +161,7 @@ impl<'a> BlockKrylov<'a> {
             if self.basis.len() >= k && (exhausted || full || schedule.due(self.n_columns)) {
                 let ritz = self.ritz(k)?;
                 let worst = ritz.worst();
-                schedule.looked(self.n_columns, worst, self.tol());
+                schedule.looked(self.n_columns, self.basis.len(), worst, self.tol());
                 progress.residual(worst);
                 exec.report(progress.fraction())?;
                 let met = worst <= self.tol();
@@ -188,6 +188,11 @@ impl<'a> BlockKrylov<'a> {
         }
     }
 
+    /// Asks for smaller residuals from now on.
+    pub(crate) fn tighten(&mut self, tol: f64) {
+        self.options.tol = self.options.tol.min(tol);
+    }
+
     fn tol(&self) -> f64 {
         self.options.tol.max(ROUNDING)
     }
@@ -195,7 +200,7 @@ impl<'a> BlockKrylov<'a> {
     /// Makes the basis large enough for `k` pairs and some blocks.
     fn make_room(&mut self, k: usize) {
         let block = self.block_size.max(self.next.n_cols());
-        let wanted = self.options.max_basis.unwrap_or((3 * k).max(k + 6 * block));
+        let wanted = self.options.max_basis.unwrap_or((3 * k).max(2 * k + 6 * block));
         let capacity = wanted.max(k + 2 * block).min(self.op.dim());
         if capacity > self.basis.capacity() {
             self.basis.grow(capacity);
@@ -312,7 +317,7 @@ impl<'a> BlockKrylov<'a> {
     fn restart(&mut self, ritz: &Ritz, k: usize, exec: &Exec<'_>) -> Result<()> {
         let len = self.basis.len();
         let width = self.next.n_cols();
-        let keep = (k + (len - k) / 3).max(k + width).min(self.basis.capacity() - width).min(len);
+        let keep = (k + (len - k) * 7 / 10).max(k + width).min(self.basis.capacity() - width).min(len);
         let s = ritz.vectors.columns(0..keep);
         let (inside, tail) = self.defects(&s, &ritz.values);
         // In the new basis: S'HS = diag(theta) + S'(HS - S diag(theta)).

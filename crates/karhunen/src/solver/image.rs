@@ -16,7 +16,7 @@ pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) ->
     let (n, p) = op.shape();
     let Pairs { mut values, vectors, mut residuals, n_products } = pairs;
     let largest = values.first().copied().unwrap_or(0.0);
-    let level = f64::EPSILON * n.max(p) as f64 * largest;
+    let level = rounding_level(largest, (n, p));
     let rank = values.iter().take_while(|&&value| value > level).count();
     let mut image = op.apply_t(&vectors.columns(0..rank), exec)?;
     for i in 0..p {
@@ -31,6 +31,18 @@ pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) ->
     }
     let vectors = completed(image, values.len(), seed, exec)?;
     Ok(Spectrum { values, vectors, residuals, n_passes: n_products + 1 })
+}
+
+/// How many times longer residuals may become: `sqrt(lambda_1 / lambda)` for the smallest eigenvalue with an image.
+pub(crate) fn longest(values: &[f64], shape: (usize, usize)) -> f64 {
+    let largest = values.first().copied().unwrap_or(0.0);
+    let level = rounding_level(largest, shape);
+    values.iter().rfind(|&&value| value > level).map_or(1.0, |value| (largest / value).sqrt())
+}
+
+/// Eigenvalues up to this are rounding.
+fn rounding_level(largest: f64, (n, p): (usize, usize)) -> f64 {
+    f64::EPSILON * n.max(p) as f64 * largest
 }
 
 /// Orthonormal columns, `k` of them: those of `w`, which are so to rounding, and random ones beside them.

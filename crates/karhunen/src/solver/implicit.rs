@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::operator::{LinOp, Normal, NormalT};
-use crate::solver::image::image;
+use crate::solver::image::{image, longest};
 use crate::solver::leading::leading;
 use crate::solver::{Iteration, Spectrum, Wanted};
 
@@ -17,7 +17,7 @@ pub(crate) fn solve(
     let (n, p) = op.shape();
     let exec = exec.phase("block Krylov");
     if p <= n {
-        let pairs = leading(&Normal(op), wanted, iteration, &exec)?;
+        let pairs = leading(&Normal(op), wanted, iteration, |_| iteration.tol, &exec)?;
         return Ok(Spectrum {
             values: pairs.values,
             vectors: pairs.vectors,
@@ -25,6 +25,8 @@ pub(crate) fn solve(
             n_passes: pairs.n_products,
         });
     }
-    let pairs = leading(&NormalT(op), wanted, iteration, &exec)?;
+    // Mapping back lengthens the residuals of small eigenvalues.
+    let tightened = |values: &[f64]| iteration.tol / longest(values, op.shape());
+    let pairs = leading(&NormalT(op), wanted, iteration, tightened, &exec)?;
     image(op, pairs, iteration.seed, &exec.phase("components"))
 }

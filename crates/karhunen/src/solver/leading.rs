@@ -41,7 +41,7 @@ pub(crate) fn leading_of_matrix(
         && 4 * k <= dim
     {
         let exact = Iteration { tol: EXACT, max_iter: 10_000, block_size: None, seed: iteration.seed };
-        let pairs = leading(a, wanted, &exact, exec)?;
+        let pairs = leading(a, wanted, &exact, |_| EXACT, exec)?;
         if pairs.residuals.iter().all(|&r| r <= EXACT) {
             return Ok(pairs);
         }
@@ -55,11 +55,12 @@ pub(crate) fn leading_of_matrix(
     Ok(Pairs { values, vectors, residuals, n_products: 1 })
 }
 
-/// Of a matrix that can be applied.
+/// Of a matrix that can be applied. `tightened` may ask for a smaller tolerance once the eigenvalues are known.
 pub(crate) fn leading(
     op: &dyn SymOp,
     wanted: Wanted,
     iteration: &Iteration,
+    tightened: impl Fn(&[f64]) -> f64,
     exec: &Exec<'_>,
 ) -> Result<Pairs> {
     let dim = op.dim();
@@ -73,18 +74,28 @@ pub(crate) fn leading(
             seed: iteration.seed,
         },
     )?;
+    let mut tol = iteration.tol;
     let mut k = match wanted {
         Wanted::Count(k) => k,
         Wanted::Sum(_) => FIRST_GUESS.min(dim),
     };
     loop {
         let Eigenpairs { values, vectors, residuals, n_iterations, .. } = krylov.leading(k, exec)?;
-        let pairs = Pairs { values, vectors, residuals, n_products: n_iterations };
-        match count(&pairs.values, wanted) {
-            Some(enough) => return Ok(pairs.truncated(enough)),
-            None if k == dim => return Ok(pairs),
-            None => k = (2 * k).min(dim),
+        let enough = match count(&values, wanted) {
+            None if k < dim => {
+                k = (2 * k).min(dim);
+                continue;
+            }
+            enough => enough.unwrap_or(k),
+        };
+        let smaller = tightened(&values[..enough]);
+        if smaller < tol {
+            tol = smaller;
+            krylov.tighten(tol);
+            k = enough;
+            continue;
         }
+        return Ok(Pairs { values, vectors, residuals, n_products: n_iterations }.truncated(enough));
     }
 }
 

@@ -20,8 +20,9 @@ impl Schedule {
         n_columns >= self.due
     }
 
-    /// Notes what was seen, and predicts when the tolerance will be met from the rate since the last look.
-    pub(crate) fn looked(&mut self, n_columns: usize, worst: f64, tol: f64) {
+    /// Notes what was seen with a basis of `len` columns, and predicts when the tolerance will be met from the rate
+    /// since the last look. Waits in proportion to the basis, as the cost of a look grows with its cube.
+    pub(crate) fn looked(&mut self, n_columns: usize, len: usize, worst: f64, tol: f64) {
         let wait = match self.last {
             Some((before, residual)) if worst < residual && worst > tol && n_columns > before => {
                 let rate = (residual / worst).ln() / (n_columns - before) as f64;
@@ -31,7 +32,8 @@ impl Schedule {
             _ => 0,
         };
         self.last = Some((n_columns, worst));
-        self.due = n_columns + wait.clamp(2 * self.block, 64 * self.block);
+        let least = (2 * self.block).max(len / 8);
+        self.due = n_columns + wait.clamp(least, 32 * least);
     }
 }
 
@@ -108,13 +110,13 @@ mod tests {
     fn looks_when_the_tolerance_should_be_met() {
         let mut schedule = Schedule::new(50, 8);
         assert!(!schedule.due(49) && schedule.due(50));
-        schedule.looked(50, 1e-1, 1e-6);
+        schedule.looked(50, 50, 1e-1, 1e-6);
         assert!(!schedule.due(65) && schedule.due(66));
-        schedule.looked(66, 1e-2, 1e-6);
+        schedule.looked(66, 66, 1e-2, 1e-6);
         // One digit in 16 columns, four to go.
         assert!(!schedule.due(66 + 43) && schedule.due(66 + 45));
-        schedule.looked(100, 1e-1, 1e-6);
-        assert!(schedule.due(116), "a step back is no rate");
+        schedule.looked(100, 800, 1e-1, 1e-6);
+        assert!(!schedule.due(199) && schedule.due(200), "a step back is no rate");
     }
 
     #[test]
