@@ -226,7 +226,7 @@ fn options_choose_the_columns() {
         ),
         (
             ReadOptions { transpose: true, ..Default::default() },
-            "--transpose does not apply: a Parquet file is read with its samples in rows; leave it out",
+            "--transpose does not apply to Parquet, which is read with its samples in rows; leave it out",
         ),
     ];
     for (options, expected) in refused {

@@ -1,0 +1,282 @@
+//! Fitted models as files: every number of the model as an array that numpy can open, the options and names as JSON.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use karhunen::{Convergence, Matrix, ModelParts, Pca, PcaModel};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::input::Input;
+use crate::model_file::{ModelFile, Tensor, tensor_error};
+use crate::replace::{Staged, stage};
+use crate::{Cause, Error, Result};
+
+/// What the metadata calls this kind of model.
+const KIND: &str = "pca";
+
+/// A fitted model with the names of the columns it was fitted on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SavedModel {
+    /// The model.
+    pub model: PcaModel,
+    /// One name for each feature, if the data had names.
+    pub feature_names: Option<Vec<String>>,
+}
+
+/// Writes a model as a safetensors file, beside the target and renamed; `-` is the standard output.
+///
+/// The arrays are called as the fields of scikit-learn are: `components` (n_components, n_features),
+/// `explained_variance`, `explained_variance_ratio`, `singular_values`, `residuals` (n_components),
+/// `mean`, `scale` and, if there were any, `feature_weights` (n_features), `noise_variance`, `total_variance` and
+/// `sum_of_weights` (no axis), all `float64`. The metadata holds `karhunen` (the version), `kind`, `format_version`,
+/// `n_samples`, `dtype` and, as JSON, `options`, `convergence` and `feature_names`.
+///
+/// # Errors
+/// [`Cause::Library`] unless there is one name for each feature; [`Cause::Io`], and the target is then as it was.
+pub fn save_model(path: &Path, saved: &SavedModel) -> Result<()> {
+    stage_model(path, saved)?.commit()
+}
+
+/// As [`save_model`], leaving the file beside the target until [`Staged::commit`]: for several files that are to appear
+/// together. The standard output is written at once.
+///
+/// # Errors
+/// As [`save_model`].
+pub fn stage_model(path: &Path, saved: &SavedModel) -> Result<Staged> {
+    let file = to_file(saved).map_err(|cause| Error::new(path, cause))?;
+    stage(path, |sink: &mut dyn Write| file.write(sink))
+}
+
+/// Reads a model; `-` is the standard input.
+///
+/// # Errors
+/// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for a file that is damaged, of another program, or of
+/// a newer karhunen; [`Cause::Library`] for arrays that contradict each other.
+pub fn load_model(path: &Path) -> Result<SavedModel> {
+    read_model(&Input::open(path)?)
+}
+
+/// Reads a model from the content of a file.
+pub(crate) fn read_model(input: &Input) -> Result<SavedModel> {
+    from_file(&input.path, ModelFile::read(input)?)
+}
+
+/// The model as arrays and texts.
+fn to_file(saved: &SavedModel) -> std::result::Result<ModelFile, Cause> {
+    let parts = saved.model.parts();
+    let (k, p) = parts.components.shape();
+    if let Some(names) = &saved.feature_names
+        && names.len() != p
+    {
+        let (what, found) = ("the feature names", names.len());
+        return Err(Cause::Library(karhunen::Error::Shape { what, axis: "names", found, expected: p }));
+    }
+    let tensor = |name: &str, shape: &[usize], data: &[f64]| Tensor {
+        name: name.to_owned(),
+        shape: shape.to_vec(),
+        data: data.to_vec(),
+    };
+    let mut tensors = vec![
+        tensor("components", &[k, p], parts.components.as_slice()),
+        tensor("explained_variance", &[k], &parts.explained_variance),
+        tensor("explained_variance_ratio", &[k], &parts.explained_variance_ratio),
+        tensor("singular_values", &[k], &parts.singular_values),
+        tensor("residuals", &[k], &parts.convergence.residuals),
+        tensor("mean", &[p], &parts.mean),
+        tensor("scale", &[p], &parts.scale),
+        tensor("noise_variance", &[], &[parts.noise_variance]),
+        tensor("total_variance", &[], &[parts.total_variance]),
+        tensor("sum_of_weights", &[], &[parts.sum_of_weights]),
+    ];
+    tensors.extend(parts.feature_weights.iter().map(|weights| tensor("feature_weights", &[p], weights)));
+    // The residuals are an array: JSON has no infinity, and need not keep every bit.
+    let unsaid = |error: serde_json::Error| Cause::Format(format!("cannot be written as JSON: {error}"));
+    let mut convergence = serde_json::to_value(&parts.convergence).map_err(unsaid)?;
+    if let Value::Object(fields) = &mut convergence {
+        fields.remove("residuals");
+    }
+    let mut metadata = BTreeMap::from([
+        ("n_samples".to_owned(), parts.n_samples.to_string()),
+        ("dtype".to_owned(), parts.dtype.clone()),
+        ("options".to_owned(), serde_json::to_string(&parts.options).map_err(unsaid)?),
+        ("convergence".to_owned(), convergence.to_string()),
+    ]);
+    if let Some(names) = &saved.feature_names {
+        metadata.insert("feature_names".to_owned(), json!(names).to_string());
+    }
+    Ok(ModelFile { kind: KIND.to_owned(), tensors, metadata })
+}
+
+fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedModel> {
+    let refuse = |cause| Error::new(path, cause);
+    if file.kind != KIND {
+        let message =
+            format!("holds a model of the kind `{}`; `{KIND}` is what can be read", file.kind.escape_debug());
+        return Err(refuse(Cause::Format(message)));
+    }
+    let ([k, p], components) = file.take(path, "components")?;
+    let mut take = |name: &str, expected: usize| -> Result<Vec<f64>> {
+        let ([found], values) = file.take(path, name)?;
+        if found != expected {
+            let message = format!(
+                "has shape [{found}], expected [{expected}]; the model file is damaged, fit it again"
+            );
+            return Err(tensor_error(path, name, message));
+        }
+        Ok(values)
+    };
+    let explained_variance = take("explained_variance", k)?;
+    let explained_variance_ratio = take("explained_variance_ratio", k)?;
+    let singular_values = take("singular_values", k)?;
+    let residuals = take("residuals", k)?;
+    let mean = take("mean", p)?;
+    let scale = take("scale", p)?;
+    let has_weights = file.tensors.iter().any(|tensor| tensor.name == "feature_weights");
+    let feature_weights = if has_weights { Some(file.take::<1>(path, "feature_weights")?.1) } else { None };
+    let mut scalar = |name: &str| file.take::<0>(path, name).map(|(_, values)| values[0]);
+    let (noise_variance, total_variance) = (scalar("noise_variance")?, scalar("total_variance")?);
+    let sum_of_weights = scalar("sum_of_weights")?;
+    let parts = ModelParts {
+        components: Matrix::from_vec(k, p, components).map_err(|error| refuse(error.into()))?,
+        explained_variance,
+        explained_variance_ratio,
+        singular_values,
+        noise_variance,
+        total_variance,
+        mean,
+        scale,
+        feature_weights,
+        n_samples: json_entry(path, &file, "n_samples")?,
+        sum_of_weights,
+        options: json_entry::<Pca>(path, &file, "options")?,
+        dtype: text_entry(path, &file, "dtype")?.to_owned(),
+        convergence: convergence(path, &file, residuals)?,
+    };
+    let feature_names = match file.metadata.get("feature_names") {
+        Some(_) => Some(names(path, &file, p)?),
+        None => None,
+    };
+    Ok(SavedModel { model: PcaModel::try_from(parts).map_err(|error| refuse(error.into()))?, feature_names })
+}
+
+fn names(path: &Path, file: &ModelFile, n_features: usize) -> Result<Vec<String>> {
+    let names: Vec<String> = json_entry(path, file, "feature_names")?;
+    if names.len() != n_features {
+        let message = format!(
+            "the model has {n_features} features and {} names; it is damaged, fit it again",
+            names.len()
+        );
+        return Err(Error::new(path, Cause::Format(message)));
+    }
+    Ok(names)
+}
+
+fn convergence(path: &Path, file: &ModelFile, residuals: Vec<f64>) -> Result<Convergence> {
+    let mut value: Value = json_entry(path, file, "convergence")?;
+    if let Value::Object(fields) = &mut value {
+        fields.insert("residuals".to_owned(), json!([]));
+    }
+    let convergence =
+        serde_json::from_value(value).map_err(|error| bad_entry(path, "convergence", &error))?;
+    Ok(Convergence { residuals, ..convergence })
+}
+
+fn text_entry<'a>(path: &Path, file: &'a ModelFile, key: &str) -> Result<&'a str> {
+    let missing = || format!("the metadata has no `{key}`; the model file is damaged, fit it again");
+    let text = file.metadata.get(key).ok_or_else(|| Error::new(path, Cause::Format(missing())))?;
+    Ok(text)
+}
+
+fn json_entry<V: DeserializeOwned>(path: &Path, file: &ModelFile, key: &str) -> Result<V> {
+    serde_json::from_str(text_entry(path, file, key)?).map_err(|error| bad_entry(path, key, &error))
+}
+
+fn bad_entry(path: &Path, key: &str, error: &serde_json::Error) -> Error {
+    let message = format!("`{key}` in the metadata is damaged ({error}); fit the model again");
+    Error::new(path, Cause::Format(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use karhunen::{Dense, NComponents, Weights};
+
+    use super::*;
+
+    const X: [f64; 12] = [1.0, 2.0, 0.5, -3.0, 0.25, 7.0, 1e-3, 4.0, -5.0, 2.0, 2.5, 1.0 / 3.0];
+
+    fn saved(feature_weights: Option<&[f64]>) -> SavedModel {
+        let pca = Pca { n_components: NComponents::Count(2), scale: true, seed: u64::MAX, ..Pca::default() };
+        let x = Dense::row_major(&X, 4, 3).unwrap();
+        let weights = Weights { features: feature_weights, ..Weights::default() };
+        let model = pca.fit(&x, &weights).unwrap();
+        let feature_names = Some(["a", "ü \"quoted\"", "c"].map(str::to_owned).to_vec());
+        SavedModel { model, feature_names }
+    }
+
+    #[test]
+    fn a_model_reads_back_bit_for_bit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.safetensors");
+        for weights in [None, Some(&[1.0, 0.1, 2.0][..])] {
+            for feature_names in [None, saved(weights).feature_names] {
+                let saved = SavedModel { feature_names, ..saved(weights) };
+                save_model(&path, &saved).unwrap();
+                assert_eq!(load_model(&path).unwrap(), saved);
+                assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn models_that_contradict_themselves_and_their_errors() {
+        let whole = to_file(&saved(None)).unwrap();
+        let error = |change: &dyn Fn(&mut ModelFile)| {
+            let mut file = whole.clone();
+            change(&mut file);
+            from_file(Path::new("m"), file).unwrap_err().to_string()
+        };
+        let text = |key: &'static str, text: &'static str| {
+            move |file: &mut ModelFile| {
+                file.metadata.insert(key.to_owned(), text.to_owned());
+            }
+        };
+        assert_eq!(
+            error(&|file| file.kind = "kernel".to_owned()),
+            "m: holds a model of the kind `kernel`; `pca` is what can be read"
+        );
+        assert_eq!(
+            error(&|file| file.tensors.retain(|tensor| tensor.name != "scale")),
+            "m: `scale`: is missing; the model file is damaged, fit it again"
+        );
+        assert_eq!(
+            error(&|file| file.tensors[5] =
+                Tensor { name: "mean".to_owned(), shape: vec![2], data: vec![0.0; 2] }),
+            "m: `mean`: has shape [2], expected [3]; the model file is damaged, fit it again"
+        );
+        assert_eq!(
+            error(&text("feature_names", r#"["a"]"#)),
+            "m: the model has 3 features and 1 names; it is damaged, fit it again"
+        );
+        assert!(
+            error(&text("options", "{}"))
+                .starts_with("m: `options` in the metadata is damaged (missing field")
+        );
+        assert!(
+            error(&text("convergence", "[]")).starts_with("m: `convergence` in the metadata is damaged (")
+        );
+        assert!(error(&text("n_samples", "-1")).starts_with("m: `n_samples` in the metadata is damaged ("));
+        assert_eq!(
+            error(&|file| drop(file.metadata.remove("dtype"))),
+            "m: the metadata has no `dtype`; the model file is damaged, fit it again"
+        );
+    }
+
+    #[test]
+    fn names_that_do_not_fit_are_not_written() {
+        let saved = SavedModel { feature_names: Some(vec!["a".to_owned()]), ..saved(None) };
+        let error = save_model(Path::new("/no/such/folder/m"), &saved).unwrap_err().to_string();
+        assert!(error.contains("the feature names"), "{error}");
+    }
+}
