@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::cells::Cell;
-use super::dialect::{Dialect, Header, Sample, usual_n_fields};
+use super::dialect::{Dialect, Header, Sample, leaves_out_id};
 use super::fields::{BlankLines, Ending, Field, Scanner};
-use super::refusal::{Reason, Refusal};
+use super::refusal::{Reason, Refusal, is_grouped_number};
 use crate::names::find_column;
 use crate::{Cause, Error, IdColumn, ReadOptions, Result};
 
@@ -48,8 +48,7 @@ impl Columns {
     ) -> Result<Self> {
         let refuse = |refusal: Refusal, names: Option<&[String]>| refusal.into_error(path, text, names);
         let (header, first_row) = read_header(text, dialect).map_err(|refusal| refuse(refusal, None))?;
-        let n_usual = usual_n_fields(sample);
-        let nameless_id = header.as_ref().is_some_and(|names| names.len() + 1 == n_usual);
+        let nameless_id = header.as_ref().is_some_and(|names| leaves_out_id(names.len(), sample));
         let empty_corner = header.as_ref().is_some_and(|names| {
             names.len() > 1 && names[0].is_empty() && names[1..].iter().all(|n| !n.is_empty())
         });
@@ -61,7 +60,7 @@ impl Columns {
         if options.id_column == IdColumn::Detect && columns.roles.first() == Some(&Role::Value) {
             if nameless_id || empty_corner {
                 columns.roles[0] = Role::Id;
-            } else if (is_text(sample, 0, dialect) || alone_in_quotes(sample)) && !repeats(sample, 0) {
+            } else if names_rows(sample, dialect) {
                 columns.roles[0] = Role::Id;
                 columns.id_must_differ = true;
             }
@@ -70,7 +69,7 @@ impl Columns {
             return Err(refuse(refusal, columns.names.as_deref()));
         }
         if !columns.roles.contains(&Role::Value) && n_columns > 0 {
-            let message = "no column of numbers is left; each is set aside";
+            let message = "no column of numbers: each holds text or is set aside";
             return Err(Error::new(path, Cause::Format(message.to_owned())));
         }
         Ok(columns)
@@ -137,7 +136,12 @@ impl Columns {
 /// The names of the first record, if it holds names, and where the next record begins.
 fn read_header(text: &[u8], dialect: &Dialect) -> std::result::Result<(Option<Vec<String>>, usize), Refusal> {
     let mut scanner = Scanner::new(text, 0, dialect.delimiter);
-    if dialect.header == Header::Absent || !scanner.begin_record(BlankLines::Skipped) {
+    if !scanner.begin_record(BlankLines::Skipped) {
+        return Ok((None, scanner.offset()));
+    }
+    if dialect.header == Header::Absent {
+        // A first record that cannot be read is refused here: the sample ends before it.
+        scanner.clone().count_rest()?;
         return Ok((None, scanner.offset()));
     }
     let mut names = Vec::new();
@@ -179,14 +183,20 @@ fn is_text(sample: &Sample, column: usize, dialect: &Dialect) -> bool {
     text > numeric
 }
 
-/// Whether the first column is quoted and another is not, as R and karhunen write numbers that name rows.
-fn alone_in_quotes(sample: &Sample) -> bool {
-    let is_so = |record: &Vec<Field>| record[0].quoted && record[1..].iter().any(|field| !field.quoted);
-    !sample.is_empty() && sample.iter().all(is_so)
+/// Whether the first column names the rows: texts that differ, and that are no numbers in a foreign notation.
+fn names_rows(sample: &Sample, dialect: &Dialect) -> bool {
+    let mut cells: Vec<&[u8]> = sample.iter().map(|record| &*record[0].text).collect();
+    let foreign = cells.iter().any(|cell| is_grouped_number(cell));
+    cells.sort_unstable();
+    let differ = cells.windows(2).all(|pair| pair[0] != pair[1]);
+    differ && ((is_text(sample, 0, dialect) && !foreign) || alone_in_quotes(sample, dialect))
 }
 
-fn repeats(sample: &Sample, column: usize) -> bool {
-    let mut cells: Vec<&[u8]> = sample.iter().filter_map(|record| Some(&*record.get(column)?.text)).collect();
-    cells.sort_unstable();
-    cells.windows(2).any(|pair| pair[0] == pair[1])
+/// Whether the first column is quoted and another is not, as R and karhunen write numbers that name rows.
+fn alone_in_quotes(sample: &Sample, dialect: &Dialect) -> bool {
+    let is_so = |record: &Vec<Field>| {
+        let plain = |field: &Field| matches!(Cell::of(&field.text, dialect.decimal_comma), Cell::Number(_));
+        record[0].quoted && plain(&record[0]) && record[1..].iter().any(|field| !field.quoted)
+    };
+    !sample.is_empty() && sample.iter().all(is_so)
 }

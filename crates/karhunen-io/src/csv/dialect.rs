@@ -63,11 +63,18 @@ impl Dialect {
     }
 }
 
-/// The number of fields that most records have; of equals the larger.
+/// The number of fields that most records have; of equals the first.
 pub(super) fn usual_n_fields(records: &[Vec<Field>]) -> usize {
     let counts: Vec<usize> = records.iter().map(Vec::len).collect();
-    let frequency = |&&n: &&usize| (counts.iter().filter(|&&m| m == n).count(), n);
-    counts.iter().max_by_key(frequency).copied().unwrap_or(0)
+    let frequency = |&&n: &&usize| counts.iter().filter(|&&m| m == n).count();
+    counts.iter().rev().max_by_key(frequency).copied().unwrap_or(0)
+}
+
+/// Whether a header of `n_names` leaves out the name of the first column, as R's `write.table` does. Over two columns
+/// that could as well be a title: there the first must hold text or quotes.
+pub(super) fn leaves_out_id(n_names: usize, rows: &[Vec<Field>]) -> bool {
+    let is_name = |row: &Vec<Field>| row[0].quoted || !Cell::of(&row[0].text, false).is_numeric();
+    n_names + 1 == usual_n_fields(rows) && (n_names > 1 || rows.iter().all(is_name))
 }
 
 fn sample(text: &[u8], delimiter: Delimiter) -> Sample<'_> {
@@ -150,7 +157,7 @@ fn detect_header(records: &[Vec<Field>], decimal_comma: bool) -> Header {
         return if numbers(first).is_empty() { Header::Present } else { Header::Absent };
     };
     let empty_corner = |record: &[Field]| record.len() > 1 && record[0].text.is_empty();
-    if first.len() + 1 == usual_n_fields(rest) || (empty_corner(first) && !empty_corner(second)) {
+    if leaves_out_id(first.len(), rest) || (empty_corner(first) && !empty_corner(second)) {
         return Header::Present;
     }
     if run(&numbers(first)) > run(&numbers(second)) {

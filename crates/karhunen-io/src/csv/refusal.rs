@@ -106,7 +106,7 @@ impl Reason {
                 show(&found)
             )),
             Reason::Text(found) => Cause::Value(text_message(&found, label)),
-            Reason::TextColumns { found, .. } if is_digits_and(&found, b".,") => {
+            Reason::TextColumns { found, .. } if is_grouped_number(&found) => {
                 Cause::Value(text_message(&found, label))
             }
             Reason::TextColumns { found, columns } => Cause::Value(format!(
@@ -119,7 +119,7 @@ impl Reason {
                     .join(" ")
             )),
             Reason::RepeatedId { found, line, column } => Cause::Value(format!(
-                "`{}` is not a number, and the column does not name the rows, for the same stands on line {line}; \
+                "`{}` is not a number, and the column does not name the rows, for the same text stands on line {line}; \
                  set it aside with --label {}",
                 show(&found),
                 shell_word(&column)
@@ -149,13 +149,18 @@ fn text_message(found: &[u8], label: &str) -> String {
              thousands, remove it"
         );
     }
-    if is_digits_and(found, b".,") {
+    if is_grouped_number(found) {
         return format!("`{shown}` is not a number here; remove the signs that group the thousands");
     }
     format!(
         "`{shown}` is not a number; correct it, or set the column aside with --label {}",
         shell_word(label)
     )
+}
+
+/// Digits with commas and points among them: a number in a notation that is not read.
+pub(super) fn is_grouped_number(found: &[u8]) -> bool {
+    found.contains(&b',') && is_digits_and(found, b".,")
 }
 
 fn is_digits_and(found: &[u8], others: &[u8]) -> bool {

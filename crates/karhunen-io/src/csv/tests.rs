@@ -1,1 +1,268 @@
-//! Placeholder until the cases follow.
+//! Detection as a table, and the parser against slower or independent ones.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::IdColumn;
+
+/// Smallest blocks: every record in one of its own.
+const TINY: usize = 1;
+
+fn parse(text: &str, options: &ReadOptions, block_bytes: usize) -> Result<Table> {
+    read_in_blocks(Path::new("t.csv"), text.as_bytes(), options, block_bytes)
+}
+
+fn values(table: &Table) -> Vec<Vec<f64>> {
+    let Data::F64(Values::Blocks(blocks)) = &table.data else { panic!("not blocks: {table:?}") };
+    blocks.iter().flat_map(|block| (0..block.n_rows()).map(|i| block.row(i).to_vec())).collect()
+}
+
+fn texts(names: &[&str]) -> Option<Vec<String>> {
+    Some(names.iter().map(|&name| name.to_owned()).collect())
+}
+
+/// The text, its format, the names of the columns and of the rows, and the first row.
+type Case = (&'static str, &'static str, Option<Vec<String>>, Option<Vec<String>>, &'static [f64]);
+
+#[test]
+fn tables_are_recognised() {
+    let cases: Vec<Case> = vec![
+        ("a,b\n1,2\n3,4\n", "CSV", texts(&["a", "b"]), None, &[1.0, 2.0]),
+        ("1,2\n3,4\n", "CSV", None, None, &[1.0, 2.0]),
+        ("1,2", "CSV", None, None, &[1.0, 2.0]),
+        ("a,b\r\n1,2\r\n\r\n", "CSV", texts(&["a", "b"]), None, &[1.0, 2.0]),
+        ("\u{feff}a,b\n1,2\n", "CSV", texts(&["a", "b"]), None, &[1.0, 2.0]),
+        ("\u{feff}\"a\",b\n1,2\n", "CSV", texts(&["a", "b"]), None, &[1.0, 2.0]),
+        ("\n\na,b\n1,2\n\n3,4\n\n", "CSV", texts(&["a", "b"]), None, &[1.0, 2.0]),
+        (" a , b \n +1 ,\t2e1 \n", "CSV", texts(&["a", "b"]), None, &[1.0, 20.0]),
+        ("a;b\n1;2\n", "CSV (semicolons)", texts(&["a", "b"]), None, &[1.0, 2.0]),
+        ("1,5;2,5\n3;4\n", "CSV (semicolons)", None, None, &[1.5, 2.5]),
+        ("a\tb\n-1,5\t2\n", "TSV", texts(&["a", "b"]), None, &[-1.5, 2.0]),
+        ("a|b\n1|2\n", "text table", texts(&["a", "b"]), None, &[1.0, 2.0]),
+        ("  1   2\t3\n 10  20  30  \n", "text table (blanks)", None, None, &[1.0, 2.0, 3.0]),
+        ("x\n1\n2\n", "CSV", texts(&["x"]), None, &[1.0]),
+        ("1, 2, 3\n4, 5, 6\n", "CSV", None, None, &[1.0, 2.0, 3.0]),
+        // Names of rows.
+        ("n,a\nx,1\ny,2\n", "CSV", texts(&["a"]), texts(&["x", "y"]), &[1.0]),
+        ("x,1\ny,2\n", "CSV", None, texts(&["x", "y"]), &[1.0]),
+        (
+            "n,a\n\"p, \"\"q\"\"\",1\n\"two\nlines\",2\n",
+            "CSV",
+            texts(&["a"]),
+            texts(&["p, \"q\"", "two\nlines"]),
+            &[1.0],
+        ),
+        // R: write.csv, write.table, write.csv2; pandas: to_csv.
+        ("\"\",\"a\"\n\"1\",5\n\"2\",6\n", "CSV", texts(&["a"]), texts(&["1", "2"]), &[5.0]),
+        (
+            "\"a\" \"b\"\n\"1\" 5 7\n\"2\" 6 8\n",
+            "text table (blanks)",
+            texts(&["a", "b"]),
+            texts(&["1", "2"]),
+            &[5.0, 7.0],
+        ),
+        ("a b\n1 5 7\n2 6 8\n", "text table (blanks)", texts(&["a", "b"]), texts(&["1", "2"]), &[5.0, 7.0]),
+        ("\"\";\"a\"\n\"x\";1,5\n", "CSV (semicolons)", texts(&["a"]), texts(&["x"]), &[1.5]),
+        (",a,b\n0,5,7\n1,6,8\n", "CSV", texts(&["a", "b"]), texts(&["0", "1"]), &[5.0, 7.0]),
+        ("0,1,2\n0.5,0.1,0.3\n", "CSV", texts(&["0", "1", "2"]), None, &[0.5, 0.1, 0.3]),
+        ("\"1\",\"2\"\n7,8\n", "CSV", texts(&["1", "2"]), None, &[7.0, 8.0]),
+        (
+            "id,1990,1991,1992\nx,5,4,2\n",
+            "CSV",
+            texts(&["1990", "1991", "1992"]),
+            texts(&["x"]),
+            &[5.0, 4.0, 2.0],
+        ),
+        ("1,2,3\n4,5,6\n", "CSV", None, None, &[1.0, 2.0, 3.0]),
+        ("5.5,n.d.\n1,2\n3,x\n4,y\n", "CSV", None, None, &[]),
+    ];
+    for (text, format, feature_names, sample_names, first) in cases {
+        let table = parse(text, &ReadOptions::default(), BLOCK_BYTES);
+        if first.is_empty() {
+            assert!(table.is_err(), "{text:?}");
+            continue;
+        }
+        let table = table.unwrap_or_else(|error| panic!("{text:?}: {error}"));
+        assert_eq!(table.format, format, "{text:?}");
+        assert_eq!(table.feature_names, feature_names, "{text:?}");
+        assert_eq!(table.sample_names, sample_names, "{text:?}");
+        assert_eq!(values(&table)[0], first, "{text:?}");
+    }
+}
+
+#[test]
+fn what_is_detected_can_be_overridden() {
+    let text = "n;k;w;a\nx;p;1;2,5\ny;p;0;3\n";
+    let options = ReadOptions {
+        labels: vec!["k".into()],
+        weights_column: Some("w".into()),
+        id_column: IdColumn::Named("n".into()),
+        ..ReadOptions::default()
+    };
+    let table = parse(text, &options, TINY).unwrap();
+    assert_eq!(values(&table), [[2.5], [3.0]]);
+    assert_eq!(table.labels, [Label { name: "k".into(), values: vec!["p".into(), "p".into()] }]);
+    assert_eq!(table.weights, Some(vec![1.0, 0.0]));
+    assert_eq!(table.sample_names, texts(&["x", "y"]));
+    assert_eq!(table.feature_names, texts(&["a"]));
+
+    let with = |change: &dyn Fn(&mut ReadOptions)| {
+        let mut options = ReadOptions::default();
+        change(&mut options);
+        options
+    };
+    let header = with(&|o| o.header = Some(true));
+    assert_eq!(parse("1,2\n3,4\n", &header, TINY).unwrap().feature_names, texts(&["1", "2"]));
+    let no_header = with(&|o| o.header = Some(false));
+    assert_eq!(values(&parse("0,1,2\n5,5,6\n", &no_header, TINY).unwrap()).len(), 2);
+    let commas = with(&|o| o.delimiter = Some(b','));
+    assert_eq!(values(&parse("1,5 \n2,5\n", &commas, TINY).unwrap())[0], [1.0, 5.0]);
+    let semicolons = with(&|o| (o.delimiter, o.decimal_comma) = (Some(b';'), Some(true)));
+    assert_eq!(values(&parse("1,5\n2,5\n", &semicolons, TINY).unwrap()), [[1.5], [2.5]]);
+    let no_id = with(&|o| o.id_column = IdColumn::None);
+    assert_eq!(values(&parse(",a\n0,5\n1,6\n", &no_id, TINY).unwrap())[1], [1.0, 6.0]);
+    let by_number = with(&|o| o.labels = vec!["2".into()]);
+    let table = parse("1,x,2\n3,y,4\n", &by_number, TINY).unwrap();
+    assert_eq!((values(&table)[1].clone(), table.labels[0].values[1].as_str()), (vec![3.0, 4.0], "y"));
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused() {
+    let read = |options: &ReadOptions| {
+        let input = Input { path: "t.csv".into(), bytes: crate::input::Bytes::Owned(b"a,b\n1,2\n".to_vec()) };
+        read(input, options).unwrap_err().to_string()
+    };
+    let default = ReadOptions::default;
+    let cases = [
+        (
+            ReadOptions { labels: vec!["A".into()], ..default() },
+            "t.csv: --label A: there is no such column; there are `a`, `b`",
+        ),
+        (
+            ReadOptions { labels: vec!["a".into(), "a".into()], ..default() },
+            "t.csv: --label a: the column is already set aside by another option",
+        ),
+        (
+            ReadOptions { transpose: true, ..default() },
+            "t.csv: --transpose does not apply to text table, which is read with its samples in rows; leave it out",
+        ),
+        (
+            ReadOptions { delimiter: Some(b'1'), ..default() },
+            "t.csv: --delimiter must be one ASCII character, neither letter nor digit",
+        ),
+        (
+            ReadOptions { delimiter: Some(b','), decimal_comma: Some(true), ..default() },
+            "t.csv: --decimal-comma and --delimiter , exclude each other",
+        ),
+        (
+            ReadOptions { labels: vec!["a".into(), "b".into()], ..default() },
+            "t.csv: no column of numbers: each holds text or is set aside",
+        ),
+    ];
+    for (options, message) in cases {
+        assert_eq!(read(&options), message);
+    }
+}
+
+#[test]
+fn the_first_error_in_the_file_wins_whatever_the_threads() {
+    let mut text = "a,b\n".to_owned();
+    for row in 0..5000 {
+        let bad = [(1234, "1,x\n"), (1300, "1\n"), (4000, "1,NA\n")].iter().find(|(r, _)| *r == row);
+        text.push_str(bad.map_or("1,2\n", |(_, line)| line));
+    }
+    for n_threads in [1, 2, 7] {
+        for block_bytes in [TINY, 100, BLOCK_BYTES] {
+            let options = ReadOptions { n_threads: Some(n_threads), ..ReadOptions::default() };
+            let error = parse(&text, &options, block_bytes).unwrap_err().to_string();
+            assert!(error.starts_with("t.csv: line 1236: column 2 (`b`): `x` is not a number"), "{error}");
+        }
+    }
+}
+
+fn cell() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z]{1,4}", "[ -~]{0,8}", "[\"\n,; \t\r]{0,4}", "[0-9]{1,3}"]
+}
+
+proptest! {
+    /// The csv crate shares no code with the scanner.
+    #[test]
+    fn quoted_tables_are_read_as_the_csv_crate_reads_them(
+        rows in prop::collection::vec((cell(), cell(), -1e6..1e6f64), 1..40),
+        always in any::<bool>(),
+        block_bytes in 1..200usize,
+    ) {
+        let style = if always { ::csv::QuoteStyle::Always } else { ::csv::QuoteStyle::NonNumeric };
+        let mut writer = ::csv::WriterBuilder::new().quote_style(style).from_writer(Vec::new());
+        writer.write_record(["first", "second", "x"]).unwrap();
+        for (first, second, x) in &rows {
+            writer.write_record([first.as_str(), second.as_str(), &x.to_string()]).unwrap();
+        }
+        let text = String::from_utf8(writer.into_inner().unwrap()).unwrap();
+        let options = ReadOptions {
+            labels: vec!["first".into(), "second".into()],
+            delimiter: Some(b','),
+            header: Some(true),
+            ..ReadOptions::default()
+        };
+        let table = parse(&text, &options, block_bytes).unwrap();
+        let records: Vec<::csv::StringRecord> =
+            ::csv::Reader::from_reader(text.as_bytes()).records().map(|r| r.unwrap()).collect();
+        prop_assert_eq!(records.len(), rows.len());
+        for (i, record) in records.iter().enumerate() {
+            // Outside quotes, blanks around a cell do not count; only numbers are written so.
+            prop_assert_eq!(&table.labels[0].values[i], &record[0]);
+            prop_assert_eq!(&table.labels[1].values[i], &record[1]);
+            prop_assert_eq!(values(&table)[i][0], record[2].parse::<f64>().unwrap());
+        }
+    }
+
+    /// Quotes, blanks and decimal commas leave the fast path; the numbers are the same bits.
+    #[test]
+    fn every_notation_gives_the_same_bits(
+        numbers in prop::collection::vec(any::<f64>().prop_filter("finite", |x| x.is_finite()), 2..60),
+        block_bytes in 1..300usize,
+    ) {
+        let n = numbers.len() / 2 * 2;
+        let table = |number: &dyn Fn(f64) -> String, delimiter: &str| {
+            let lines = numbers[..n].chunks(2).map(|p| format!("{}{delimiter}{}\n", number(p[0]), number(p[1])));
+            format!("a{delimiter}b\n{}", lines.collect::<String>())
+        };
+        let texts = [
+            (table(&|x| format!("{x}"), ","), b',', false),
+            (table(&|x| format!("{x:e}"), ","), b',', false),
+            (table(&|x| format!("\"{x:?}\""), ","), b',', false),
+            (table(&|x| format!("  {x:e} "), "\t"), b'\t', false),
+            (table(&|x| format!("{x:e}"), "  \t"), b' ', false),
+            (table(&|x| format!("{x:e}").replace('.', ","), ";"), b';', true),
+        ];
+        for (text, delimiter, decimal_comma) in texts {
+            let options = ReadOptions {
+                delimiter: Some(delimiter),
+                decimal_comma: Some(decimal_comma),
+                header: Some(true),
+                id_column: IdColumn::None,
+                ..ReadOptions::default()
+            };
+            let read = values(&parse(&text, &options, block_bytes).unwrap()).concat();
+            let bits = |values: &[f64]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            prop_assert_eq!(bits(&read), bits(&numbers[..n]), "{}", text);
+        }
+    }
+
+    /// No input makes the reader panic or hang, and blocks never change what is read.
+    #[test]
+    fn any_text_gives_the_same_answer_in_blocks_of_any_size(
+        text in "([0-9a-z,;\" \t\r\n.|-]|1,2\n){0,80}",
+        block_bytes in 1..20usize,
+    ) {
+        let answer = |block_bytes| {
+            parse(&text, &ReadOptions::default(), block_bytes)
+                .map(|t| (values(&t), t.sample_names, t.feature_names))
+                .map_err(|e| e.to_string())
+        };
+        prop_assert_eq!(answer(block_bytes), answer(BLOCK_BYTES));
+    }
+}
