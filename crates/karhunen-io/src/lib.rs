@@ -29,7 +29,6 @@ pub use options::{IdColumn, ReadOptions};
 pub use read::{Content, read, read_any};
 pub use replace::{Staged, discard_unfinished};
 pub use saved_model::{SavedModel, load_model, save_model, stage_model};
-pub use saved_model::{SavedModel, load_model, save_model, stage_model};
 pub use table::{Buffer, Data, Label, Table, Values};
 pub use weights::read_weights;
 pub use write::{NamedMatrix, check_table_path, stage_table, write_table};
