@@ -1,2 +1,33 @@
-//! placeholder
-fn main() {}
+//! The karhunen command line: principal components from a file to a model and back.
+//!
+//! [`args`] is what can be typed, [`plan`] what it means, [`commands`] what is done.
+
+mod args;
+mod commands;
+mod dataset;
+mod error;
+mod figures;
+mod names;
+mod outputs;
+mod plan;
+mod progress;
+mod report;
+mod summary;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    let outcome = progress::watch_for_stop().and_then(|()| commands::run(cli.command));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            let label = console::style("error:").for_stderr().red().bold();
+            outputs::print_aside(&format!("{label} {failure}\n"));
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -26,8 +26,9 @@ mod write;
 
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use options::{IdColumn, ReadOptions};
-pub use read::read;
-pub use saved_model::{SavedModel, load_model, save_model};
+pub use read::{Content, read, read_any};
+pub use replace::{Staged, discard_unfinished};
+pub use saved_model::{SavedModel, load_model, save_model, stage_model};
 pub use table::{Buffer, Data, Label, Table, Values};
 pub use weights::read_weights;
-pub use write::{NamedMatrix, write_table};
+pub use write::{NamedMatrix, check_table_path, stage_table, write_table};

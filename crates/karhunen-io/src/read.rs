@@ -6,7 +6,9 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 
 use crate::input::{Bytes, Input};
-use crate::{Cause, Error, ReadOptions, Result, Table, arrow, csv, matrix_market, npy, npz, parquet};
+use crate::{
+    Cause, Error, ReadOptions, Result, SavedModel, Table, arrow, csv, matrix_market, npy, npz, parquet, saved_model,
+};
 
 /// What a content is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,28 @@ pub(crate) enum Format {
 /// line and the column where there are such.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     read_input(decompressed(Input::open(path)?)?, options)
+}
+
+/// What a file can hold.
+#[derive(Debug)]
+pub enum Content {
+    /// Data.
+    Table(Table),
+    /// A fitted model.
+    Model(SavedModel),
+}
+
+/// Reads a table as [`read`] does, or a model as [`crate::load_model`] does, whichever the file holds.
+///
+/// # Errors
+/// Those of [`read`] and [`crate::load_model`].
+pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
+    let input = decompressed(Input::open(path)?)?;
+    if sniff(input.as_slice(), path) == Format::Model {
+        options.allow_only(path, "model", &[])?;
+        return saved_model::read_model(&input).map(Content::Model);
+    }
+    read_input(input, options).map(Content::Table)
 }
 
 /// Hands the content to the reader of its format.

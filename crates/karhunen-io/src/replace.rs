@@ -2,44 +2,126 @@
 
 use std::fs::{File, Permissions};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::NamedTempFile;
 
 use crate::{Error, Result};
 
-/// Writes a file through `content`. The target keeps its old content until all of the new one is written, and its
-/// permissions if it exists. `-` is the standard output; what is no ordinary file, such as a pipe, is written directly.
+/// Files that are not in their places yet.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the files that were being written or wait for [`Staged::commit`]: for a process that is about to end without
+/// returning from what it was doing.
+pub fn discard_unfinished() {
+    for path in unfinished().drain(..) {
+        // Where it cannot be removed there is nobody left to tell.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A file that is complete and waits beside its place. Dropped without [`Staged::commit`], it is removed.
+#[derive(Debug)]
+#[must_use = "the file is removed unless it is committed"]
+pub struct Staged {
+    /// The path as the user gave it.
+    path: PathBuf,
+    /// Nothing where the target is no ordinary file and was written directly.
+    beside: Option<Beside>,
+}
+
+impl Staged {
+    /// Puts the file in its place.
+    ///
+    /// # Errors
+    /// [`crate::Cause::Io`]; the target is then as it was.
+    pub fn commit(self) -> Result<()> {
+        match self.beside {
+            Some(beside) => beside.persist().map_err(|source| Error::io(&self.path, "writing", source)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A file beside its target, on the list of unfinished ones while it exists.
+#[derive(Debug)]
+struct Beside {
+    file: Option<NamedTempFile>,
+    target: PathBuf,
+}
+
+impl Beside {
+    /// A new file with the permissions of the target, or those of any new file.
+    fn new(target: PathBuf, permissions: Option<Permissions>) -> std::io::Result<Self> {
+        let folder = match target.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        // The list is locked until the file is on it.
+        let mut unfinished = unfinished();
+        let file = temporary_file(folder)?;
+        unfinished.push(file.path().to_owned());
+        drop(unfinished);
+        if let Some(permissions) = permissions {
+            file.as_file().set_permissions(permissions)?;
+        }
+        Ok(Self { file: Some(file), target })
+    }
+
+    fn persist(mut self) -> std::io::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let path = file.path().to_owned();
+        let outcome = file.persist(&self.target).map(drop).map_err(|error| error.error);
+        unfinished().retain(|other| *other != path);
+        outcome
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if let Some(file) = self.file.take() {
+            unfinished().retain(|other| other != file.path());
+        }
+    }
+}
+
+/// Writes a file through `content`, beside the target, which keeps its old content until [`Staged::commit`] and its
+/// permissions if it exists. `-` is the standard output; it, and what is no ordinary file, such as a pipe, is written
+/// directly.
 ///
 /// # Errors
-/// [`crate::Cause::Io`]; the target is then as it was.
-pub(crate) fn write_file(
+/// [`crate::Cause::Io`].
+pub(crate) fn stage(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> Result<()> {
+) -> Result<Staged> {
     let writing = |source| Error::io(path, "writing", source);
+    let staged = |beside| Staged { path: path.to_owned(), beside };
     if path.as_os_str() == "-" {
-        return write_all(std::io::stdout().lock(), content).map_err(writing);
+        return write_all(std::io::stdout().lock(), content).map(|()| staged(None)).map_err(writing);
     }
     // A link stays a link: its target is replaced.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let existing = std::fs::metadata(&target).ok();
     if existing.as_ref().is_some_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         let file = File::options().write(true).open(&target).map_err(writing)?;
-        return write_all(file, content).map_err(writing);
+        return write_all(file, content).map(|()| staged(None)).map_err(writing);
     }
     if existing.as_ref().is_some_and(|metadata| metadata.is_dir()) {
         return Err(writing(std::io::ErrorKind::IsADirectory.into()));
     }
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let permissions = existing.map(|metadata| metadata.permissions());
-    let beside = beside(folder, permissions).map_err(writing)?;
-    write_all(beside.as_file(), content).map_err(writing)?;
-    // The name must not reach the disk before the content does.
-    beside.as_file().sync_all().map_err(writing)?;
-    beside.persist(&target).map_err(|error| writing(error.error))?;
-    Ok(())
+    let beside = Beside::new(target, existing.map(|metadata| metadata.permissions())).map_err(writing)?;
+    if let Some(file) = &beside.file {
+        write_all(file.as_file(), content).map_err(writing)?;
+        // The name must not reach the disk before the content does.
+        file.as_file().sync_all().map_err(writing)?;
+    }
+    Ok(staged(Some(beside)))
 }
 
 fn write_all(
@@ -51,8 +133,8 @@ fn write_all(
     sink.flush()
 }
 
-/// A new file in `folder`, with the permissions of the file that it will replace or those of any new file.
-fn beside(folder: &Path, existing: Option<Permissions>) -> std::io::Result<tempfile::NamedTempFile> {
+/// A new file in `folder`, under a name that no other file has.
+fn temporary_file(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".karhunen-");
     #[cfg(unix)]
@@ -61,18 +143,41 @@ fn beside(folder: &Path, existing: Option<Permissions>) -> std::io::Result<tempf
         // Less what the user's mask takes away.
         builder.permissions(Permissions::from_mode(0o666));
     }
-    std::fs::metadata(folder)?;
-    // The kind alone: the error itself shows a name that the user never gave.
-    let file = builder.tempfile_in(folder).map_err(|error| std::io::Error::from(error.kind()))?;
-    if let Some(permissions) = existing {
-        file.as_file().set_permissions(permissions)?;
+    builder.tempfile_in(folder).map_err(without_temporary_name)
+}
+
+/// The system's error alone, without the name that the user never gave.
+fn without_temporary_name(error: std::io::Error) -> std::io::Error {
+    let system = error.get_ref().and_then(|wrapped| wrapped.source()?.downcast_ref::<std::io::Error>());
+    match system.and_then(std::io::Error::raw_os_error) {
+        Some(code) => std::io::Error::from_raw_os_error(code),
+        None => error,
     }
-    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn write_file(path: &Path, content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+        stage(path, content)?.commit()
+    }
+
+    #[test]
+    fn a_staged_file_waits_and_is_removed_if_nobody_commits_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scores.csv");
+        std::fs::write(&path, b"old").unwrap();
+        let staged = stage(&path, |sink| sink.write_all(b"new")).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        drop(staged);
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        stage(&path, |sink| sink.write_all(b"new")).unwrap().commit().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {

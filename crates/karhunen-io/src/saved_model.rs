@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::input::Input;
 use crate::model_file::{ModelFile, Tensor, tensor_error};
-use crate::replace::write_file;
+use crate::replace::{Staged, stage};
 use crate::{Cause, Error, Result};
 
 /// What the metadata calls this kind of model.
@@ -36,8 +36,17 @@ pub struct SavedModel {
 /// # Errors
 /// [`Cause::Library`] unless there is one name for each feature; [`Cause::Io`], and the target is then as it was.
 pub fn save_model(path: &Path, saved: &SavedModel) -> Result<()> {
+    stage_model(path, saved)?.commit()
+}
+
+/// As [`save_model`], leaving the file beside the target until [`Staged::commit`]: for several files that are to appear
+/// together. The standard output is written at once.
+///
+/// # Errors
+/// As [`save_model`].
+pub fn stage_model(path: &Path, saved: &SavedModel) -> Result<Staged> {
     let file = to_file(saved).map_err(|cause| Error::new(path, cause))?;
-    write_file(path, |sink: &mut dyn Write| file.write(sink))
+    stage(path, |sink: &mut dyn Write| file.write(sink))
 }
 
 /// Reads a model; `-` is the standard input.
@@ -46,7 +55,12 @@ pub fn save_model(path: &Path, saved: &SavedModel) -> Result<()> {
 /// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for a file that is damaged, of another program, or of
 /// a newer karhunen; [`Cause::Library`] for arrays that contradict each other.
 pub fn load_model(path: &Path) -> Result<SavedModel> {
-    from_file(path, ModelFile::read(&Input::open(path)?)?)
+    read_model(&Input::open(path)?)
+}
+
+/// Reads a model from the content of a file.
+pub(crate) fn read_model(input: &Input) -> Result<SavedModel> {
+    from_file(&input.path, ModelFile::read(input)?)
 }
 
 /// The model as arrays and texts.

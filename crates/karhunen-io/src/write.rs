@@ -4,7 +4,7 @@ use std::path::Path;
 
 use karhunen::{Matrix, Scalar};
 
-use crate::replace::write_file;
+use crate::replace::{Staged, stage};
 use crate::{Cause, Error, Result, csv, npy, parquet};
 
 /// A matrix with the names of its rows and columns.
@@ -36,14 +36,31 @@ enum Format {
 /// [`Cause::Option`] for another extension, [`Cause::Library`] unless there is one name for each row and column,
 /// [`Cause::Io`] if writing fails; the target is then as it was.
 pub fn write_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<()> {
+    stage_table(path, table)?.commit()
+}
+
+/// As [`write_table`], leaving the file beside the target until [`Staged::commit`]: for several files that are to
+/// appear together. The standard output is written at once.
+///
+/// # Errors
+/// As [`write_table`].
+pub fn stage_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<Staged> {
     let format = format_of(path)?;
     check_names("the row names", "rows", table.row_names.map(<[_]>::len), table.matrix.n_rows(), path)?;
     check_names("the column names", "columns", Some(table.column_names.len()), table.matrix.n_cols(), path)?;
-    write_file(path, |mut sink| match format {
+    stage(path, |mut sink| match format {
         Format::Text { delimiter } => csv::write(sink, table, delimiter),
         Format::Npy => npy::write(&mut sink, table.matrix),
         Format::Parquet => parquet::write(sink, table),
     })
+}
+
+/// Checks, before any work, that [`write_table`] knows the format that `path` asks for.
+///
+/// # Errors
+/// [`Cause::Option`] for an extension that it does not know.
+pub fn check_table_path(path: &Path) -> Result<()> {
+    format_of(path).map(|_| ())
 }
 
 fn check_names(

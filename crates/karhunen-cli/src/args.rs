@@ -1,0 +1,367 @@
+//! The command line as it is typed: parsed, not yet resolved.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use karhunen::{NComponents, Route, Weighting};
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
+                          5 not converged under --strict, 130 stopped by Ctrl-C.";
+
+/// Principal component analysis of the data people really have: weighted, sparse, wide, large.
+#[derive(Debug, Parser)]
+#[command(name = "karhunen", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Find the principal components of a table
+    Fit(Box<FitArgs>),
+    /// Compute the scores of rows under a model
+    Transform(TransformArgs),
+    /// Map scores, or rows by way of their scores, back to the features
+    Reconstruct(ReconstructArgs),
+    /// Say what a model or a data file holds
+    Inspect(InspectArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  karhunen fit iris.csv --label class --scale
+  karhunen fit counties.csv -k 95% --weights population -o counties.model --scores scores.csv
+  zcat table.csv.gz | karhunen fit - -k 3 --json | jq .explained_variance_ratio")]
+pub(crate) struct FitArgs {
+    /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet or Arrow, gzipped or not; - for
+    /// the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) data: PathBuf,
+
+    /// Components to keep: a number (10), a fraction of the variance to reach (0.95 or 95%), or all. Without it, 10
+    /// or as many as there are
+    #[arg(short = 'k', long = "components", value_name = "K", value_parser = n_components)]
+    pub(crate) n_components: Option<NComponents>,
+    /// Divide every column by its standard deviation: PCA of the correlations
+    #[arg(long)]
+    pub(crate) scale: bool,
+    /// Do not subtract the means: a truncated singular value decomposition
+    #[arg(long)]
+    pub(crate) no_center: bool,
+
+    #[command(flatten)]
+    pub(crate) weights: WeightArgs,
+    #[command(flatten)]
+    pub(crate) output: FitOutputArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Weights")]
+pub(crate) struct WeightArgs {
+    /// Weight of every row: a column of DATA by name (by number, from 1, where there are no names), or a file of one
+    /// column with or without a header
+    #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
+    pub(crate) weights: Option<PathBuf>,
+    /// What the weights mean, which decides the divisor of variances: times each row was seen (sum - 1), relative
+    /// importance, or shares of a whole population (sum)
+    #[arg(long, value_enum, default_value_t = WeightingArg::Frequency)]
+    pub(crate) weighting: WeightingArg,
+    /// Weight of every column: a file of one column, or of names and weights
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) feature_weights: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct FitOutputArgs {
+    /// Write the model, a safetensors file that transform, reconstruct and inspect read; - for the standard output
+    #[arg(short = 'o', long = "output", value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub(crate) model: Option<PathBuf>,
+    /// Write the scores of the rows: CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) scores: Option<PathBuf>,
+    /// Divide the scores of each component by their standard deviation
+    #[arg(long, requires = "scores")]
+    pub(crate) whiten: bool,
+    /// Write the loadings of the features: CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) loadings: Option<PathBuf>,
+    /// Print the summary as JSON, with scikit-learn's names; --json=full adds components and loadings
+    #[arg(
+        long, value_enum, value_name = "EXTENT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "summary", conflicts_with = "quiet"
+    )]
+    pub(crate) json: Option<JsonExtent>,
+    /// Print no summary and no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Solver")]
+pub(crate) struct SolverArgs {
+    /// Route to the components; auto takes the cheapest by predicted time and memory
+    #[arg(long, value_enum, default_value_t = SolverArg::Auto)]
+    pub(crate) solver: SolverArg,
+    /// Residual, relative to the largest eigenvalue, at which block Krylov iteration stops [default: 1e-8 for
+    /// double, 1e-6 for single precision]
+    #[arg(long)]
+    pub(crate) tol: Option<f64>,
+    /// Restarts of block Krylov iteration before it gives up [default: 300]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_iter: Option<NonZeroUsize>,
+    /// Columns that block Krylov iteration applies at a time [default: chosen]
+    #[arg(long, value_name = "N")]
+    pub(crate) block_size: Option<NonZeroUsize>,
+    /// Seed of the starting block of block Krylov iteration
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Make it an error (exit code 5) if components do not reach the tolerance
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ThreadArgs {
+    /// Threads; the result does not depend on them [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArgs {
+    /// Between the fields of a text table: one character, or tab, or space for any blanks [default: detected]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    pub(crate) delimiter: Option<u8>,
+    /// The first line holds names [default: detected]
+    #[arg(long, conflicts_with = "no_header")]
+    pub(crate) header: bool,
+    /// The first line holds values
+    #[arg(long)]
+    pub(crate) no_header: bool,
+    /// Column that names the rows, or none [default: a first column of text without repetition]
+    #[arg(long, value_name = "NAME|none")]
+    pub(crate) id_column: Option<String>,
+    /// Column to set aside, by name (by number, from 1, where there are no names); may be repeated
+    #[arg(long = "label", value_name = "NAME")]
+    pub(crate) labels: Vec<String>,
+    /// Decimals follow a comma [default: detected]
+    #[arg(long, conflicts_with = "decimal_point")]
+    pub(crate) decimal_comma: bool,
+    /// Decimals follow a point
+    #[arg(long)]
+    pub(crate) decimal_point: bool,
+    /// Swap rows and columns of a Matrix Market file or of an array
+    #[arg(long)]
+    pub(crate) transpose: bool,
+    /// Array of an NPZ archive to read [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) array: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TransformArgs {
+    /// Model written by fit -o; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) model: PathBuf,
+    /// Rows to transform, matched with the model's features by name where both have names; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) data: PathBuf,
+    /// Write the scores here: CSV, TSV, NPY or Parquet by extension
+    #[arg(short, long, value_name = "SCORES", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// Divide the scores of each component by their standard deviation
+    #[arg(long)]
+    pub(crate) whiten: bool,
+    /// Print no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReconstructArgs {
+    /// Model written by fit -o; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) model: PathBuf,
+    /// Scores (columns pc1, pc2, …), or rows with the model's features; - for the standard input
+    #[arg(value_name = "DATA|SCORES", value_hint = ValueHint::FilePath)]
+    pub(crate) data: PathBuf,
+    /// Write the reconstruction here: CSV, TSV, NPY or Parquet by extension
+    #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// What the input holds [default: told by the names and the number of its columns]
+    #[arg(long, value_enum)]
+    pub(crate) from: Option<ReconstructFrom>,
+    /// The scores are whitened
+    #[arg(long)]
+    pub(crate) whiten: bool,
+    /// Print no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// A model or a data file; - for the standard input
+    #[arg(value_name = "MODEL|DATA", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Print JSON; --json=full adds components and loadings of a model
+    #[arg(
+        long, value_enum, value_name = "EXTENT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "summary"
+    )]
+    pub(crate) json: Option<JsonExtent>,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+/// How much the JSON summary says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum JsonExtent {
+    /// All but the components and loadings.
+    Summary,
+    /// Everything.
+    Full,
+}
+
+/// What `reconstruct` is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReconstructFrom {
+    /// Rows of features.
+    Data,
+    /// Scores.
+    Scores,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum WeightingArg {
+    Frequency,
+    Importance,
+    Population,
+}
+
+impl From<WeightingArg> for Weighting {
+    fn from(arg: WeightingArg) -> Self {
+        match arg {
+            WeightingArg::Frequency => Weighting::Frequency,
+            WeightingArg::Importance => Weighting::Importance,
+            WeightingArg::Population => Weighting::Population,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SolverArg {
+    Auto,
+    Svd,
+    Covariance,
+    Gram,
+    BlockKrylov,
+}
+
+impl SolverArg {
+    /// The route asked for, if one was.
+    pub(crate) fn route(self) -> Option<Route> {
+        match self {
+            SolverArg::Auto => None,
+            SolverArg::Svd => Some(Route::Svd),
+            SolverArg::Covariance => Some(Route::Covariance),
+            SolverArg::Gram => Some(Route::Gram),
+            SolverArg::BlockKrylov => Some(Route::BlockKrylov),
+        }
+    }
+}
+
+fn n_components(text: &str) -> Result<NComponents, String> {
+    const RULE: &str = "give a number of at least 1, a fraction of the variance (0.95 or 95%), or all";
+    if text == "all" {
+        return Ok(NComponents::All);
+    }
+    if let Ok(count) = text.parse::<usize>() {
+        return if count > 0 { Ok(NComponents::Count(count)) } else { Err(RULE.to_owned()) };
+    }
+    let fraction = match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse::<f64>(),
+    };
+    match fraction {
+        Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok(NComponents::Variance(fraction)),
+        _ => Err(RULE.to_owned()),
+    }
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match (text, text.as_bytes()) {
+        ("tab" | "\\t", _) => Ok(b'\t'),
+        ("space", _) => Ok(b' '),
+        ("comma", _) => Ok(b','),
+        ("semicolon", _) => Ok(b';'),
+        (_, &[byte]) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(&byte) => Ok(byte),
+        _ => Err("give one character that is no letter, digit or quote, or tab, or space".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_of_components() {
+        let cases = [
+            ("all", NComponents::All),
+            ("1", NComponents::Count(1)),
+            ("12", NComponents::Count(12)),
+            ("0.9", NComponents::Variance(0.9)),
+            ("1.0", NComponents::Variance(1.0)),
+            ("90%", NComponents::Variance(0.9)),
+            ("100 %", NComponents::Variance(1.0)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(n_components(text), Ok(expected), "{text}");
+        }
+        for text in ["0", "-1", "1.5", "0.0", "101%", "nan", "ten", ""] {
+            assert!(n_components(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn delimiters() {
+        for (text, expected) in [(";", b';'), ("tab", b'\t'), ("\\t", b'\t'), ("\t", b'\t'), ("space", b' ')] {
+            assert_eq!(delimiter(text), Ok(expected), "{text}");
+        }
+        for text in ["", "ab", "a", "7", "\"", "é"] {
+            assert!(delimiter(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! `karhunen inspect`: what a model or a data file holds.
+
+use karhunen::{Exec, Moments, Scalar, Unobserved};
+use karhunen_io::{Content, SavedModel, Values};
+use serde::Serialize;
+
+use crate::args::InspectArgs;
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::outputs::print;
+use crate::plan::{OnValues, dispatch, input_name, read_options};
+use crate::progress::Progress;
+use crate::report::{Layout, ModelReport, columns, treatment, wrapped};
+use crate::summary::{ModelSummary, to_json};
+use crate::names;
+
+/// Reads a file and says what it holds.
+pub(crate) fn run(args: InspectArgs) -> Result<()> {
+    let progress = Progress::new(args.json.is_some());
+    let options = read_options(&args.input, &args.threads);
+    match Dataset::read_any(&args.file, &options, &progress)? {
+        (Content::Model(saved), _) => model(&args, &saved),
+        (Content::Table(table), seconds) => {
+            let dataset = Dataset { file: input_name(&args.file), table, seconds };
+            data(&args, &dataset)
+        }
+    }
+}
+
+/// A model, as JSON.
+#[derive(Debug, Serialize)]
+struct ModelInspection<'a> {
+    file: &'a str,
+    format: &'a str,
+    #[serde(flatten)]
+    model: ModelSummary<'a>,
+}
+
+fn model(args: &InspectArgs, saved: &SavedModel) -> Result<()> {
+    let file = &input_name(&args.file);
+    let features = saved.feature_names.as_deref();
+    if let Some(extent) = args.json {
+        let model = ModelSummary::new(&saved.model, features, extent);
+        return print(&to_json(&ModelInspection { file, format: "karhunen model", model })?);
+    }
+    let fitted = format!(
+        "{file}: karhunen model, fitted to {} rows x {} columns, {}",
+        crate::figures::count(saved.model.n_samples()),
+        crate::figures::count(saved.model.n_features()),
+        saved.model.parts().dtype
+    );
+    let data = [fitted, treatment(&saved.model, "")];
+    let report = ModelReport { model: &saved.model, features, data: &data, seconds: None, written: &[] };
+    print(&report.render(Layout::of(&console::Term::stdout())))
+}
+
+/// A data file, as JSON.
+#[derive(Debug, Serialize)]
+struct DataInspection<'a> {
+    file: &'a str,
+    format: &'a str,
+    n_samples: usize,
+    n_features: usize,
+    n_stored: Option<usize>,
+    dtype: &'a str,
+    feature_names: Option<&'a [String]>,
+    has_sample_names: bool,
+    labels: Vec<&'a str>,
+    notes: &'a [String],
+    problem: Option<String>,
+    mean: Option<Vec<f64>>,
+    standard_deviation: Option<Vec<f64>>,
+    seconds: ReadSeconds,
+}
+
+#[derive(Debug, Serialize)]
+struct ReadSeconds {
+    read: f64,
+}
+
+fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
+    let table = &dataset.table;
+    let (n_samples, n_features) = table.data.shape();
+    let moments = dispatch(&table.data, ColumnMoments { n_threads: args.threads.threads.map(usize::from) });
+    let (moments, problem) = match moments {
+        Ok(moments) => (Some(moments), None),
+        Err(error) => (None, Some(dataset.places().explain(error).to_string())),
+    };
+    let deviations = |moments: &Moments| (0..n_features).map(|j| moments.variance(j).sqrt()).collect::<Vec<f64>>();
+    if args.json.is_some() {
+        return print(&to_json(&DataInspection {
+            file: &dataset.file,
+            format: table.format,
+            n_samples,
+            n_features,
+            n_stored: dataset.n_stored(),
+            dtype: table.data.dtype(),
+            feature_names: table.feature_names.as_deref(),
+            has_sample_names: table.sample_names.is_some(),
+            labels: table.labels.iter().map(|label| label.name.as_str()).collect(),
+            notes: &table.notes,
+            problem,
+            mean: moments.as_ref().map(|moments| moments.mean.clone()),
+            standard_deviation: moments.as_ref().map(deviations),
+            seconds: ReadSeconds { read: dataset.seconds },
+        })?);
+    }
+    let layout = Layout::of(&console::Term::stdout());
+    let mut out = String::new();
+    for line in std::iter::once(dataset.headline()).chain(table.notes.iter().cloned()) {
+        wrapped(&mut out, "", &line, layout.width);
+    }
+    if let Some(problem) = problem {
+        wrapped(&mut out, "problem", &problem, layout.width);
+    }
+    if let Some(moments) = moments {
+        let names = names::of_features(table.feature_names.as_deref(), n_features);
+        columns(&mut out, &names, &moments.mean, &deviations(&moments), layout);
+    }
+    print(&out)
+}
+
+/// Means and variances of values of either type.
+struct ColumnMoments {
+    n_threads: Option<usize>,
+}
+
+impl OnValues for ColumnMoments {
+    type Output = karhunen::Result<Moments>;
+
+    fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
+        let source = values.source()?;
+        Exec::run(self.n_threads, &Unobserved, |exec| Moments::of(&*source, None, exec))
+    }
+}

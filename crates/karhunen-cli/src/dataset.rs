@@ -1,0 +1,103 @@
+//! A table as a command needs it: read under a spinner, described in words, its weights checked.
+
+use std::path::Path;
+use std::time::Instant;
+
+use karhunen::PcaModel;
+use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values};
+
+use crate::error::{Failure, Places, Result};
+use crate::figures::{count, percent};
+use crate::names;
+use crate::plan::input_name;
+use crate::progress::{Progress, check_stop};
+
+/// A table and where it came from.
+pub(crate) struct Dataset {
+    /// The file, as messages name it.
+    pub(crate) file: String,
+    /// Its content.
+    pub(crate) table: Table,
+    /// Time that reading took.
+    pub(crate) seconds: f64,
+}
+
+impl Dataset {
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// Those of [`karhunen_io::read`].
+    pub(crate) fn read(path: &Path, options: &ReadOptions, progress: &Progress) -> Result<Self> {
+        let file = input_name(path);
+        let started = Instant::now();
+        let table = progress
+            .spin(format!("reading {file}"), || karhunen_io::read(path, options))
+            .map_err(|error| neither_file_nor_column(error, options))?;
+        check_stop()?;
+        Ok(Self { file, table, seconds: started.elapsed().as_secs_f64() })
+    }
+
+    /// Rows and columns of the library's errors, in the user's terms.
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places::of(&self.file, &self.table)
+    }
+
+    /// Reads a table or a model, and tells how long that took.
+    ///
+    /// # Errors
+    /// Those of [`karhunen_io::read_any`].
+    pub(crate) fn read_any(path: &Path, options: &ReadOptions, progress: &Progress) -> Result<(Content, f64)> {
+        let started = Instant::now();
+        let message = format!("reading {}", input_name(path));
+        let content = progress.spin(message, || karhunen_io::read_any(path, options))?;
+        check_stop()?;
+        Ok((content, started.elapsed().as_secs_f64()))
+    }
+
+    /// The model with its features in the order of this table's columns.
+    ///
+    /// # Errors
+    /// Those of [`names::align`].
+    pub(crate) fn align(&self, model: PcaModel, known: Option<&[String]>) -> Result<PcaModel> {
+        let (_, n_columns) = self.table.data.shape();
+        names::align(model, known, &self.file, self.table.feature_names.as_deref(), n_columns)
+    }
+
+    /// Format, shape and type: `iris.csv: CSV, 150 rows x 4 columns, f64`.
+    pub(crate) fn headline(&self) -> String {
+        let (n, p) = self.table.data.shape();
+        let rows = if n == 1 { "row" } else { "rows" };
+        let columns = if p == 1 { "column" } else { "columns" };
+        let stored = self.n_stored().map_or_else(String::new, |stored| {
+            let density = stored as f64 / (n as f64 * p as f64);
+            format!(", sparse: {} entries ({})", count(stored), percent(density))
+        });
+        format!(
+            "{}: {}, {} {rows} x {} {columns}, {}{stored}",
+            self.file,
+            self.table.format,
+            count(n),
+            count(p),
+            self.table.data.dtype()
+        )
+    }
+
+    /// Stored entries of a sparse matrix.
+    pub(crate) fn n_stored(&self) -> Option<usize> {
+        match &self.table.data {
+            Data::F32(Values::Sparse(matrix)) => Some(matrix.view().n_stored()),
+            Data::F64(Values::Sparse(matrix)) => Some(matrix.view().n_stored()),
+            Data::F32(_) | Data::F64(_) => None,
+        }
+    }
+}
+
+/// `--weights x` took `x` for a column because there is no such file: if there is no such column either, both are said.
+fn neither_file_nor_column(error: karhunen_io::Error, options: &ReadOptions) -> Failure {
+    match (&error.cause, &options.weights_column) {
+        (Cause::Option(message), Some(name)) if message.starts_with("--weights") => {
+            Failure::Usage(format!("{error}; and there is no file {name}"))
+        }
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,216 @@
+//! What can go wrong for the user of the command line, and the exit code of each kind.
+
+use std::io;
+
+use karhunen::ErrorKind;
+use karhunen_io::{Cause, Table};
+
+/// A result of a command.
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+/// Why a command failed. Each message says where and what to do.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Options that do not go together, or ask for what does not exist.
+    #[error("{0}")]
+    Usage(String),
+    /// Data that cannot be used as they are.
+    #[error("{0}")]
+    Data(String),
+    /// Reading or writing a file failed, or its content is refused.
+    #[error(transparent)]
+    File(#[from] karhunen_io::Error),
+    /// What the library says of the data in `file`.
+    #[error("{file}: {error}")]
+    Library {
+        /// The file that the data came from.
+        file: String,
+        /// The error, with rows and columns counted from zero.
+        error: karhunen::Error,
+    },
+    /// The standard output cannot be written.
+    #[error("standard output: writing failed: {0}")]
+    StandardOutput(io::Error),
+    /// The system refuses a handler of Ctrl-C.
+    #[error("Ctrl-C cannot be handled: {0}")]
+    Signals(ctrlc::Error),
+    /// Ctrl-C.
+    #[error("stopped; nothing was written")]
+    Stopped,
+}
+
+impl Failure {
+    /// The coarse kind, in the terms of the library.
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Failure::Usage(_) => ErrorKind::Argument,
+            Failure::Data(_) => ErrorKind::Data,
+            Failure::File(error) => match error.kind() {
+                karhunen_io::ErrorKind::Argument => ErrorKind::Argument,
+                karhunen_io::ErrorKind::Data => ErrorKind::Data,
+                karhunen_io::ErrorKind::Io => ErrorKind::Io,
+            },
+            Failure::Library { error, .. } => error.kind(),
+            Failure::StandardOutput(_) | Failure::Signals(_) => ErrorKind::Io,
+            Failure::Stopped => ErrorKind::Stopped,
+        }
+    }
+
+    /// The exit code of the process.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self.kind() {
+            ErrorKind::Argument => 2,
+            ErrorKind::Data => 3,
+            ErrorKind::Io => 4,
+            ErrorKind::NotConverged => 5,
+            ErrorKind::Stopped => 130,
+        }
+    }
+
+    /// Whether the reader of the standard output went away, which is no failure: `karhunen … | head`.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        let source = match self {
+            Failure::StandardOutput(source) => source,
+            Failure::File(karhunen_io::Error { path, cause: Cause::Io { source, .. }, .. })
+                if path.as_os_str() == "-" =>
+            {
+                source
+            }
+            _ => return false,
+        };
+        source.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
+/// Where in the user's file a row or column of the library is: counted from one, and named.
+pub(crate) struct Places<'a> {
+    /// The file, as messages name it.
+    pub(crate) file: &'a str,
+    /// Names of the rows.
+    pub(crate) samples: Option<&'a [String]>,
+    /// Names of the columns.
+    pub(crate) features: Option<&'a [String]>,
+}
+
+impl<'a> Places<'a> {
+    /// Of a table read from `file`.
+    pub(crate) fn of(file: &'a str, table: &'a Table) -> Self {
+        Self {
+            file,
+            samples: table.sample_names.as_deref(),
+            features: table.feature_names.as_deref(),
+        }
+    }
+
+    fn row(&self, row: usize) -> String {
+        numbered("row", row, self.samples)
+    }
+
+    fn column(&self, column: usize) -> String {
+        numbered("column", column, self.features)
+    }
+
+    /// The library's error in the user's terms.
+    pub(crate) fn explain(&self, error: karhunen::Error) -> Failure {
+        use karhunen::Error as E;
+        let file = self.file;
+        match error {
+            E::Stopped { .. } => Failure::Stopped,
+            E::NonFinite { row, column, value } => {
+                let advice = if value.is_nan() {
+                    "remove or impute the row; fits with missing values are not offered on the command line"
+                } else {
+                    "remove the row or replace the value by a finite number"
+                };
+                Failure::Data(format!(
+                    "{file}: {}, {} is {}; {advice}",
+                    self.row(row),
+                    self.column(column),
+                    if value.is_nan() { "missing (NaN)".to_owned() } else { value.to_string() }
+                ))
+            }
+            E::Overflow { statistic, column } => Failure::Data(format!(
+                "{file}: the {statistic} of {} overflows f64; divide that column by a constant before fitting",
+                self.column(column)
+            )),
+            E::ImportanceSingle { row } => Failure::Usage(format!(
+                "{file}: {} holds all the importance weight, so there is no variance to estimate; use \
+                 --weighting population, or give weight to at least two rows",
+                self.row(row)
+            )),
+            E::FrequencyTooSmall { sum } => Failure::Usage(format!(
+                "{file}: the weights sum to {sum}, so the divisor sum - 1 is not positive; use --weighting \
+                 importance or population, or give the number of times each row was seen"
+            )),
+            E::NComponents { requested, max, n_samples, n_features } => Failure::Usage(format!(
+                "{file}: -k {requested} is more than the {n_samples} x {n_features} table allows; ask for at most {max}"
+            )),
+            error => Failure::Library { file: file.to_owned(), error },
+        }
+    }
+}
+
+fn numbered(axis: &str, index: usize, names: Option<&[String]>) -> String {
+    match names.and_then(|names| names.get(index)) {
+        Some(name) => format!("{axis} {} (`{name}`)", index + 1),
+        None => format!("{axis} {}", index + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn places_count_from_one_and_name_what_has_a_name() {
+        let features = names("height weight");
+        let places = Places { file: "p.npy", samples: None, features: Some(&features) };
+        let nan = karhunen::Error::NonFinite { row: 4, column: 1, value: f64::NAN };
+        assert_eq!(
+            places.explain(nan).to_string(),
+            "p.npy: row 5, column 2 (`weight`) is missing (NaN); remove or impute the row; fits with missing \
+             values are not offered on the command line"
+        );
+        let overflow = karhunen::Error::Overflow { statistic: "mean", column: 0 };
+        assert!(places.explain(overflow).to_string().starts_with("p.npy: the mean of column 1 (`height`) overflows"));
+    }
+
+    #[test]
+    fn exit_codes() {
+        let library = |error| Failure::Library { file: "x".to_owned(), error };
+        let not_converged = karhunen::Error::NotConverged {
+            solver: "block-krylov",
+            converged: 1,
+            requested: 2,
+            iterations: 3,
+            residual: 0.1,
+            tol: 1e-8,
+        };
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        let cases = [
+            (Failure::Usage(String::new()), 2),
+            (library(karhunen::Error::VarianceFraction { fraction: 2.0 }), 2),
+            (Failure::Data(String::new()), 3),
+            (library(karhunen::Error::Empty { n_samples: 0, n_features: 1 }), 3),
+            (Failure::File(karhunen_io::Error::io("x".as_ref(), "opening", missing)), 4),
+            (library(not_converged), 5),
+            (Failure::Stopped, 130),
+        ];
+        for (failure, code) in cases {
+            assert_eq!(failure.exit_code(), code, "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_closed_standard_output_is_forgiven() {
+        let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+        assert!(Failure::StandardOutput(closed()).is_broken_pipe());
+        assert!(Failure::File(karhunen_io::Error::io("-".as_ref(), "writing", closed())).is_broken_pipe());
+        assert!(!Failure::File(karhunen_io::Error::io("s.csv".as_ref(), "writing", closed())).is_broken_pipe());
+        assert!(!Failure::StandardOutput(io::Error::other("disk full")).is_broken_pipe());
+    }
+}

@@ -1,0 +1,186 @@
+//! Names of components and features, and a model fitted to the order of the columns of other data.
+
+use std::collections::HashMap;
+
+use karhunen::{Matrix, ModelParts, PcaModel};
+
+use crate::error::{Failure, Result};
+
+/// At most this many names are listed in a message.
+const LISTED: usize = 6;
+
+/// `pc1`, `pc2`, …
+pub(crate) fn of_components(n: usize) -> Vec<String> {
+    (1..=n).map(|c| format!("pc{c}")).collect()
+}
+
+/// The names of features, or `x1`, `x2`, … where they have none.
+pub(crate) fn of_features(names: Option<&[String]>, n: usize) -> Vec<String> {
+    names.map_or_else(|| (1..=n).map(|j| format!("x{j}")).collect(), <[String]>::to_vec)
+}
+
+/// The model with its features in the order of the data's columns, which are matched by name where both have names and
+/// by position otherwise.
+///
+/// # Errors
+/// [`Failure::Data`] if a feature is missing, or a column is none of the model's.
+pub(crate) fn align(
+    model: PcaModel,
+    known: Option<&[String]>,
+    file: &str,
+    columns: Option<&[String]>,
+    n_columns: usize,
+) -> Result<PcaModel> {
+    let (Some(known), Some(columns)) = (known, columns) else {
+        if n_columns != model.n_features() {
+            return Err(Failure::Data(format!(
+                "{file}: {n_columns} columns, but the model was fitted to {}; columns without names are matched by \
+                 position",
+                model.n_features()
+            )));
+        }
+        return Ok(model);
+    };
+    if known == columns {
+        return Ok(model);
+    }
+    let position = positions(known, file)?;
+    positions(columns, file)?;
+    let missing: Vec<&String> = known.iter().filter(|name| !columns.contains(name)).collect();
+    let extra: Vec<&String> = columns.iter().filter(|name| !position.contains_key(name.as_str())).collect();
+    if !missing.is_empty() {
+        let beside = if extra.is_empty() {
+            String::new()
+        } else {
+            format!(", and holds {}, which the model does not know", list(&extra))
+        };
+        return Err(Failure::Data(format!(
+            "{file}: lacks {}, which the model was fitted to{beside}; every feature of the model is needed",
+            list(&missing)
+        )));
+    }
+    if !extra.is_empty() {
+        let labels: Vec<String> = extra.iter().take(LISTED).map(|name| format!("--label {}", shell_word(name))).collect();
+        return Err(Failure::Data(format!(
+            "{file}: holds {}, which the model does not know; set aside what is no feature with {}",
+            list(&extra),
+            labels.join(" ")
+        )));
+    }
+    let order: Vec<usize> = columns.iter().map(|name| position[name.as_str()]).collect();
+    reordered(&model, &order).map_err(|error| Failure::Library { file: file.to_owned(), error })
+}
+
+/// Where each name stands; names that repeat cannot be matched.
+fn positions<'a>(names: &'a [String], file: &str) -> Result<HashMap<&'a str, usize>> {
+    let mut positions = HashMap::with_capacity(names.len());
+    for (j, name) in names.iter().enumerate() {
+        if let Some(first) = positions.insert(name.as_str(), j) {
+            return Err(Failure::Data(format!(
+                "{file}: the columns cannot be matched with the model's features by name, for `{name}` stands for \
+                 both {} and {}; bring the columns into the order of the fit, or rename one and fit again",
+                first + 1,
+                j + 1
+            )));
+        }
+    }
+    Ok(positions)
+}
+
+/// The model whose feature `j` is feature `order[j]` of `model`.
+fn reordered(model: &PcaModel, order: &[usize]) -> karhunen::Result<PcaModel> {
+    let parts = model.parts();
+    let pick = |values: &[f64]| order.iter().map(|&j| values[j]).collect::<Vec<f64>>();
+    PcaModel::try_from(ModelParts {
+        components: Matrix::from_fn(model.n_components(), order.len(), |c, j| parts.components[(c, order[j])]),
+        mean: pick(&parts.mean),
+        scale: pick(&parts.scale),
+        feature_weights: parts.feature_weights.as_deref().map(pick),
+        ..parts.clone()
+    })
+}
+
+fn list(names: &[&String]) -> String {
+    let mut text: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    if names.len() > LISTED {
+        text.push(format!("… ({} in all)", names.len()));
+    }
+    text.join(", ")
+}
+
+/// The name as it is typed in a shell.
+fn shell_word(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use karhunen::{Dense, Pca, Weights};
+
+    fn names(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    fn model() -> PcaModel {
+        let x = [1.0, 2.0, 0.0, 2.0, 1.0, 5.0, 4.0, 3.0, 1.0, 0.0, 7.0, 2.0];
+        Pca::new(2).fit(&Dense::row_major(&x, 4, 3).unwrap(), &Weights::default()).unwrap()
+    }
+
+    fn refusal(columns: &str) -> String {
+        let columns = names(columns);
+        let known = names("a b c");
+        let failure = align(model(), Some(&known), "t.csv", Some(&columns), columns.len()).unwrap_err();
+        assert_eq!(failure.exit_code(), 3);
+        failure.to_string()
+    }
+
+    #[test]
+    fn columns_in_another_order_give_the_same_scores() {
+        let (known, columns) = (names("a b c"), names("c a b"));
+        let aligned = align(model(), Some(&known), "t.csv", Some(&columns), 3).unwrap();
+        let row = [3.0, 1.0, 8.0];
+        let shuffled = [8.0, 3.0, 1.0];
+        let scores = model().transform(&Dense::row_major(&row, 1, 3).unwrap()).unwrap();
+        let again = aligned.transform(&Dense::row_major(&shuffled, 1, 3).unwrap()).unwrap();
+        for (a, b) in scores.as_slice().iter().zip(again.as_slice()) {
+            assert!((a - b).abs() < 1e-12, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn columns_that_do_not_match_are_named() {
+        assert_eq!(
+            refusal("a b"),
+            "t.csv: lacks `c`, which the model was fitted to; every feature of the model is needed"
+        );
+        assert_eq!(
+            refusal("a b d"),
+            "t.csv: lacks `c`, which the model was fitted to, and holds `d`, which the model does not know; every \
+             feature of the model is needed"
+        );
+        assert_eq!(
+            refusal("a class b c"),
+            "t.csv: holds `class`, which the model does not know; set aside what is no feature with --label class"
+        );
+        assert_eq!(
+            refusal("a b c a"),
+            "t.csv: the columns cannot be matched with the model's features by name, for `a` stands for both 1 and \
+             4; bring the columns into the order of the fit, or rename one and fit again"
+        );
+    }
+
+    #[test]
+    fn without_names_the_position_decides() {
+        assert!(align(model(), None, "t.npy", Some(&names("x y z")), 3).is_ok());
+        assert_eq!(
+            align(model(), None, "t.npy", None, 2).unwrap_err().to_string(),
+            "t.npy: 2 columns, but the model was fitted to 3; columns without names are matched by position"
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! Files that a command writes: all are prepared before the first is put in its place.
+
+use std::io::Write;
+use std::path::Path;
+
+use karhunen::Scalar;
+use karhunen_io::{NamedMatrix, SavedModel, Staged};
+
+use crate::error::{Failure, Result};
+use crate::progress::{check_stop, hold_commit};
+
+/// Files prepared beside their places.
+#[derive(Default)]
+pub(crate) struct Outputs {
+    staged: Vec<Staged>,
+}
+
+impl Outputs {
+    /// Prepares a table; writes it at once if `path` is the standard output.
+    pub(crate) fn table<T: Scalar>(&mut self, path: &Path, table: &NamedMatrix<'_, T>) -> Result<()> {
+        self.stage(karhunen_io::stage_table(path, table))
+    }
+
+    /// Prepares a model; writes it at once if `path` is the standard output.
+    pub(crate) fn model(&mut self, path: &Path, model: &SavedModel) -> Result<()> {
+        self.stage(karhunen_io::stage_model(path, model))
+    }
+
+    fn stage(&mut self, staged: karhunen_io::Result<Staged>) -> Result<()> {
+        match staged.map_err(Failure::from) {
+            Ok(staged) => self.staged.push(staged),
+            // The reader of the standard output wanted no more: no reason to throw the other files away.
+            Err(failure) if failure.is_broken_pipe() => {}
+            Err(failure) => return Err(failure),
+        }
+        check_stop()
+    }
+
+    /// Puts every file in its place.
+    pub(crate) fn commit(self) -> Result<()> {
+        let _hold = hold_commit();
+        check_stop()?;
+        for staged in self.staged {
+            staged.commit()?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints text on the standard output.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::StandardOutput)
+}
+
+/// Prints text on the standard error stream; where that is closed there is nobody to tell.
+pub(crate) fn print_aside(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,148 @@
+//! Progress on the terminal, and Ctrl-C.
+
+use std::io::IsTerminal;
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use karhunen::{Flow, Observer};
+
+use crate::error::{Failure, Result};
+
+/// Work that takes less shows no bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How long after Ctrl-C the work may take to stop by itself.
+const GRACE: Duration = Duration::from_millis(500);
+/// Steps of the bar.
+const STEPS: u64 = 1000;
+
+static STOP: AtomicBool = AtomicBool::new(false);
+/// Held while finished files are put in their places: the process does not end between two of them.
+static COMMIT: Mutex<()> = Mutex::new(());
+
+/// Installs the handler of Ctrl-C: the work is asked to stop, and the process ends shortly after if it does not.
+///
+/// # Errors
+/// [`Failure::Signals`] if the system refuses.
+pub(crate) fn watch_for_stop() -> Result<()> {
+    ctrlc::set_handler(|| {
+        STOP.store(true, Ordering::SeqCst);
+        std::thread::sleep(GRACE);
+        let _commit = hold_commit();
+        karhunen_io::discard_unfinished();
+        eprint_line(&Failure::Stopped.to_string());
+        process::exit(Failure::Stopped.exit_code().into());
+    })
+    .map_err(Failure::Signals)
+}
+
+/// Fails if Ctrl-C was pressed.
+///
+/// # Errors
+/// [`Failure::Stopped`].
+pub(crate) fn check_stop() -> Result<()> {
+    if STOP.load(Ordering::SeqCst) { Err(Failure::Stopped) } else { Ok(()) }
+}
+
+/// Keeps Ctrl-C from ending the process until the guard is dropped.
+pub(crate) fn hold_commit() -> MutexGuard<'static, ()> {
+    COMMIT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn eprint_line(line: &str) {
+    use std::io::Write;
+    // Where the standard error stream is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "karhunen: {line}");
+}
+
+/// A bar on the standard error stream, shown if that is a terminal and the work takes its time.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    wanted: bool,
+    shown: AtomicBool,
+    phase: Mutex<&'static str>,
+    started: Instant,
+}
+
+impl Progress {
+    /// Not shown yet; never shown if `quiet`.
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self {
+            bar: ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::hidden()),
+            wanted: !quiet && std::io::stderr().is_terminal(),
+            shown: AtomicBool::new(false),
+            phase: Mutex::new(""),
+            started: Instant::now(),
+        }
+    }
+
+    /// Runs `work`, whose progress is unknown, under a spinner that says `message`.
+    pub(crate) fn spin<R>(&self, message: String, work: impl FnOnce() -> R) -> R {
+        if !self.wanted {
+            return work();
+        }
+        let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        spinner.set_message(message);
+        let done = Mutex::new(false);
+        let turn = std::sync::Condvar::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let guard = done.lock().unwrap_or_else(PoisonError::into_inner);
+                let waited = turn.wait_timeout_while(guard, PATIENCE, |done| !*done);
+                if waited.is_ok_and(|(_, timeout)| timeout.timed_out()) {
+                    spinner.set_draw_target(ProgressDrawTarget::stderr());
+                    spinner.enable_steady_tick(Duration::from_millis(100));
+                }
+            });
+            let result = work();
+            *done.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            turn.notify_all();
+            spinner.finish_and_clear();
+            result
+        })
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn draw(&self, phase: &'static str, fraction: f64) {
+        if !self.shown.load(Ordering::Relaxed) {
+            if self.started.elapsed() < PATIENCE || self.shown.swap(true, Ordering::SeqCst) {
+                return;
+            }
+            let style = ProgressStyle::with_template("{msg:22} {bar:32} {percent:>3}% {elapsed}");
+            self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        // A worker that finds another at it has nothing to add.
+        if let Ok(mut current) = self.phase.try_lock() {
+            if *current != phase {
+                *current = phase;
+                self.bar.set_message(phase);
+            }
+            self.bar.set_position((fraction * STEPS as f64) as u64);
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn update(&self, phase: &'static str, fraction: f64) -> Flow {
+        if STOP.load(Ordering::Relaxed) {
+            return Flow::Stop;
+        }
+        if self.wanted {
+            self.draw(phase, fraction);
+        }
+        Flow::Continue
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

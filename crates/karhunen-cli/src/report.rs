@@ -1,0 +1,292 @@
+//! The summary of a fit as text: aligned, as wide as the terminal, and a scree drawn with blocks.
+
+use std::fmt::Write;
+
+use console::{measure_text_width, truncate_str};
+use karhunen::{Matrix, PcaModel};
+
+use crate::figures::{count, duration, fixed, loading, percent, significant};
+
+/// Components listed; the JSON has all.
+const LISTED: usize = 20;
+/// Loadings listed for a component, at most.
+const LOADINGS: usize = 6;
+/// The widest name of a feature.
+const NAME_WIDTH: usize = 28;
+/// Height of the scree.
+const SCREE_ROWS: usize = 6;
+
+/// How a report is laid out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// Columns of the terminal.
+    pub(crate) width: usize,
+    /// Whether blocks and lines may be drawn; otherwise signs of ASCII.
+    pub(crate) unicode: bool,
+}
+
+impl Layout {
+    /// That of the terminal at `stream`; 80 columns where there is none.
+    pub(crate) fn of(stream: &console::Term) -> Self {
+        let width = match stream.size_checked() {
+            Some((_, columns)) if stream.is_term() => usize::from(columns).clamp(40, 160),
+            _ => 80,
+        };
+        // The first that is set and not empty decides, as in POSIX; where none is, most terminals speak UTF-8.
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .into_iter()
+            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+        let unicode = locale.is_none_or(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        });
+        Self { width, unicode }
+    }
+}
+
+/// Seconds that a fit took.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub(crate) struct Seconds {
+    /// Reading the data.
+    pub(crate) read: f64,
+    /// The fit itself.
+    pub(crate) fit: f64,
+}
+
+/// A model, as text.
+pub(crate) struct ModelReport<'a> {
+    /// The model.
+    pub(crate) model: &'a PcaModel,
+    /// Names of the features.
+    pub(crate) features: Option<&'a [String]>,
+    /// What was read, and what was decided on the way: one line each.
+    pub(crate) data: &'a [String],
+    /// Time taken, if it was fitted just now.
+    pub(crate) seconds: Option<Seconds>,
+    /// Files written.
+    pub(crate) written: &'a [String],
+}
+
+impl ModelReport<'_> {
+    /// The whole text, each line ended.
+    pub(crate) fn render(&self, layout: Layout) -> String {
+        let mut out = String::new();
+        for line in self.data {
+            wrapped(&mut out, "", line, layout.width);
+        }
+        out.push('\n');
+        components(&mut out, self.model, self.features, layout);
+        scree(&mut out, self.model.explained_variance_ratio(), layout);
+        out.push('\n');
+        self.how(&mut out, layout);
+        out
+    }
+
+    fn how(&self, out: &mut String, layout: Layout) {
+        let convergence = self.model.convergence();
+        let solver = convergence.solver.name();
+        wrapped(out, "solver", &format!("{solver}: {}", convergence.reason), layout.width);
+        let worst = convergence.residuals.iter().copied().fold(0.0, f64::max);
+        let passes = match convergence.n_passes {
+            1 => "1 pass over the data".to_owned(),
+            n => format!("{n} passes over the data"),
+        };
+        let residual = format!("worst residual {worst:.1e} (tolerance {:.0e}); {passes}", convergence.tol);
+        wrapped(out, "accuracy", &residual, layout.width);
+        if let Some(Seconds { read, fit }) = self.seconds {
+            wrapped(out, "time", &format!("read {}, fit {}", duration(read), duration(fit)), layout.width);
+        }
+        if !self.written.is_empty() {
+            wrapped(out, "written", &self.written.join(", "), layout.width);
+        }
+    }
+}
+
+/// What was done to the data, and how many components are kept; `hint` follows their number if not all are.
+pub(crate) fn treatment(model: &PcaModel, hint: &str) -> String {
+    let options = model.options();
+    let done = match (options.center, options.scale) {
+        (true, true) => "centred and scaled",
+        (true, false) => "centred, not scaled",
+        (false, true) => "scaled, not centred",
+        (false, false) => "neither centred nor scaled",
+    };
+    let all = model.n_samples().min(model.n_features());
+    match model.n_components() {
+        1 if all == 1 => format!("{done}; the only component"),
+        k if k == all => format!("{done}; all {k} components"),
+        k => format!("{done}; {k} of {} components{hint}", count(all)),
+    }
+}
+
+/// The table of the components: variance, ratio, cumulated ratio, and the largest loadings by name.
+pub(crate) fn components(
+    out: &mut String,
+    model: &PcaModel,
+    features: Option<&[String]>,
+    layout: Layout,
+) {
+    let n_listed = model.n_components().min(LISTED);
+    let names: Vec<String> = (1..=n_listed).map(|c| format!("pc{c}")).collect();
+    let variances = fixed(&model.explained_variance()[..n_listed]);
+    let ratios = model.explained_variance_ratio();
+    let mut cumulated = 0.0;
+    let cumulated: Vec<f64> = ratios
+        .iter()
+        .map(|ratio| {
+            cumulated += ratio;
+            cumulated
+        })
+        .collect();
+    let name_width = names.last().map_or(0, String::len);
+    let variance_width = variances.iter().map(String::len).chain(["variance".len()]).max().unwrap_or(0);
+    let loadings = model.loadings();
+    let rest = layout.width.saturating_sub(name_width + 2 + variance_width + 2 + 7 + 2 + 9 + 2);
+    let _ = writeln!(
+        out,
+        "{:name_width$}  {:>variance_width$}  {:>7}  {:>9}  largest loadings",
+        "", "variance", "ratio", "cumulated"
+    );
+    for c in 0..n_listed {
+        let line = format!(
+            "{:name_width$}  {:>variance_width$}  {:>7}  {:>9}  {}",
+            names[c],
+            variances[c],
+            percent(ratios[c]),
+            percent(cumulated[c]),
+            largest_loadings(&loadings, c, features, rest)
+        );
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    if n_listed < model.n_components() {
+        let _ = writeln!(
+            out,
+            "and {} more, up to {} (all are in --json)",
+            model.n_components() - n_listed,
+            percent(cumulated.last().copied().unwrap_or(0.0))
+        );
+    }
+}
+
+/// The table of the columns of a data file: name, mean, standard deviation.
+pub(crate) fn columns(out: &mut String, names: &[String], means: &[f64], deviations: &[f64], layout: Layout) {
+    let n_listed = names.len().min(LISTED);
+    let room = layout.width.saturating_sub(2 * 14);
+    let shown: Vec<_> = names[..n_listed].iter().map(|name| truncate_str(name, room.min(48), "…")).collect();
+    let name_width = shown.iter().map(|name| measure_text_width(name)).max().unwrap_or(0);
+    let _ = writeln!(out, "\n{:name_width$}  {:>12}  {:>12}", "", "mean", "deviation");
+    for (j, name) in shown.iter().enumerate() {
+        let gap = " ".repeat(name_width - measure_text_width(name));
+        let _ = writeln!(out, "{name}{gap}  {:>12}  {:>12}", significant(means[j]), significant(deviations[j]));
+    }
+    if n_listed < names.len() {
+        let _ = writeln!(out, "and {} more (all are in --json)", count(names.len() - n_listed));
+    }
+}
+
+/// As many of the largest loadings of component `c` as fit into `width`, at least one.
+fn largest_loadings(loadings: &Matrix, c: usize, features: Option<&[String]>, width: usize) -> String {
+    let mut order: Vec<usize> = (0..loadings.n_rows()).collect();
+    let size = |j: usize| loadings[(j, c)].abs();
+    let listed = LOADINGS.min(order.len());
+    if listed < order.len() {
+        order.select_nth_unstable_by(listed, |&a, &b| size(b).total_cmp(&size(a)).then(a.cmp(&b)));
+        order.truncate(listed);
+    }
+    order.sort_by(|&a, &b| size(b).total_cmp(&size(a)).then(a.cmp(&b)));
+    let mut text = String::new();
+    for j in order.into_iter().filter(|&j| loadings[(j, c)] != 0.0) {
+        let name = features.map_or_else(|| format!("x{}", j + 1), |names| names[j].clone());
+        let entry = format!("{} {}", loading(loadings[(j, c)]), truncate_str(&name, NAME_WIDTH, "…"));
+        if text.is_empty() {
+            text = entry;
+        } else if measure_text_width(&text) + 2 + measure_text_width(&entry) <= width {
+            text = format!("{text}  {entry}");
+        } else {
+            break;
+        }
+    }
+    text
+}
+
+/// The shares of the variance as bars side by side, the first as high as the drawing.
+pub(crate) fn scree(out: &mut String, ratios: &[f64], layout: Layout) {
+    const GUTTER: usize = 9;
+    let largest = ratios.first().copied().unwrap_or(0.0);
+    if ratios.len() < 2 || largest <= 0.0 {
+        return;
+    }
+    let room = layout.width.saturating_sub(GUTTER);
+    let shown = ratios.len().min(room);
+    let pitch = (room / shown).clamp(1, 6);
+    let bar = if pitch > 1 { pitch - 1 } else { 1 };
+    let (tick, side, corner, floor) = if layout.unicode { ('┤', '│', '└', '─') } else { ('+', '|', '+', '-') };
+    out.push('\n');
+    for row in (0..SCREE_ROWS).rev() {
+        let mut line = if row + 1 == SCREE_ROWS {
+            format!("{:>7} {tick}", percent(largest))
+        } else {
+            format!("{:>7} {side}", "")
+        };
+        for ratio in &ratios[..shown] {
+            let height = ratio / largest * SCREE_ROWS as f64 - row as f64;
+            let sign = block(height, row == 0 && *ratio > 0.0, layout.unicode);
+            line.extend(std::iter::repeat_n(sign, bar));
+            line.extend(std::iter::repeat_n(' ', pitch - bar));
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    let _ = writeln!(out, "{:>7} {corner}{}", "0%", floor.to_string().repeat(shown * pitch));
+    let _ = writeln!(out, "{:>7}  {}", "", ticks(shown, pitch).trim_end());
+}
+
+/// What fills a cell of which `height` (1 is full) is covered; `visible` if a trace must be seen.
+fn block(height: f64, visible: bool, unicode: bool) -> char {
+    const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    if unicode {
+        let eighths = (height.clamp(0.0, 1.0) * 8.0).round() as usize;
+        EIGHTHS[eighths.max(usize::from(visible))]
+    } else if height >= 0.5 {
+        '#'
+    } else if visible {
+        '_'
+    } else {
+        ' '
+    }
+}
+
+/// Numbers below the bars, as many as leave a gap.
+fn ticks(shown: usize, pitch: usize) -> String {
+    let digits = shown.to_string().len();
+    let step = [1, 2, 5, 10, 20, 50, 100].into_iter().find(|step| step * pitch > digits).unwrap_or(1000);
+    let mut line = String::new();
+    for c in (1..=shown).filter(|c| *c == 1 || c % step == 0) {
+        let at = (c - 1) * pitch;
+        if line.is_empty() || at > line.len() {
+            line.push_str(&" ".repeat(at - line.len()));
+            line.push_str(&c.to_string());
+        }
+    }
+    line
+}
+
+/// Writes `text` behind a label of fixed width, broken between words; an empty label takes no room.
+pub(crate) fn wrapped(out: &mut String, label: &str, text: &str, width: usize) {
+    let indent = if label.is_empty() { 0 } else { 10 };
+    let mut line = format!("{label:indent$}");
+    let mut empty = true;
+    for word in text.split(' ') {
+        if !empty && measure_text_width(&line) + 1 + measure_text_width(word) > width {
+            let _ = writeln!(out, "{}", line.trim_end());
+            // What continues a line is set in, also where the line has no label.
+            line = " ".repeat(indent.max(2));
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    let _ = writeln!(out, "{}", line.trim_end());
+}

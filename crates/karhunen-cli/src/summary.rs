@@ -1,0 +1,104 @@
+//! The summary of a model as JSON: scikit-learn's names where it has one.
+
+use std::collections::BTreeMap;
+
+use karhunen::{Matrix, Pca, PcaModel};
+use serde::Serialize;
+
+use crate::args::JsonExtent;
+use crate::error::{Failure, Result};
+use crate::report::Seconds;
+
+/// A model, as `fit --json` and `inspect --json` print it.
+#[derive(Debug, Serialize)]
+pub(crate) struct ModelSummary<'a> {
+    n_samples: usize,
+    n_features: usize,
+    n_components: usize,
+    feature_names: Option<&'a [String]>,
+    explained_variance: &'a [f64],
+    explained_variance_ratio: &'a [f64],
+    singular_values: &'a [f64],
+    noise_variance: f64,
+    total_variance: f64,
+    mean: &'a [f64],
+    scale: &'a [f64],
+    feature_weights: Option<&'a [f64]>,
+    sum_of_weights: f64,
+    dtype: &'a str,
+    solver: &'static str,
+    reason: &'a str,
+    n_passes: usize,
+    tol: f64,
+    residuals: &'a [f64],
+    n_converged: usize,
+    converged: bool,
+    options: &'a Pca,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    components: Option<Vec<Vec<f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loadings: Option<Vec<Vec<f64>>>,
+}
+
+impl<'a> ModelSummary<'a> {
+    /// Of a model and the names of its features.
+    pub(crate) fn new(model: &'a PcaModel, feature_names: Option<&'a [String]>, extent: JsonExtent) -> Self {
+        let convergence = model.convergence();
+        let full = |matrix: &dyn Fn() -> Matrix| (extent == JsonExtent::Full).then(|| rows(&matrix()));
+        Self {
+            n_samples: model.n_samples(),
+            n_features: model.n_features(),
+            n_components: model.n_components(),
+            feature_names,
+            explained_variance: model.explained_variance(),
+            explained_variance_ratio: model.explained_variance_ratio(),
+            singular_values: model.singular_values(),
+            noise_variance: model.noise_variance(),
+            total_variance: model.total_variance(),
+            mean: model.mean(),
+            scale: model.scale(),
+            feature_weights: model.feature_weights(),
+            sum_of_weights: model.sum_of_weights(),
+            dtype: &model.parts().dtype,
+            solver: convergence.solver.name(),
+            reason: &convergence.reason,
+            n_passes: convergence.n_passes,
+            tol: convergence.tol,
+            residuals: &convergence.residuals,
+            n_converged: convergence.n_converged,
+            converged: convergence.converged(),
+            options: model.options(),
+            components: full(&|| model.components().clone()),
+            loadings: full(&|| model.loadings()),
+        }
+    }
+}
+
+fn rows(matrix: &Matrix) -> Vec<Vec<f64>> {
+    (0..matrix.n_rows()).map(|i| matrix.row(i).to_vec()).collect()
+}
+
+/// A fit, as `fit --json` prints it.
+#[derive(Debug, Serialize)]
+pub(crate) struct FitSummary<'a> {
+    /// The data file.
+    pub(crate) file: &'a str,
+    /// Its format.
+    pub(crate) format: &'a str,
+    /// The model.
+    #[serde(flatten)]
+    pub(crate) model: ModelSummary<'a>,
+    /// What was decided on the way.
+    pub(crate) notes: &'a [String],
+    /// Files written, by what they hold.
+    pub(crate) written: BTreeMap<&'static str, String>,
+    /// Time taken.
+    pub(crate) seconds: Seconds,
+}
+
+/// The JSON text of a summary, each line ended.
+pub(crate) fn to_json(summary: &impl Serialize) -> Result<String> {
+    let mut text = serde_json::to_string_pretty(summary).map_err(|e| Failure::StandardOutput(e.into()))?;
+    text.push('\n');
+    Ok(text)
+}
