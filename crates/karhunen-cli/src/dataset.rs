@@ -46,7 +46,11 @@ impl Dataset {
     ///
     /// # Errors
     /// Those of [`karhunen_io::read_any`].
-    pub(crate) fn read_any(path: &Path, options: &ReadOptions, progress: &Progress) -> Result<(Content, f64)> {
+    pub(crate) fn read_any(
+        path: &Path,
+        options: &ReadOptions,
+        progress: &Progress,
+    ) -> Result<(Content, f64)> {
         let started = Instant::now();
         let message = format!("reading {}", input_name(path));
         let content = progress.spin(message, || karhunen_io::read_any(path, options))?;

@@ -71,10 +71,12 @@ impl Failure {
     pub(crate) fn is_broken_pipe(&self) -> bool {
         let source = match self {
             Failure::StandardOutput(source) => source,
-            Failure::File(karhunen_io::Error { path, cause, .. }) if path.as_os_str() == "-" => match &**cause {
-                Cause::Io { source, .. } => source,
-                _ => return false,
-            },
+            Failure::File(karhunen_io::Error { path, cause, .. }) if path.as_os_str() == "-" => {
+                match &**cause {
+                    Cause::Io { source, .. } => source,
+                    _ => return false,
+                }
+            }
             _ => return false,
         };
         source.kind() == io::ErrorKind::BrokenPipe
@@ -94,11 +96,7 @@ pub(crate) struct Places<'a> {
 impl<'a> Places<'a> {
     /// Of a table read from `file`.
     pub(crate) fn of(file: &'a str, table: &'a Table) -> Self {
-        Self {
-            file,
-            samples: table.sample_names.as_deref(),
-            features: table.feature_names.as_deref(),
-        }
+        Self { file, samples: table.sample_names.as_deref(), features: table.feature_names.as_deref() }
     }
 
     fn row(&self, row: usize) -> String {
@@ -175,7 +173,12 @@ mod tests {
              values are not offered on the command line"
         );
         let overflow = karhunen::Error::Overflow { statistic: "mean", column: 0 };
-        assert!(places.explain(overflow).to_string().starts_with("p.npy: the mean of column 1 (`height`) overflows"));
+        assert!(
+            places
+                .explain(overflow)
+                .to_string()
+                .starts_with("p.npy: the mean of column 1 (`height`) overflows")
+        );
     }
 
     #[test]
@@ -209,7 +212,9 @@ mod tests {
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         assert!(Failure::StandardOutput(closed()).is_broken_pipe());
         assert!(Failure::File(karhunen_io::Error::io("-".as_ref(), "writing", closed())).is_broken_pipe());
-        assert!(!Failure::File(karhunen_io::Error::io("s.csv".as_ref(), "writing", closed())).is_broken_pipe());
+        assert!(
+            !Failure::File(karhunen_io::Error::io("s.csv".as_ref(), "writing", closed())).is_broken_pipe()
+        );
         assert!(!Failure::StandardOutput(io::Error::other("disk full")).is_broken_pipe());
     }
 }

@@ -60,7 +60,8 @@ pub(crate) fn align(
         )));
     }
     if !extra.is_empty() {
-        let labels: Vec<String> = extra.iter().take(LISTED).map(|name| format!("--label {}", shell_word(name))).collect();
+        let labels: Vec<String> =
+            extra.iter().take(LISTED).map(|name| format!("--label {}", shell_word(name))).collect();
         return Err(Failure::Data(format!(
             "{file}: holds {}, which the model does not know; set aside what is no feature with {}",
             list(&extra),
@@ -92,7 +93,9 @@ fn reordered(model: &PcaModel, order: &[usize]) -> karhunen::Result<PcaModel> {
     let parts = model.parts();
     let pick = |values: &[f64]| order.iter().map(|&j| values[j]).collect::<Vec<f64>>();
     PcaModel::try_from(ModelParts {
-        components: Matrix::from_fn(model.n_components(), order.len(), |c, j| parts.components[(c, order[j])]),
+        components: Matrix::from_fn(model.n_components(), order.len(), |c, j| {
+            parts.components[(c, order[j])]
+        }),
         mean: pick(&parts.mean),
         scale: pick(&parts.scale),
         feature_weights: parts.feature_weights.as_deref().map(pick),

@@ -7,12 +7,12 @@ use serde::Serialize;
 use crate::args::InspectArgs;
 use crate::dataset::Dataset;
 use crate::error::Result;
+use crate::names;
 use crate::outputs::print;
 use crate::plan::{OnValues, dispatch, input_name, read_options};
 use crate::progress::Progress;
 use crate::report::{Layout, ModelReport, columns, treatment, wrapped};
 use crate::summary::{ModelSummary, to_json};
-use crate::names;
 
 /// Reads a file and says what it holds.
 pub(crate) fn run(args: InspectArgs) -> Result<()> {
@@ -86,7 +86,8 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
         Ok(moments) => (Some(moments), None),
         Err(error) => (None, Some(dataset.places().explain(error).to_string())),
     };
-    let deviations = |moments: &Moments| (0..n_features).map(|j| moments.variance(j).sqrt()).collect::<Vec<f64>>();
+    let deviations =
+        |moments: &Moments| (0..n_features).map(|j| moments.variance(j).sqrt()).collect::<Vec<f64>>();
     if args.json.is_some() {
         return print(&to_json(&DataInspection {
             file: &dataset.file,
