@@ -169,12 +169,12 @@ fn by_bands(a: &dyn Panels, exec: &Exec<'_>) -> Result<Matrix> {
         let rows = start..n.min(start + rows_at_once);
         let (from, to) = (rows.start as f64 / n as f64, rows.end as f64 / n as f64);
         let packed = &mut packed[..rows.len() * width];
-        exec.span(from, from).fill(packed, panel * width, |piece, values| {
+        exec.part(from, from).fill(packed, panel * width, |piece, values| {
             let first = rows.start + piece * panel;
             let n_rows = values.len() / width;
             a.pack(first..first + n_rows, &mut Panel { values, n_rows })
         })?;
-        exec.span(from, to).fill(sum.as_mut_slice(), band * p, |piece, out| {
+        exec.part(from, to).fill(sum.as_mut_slice(), band * p, |piece, out| {
             for panel in packed.chunks(panel * width) {
                 dispatch(Sweep {
                     packed: panel,
