@@ -207,8 +207,8 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
                 }
                 for r in 0..SQUARE.min(self.rows.len() - i) {
                     let mut row = [T::default(); SQUARE];
-                    for c in 0..SQUARE {
-                        row[c] = square[c][r];
+                    for (value, column) in row.iter_mut().zip(&square) {
+                        *value = column[r];
                     }
                     let to = base + (i + r) * row_stride;
                     let part = self.from.row_part(self.rows.start + i + r);
