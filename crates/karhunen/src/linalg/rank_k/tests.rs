@@ -157,3 +157,28 @@ fn a_failing_panel_ends_the_sum() {
         Err(crate::error::Error::Stopped { phase: "reading" })
     ));
 }
+
+#[test]
+fn progress_never_falls_and_ends_with_the_span() {
+    use std::sync::Mutex;
+    struct Fractions(Mutex<Vec<f64>>);
+    impl crate::exec::Observer for Fractions {
+        fn update(&self, _: &'static str, fraction: f64) -> crate::exec::Flow {
+            self.0.lock().unwrap().push(fraction);
+            crate::exec::Flow::Continue
+        }
+    }
+    for (n, p) in [(9_000, 40), (9_000, 530)] {
+        let x = values::<f32>(n * p, 1);
+        let (shift, factor) = (vec![0.0; p], vec![1.0; p]);
+        let map = ColumnMap { shift: &shift, factor: &factor };
+        let seen = Fractions(Mutex::new(Vec::new()));
+        Exec::run(Some(1), &seen, |exec| {
+            scatter(Dense::row_major(&x, n, p).unwrap(), map, None, &exec.span(0.25, 0.75))
+        })
+        .unwrap();
+        let seen = seen.0.into_inner().unwrap();
+        assert!(seen.len() > 1 && seen.windows(2).all(|w| w[0] <= w[1]), "{n} x {p}: {seen:?}");
+        assert!(seen[0] >= 0.25 && (seen[seen.len() - 1] - 0.75).abs() < 1e-12, "{n} x {p}: {seen:?}");
+    }
+}
