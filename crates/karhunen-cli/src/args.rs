@@ -321,7 +321,9 @@ fn delimiter(text: &str) -> Result<u8, String> {
         ("space", _) => Ok(b' '),
         ("comma", _) => Ok(b','),
         ("semicolon", _) => Ok(b';'),
-        (_, &[byte]) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(&byte) => Ok(byte),
+        (_, &[byte]) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(&byte) => {
+            Ok(byte)
+        }
         _ => Err("give one character that is no letter, digit or quote, or tab, or space".to_owned()),
     }
 }
@@ -357,7 +359,8 @@ mod tests {
 
     #[test]
     fn delimiters() {
-        for (text, expected) in [(";", b';'), ("tab", b'\t'), ("\\t", b'\t'), ("\t", b'\t'), ("space", b' ')] {
+        for (text, expected) in [(";", b';'), ("tab", b'\t'), ("\\t", b'\t'), ("\t", b'\t'), ("space", b' ')]
+        {
             assert_eq!(delimiter(text), Ok(expected), "{text}");
         }
         for text in ["", "ab", "a", "7", "\"", "é"] {

@@ -46,7 +46,11 @@ impl Dataset {
     ///
     /// # Errors
     /// Those of [`karhunen_io::read_any`].
-    pub(crate) fn read_any(path: &Path, options: &ReadOptions, progress: &Progress) -> Result<(Content, f64)> {
+    pub(crate) fn read_any(
+        path: &Path,
+        options: &ReadOptions,
+        progress: &Progress,
+    ) -> Result<(Content, f64)> {
         let started = Instant::now();
         let message = format!("reading {}", input_name(path));
         let content = progress.spin(message, || karhunen_io::read_any(path, options))?;
@@ -80,6 +84,14 @@ impl Dataset {
             count(p),
             self.table.data.dtype()
         )
+    }
+
+    /// What was decided while reading: one line, or none.
+    pub(crate) fn remarks(&self) -> Option<String> {
+        let labels: Vec<String> = self.table.labels.iter().map(|label| format!("`{}`", label.name)).collect();
+        let set_aside = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
+        let remarks: Vec<String> = self.table.notes.iter().cloned().chain(set_aside).collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 
     /// Stored entries of a sparse matrix.

@@ -95,11 +95,7 @@ pub(crate) struct Places<'a> {
 impl<'a> Places<'a> {
     /// Of a table read from `file`.
     pub(crate) fn of(file: &'a str, table: &'a Table) -> Self {
-        Self {
-            file,
-            samples: table.sample_names.as_deref(),
-            features: table.feature_names.as_deref(),
-        }
+        Self { file, samples: table.sample_names.as_deref(), features: table.feature_names.as_deref() }
     }
 
     fn row(&self, row: usize) -> String {
@@ -145,6 +141,13 @@ impl<'a> Places<'a> {
             E::NComponents { requested, max, n_samples, n_features } => Failure::Usage(format!(
                 "{file}: -k {requested} is more than the {n_samples} x {n_features} table allows; ask for at most {max}"
             )),
+            E::WeightValue { what: "sample weights", index, value } => Failure::Data(format!(
+                "{file}: the weight of {} is {value}; weights must be finite and not negative",
+                self.row(index)
+            )),
+            E::Option { option, value, rule } => {
+                Failure::Usage(format!("--{} {value}: {rule}", option.replace('_', "-")))
+            }
             error => Failure::Library { file: file.to_owned(), error },
         }
     }
@@ -176,7 +179,12 @@ mod tests {
              values are not offered on the command line"
         );
         let overflow = karhunen::Error::Overflow { statistic: "mean", column: 0 };
-        assert!(places.explain(overflow).to_string().starts_with("p.npy: the mean of column 1 (`height`) overflows"));
+        assert!(
+            places
+                .explain(overflow)
+                .to_string()
+                .starts_with("p.npy: the mean of column 1 (`height`) overflows")
+        );
     }
 
     #[test]
@@ -210,7 +218,9 @@ mod tests {
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         assert!(Failure::StandardOutput(closed()).is_broken_pipe());
         assert!(Failure::File(karhunen_io::Error::io("-".as_ref(), "writing", closed())).is_broken_pipe());
-        assert!(!Failure::File(karhunen_io::Error::io("s.csv".as_ref(), "writing", closed())).is_broken_pipe());
+        assert!(
+            !Failure::File(karhunen_io::Error::io("s.csv".as_ref(), "writing", closed())).is_broken_pipe()
+        );
         assert!(!Failure::StandardOutput(io::Error::other("disk full")).is_broken_pipe());
     }
 }

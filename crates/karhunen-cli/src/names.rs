@@ -60,7 +60,8 @@ pub(crate) fn align(
         )));
     }
     if !extra.is_empty() {
-        let labels: Vec<String> = extra.iter().take(LISTED).map(|name| format!("--label {}", shell_word(name))).collect();
+        let labels: Vec<String> =
+            extra.iter().take(LISTED).map(|name| format!("--label {}", shell_word(name))).collect();
         return Err(Failure::Data(format!(
             "{file}: holds {}, which the model does not know; set aside what is no feature with {}",
             list(&extra),
@@ -92,7 +93,9 @@ fn reordered(model: &PcaModel, order: &[usize]) -> karhunen::Result<PcaModel> {
     let parts = model.parts();
     let pick = |values: &[f64]| order.iter().map(|&j| values[j]).collect::<Vec<f64>>();
     PcaModel::try_from(ModelParts {
-        components: Matrix::from_fn(model.n_components(), order.len(), |c, j| parts.components[(c, order[j])]),
+        components: Matrix::from_fn(model.n_components(), order.len(), |c, j| {
+            parts.components[(c, order[j])]
+        }),
         mean: pick(&parts.mean),
         scale: pick(&parts.scale),
         feature_weights: parts.feature_weights.as_deref().map(pick),
@@ -144,8 +147,8 @@ mod tests {
     fn columns_in_another_order_give_the_same_scores() {
         let (known, columns) = (names("a b c"), names("c a b"));
         let aligned = align(model(), Some(&known), "t.csv", Some(&columns), 3).unwrap();
-        let row = [3.0, 1.0, 8.0];
-        let shuffled = [8.0, 3.0, 1.0];
+        let row = [3.0_f64, 1.0, 8.0];
+        let shuffled = [8.0_f64, 3.0, 1.0];
         let scores = model().transform(&Dense::row_major(&row, 1, 3).unwrap()).unwrap();
         let again = aligned.transform(&Dense::row_major(&shuffled, 1, 3).unwrap()).unwrap();
         for (a, b) in scores.as_slice().iter().zip(again.as_slice()) {

@@ -75,17 +75,14 @@ impl FitPlan {
         }
         if is_standard(output.model.as_deref()) && std::io::stdout().is_terminal() {
             return Err(Failure::Usage(
-                "-o - would write a model, which is binary, to the terminal; give a file, or pipe it on".to_owned(),
+                "-o - would write a model, which is binary, to the terminal; give a file, or pipe it on"
+                    .to_owned(),
             ));
         }
         let summary = summary_form(&output, outputs.iter().any(|(_, path)| is_standard(*path)))?;
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
-        let pca = Pca {
-            center: !no_center,
-            scale,
-            weighting: weights.weighting.into(),
-            ..solver_options(&solver)
-        };
+        let pca =
+            Pca { center: !no_center, scale, weighting: weights.weighting.into(), ..solver_options(&solver) };
         Ok(Self {
             data,
             read,
@@ -177,7 +174,9 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
 pub(crate) fn one_standard_input(inputs: &[Option<&PathBuf>]) -> Result<()> {
     let n = inputs.iter().flatten().filter(|path| is_standard(Some(path))).count();
     if n > 1 {
-        return Err(Failure::Usage("`-` is given twice, but the standard input can be read once; give a file".to_owned()));
+        return Err(Failure::Usage(
+            "`-` is given twice, but the standard input can be read once; give a file".to_owned(),
+        ));
     }
     Ok(())
 }
@@ -190,7 +189,10 @@ pub(crate) fn check_outputs(outputs: &[(&str, Option<&Path>)], inputs: &[Option<
     let given: Vec<(&str, &Path)> = outputs.iter().filter_map(|&(name, path)| Some((name, path?))).collect();
     for (i, (option, path)) in given.iter().enumerate() {
         if let Some((other, _)) = given[..i].iter().find(|(_, earlier)| same_file(earlier, path)) {
-            return Err(Failure::Usage(format!("{other} and {option} both write to {}; give each its own", show(path))));
+            return Err(Failure::Usage(format!(
+                "{other} and {option} both write to {}; give each its own",
+                show(path)
+            )));
         }
         if is_standard(Some(path)) {
             continue;
@@ -203,7 +205,8 @@ pub(crate) fn check_outputs(outputs: &[(&str, Option<&Path>)], inputs: &[Option<
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            let source = std::io::Error::other(format!("there is no folder {}; make it first", folder.display()));
+            let source =
+                std::io::Error::other(format!("there is no folder {}; make it first", folder.display()));
             return Err(karhunen_io::Error::io(path, "writing", source).into());
         }
     }
@@ -337,7 +340,10 @@ mod tests {
                 "x.csv --scores - --loadings -",
                 "--scores and --loadings both write to the standard output; give each its own",
             ),
-            ("x.csv --scores s.csv --loadings s.csv", "--scores and --loadings both write to s.csv; give each its own"),
+            (
+                "x.csv --scores s.csv --loadings s.csv",
+                "--scores and --loadings both write to s.csv; give each its own",
+            ),
             ("x.csv --scores x.csv", "--scores x.csv would overwrite what is read; give another name"),
             (
                 "- --feature-weights -",

@@ -120,12 +120,7 @@ pub(crate) fn treatment(model: &PcaModel, hint: &str) -> String {
 }
 
 /// The table of the components: variance, ratio, cumulated ratio, and the largest loadings by name.
-pub(crate) fn components(
-    out: &mut String,
-    model: &PcaModel,
-    features: Option<&[String]>,
-    layout: Layout,
-) {
+pub(crate) fn components(out: &mut String, model: &PcaModel, features: Option<&[String]>, layout: Layout) {
     let n_listed = model.n_components().min(LISTED);
     let names: Vec<String> = (1..=n_listed).map(|c| format!("pc{c}")).collect();
     let variances = fixed(&model.explained_variance()[..n_listed]);
@@ -177,7 +172,8 @@ pub(crate) fn columns(out: &mut String, names: &[String], means: &[f64], deviati
     let _ = writeln!(out, "\n{:name_width$}  {:>12}  {:>12}", "", "mean", "deviation");
     for (j, name) in shown.iter().enumerate() {
         let gap = " ".repeat(name_width - measure_text_width(name));
-        let _ = writeln!(out, "{name}{gap}  {:>12}  {:>12}", significant(means[j]), significant(deviations[j]));
+        let _ =
+            writeln!(out, "{name}{gap}  {:>12}  {:>12}", significant(means[j]), significant(deviations[j]));
     }
     if n_listed < names.len() {
         let _ = writeln!(out, "and {} more (all are in --json)", count(names.len() - n_listed));
@@ -220,7 +216,8 @@ pub(crate) fn scree(out: &mut String, ratios: &[f64], layout: Layout) {
     let shown = ratios.len().min(room);
     let pitch = (room / shown).clamp(1, 6);
     let bar = if pitch > 1 { pitch - 1 } else { 1 };
-    let (tick, side, corner, floor) = if layout.unicode { ('┤', '│', '└', '─') } else { ('+', '|', '+', '-') };
+    let (tick, side, corner, floor) =
+        if layout.unicode { ('┤', '│', '└', '─') } else { ('+', '|', '+', '-') };
     out.push('\n');
     for row in (0..SCREE_ROWS).rev() {
         let mut line = if row + 1 == SCREE_ROWS {

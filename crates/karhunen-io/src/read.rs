@@ -7,7 +7,8 @@ use flate2::read::MultiGzDecoder;
 
 use crate::input::{Bytes, Input};
 use crate::{
-    Cause, Error, ReadOptions, Result, SavedModel, Table, arrow, csv, matrix_market, npy, npz, parquet, saved_model,
+    Cause, Error, ReadOptions, Result, SavedModel, Table, arrow, csv, matrix_market, npy, npz, parquet,
+    saved_model,
 };
 
 /// What a content is.

@@ -10,12 +10,12 @@ use karhunen_io::{NamedMatrix, SavedModel, Values};
 use crate::args::{FitArgs, JsonExtent};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
+use crate::names;
 use crate::outputs::{Outputs, print, print_aside};
 use crate::plan::{FitPlan, OnValues, SummaryForm, dispatch, input_name, is_standard};
 use crate::progress::Progress;
 use crate::report::{Layout, ModelReport, Seconds, treatment};
 use crate::summary::{FitSummary, ModelSummary};
-use crate::names;
 
 /// Fits, writes and reports.
 pub(crate) fn run(args: FitArgs) -> Result<()> {
@@ -63,7 +63,8 @@ impl FitWeights {
 /// What is both a file and a column could be meant as either.
 fn refuse_ambiguous(path: &Path, dataset: &Dataset) -> Result<()> {
     let table = &dataset.table;
-    let mut columns = table.feature_names.iter().flatten().chain(table.labels.iter().map(|label| &label.name));
+    let mut columns =
+        table.feature_names.iter().flatten().chain(table.labels.iter().map(|label| &label.name));
     if columns.any(|name| path.as_os_str() == name.as_str()) {
         let name = path.display();
         return Err(Failure::Usage(format!(
@@ -90,8 +91,7 @@ impl OnValues for Fit<'_> {
         let explain = |error| self.dataset.places().explain(error);
         let source = values.source().map_err(explain)?;
         let started = Instant::now();
-        let model =
-            self.pca.fit_observed(&*source, &self.weights.lend(), self.progress).map_err(explain)?;
+        let model = self.pca.fit_observed(&*source, &self.weights.lend(), self.progress).map_err(explain)?;
         let seconds = Seconds { read: self.dataset.seconds, fit: started.elapsed().as_secs_f64() };
         let scores = match self.plan.scores {
             Some(_) => {
@@ -192,7 +192,8 @@ fn report(
     let text = |stream: &console::Term| {
         let files: Vec<String> = written.iter().map(|(what, path)| format!("{what} to {path}")).collect();
         let data = description(plan, dataset, weights, model);
-        ModelReport { model, features, data: &data, seconds: Some(seconds), written: &files }.render(Layout::of(stream))
+        ModelReport { model, features, data: &data, seconds: Some(seconds), written: &files }
+            .render(Layout::of(stream))
     };
     match plan.summary {
         SummaryForm::None => Ok(()),
@@ -225,10 +226,7 @@ fn json(
 
 /// What was read, what was set aside, what was done to it: one line each.
 fn description(plan: &FitPlan, dataset: &Dataset, weights: &FitWeights, model: &PcaModel) -> Vec<String> {
-    let mut lines = vec![dataset.headline()];
-    if !dataset.table.notes.is_empty() {
-        lines.push(dataset.table.notes.join("; "));
-    }
+    let mut lines: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
     if let (Some(origin), Some(_)) = (&weights.origin, &weights.samples) {
         let meaning = match model.options().weighting {
             Weighting::Frequency => "times each row was seen",

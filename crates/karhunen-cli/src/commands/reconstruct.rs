@@ -40,7 +40,14 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
         }
     };
     let features = names::of_features(features.as_deref(), model.n_features());
-    let work = Reconstruction { args: &args, from, model: &model, features: &features, dataset: &dataset, progress: &progress };
+    let work = Reconstruction {
+        args: &args,
+        from,
+        model: &model,
+        features: &features,
+        dataset: &dataset,
+        progress: &progress,
+    };
     dispatch(&dataset.table.data, work)
 }
 
@@ -67,7 +74,8 @@ fn recognise(dataset: &Dataset, model: &PcaModel) -> Result<ReconstructFrom> {
 
 /// Whether every column is called `pc1`, `pc2`, ….
 fn named_as_scores(table: &Table) -> bool {
-    let is_score = |name: &String| name.strip_prefix("pc").is_some_and(|number| number.parse::<usize>().is_ok());
+    let is_score =
+        |name: &String| name.strip_prefix("pc").is_some_and(|number| number.parse::<usize>().is_ok());
     table.feature_names.as_ref().is_some_and(|names| names.iter().all(is_score))
 }
 

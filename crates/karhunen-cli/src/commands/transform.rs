@@ -20,7 +20,10 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
     let saved = karhunen_io::load_model(&args.model)?;
     let dataset = Dataset::read(&args.data, &read_options(&args.input, &args.threads), &progress)?;
     let model = dataset.align(saved.model, saved.feature_names.as_deref())?;
-    dispatch(&dataset.table.data, Scores { args: &args, model: &model, dataset: &dataset, progress: &progress })
+    dispatch(
+        &dataset.table.data,
+        Scores { args: &args, model: &model, dataset: &dataset, progress: &progress },
+    )
 }
 
 /// Scores of values of either type.
