@@ -8,8 +8,10 @@ use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
 use arrow_ipc::{Block, CompressionType, Message, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, SchemaRef};
+use rayon::prelude::*;
 
 use crate::columns::{self, Batches, Columns, damaged};
+use crate::csv::in_pool;
 use crate::input::Input;
 use crate::options::OptionName;
 use crate::{Cause, Error, ReadOptions, Result, Table};
@@ -34,16 +36,17 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         "Arrow",
         &[OptionName::IdColumn, OptionName::Labels, OptionName::WeightsColumn],
     )?;
-    columns::guarded(&path, || {
+    let work = || {
         let bytes = columns::shared(bytes);
-        let format = if bytes.starts_with(FILE_MAGIC) { "Arrow IPC file" } else { "Arrow IPC stream" };
-        let decoded = if bytes.starts_with(FILE_MAGIC) { decode_file(bytes) } else { decode_stream(bytes) };
+        let is_file = bytes.starts_with(FILE_MAGIC);
+        let decoded = if is_file { decode_file(bytes) } else { decode_stream(bytes) };
         let (schema, batches) = decoded.map_err(|error| damaged(&path, &error))?;
         let n_rows = batches.iter().map(RecordBatch::num_rows).sum();
+        let format = if is_file { "Arrow IPC file" } else { "Arrow IPC stream" };
         let file = File { path: &path, batches };
-        let columns = Columns { path: &path, format, schema: &schema, n_rows, batches: &file };
-        columns::in_pool(&path, options.n_threads, || columns.table(options))
-    })
+        Columns { path: &path, format, schema: &schema, n_rows, batches: &file }.table(options)
+    };
+    columns::guarded(&path, || in_pool(&path, options.n_threads, work)?)
 }
 
 type Decoded = std::result::Result<(SchemaRef, Vec<RecordBatch>), ArrowError>;
@@ -76,11 +79,11 @@ fn decode_file(bytes: bytes::Bytes) -> Decoded {
     for block in footer.dictionaries().iter().flatten() {
         decoder.read_dictionary(block, &content(block)?.into())?;
     }
-    let mut batches = Vec::new();
-    for block in footer.recordBatches().iter().flatten() {
-        batches.extend(decoder.read_record_batch(block, &content(block)?.into())?);
-    }
-    Ok((schema, batches))
+    let blocks: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
+    let batches: Vec<_> =
+        blocks.par_iter().map(|block| decoder.read_record_batch(block, &content(block)?.into())).collect();
+    let batches: Vec<Option<RecordBatch>> = batches.into_iter().collect::<std::result::Result<_, _>>()?;
+    Ok((schema, batches.into_iter().flatten().collect()))
 }
 
 fn decode_stream(bytes: bytes::Bytes) -> Decoded {

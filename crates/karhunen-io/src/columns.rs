@@ -14,7 +14,8 @@ use arrow_schema::{ArrowError, DataType, Schema};
 use karhunen::Scalar;
 use rayon::prelude::*;
 
-use crate::roles::{IdOrigin, Role, Roles, place, shell_word};
+use crate::names::shell_word;
+use crate::roles::{IdOrigin, Role, Roles, place};
 use crate::{Buffer, Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
 
 /// How many groups of columns each thread is given: enough to even out those that take longer.
@@ -234,18 +235,6 @@ pub(crate) fn guarded<R>(path: &Path, work: impl FnOnce() -> Result<R>) -> Resul
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("the decoder gave up");
         Err(damaged(path, &text))
     })
-}
-
-/// Runs work with as many threads as asked for.
-pub(crate) fn in_pool<R: Send>(
-    path: &Path,
-    n_threads: Option<usize>,
-    work: impl FnOnce() -> Result<R> + Send,
-) -> Result<R> {
-    let Some(n_threads) = n_threads else { return work() };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
-    let pool = pool.map_err(|error| Error::io(path, "starting threads", std::io::Error::other(error)))?;
-    pool.install(work)
 }
 
 /// The content of a file as the decoders share it, not copied.

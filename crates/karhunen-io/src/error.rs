@@ -26,7 +26,7 @@ pub struct Error {
     pub place: Place,
     /// What is wrong and what to do.
     #[source]
-    pub cause: Cause,
+    pub cause: Box<Cause>,
 }
 
 /// A place in a file, as far as it is known. Lines and columns count from one.
@@ -83,12 +83,12 @@ pub enum Cause {
 impl Error {
     /// An error of the whole file.
     pub fn new(path: &Path, cause: Cause) -> Self {
-        Self { path: path.to_owned(), place: Place::default(), cause }
+        Self { path: path.to_owned(), place: Place::default(), cause: Box::new(cause) }
     }
 
     /// An error at a place.
     pub fn at(path: &Path, place: Place, cause: Cause) -> Self {
-        Self { path: path.to_owned(), place, cause }
+        Self { path: path.to_owned(), place, cause: Box::new(cause) }
     }
 
     /// An error of the system.
@@ -98,7 +98,7 @@ impl Error {
 
     /// The coarse kind.
     pub fn kind(&self) -> ErrorKind {
-        match &self.cause {
+        match &*self.cause {
             Cause::Io { .. } => ErrorKind::Io,
             Cause::Option(_) => ErrorKind::Argument,
             Cause::Format(_) | Cause::Value(_) => ErrorKind::Data,

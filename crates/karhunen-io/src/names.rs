@@ -51,6 +51,16 @@ pub(crate) fn list(names: &[String]) -> String {
     text.join(", ")
 }
 
+/// The name as it is typed in a shell.
+pub(crate) fn shell_word(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}
+
 /// The name nearest to `wanted`, if it is near: capitals ignored, at most a third of the letters differ.
 fn closest<'a>(wanted: &str, names: &'a [String]) -> Option<&'a str> {
     let wanted: Vec<char> = wanted.to_lowercase().chars().collect();

@@ -13,19 +13,17 @@ use parquet::arrow::arrow_reader::{
 use parquet::arrow::arrow_writer::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use parquet::schema::types::ColumnPath;
 
 use crate::columns::{self, Batches, Columns, damaged};
+use crate::csv::in_pool;
 use crate::input::Input;
 use crate::options::OptionName;
-use crate::{ReadOptions, Result, Table};
+use crate::{NamedMatrix, ReadOptions, Result, Table};
 
 /// Values that one thread decodes at a time.
 const BATCH_VALUES: usize = 1 << 20;
 /// Values of a row group that is written: its columns are held in memory until it is full.
 const GROUP_VALUES: usize = 1 << 24;
-/// Name of the column of sample names.
-const NAME_COLUMN: &str = "sample";
 
 /// Reads the columns of numbers, those that the options set aside, and the names of the rows.
 ///
@@ -42,13 +40,27 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         let bytes = columns::shared(bytes);
         let metadata = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new());
         let metadata = metadata.map_err(|error| damaged(&path, &error))?;
+        check_ranges(&metadata, bytes.len()).map_err(|error| damaged(&path, &error))?;
         let declared = metadata.metadata().file_metadata().num_rows();
         let n_rows = usize::try_from(declared).map_err(|_| damaged(&path, &format!("{declared} rows")))?;
         let schema = metadata.schema().clone();
         let file = File { path: &path, bytes, metadata };
         let columns = Columns { path: &path, format: "Parquet", schema: &schema, n_rows, batches: &file };
-        columns::in_pool(&path, options.n_threads, || columns.table(options))
+        in_pool(&path, options.n_threads, || columns.table(options))?
     })
+}
+
+/// Refuses columns that the footer places outside of the file: the decoder would panic.
+fn check_ranges(metadata: &ArrowReaderMetadata, file_len: usize) -> std::result::Result<(), &'static str> {
+    for column in metadata.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+        let begin = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let end = begin.checked_add(column.compressed_size());
+        let fits = begin >= 0 && end.is_some_and(|end| end >= begin && end as u64 <= file_len as u64);
+        if !fits {
+            return Err("the footer points outside of the file");
+        }
+    }
+    Ok(())
 }
 
 struct File<'a> {
@@ -74,37 +86,33 @@ impl Batches for File<'_> {
 }
 
 /// Writes a matrix in its own precision, compressed with zstd, the names of the rows in a first column of text.
-/// Columns without names are called `column 1`, `column 2`, …
 ///
 /// # Errors
 /// Those of `sink`.
-pub(crate) fn write<T: Scalar>(
+pub(crate) fn write<T: Scalar>(sink: &mut dyn Write, table: &NamedMatrix<'_, T>) -> std::io::Result<()> {
+    write_groups(sink, table, (GROUP_VALUES / table.matrix.n_cols().max(1)).max(1))
+}
+
+fn write_groups<T: Scalar>(
     sink: &mut dyn Write,
-    matrix: &Matrix<T>,
-    row_names: Option<&[String]>,
-    column_names: Option<&[String]>,
+    table: &NamedMatrix<'_, T>,
+    rows_per_group: usize,
 ) -> std::io::Result<()> {
+    let NamedMatrix { matrix, row_names, row_header, column_names } = *table;
     let kind = if T::NAME == f32::NAME { DataType::Float32 } else { DataType::Float64 };
-    let mut fields = Vec::with_capacity(matrix.n_cols() + 1);
-    fields.extend(row_names.map(|_| Field::new(NAME_COLUMN, DataType::Utf8, false)));
-    for column in 0..matrix.n_cols() {
-        let name =
-            column_names.map_or_else(|| format!("column {}", column + 1), |names| names[column].clone());
-        fields.push(Field::new(name, kind.clone(), false));
-    }
-    let schema = Arc::new(Schema::new(fields));
-    // Few numbers come twice: a dictionary of them would only be thrown away again.
+    let name_field = row_names.map(|_| Field::new(row_header, DataType::Utf8, false));
+    let fields = column_names.iter().map(|name| Field::new(name, kind.clone(), false));
+    let schema = Arc::new(Schema::new(name_field.into_iter().chain(fields).collect::<Vec<_>>()));
+    // Few numbers, and no names of rows, come twice: a dictionary of them would only be thrown away again.
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_dictionary_enabled(false)
-        .set_column_dictionary_enabled(ColumnPath::from(NAME_COLUMN), row_names.is_some())
         .set_created_by(concat!("karhunen ", env!("CARGO_PKG_VERSION")).to_owned())
         .build();
     let written = Written::default();
     let mut writer = ArrowWriter::try_new(written.clone(), schema.clone(), Some(properties))?;
-    let per_group = (GROUP_VALUES / matrix.n_cols().max(1)).max(1);
-    for begin in (0..matrix.n_rows()).step_by(per_group) {
-        let rows = begin..(begin + per_group).min(matrix.n_rows());
+    for begin in (0..matrix.n_rows()).step_by(rows_per_group) {
+        let rows = begin..(begin + rows_per_group).min(matrix.n_rows());
         let names =
             row_names.map(|names| Arc::new(StringArray::from_iter_values(&names[rows.clone()])) as ArrayRef);
         let columns = (0..matrix.n_cols()).map(|column| column_array(matrix, rows.clone(), column));
@@ -151,5 +159,72 @@ impl Write for Written {
 
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::input::Bytes;
+    use crate::{Data, IdColumn, Values};
+
+    fn read_bytes(bytes: Vec<u8>, options: &ReadOptions) -> Table {
+        read(Input { path: "x.parquet".into(), bytes: Bytes::Owned(bytes) }, options).unwrap()
+    }
+
+    fn round_trip<T: Scalar>(
+        matrix: &Matrix<T>,
+        row_names: Option<&[String]>,
+        rows_per_group: usize,
+    ) -> Table {
+        let column_names: Vec<_> = (0..matrix.n_cols()).map(|column| format!("PC {column}")).collect();
+        let table = NamedMatrix { matrix, row_names, row_header: "city", column_names: &column_names };
+        let mut bytes = Vec::new();
+        write_groups(&mut bytes, &table, rows_per_group).unwrap();
+        let read = read_bytes(bytes, &ReadOptions::default());
+        assert_eq!(read.feature_names, Some(column_names));
+        assert_eq!(read.sample_names.as_deref(), row_names);
+        read
+    }
+
+    proptest! {
+        #[test]
+        fn bits_survive_a_round_trip(n_rows in 0usize..9, n_cols in 1usize..9, group in 1usize..5, seed: [u64; 81]) {
+            let double = Matrix::from_fn(n_rows, n_cols, |i, j| f64::from_bits(seed[i * 9 + j]));
+            let table = round_trip(&double, None, group);
+            let Data::F64(Values::Dense { buffer, column_major: true, .. }) = &table.data else { panic!("{table:?}") };
+            let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            prop_assert_eq!(bits(buffer.as_slice()), bits(double.transposed().as_slice()));
+            let single = Matrix::from_fn(n_rows, n_cols, |i, j| seed[i * 9 + j] as f32);
+            let names: Vec<String> = (0..n_rows).map(|row| format!("row {row}")).collect();
+            let table = round_trip(&single, Some(&names), group);
+            let Data::F32(Values::Dense { buffer, .. }) = &table.data else { panic!("{table:?}") };
+            prop_assert!(buffer.as_slice() == single.transposed().as_slice());
+        }
+    }
+
+    #[test]
+    fn names_that_repeat_are_refused_as_names_of_rows() {
+        let names = ["a", "b", "a"].map(str::to_owned);
+        let (matrix, columns) = (Matrix::from_fn(3, 1, |i, _| i as f64), ["x".to_owned()]);
+        let table = NamedMatrix {
+            matrix: &matrix,
+            row_names: Some(&names),
+            row_header: "my city",
+            column_names: &columns,
+        };
+        let mut bytes = Vec::new();
+        write(&mut bytes, &table).unwrap();
+        let input = Input { path: "x.parquet".into(), bytes: Bytes::Owned(bytes.clone()) };
+        assert_eq!(
+            read(input, &ReadOptions::default()).unwrap_err().to_string(),
+            "x.parquet: line 3: column 1 (`my city`): holds text, and does not name the rows, for the same stands in \
+             row 1; set it aside with --label 'my city'"
+        );
+        let named =
+            ReadOptions { id_column: IdColumn::Named("my city".to_owned()), ..ReadOptions::default() };
+        assert_eq!(read_bytes(bytes, &named).sample_names.as_deref(), Some(&names[..]));
     }
 }

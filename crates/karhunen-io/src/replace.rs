@@ -118,6 +118,8 @@ pub(crate) fn stage(
     let beside = Beside::new(target, existing.map(|metadata| metadata.permissions())).map_err(writing)?;
     if let Some(file) = &beside.file {
         write_all(file.as_file(), content).map_err(writing)?;
+        // The name must not reach the disk before the content does.
+        file.as_file().sync_all().map_err(writing)?;
     }
     Ok(staged(Some(beside)))
 }

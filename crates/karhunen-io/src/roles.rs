@@ -4,7 +4,7 @@ use std::path::Path;
 
 use arrow_schema::{DataType, Schema};
 
-use crate::names::find_column;
+use crate::names::{find_column, shell_word};
 use crate::{Cause, Error, IdColumn, Place, ReadOptions, Result};
 
 /// What a column is for.
@@ -214,14 +214,4 @@ fn can_be_text(kind: &DataType) -> bool {
 fn short_type(kind: &DataType) -> String {
     let text = kind.to_string();
     text.split('(').next().unwrap_or(&text).to_owned()
-}
-
-/// The name as it is typed in a shell.
-pub(crate) fn shell_word(name: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
-    if !name.is_empty() && name.chars().all(plain) {
-        name.to_owned()
-    } else {
-        format!("'{}'", name.replace('\'', r"'\''"))
-    }
 }

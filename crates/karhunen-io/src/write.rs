@@ -51,7 +51,7 @@ pub fn stage_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<Sta
     stage(path, |mut sink| match format {
         Format::Text { delimiter } => csv::write(sink, table, delimiter),
         Format::Npy => npy::write(&mut sink, table.matrix),
-        Format::Parquet => parquet::write(sink, table.matrix, table.row_names, Some(table.column_names)),
+        Format::Parquet => parquet::write(sink, table),
     })
 }
 

@@ -23,7 +23,8 @@ pub struct Options<'a> {
     pub feature_weights: Option<&'a [f64]>,
     /// Whether the weighted mean is subtracted.
     pub center: bool,
-    /// Whether columns are divided by their population standard deviation (about zero where not centred).
+    /// Whether columns are divided by their standard deviation (about zero where not centred), taken with the
+    /// divisor of the weighting.
     pub scale: bool,
     /// The meaning of the sample weights.
     pub weighting: Weighting,
@@ -167,7 +168,7 @@ fn factor(weighting: Weighting, sum: f64, v: &[f64]) -> f64 {
     }
 }
 
-/// Population standard deviation of column `j`, one if it is zero; squares are taken of values near one.
+/// Standard deviation of column `j`, one if it is zero; squares are taken of values near one.
 fn spread(rows: &[Vec<f64>], v: &[f64], fit: &Fit, j: usize) -> f64 {
     let centred = |row: &Vec<f64>| row[j] - fit.pivot[j] - fit.mean_beyond_pivot[j];
     let weighted = |(row, v): (&Vec<f64>, &f64)| v.sqrt() * centred(row);
@@ -175,7 +176,8 @@ fn spread(rows: &[Vec<f64>], v: &[f64], fit: &Fit, j: usize) -> f64 {
     if largest == 0.0 {
         return 1.0;
     }
-    largest * compensated(rows.iter().zip(v).map(|pair| (weighted(pair) / largest).powi(2))).sqrt()
+    largest
+        * (fit.factor * compensated(rows.iter().zip(v).map(|pair| (weighted(pair) / largest).powi(2)))).sqrt()
 }
 
 fn with_sign(component: Vec<f64>) -> Vec<f64> {
@@ -341,7 +343,7 @@ mod tests {
         let rows = with_constant_column(gaussian(9, 3, 1), 1, 0.1);
         let fit = weighted_pca(&rows, &Options { scale: true, ..Options::default() });
         assert_eq!((fit.mean[1], fit.scale[1]), (0.1, 1.0));
-        assert_close("total", &[fit.total_variance], &[2.0 * 9.0 / 8.0], ROUNDING);
+        assert_close("total", &[fit.total_variance], &[2.0], ROUNDING);
         assert_eq!(fit.components[0][1], 0.0);
     }
 

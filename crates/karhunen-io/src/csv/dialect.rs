@@ -48,9 +48,9 @@ impl Dialect {
             }
             None => detect_delimiter(text, named_tsv),
         };
-        let decimal_comma = options.decimal_comma.unwrap_or_else(|| {
-            delimiter != Delimiter::Byte(b',') && detect_decimal_comma(sample.get(1..).unwrap_or(&sample))
-        });
+        let decimal_comma = options
+            .decimal_comma
+            .unwrap_or_else(|| delimiter != Delimiter::Byte(b',') && detect_decimal_comma(&sample));
         let header = match options.header {
             Some(true) => Header::Present,
             Some(false) => Header::Absent,

@@ -38,7 +38,7 @@ const BLOCK_BYTES: usize = 4 << 20;
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     use OptionName as O;
     let used = [O::Delimiter, O::Header, O::IdColumn, O::Labels, O::WeightsColumn, O::DecimalComma];
-    options.allow_only(&input.path, "text table", &used)?;
+    options.allow_only(&input.path, "a text table", &used)?;
     check_delimiter(&input.path, options)?;
     read_in_blocks(&input.path, input.as_slice(), options, BLOCK_BYTES)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::fields::Fault;
 use crate::input::line_of;
+use crate::names::shell_word;
 use crate::{Cause, Error, Place};
 
 /// At most this many letters of a cell are shown.
@@ -176,14 +177,4 @@ fn show(found: &[u8]) -> String {
         shown.push('…');
     }
     shown
-}
-
-/// The name as it is typed in a shell.
-fn shell_word(name: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
-    if !name.is_empty() && name.chars().all(plain) {
-        name.to_owned()
-    } else {
-        format!("'{}'", name.replace('\'', r"'\''"))
-    }
 }

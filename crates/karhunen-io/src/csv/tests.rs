@@ -138,7 +138,7 @@ fn options_that_do_not_fit_are_refused() {
     let cases = [
         (
             ReadOptions { labels: vec!["A".into()], ..default() },
-            "t.csv: --label A: there is no such column; there are `a`, `b`",
+            "t.csv: --label A: there is no such column; did you mean `a`?",
         ),
         (
             ReadOptions { labels: vec!["a".into(), "a".into()], ..default() },
@@ -146,7 +146,7 @@ fn options_that_do_not_fit_are_refused() {
         ),
         (
             ReadOptions { transpose: true, ..default() },
-            "t.csv: --transpose does not apply to text table, which is read with its samples in rows; leave it out",
+            "t.csv: --transpose does not apply to a text table, which is read with its samples in rows; leave it out",
         ),
         (
             ReadOptions { delimiter: Some(b'1'), ..default() },

@@ -84,9 +84,10 @@ impl PanelShape {
     /// For data of shape `(n, p)` and blocks of `l` vectors.
     pub(super) fn new<E>(n: usize, p: usize, l: usize) -> Self {
         let fitting = PANEL_BYTES / (padded::<E>(p) * size_of::<E>());
-        // At most 256: sums of products of f32 are short.
-        let n_rows = fitting.clamp(16, 256).min(n).next_multiple_of(ROWS);
-        Self { n_rows: if n_rows > 16 { n_rows / ROWS * ROWS } else { n_rows }, n_cols: p, n_vectors: l }
+        // Sums of f32 products are short: adding equal values one after the other rounds the same way each time.
+        let longest = if size_of::<E>() == 4 { 64 } else { 256 };
+        let n_rows = (fitting.clamp(16, longest) / ROWS * ROWS).min(n.next_multiple_of(ROWS));
+        Self { n_rows, n_cols: p, n_vectors: l }
     }
 }
 
@@ -210,12 +211,15 @@ impl<E: Lane> Forward<'_, E> {
             let tiles =
                 self.x.chunks_exact(TILE * self.width).zip(self.y.chunks_exact_mut(TILE * self.y_width));
             for (x, y) in tiles {
-                let x: [&[E::Vector<S>]; TILE] =
-                    std::array::from_fn(|r| bytemuck::cast_slice(&x[r * self.width..][columns.clone()]));
+                let mut x_rows: [&[E::Vector<S>]; TILE] = [&[]; TILE];
+                for (r, row) in x.chunks_exact(self.width).take(TILE).enumerate() {
+                    x_rows[r] = bytemuck::cast_slice(&row[columns.clone()]);
+                }
                 for (c, q) in self.q.chunks_exact(2 * self.width).enumerate() {
-                    let q: [&[E::Vector<S>]; 2] =
-                        std::array::from_fn(|c| bytemuck::cast_slice(&q[c * self.width..][columns.clone()]));
-                    let products = dots::<S, E, TILE>(simd, x, q);
+                    let (q0, q1) = q.split_at(self.width);
+                    let q0: &[E::Vector<S>] = bytemuck::cast_slice(&q0[columns.clone()]);
+                    let q1: &[E::Vector<S>] = bytemuck::cast_slice(&q1[columns.clone()]);
+                    let products = dots::<S, E, TILE>(simd, x_rows, q0, q1);
                     for (r, products) in products.iter().enumerate() {
                         for (v, product) in products.iter().enumerate() {
                             y[r * self.y_width + 2 * c + v] += product.to_f64();
@@ -232,20 +236,30 @@ impl<E: Lane> Forward<'_, E> {
 fn dots<S: Simd, E: Lane, const TILE: usize>(
     simd: S,
     x: [&[E::Vector<S>]; TILE],
-    q: [&[E::Vector<S>]; 2],
+    q0: &[E::Vector<S>],
+    q1: &[E::Vector<S>],
 ) -> [[E; 2]; TILE] {
     let mut sum = [[E::splat(simd, E::default()); 2]; TILE];
-    let len = x[0].len();
-    let (x, q) = (x.map(|x| &x[..len]), q.map(|q| &q[..len]));
-    for k in 0..len {
-        let (q0, q1) = (q[0][k], q[1][k]);
+    let mut x = x;
+    for row in &mut x {
+        *row = &row[..q0.len()];
+    }
+    for (k, (q0, q1)) in q0.iter().zip(q1).enumerate() {
+        let (q0, q1) = (*q0, *q1);
         for r in 0..TILE {
             let x = x[r][k];
             sum[r][0] = E::mul_add(simd, x, q0, sum[r][0]);
             sum[r][1] = E::mul_add(simd, x, q1, sum[r][1]);
         }
     }
-    sum.map(|pair| pair.map(|s| E::sum(simd, s)))
+    // Plain loops: closures given to array methods are not compiled for the vector extensions.
+    let mut products = [[E::default(); 2]; TILE];
+    for r in 0..TILE {
+        for c in 0..2 {
+            products[r][c] = E::sum(simd, sum[r][c]);
+        }
+    }
+    products
 }
 
 struct Backward<'a, E> {

@@ -11,7 +11,7 @@ use crate::linalg::Matrix;
 /// without projecting again.
 const SAFE_PIVOT: f64 = 1e-4;
 /// Below this, columns are taken in several rounds.
-const LEAST_PIVOT: f64 = 1e-10;
+const LEAST_PIVOT: f64 = 1e-8;
 
 /// `W = Q R`, but for columns below a floor.
 #[derive(Clone, Debug)]

@@ -32,8 +32,9 @@ pub(super) struct Layout {
     pub(super) strip_stride: usize,
 }
 
-/// Rows that are packed together, strip by strip: enough for whole cache lines of a strip to be written in a run.
-const ROW_RUN: usize = 4;
+/// Rows that are packed together, strip by strip: as many streams as the memory reads best, and a run of cache lines in
+/// each strip.
+const ROW_RUN: usize = 8;
 /// Side of the squares in which an array is transposed.
 const SQUARE: usize = 8;
 
@@ -96,12 +97,15 @@ fn window<U: Copy + Default, const W: usize>(values: &[U], start: usize) -> [U; 
         Some(whole) => *whole,
         None => {
             let mut part = [U::default(); W];
-            part[..values.len()].copy_from_slice(values);
+            for (part, value) in part.iter_mut().zip(values) {
+                *part = *value;
+            }
             part
         }
     }
 }
 
+/// Converts `x`, one value for each of the `W` columns.
 #[inline(always)]
 fn convert<T: Scalar, E: Scalar, const W: usize>(
     x: &[T; W],
@@ -109,8 +113,9 @@ fn convert<T: Scalar, E: Scalar, const W: usize>(
     (shifts, factors): &([f64; W], [f64; W]),
     dst: &mut [E],
 ) {
-    for ((d, x), (shift, factor)) in dst.iter_mut().zip(x).zip(shifts.iter().zip(factors)) {
-        *d = E::from_f64((x.to_f64() - row_shift - shift) * factor * row_factor);
+    let Some(dst) = dst.first_chunk_mut::<W>() else { return };
+    for c in 0..W {
+        dst[c] = E::from_f64((x[c].to_f64() - row_shift - shifts[c]) * factors[c] * row_factor);
     }
 }
 
@@ -142,28 +147,39 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
     #[inline(always)]
     fn along_rows(self) {
         let Layout { row_stride, strip_stride } = self.layout;
-        let n_strips = self.from.n_cols().div_ceil(W);
-        let first = self.rows.start;
-        let mut start = 0;
-        while start < self.rows.len() {
+        let n_cols = self.from.n_cols();
+        let (n_whole, tail) = (n_cols / W, n_cols % W);
+        let tail_columns = self.from.column_part::<W>(n_whole * W);
+        for start in (0..self.rows.len()).step_by(ROW_RUN) {
             let run = ROW_RUN.min(self.rows.len() - start);
-            let rows: [&[T]; ROW_RUN] = std::array::from_fn(|r| {
-                let row = if r < run { self.from.x.contiguous_row(first + start + r) } else { None };
-                row.unwrap_or_default()
-            });
-            let parts: [(f64, f64); ROW_RUN] =
-                std::array::from_fn(
-                    |r| if r < run { self.from.row_part(first + start + r) } else { (0.0, 0.0) },
-                );
-            for strip in 0..n_strips {
+            let mut rows: [&[T]; ROW_RUN] = [&[]; ROW_RUN];
+            let mut parts = [(0.0, 0.0); ROW_RUN];
+            for r in 0..run {
+                let row = self.rows.start + start + r;
+                rows[r] = self.from.x.contiguous_row(row).unwrap_or_default();
+                parts[r] = self.from.row_part(row);
+            }
+            let rows = &rows[..run];
+            for strip in 0..n_whole {
                 let columns = self.from.column_part::<W>(strip * W);
-                for r in 0..run {
-                    let to = strip * strip_stride + (start + r) * row_stride;
-                    let x = window::<T, W>(rows[r], strip * W);
-                    convert(&x, parts[r], &columns, &mut self.dst[to..to + W]);
+                let first = strip * strip_stride + start * row_stride;
+                for (r, (row, part)) in rows.iter().zip(parts).enumerate() {
+                    if let Some(x) = row[strip * W..].first_chunk::<W>() {
+                        convert(x, part, &columns, &mut self.dst[first + r * row_stride..][..W]);
+                    }
                 }
             }
-            start += run;
+            if tail > 0 {
+                let first = n_whole * strip_stride + start * row_stride;
+                for (r, (row, part)) in rows.iter().zip(parts).enumerate() {
+                    let (dst, padding) = self.dst[first + r * row_stride..][..W].split_at_mut(tail);
+                    let columns = tail_columns.0.iter().zip(&tail_columns.1);
+                    for ((d, x), (shift, factor)) in dst.iter_mut().zip(&row[n_whole * W..]).zip(columns) {
+                        *d = E::from_f64((x.to_f64() - part.0 - shift) * factor * part.1);
+                    }
+                    padding.fill(E::default());
+                }
+            }
         }
     }
 
@@ -206,9 +222,10 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
         for i in 0..self.rows.len() {
             let part = self.from.row_part(self.rows.start + i);
             for j in (0..n_cols).step_by(W) {
-                let x = std::array::from_fn(|c| {
-                    if j + c < n_cols { self.from.x.get(self.rows.start + i, j + c) } else { T::default() }
-                });
+                let mut x = [T::default(); W];
+                for (c, x) in x.iter_mut().enumerate().take(n_cols - j) {
+                    *x = self.from.x.get(self.rows.start + i, j + c);
+                }
                 let to = (j / W) * strip_stride + i * row_stride;
                 convert(&x, part, &self.from.column_part::<W>(j), &mut self.dst[to..to + W]);
             }

@@ -266,16 +266,27 @@ impl<'a> Sweep<'a> {
         j: usize,
     ) {
         let left = self.strip(i).as_chunks::<STRIP>().0;
-        let right: [&[[S::f64s; VECTORS]]; STRIPS] =
-            std::array::from_fn(|s| bytemuck::cast_slice::<f64, S::f64s>(self.strip(j + s)).as_chunks().0);
+        let mut right: [&[[S::f64s; VECTORS]]; STRIPS] = [&[]; STRIPS];
+        for (s, strip) in right.iter_mut().enumerate() {
+            *strip = bytemuck::cast_slice::<f64, S::f64s>(self.strip(j + s)).as_chunks().0;
+        }
         for row in (0..STRIP).step_by(ROWS) {
             let tile = tile::<S, f64, VECTORS, STRIPS, ROWS, STRIP>(simd, left, row, right);
             for (r, tile_row) in tile.iter().enumerate() {
-                let at = i * STRIP + row + r - self.first;
-                let Some(out_row) = self.out.chunks_exact_mut(self.n_cols).nth(at) else { return };
-                let values: &[f64] = bytemuck::cast_slice(tile_row.as_flattened());
-                for (out, value) in out_row[j * STRIP..].iter_mut().zip(values) {
-                    *out += value;
+                let start = (i * STRIP + row + r - self.first) * self.n_cols;
+                let Some(out_row) = self.out.get_mut(start..start + self.n_cols) else { return };
+                let values = tile_row.as_flattened();
+                let out = &mut out_row[j * STRIP..];
+                if let Some(out) = out.get_mut(..STRIPS * STRIP) {
+                    let out: &mut [S::f64s] = bytemuck::cast_slice_mut(out);
+                    for (out, value) in out.iter_mut().zip(values) {
+                        *out = simd.add_f64s(*out, *value);
+                    }
+                } else {
+                    let values: &[f64] = bytemuck::cast_slice(values);
+                    for (out, value) in out.iter_mut().zip(values) {
+                        *out += value;
+                    }
                 }
             }
         }

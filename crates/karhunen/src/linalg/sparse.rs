@@ -292,6 +292,12 @@ impl<T: Scalar> SparseMatrix<T> {
         let mut line: Vec<(u64, T)> = Vec::new();
         for window in old.windows(2) {
             let range = window[0]..window[1];
+            if indices[range.clone()].is_sorted_by(|a, b| a.widen() < b.widen()) {
+                new_indices.extend(indices[range.clone()].iter().map(|i| i.widen() as u64));
+                new_values.extend_from_slice(&values[range]);
+                pointers.push(new_indices.len());
+                continue;
+            }
             line.clear();
             line.extend(
                 indices[range.clone()].iter().map(|i| i.widen() as u64).zip(values[range].iter().copied()),
@@ -375,5 +381,86 @@ impl<T: Scalar> SparseMatrix<T> {
             },
             values: &self.values,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The message for a 2 x 3 matrix by rows.
+    fn refusal<P: IndexInt, I: IndexInt>(indptr: &[P], indices: &[I], values: &[f64]) -> String {
+        Sparse::csr(2, 3, indptr, indices, values).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn malformed_pointers_are_refused() {
+        let (indices, values) = ([0u32, 1, 2], [1.0; 3]);
+        assert_eq!(
+            refusal(&[0i32, 3], &indices, &values),
+            "the sparse pointer array has 2 values, but 3 are needed"
+        );
+        assert_eq!(
+            refusal(&[1i32, 2, 3], &indices, &values),
+            "sparse pointer array: entry 0 is 1, but the first must be 0"
+        );
+        assert_eq!(
+            refusal(&[0i64, -1, 3], &indices, &values),
+            "sparse pointer array: entry 1 is -1, smaller than the one before"
+        );
+        assert_eq!(
+            refusal(&[0u64, u64::MAX, 3], &indices, &values),
+            "sparse pointer array: entry 1 is 18446744073709551615, past the last stored entry"
+        );
+        assert_eq!(
+            refusal(&[0usize, 1, 2], &indices, &values),
+            "sparse pointer array: entry 2 is 2, but the last must be the number of stored entries"
+        );
+        assert_eq!(
+            refusal(&[0u32, 1, 3], &indices, &[1.0; 2]),
+            "the sparse index array has 3 values, but 2 are needed"
+        );
+    }
+
+    #[test]
+    fn malformed_indices_are_refused() {
+        let values = [1.0; 3];
+        assert_eq!(
+            refusal(&[0i32, 1, 3], &[0i32, 2, 3], &values),
+            "sparse row 1 holds the index 3, outside 0..3"
+        );
+        assert_eq!(
+            refusal(&[0i32, 2, 3], &[0i64, -5, 1], &values),
+            "sparse row 0 holds the index -5, outside 0..3"
+        );
+        assert_eq!(
+            refusal(&[0i32, 0, 3], &[0u32, 2, 2], &values),
+            "sparse row 1: index 2 follows 2, but indices must increase strictly; \
+             `Sparse::canonical` sorts them and sums duplicates"
+        );
+        let by_columns = Sparse::csc(2, 3, &[0, 1, 2, 3], &[0, 1, 2], &values).unwrap_err();
+        assert_eq!(by_columns.to_string(), "sparse column 2 holds the index 2, outside 0..2");
+        let triple = SparseMatrix::from_triples(2, 3, &[0, 2], &[0, 0], &[1.0, 1.0]).unwrap_err();
+        assert_eq!(triple.to_string(), "sparse triple 1 holds the index 2, outside 0..2");
+    }
+
+    #[test]
+    fn canonical_sorts_and_adds_up() {
+        let (indptr, indices) = ([0i32, 4, 6], [2i64, 0, 2, 0, 0, 1]);
+        let values = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+        let x = SparseMatrix::canonical(Major::Rows, 2, 3, &indptr, &indices, &values).unwrap();
+        let x = x.view();
+        assert_eq!((x.pointers(), x.values()), ([0, 2, 4].as_slice(), [10.0, 5.0, 16.0, 32.0].as_slice()));
+        assert!(matches!(x.indices(), Indices::U32([0, 2, 0, 1])));
+        let unsorted = Sparse::csr(2, 3, &indptr, &indices, &values).unwrap_err();
+        assert!(matches!(unsorted, Error::SparseOrder { major: 0, previous: 2, next: 0, .. }));
+    }
+
+    #[test]
+    fn the_transposed_view_has_the_same_entries() {
+        let x = Sparse::csr(2, 3, &[0u32, 2, 3], &[0u64, 2, 1], &[1.0f32, 2.0, 3.0]).unwrap();
+        let t = x.t();
+        assert_eq!((t.n_rows(), t.n_cols(), t.major(), t.n_stored()), (3, 2, Major::Columns, 3));
+        assert_eq!((t.pointers(), t.values()), (x.pointers(), x.values()));
     }
 }

@@ -120,7 +120,15 @@ pub(crate) fn cases() -> Vec<Case> {
 /// `a b`.
 pub(crate) fn product(a: &Matrix, b: &Matrix) -> Matrix {
     assert_eq!(a.n_cols(), b.n_rows());
-    Matrix::from_fn(a.n_rows(), b.n_cols(), |i, j| (0..b.n_rows()).map(|k| a[(i, k)] * b[(k, j)]).sum())
+    let mut out = Matrix::zeros(a.n_rows(), b.n_cols());
+    for i in 0..a.n_rows() {
+        for (k, &factor) in a.row(i).iter().enumerate() {
+            for (sum, value) in out.row_mut(i).iter_mut().zip(b.row(k)) {
+                *sum += factor * value;
+            }
+        }
+    }
+    out
 }
 
 /// The rows of `a` multiplied by `weights`.

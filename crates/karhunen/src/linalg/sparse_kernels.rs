@@ -12,16 +12,17 @@ use pulp::{Arch, Simd, WithSimd};
 use super::Sparse;
 use super::simd::Lane;
 use super::sparse_lines::{Index, Lines, Panel, with_lines, with_width};
+use crate::scalar::Scalar;
 /// Entries of a line whose products are added up in the element type before they go to f64.
 const RUN: usize = 1024;
 
 /// Runs `op` with the widest vectors of this processor that are not wider than a row of `W` values.
 pub(super) fn dispatch<C: Lane, const W: usize>(op: impl WithSimd<Output = ()>) {
     #[cfg(target_arch = "x86_64")]
-    if const { W * size_of::<C>() < 64 } {
-        if let Some(simd) = pulp::x86::V3::try_new() {
-            return Simd::vectorize(simd, op);
-        }
+    if const { W * size_of::<C>() < 64 }
+        && let Some(simd) = pulp::x86::V3::try_new()
+    {
+        return Simd::vectorize(simd, op);
     }
     Arch::new().dispatch(op);
 }
@@ -204,10 +205,10 @@ pub(super) unsafe fn dot<S: Simd, I: Index, C: Lane, const W: usize>(
 /// # Safety
 /// `first <= j < first + rows.len()` for every index `j`.
 #[inline(always)]
-unsafe fn add_outer<S: Simd, I: Index, C: Lane, const W: usize>(
+pub(super) unsafe fn add_outer<S: Simd, I: Index, T: Scalar, C: Lane, const W: usize>(
     simd: S,
     indices: &[I],
-    values: &[C],
+    values: &[T],
     y: &[C; W],
     first: usize,
     rows: &mut [[C; W]],
@@ -220,7 +221,7 @@ unsafe fn add_outer<S: Simd, I: Index, C: Lane, const W: usize>(
         // SAFETY: the caller's contract.
         let row = unsafe { rows.get_unchecked_mut(index.at() - first) };
         let sums: &mut [C::Vector<S>] = bytemuck::cast_slice_mut(row);
-        let value = C::splat(simd, value);
+        let value = C::splat(simd, C::from_f64(value.to_f64()));
         for k in 0..n_vectors {
             sums[k] = C::mul_add(simd, value, vectors[k], sums[k]);
         }

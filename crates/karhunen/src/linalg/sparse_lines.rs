@@ -57,6 +57,16 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
         Self { n_minor, pointers: x.pointers(), indices, values: x.values() }
     }
 
+    /// The lines `range` alone.
+    pub(super) fn slice(&self, range: Range<usize>) -> Self {
+        Self { pointers: &self.pointers[range.start..=range.end], ..*self }
+    }
+
+    /// Cuts the lines into runs of at most `entries` entries, or of one line.
+    pub(super) fn runs(&self, entries: usize) -> Vec<Range<usize>> {
+        runs(self.pointers, entries)
+    }
+
     /// Number of lines.
     pub(super) fn len(&self) -> usize {
         self.pointers.len() - 1
@@ -121,6 +131,62 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
             }
             let start = end.saturating_sub(step);
             start + indices[start..end].partition_point(below)
+        }
+    }
+}
+
+/// Cuts lines that end at `pointers` into runs of at most `entries` entries, or of one line.
+pub(super) fn runs(pointers: &[usize], entries: usize) -> Vec<Range<usize>> {
+    let n_lines = pointers.len() - 1;
+    let mut runs = Vec::new();
+    let mut start = 0;
+    while start < n_lines {
+        let limit = pointers[start] + entries;
+        let end = pointers.partition_point(|&pointer| pointer <= limit) - 1;
+        let end = end.clamp(start + 1, n_lines);
+        runs.push(start..end);
+        start = end;
+    }
+    runs
+}
+
+/// A run of columns of compressed lines, copied as lines of their own.
+pub(super) struct Transposed<T> {
+    n_minor: usize,
+    pointers: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T: Scalar> Transposed<T> {
+    /// The columns `columns` of `lines`, of which column `j` has `pointers[j + 1] - pointers[j]` entries. There must
+    /// be less than 2^32 lines.
+    pub(super) fn of<I: Index>(lines: &Lines<'_, I, T>, columns: Range<usize>, pointers: &[usize]) -> Self {
+        let first = pointers[columns.start];
+        let pointers: Vec<usize> =
+            pointers[columns.start..=columns.end].iter().map(|pointer| pointer - first).collect();
+        let n_stored = pointers[columns.len()];
+        let (mut indices, mut values) = (vec![0; n_stored], vec![T::default(); n_stored]);
+        let mut next = pointers.clone();
+        for i in 0..lines.len() {
+            let (minors, line) = lines.segment(i, &columns);
+            for (minor, &value) in minors.iter().zip(line) {
+                let place = &mut next[minor.at() - columns.start];
+                indices[*place] = i as u32;
+                values[*place] = value;
+                *place += 1;
+            }
+        }
+        Self { n_minor: lines.len(), pointers, indices, values }
+    }
+
+    /// The lines.
+    pub(super) fn lines(&self) -> Lines<'_, u32, T> {
+        Lines {
+            n_minor: self.n_minor,
+            pointers: &self.pointers,
+            indices: &self.indices,
+            values: &self.values,
         }
     }
 }

@@ -25,12 +25,7 @@ pub(crate) fn moments<T: Scalar>(
     exec: &Exec<'_>,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     check_weights(x, row_weights)?;
-    let mut all = Compensated::default();
-    (0..x.n_rows()).for_each(|i| all.add(weight(row_weights, i)));
-    let (sums, missing) = with_lines!(x, |lines| match x.major() {
-        Major::Rows => sums_by_rows(&lines, row_weights, all, &exec.part(0.0, 0.5))?,
-        Major::Columns => sums_by_columns(&lines, row_weights, all, &exec.part(0.0, 0.5))?,
-    });
+    let (sums, missing) = column_sums(x, row_weights, &exec.part(0.0, 0.5))?;
     let mean: Vec<f64> = sums.iter().map(|sum| sum / sum_of_weights).collect();
     let mut squares = with_lines!(x, |lines| match x.major() {
         Major::Rows => squares_by_rows(&lines, row_weights, &mean, &exec.part(0.5, 1.0))?,
@@ -40,6 +35,20 @@ pub(crate) fn moments<T: Scalar>(
         *square += missing * mean * mean;
     }
     Ok((mean, squares))
+}
+
+/// The weighted sums of the columns, and the weight of the entries of each that are not stored.
+pub(super) fn column_sums<T: Scalar>(
+    x: &Sparse<'_, T>,
+    row_weights: Option<&[f64]>,
+    exec: &Exec<'_>,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let mut all = Compensated::default();
+    (0..x.n_rows()).for_each(|i| all.add(weight(row_weights, i)));
+    with_lines!(x, |lines| match x.major() {
+        Major::Rows => sums_by_rows(&lines, row_weights, all, exec),
+        Major::Columns => sums_by_columns(&lines, row_weights, all, exec),
+    })
 }
 
 /// The first value in the order of the rows that is NaN or infinite, as (row, column, value).
@@ -184,7 +193,13 @@ fn sums_by_rows<I: Index, T: Scalar>(
             let (indices, values) = lines.line(i);
             for (index, value) in indices.iter().zip(values) {
                 total.sums[index.at()] += weight * value.to_f64();
-                total.stored[index.at()].add(weight);
+                let stored = &mut total.stored[index.at()];
+                if row_weights.is_none() {
+                    // Whole numbers are added without error.
+                    stored.high += 1.0;
+                } else {
+                    stored.add(weight);
+                }
             }
         }
         Ok(())

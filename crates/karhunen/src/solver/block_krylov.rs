@@ -179,6 +179,7 @@ impl<'a> BlockKrylov<'a> {
                 if hidden {
                     self.add_directions(&quiet)?;
                     self.make_room(k);
+                    continue;
                 }
             }
             let before = progress.fraction();

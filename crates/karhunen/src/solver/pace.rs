@@ -46,7 +46,7 @@ pub(crate) struct Patience {
 
 impl Patience {
     /// Restarts without progress after which hope is lost.
-    const RESTARTS: usize = 4;
+    const RESTARTS: usize = 6;
 
     pub(crate) fn new() -> Self {
         Self { best: f64::INFINITY, in_vain: 0 }
@@ -63,7 +63,7 @@ impl Patience {
         } else {
             self.in_vain += 1;
         }
-        self.in_vain >= Self::RESTARTS && worst < 1e3 * noise
+        self.in_vain >= Self::RESTARTS && worst < 100.0 * noise
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
         let mut far = Patience::new();
         assert!((0..20).all(|_| !far.lost(&[1e-2, 1e-9], 1e-8, 1e-7)));
         let mut near = Patience::new();
-        assert!((0..4).all(|_| !near.lost(&[1e-6, 1e-9], 1e-8, 1e-7)));
+        assert!((0..6).all(|_| !near.lost(&[1e-6, 1e-9], 1e-8, 1e-7)));
         assert!(near.lost(&[1e-6, 1e-9], 1e-8, 1e-7));
         let mut better = Patience::new();
         assert!((0..40).all(|i| !better.lost(&[1e-6 * 0.9f64.powi(i)], 1e-12, 1e-7)));

@@ -149,8 +149,11 @@ fn a_failing_panel_ends_the_sum() {
             2
         }
         fn pack(&self, _: Range<usize>, _: &mut Panel<'_>) -> Result<()> {
-            Err(crate::Error::Stopped { phase: "reading" })
+            Err(crate::error::Error::Stopped { phase: "reading" })
         }
     }
-    assert!(matches!(rank_k(&Failing, &Exec::sequential()), Err(crate::Error::Stopped { phase: "reading" })));
+    assert!(matches!(
+        rank_k(&Failing, &Exec::sequential()),
+        Err(crate::error::Error::Stopped { phase: "reading" })
+    ));
 }

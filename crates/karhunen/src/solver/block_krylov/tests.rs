@@ -119,6 +119,19 @@ fn multiplicity_beyond_the_block() {
 }
 
 #[test]
+fn levels_of_high_multiplicity_within_every_basis_limit() {
+    let values: Vec<f64> = (0..130).map(|i| f64::from(5 - i / 26)).collect();
+    let op = Diagonal(values.clone());
+    for max_basis in (40..130).step_by(12) {
+        for (k, block_size) in [(30, 5), (43, 16)] {
+            let options =
+                KrylovOptions { block_size: Some(block_size), max_basis: Some(max_basis), ..tol(1e-9) };
+            check(&op, &solve(&op, k, options.clone()), &values, &options);
+        }
+    }
+}
+
+#[test]
 fn clusters() {
     let mut values: Vec<f64> = (0..15).map(|i| 5.0 - 1e-9 * f64::from(i)).collect();
     values.extend((0..285).map(|i| 1.0 - f64::from(i) / 300.0));

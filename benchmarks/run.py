@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Whole fits of karhunen beside its peers on the same data: time ratio, accuracy, growth of peak memory.
+
+    python3 benchmarks/run.py [--quick] [--rounds N] [--threads N] [--only NAME …]
+
+Needs nothing but Python and cargo: the first run makes benchmarks/work/venv and installs requirements.txt there.
+Every competitor runs in a process of its own, alternating, on data in anonymous memory; only the fit is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+VENV = HERE / "work" / "venv"
+OURS = "karhunen"
+
+
+def in_venv() -> None:
+    """Starts this script again under the benchmarks' own Python, made if need be."""
+    python = Path(os.environ.get("KARHUNEN_BENCH_PYTHON", VENV / "bin" / "python"))
+    if Path(sys.prefix) == python.parent.parent:
+        return
+    if not python.exists():
+        venv.create(VENV, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "-r", HERE / "requirements.txt"], check=True)
+    os.execv(python, [python, *sys.argv])
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes: checks that everything runs, measures nothing")
+    parser.add_argument("--rounds", type=int, default=5, help="fits by each competitor (default 5)")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each competitor (default 2)")
+    parser.add_argument("--components", type=int, default=50, help="components (default 50)")
+    parser.add_argument("--only", nargs="+", default=[], help="names of workloads")
+    return parser.parse_args()
+
+
+def build() -> Path:
+    subprocess.run(["cargo", "build", "--release", "-p", "karhunen-io", "--example", "time_fit"], cwd=ROOT, check=True)
+    return ROOT / "target" / "release" / "examples" / "time_fit"
+
+
+def fit_once(who: str, workload, options: argparse.Namespace, program: Path) -> dict:
+    import dataclasses
+
+    if who == OURS:
+        kind = "sparse" if workload.is_sparse else "dense"
+        command = [program, kind, workload.path, str(workload.p), str(options.components), str(options.threads)]
+    else:
+        description = json.dumps(dataclasses.asdict(workload))
+        command = [sys.executable, HERE / "peer.py", who, description, str(options.components)]
+    threads = str(options.threads)
+    environment = {name: threads for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise SystemExit(f"{who} failed on {workload.name}:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(workload, options: argparse.Namespace, program: Path) -> list[dict]:
+    import numpy as np
+    import workloads
+
+    exact = workloads.prepare(workload, options.components)
+    competitors = [OURS, *workload.peers]
+    runs = {who: [] for who in competitors}
+    for _ in range(options.rounds):
+        for who in competitors:
+            runs[who].append(fit_once(who, workload, options, program))
+    rows = []
+    for who in competitors:
+        ratios = [theirs["seconds"] / ours["seconds"] for theirs, ours in zip(runs[who], runs[OURS])]
+        found = np.array(runs[who][-1]["explained_variance"])
+        rows.append(
+            {
+                "workload": workload.name,
+                "n": workload.n,
+                "p": workload.p,
+                "dtype": workload.dtype,
+                "competitor": who,
+                "route": runs[who][-1].get("route", ""),
+                "median_s": statistics.median(run["seconds"] for run in runs[who]),
+                "time_ratio": statistics.median(ratios),
+                "worst_error": float(np.max(np.abs(found - exact) / exact)),
+                "growth_mb": statistics.median(run["growth_mb"] for run in runs[who]),
+            }
+        )
+    return rows
+
+
+def show(rows: list[dict]) -> None:
+    for row in rows:
+        who = f"{row['competitor']} ({row['route']})" if row["route"] else row["competitor"]
+        shape = f"{row['n']} x {row['p']}"
+        print(
+            f"{row['workload']:<16} {shape:>14} {who:<24} {row['median_s']:>9.3f} s {row['time_ratio']:>7.2f} x "
+            f"{row['worst_error']:>9.1e} {row['growth_mb']:>8.0f} MB",
+            flush=True,
+        )
+
+
+def record(rows: list[dict], options: argparse.Namespace) -> Path:
+    with open("/proc/cpuinfo") as info:
+        models = [line.split(": ")[1].strip() for line in info if line.startswith("model name")]
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    now = datetime.datetime.now(datetime.timezone.utc)
+    setting = {
+        "date": now.strftime("%Y-%m-%d %H:%M"),
+        "commit": commit.stdout.strip(),
+        "cpu": models[0] if models else platform.processor(),
+        "cores": os.cpu_count(),
+        "threads": options.threads,
+        "components": options.components,
+        "rounds": options.rounds,
+    }
+    path = HERE / "records" / f"{now:%Y-%m-%d-%H%M}.csv"
+    path.parent.mkdir(exist_ok=True)
+    with open(path, "w", newline="") as f:
+        writer = csv.DictWriter(f, fieldnames=[*setting, *rows[0]])
+        writer.writeheader()
+        writer.writerows(setting | row for row in rows)
+    return path
+
+
+def main() -> None:
+    options = arguments()
+    in_venv()
+    import workloads
+
+    names = {workload.name for workload in workloads.WORKLOADS}
+    if unknown := set(options.only) - names:
+        raise SystemExit(f"no such workload: {', '.join(sorted(unknown))}; there are {', '.join(sorted(names))}")
+    chosen = [w for w in workloads.WORKLOADS if not options.only or w.name in options.only]
+    program = build()
+    print("time ratio: how many times as long as karhunen, median over pairs; error: worst relative error of a variance\n")
+    rows = []
+    for workload in chosen:
+        measured = measure(workloads.quick(workload) if options.quick else workload, options, program)
+        show(measured)
+        rows += measured
+    if not options.quick:
+        print(f"\nrecorded in {record(rows, options).relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

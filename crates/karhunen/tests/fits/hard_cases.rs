@@ -1,0 +1,269 @@
+//! Data that break careless programs: what the specification's section on numerical care promises, line by line.
+
+use karhunen::{NComponents, Pca, PcaModel, Route, Scalar, Weights};
+use karhunen_testkit::{
+    Columns, Options, Rows, Tolerance, Weighting, assert_close, extreme_weights, gaussian, planted,
+    power_law, sparse, with_constant_column,
+};
+
+use crate::expect::{Problem, SOLVERS, assert_none, components};
+use crate::sources::Layout;
+
+const ALL: NComponents = NComponents::All;
+
+const WEIGHTINGS: [Weighting; 3] = [Weighting::Population, Weighting::Frequency, Weighting::Importance];
+
+/// Fits in every dense layout by every solver and holds the variances to `relative` of each.
+fn assert_variances<T: Scalar>(name: &str, rows: &Rows, scale: bool, relative: f64) {
+    let problem = Problem::new::<T>(name, rows, Options { scale, ..Options::default() });
+    for layout in Layout::DENSE {
+        // Inner products of so many rows would fill the memory.
+        let sensible = |solver: &Option<Route>| rows.len() < 10_000 || *solver != Some(Route::Gram);
+        for solver in SOLVERS.into_iter().filter(sensible) {
+            let pca = problem.pca(solver, ALL);
+            let model = layout.lend::<T, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap();
+            for (found, expected) in model.explained_variance().iter().zip(&problem.oracle.explained_variance)
+            {
+                let error = (found / expected - 1.0).abs();
+                assert!(error <= relative, "{} {layout:?} {solver:?}: {found} for {expected}", problem.name);
+            }
+        }
+    }
+}
+
+/// With an offset of 1e8, a variance taken as a difference of squares has no digit left.
+#[test]
+fn an_offset_of_1e8_costs_no_variance_f64() {
+    let rows = planted(300, 6, &power_law(6, 1.0), 1e8, 1).rows;
+    for scale in [false, true] {
+        assert_variances::<f64>("offset 1e8", &rows, scale, 1e-6);
+    }
+}
+
+/// The same in single precision, which holds values near 1e4 to about 1e-3.
+#[test]
+fn an_offset_of_1e4_costs_no_variance_f32() {
+    let rows = planted(300, 6, &power_law(6, 1.0), 1e4, 1).rows;
+    for scale in [false, true] {
+        assert_variances::<f32>("offset 1e4", &rows, scale, 1e-5);
+    }
+}
+
+/// A plain f32 sum of this many rows is off by 2e-3.
+#[test]
+fn many_f32_rows_are_summed_to_1e_5() {
+    let rows = planted(200_000, 4, &power_law(4, 1.0), 3.0, 2).rows;
+    assert_variances::<f32>("200,000 rows", &rows, false, 1e-5);
+}
+
+fn assert_fits<T: Scalar>(name: &str, rows: &Rows, options: Options<'_>, layouts: &[Layout]) {
+    let problem = Problem::new::<T>(name, rows, options);
+    let k = rows.len().min(rows[0].len());
+    let all = [NComponents::Count(1), NComponents::Count(k), ALL];
+    assert_none(&problem.failures::<T>(layouts, &SOLVERS, &all));
+}
+
+/// In both types, in every layout, by every solver, scaled and not, centred and not.
+fn assert_fits_everywhere(name: &str, rows: &Rows) {
+    for scale in [false, true] {
+        for center in [false, true] {
+            let options = Options { scale, center, ..Options::default() };
+            assert_fits::<f64>(name, rows, options.clone(), &Layout::ALL);
+            assert_fits::<f32>(name, rows, options, &Layout::ALL);
+        }
+    }
+}
+
+#[test]
+fn constant_columns_contribute_nothing() {
+    for value in [0.0, 0.1, -7.0] {
+        let rows = with_constant_column(with_constant_column(gaussian(12, 5, 3), 1, value), 4, value);
+        assert_fits_everywhere("constant columns", &rows);
+        let options = Options { scale: true, ..Options::default() };
+        let problem = Problem::new::<f64>("constant", &rows, options);
+        for solver in SOLVERS {
+            let model = fit(&problem, Layout::RowMajor, &problem.pca(solver, NComponents::Count(3)));
+            assert_eq!((model.scale()[1], model.scale()[4]), (1.0, 1.0));
+            let tolerance = Tolerance { multiple: 10.0, epsilon: f64::EPSILON, norm: 1.0 };
+            assert_close("total", &[model.total_variance()], &[3.0], tolerance);
+        }
+    }
+}
+
+#[test]
+fn constant_data_have_no_variance() {
+    assert_fits_everywhere("all zero", &vec![vec![0.0; 3]; 5]);
+    let rows = vec![vec![0.1, -3.0, 1e5]; 6];
+    for scale in [false, true] {
+        let options = Options { scale, ..Options::default() };
+        let problem = Problem::new::<f64>("all rows equal", &rows, options);
+        for layout in Layout::DENSE {
+            for solver in SOLVERS {
+                let model = fit(&problem, layout, &problem.pca(solver, ALL));
+                assert_eq!(model.explained_variance_ratio(), [0.0; 3], "{layout:?} {solver:?}");
+                assert_eq!((model.total_variance(), model.noise_variance()), (0.0, 0.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_weight_zero_change_nothing_and_get_scores() {
+    let rows = gaussian(14, 5, 4);
+    let mut padded = rows.clone();
+    padded.insert(0, vec![1e6; 5]);
+    padded.insert(7, vec![-1e6, 0.0, 1e6, 3.0, 2.0]);
+    let mut weights = vec![1.5; 16];
+    (weights[0], weights[7]) = (0.0, 0.0);
+    for weighting in WEIGHTINGS {
+        let options = Options { sample_weights: Some(&weights), weighting, ..Options::default() };
+        assert_fits::<f64>("zero weights", &padded, options.clone(), &Layout::ALL);
+        assert_fits::<f32>("zero weights", &padded, options.clone(), &Layout::FEW);
+        let with = Problem::new::<f64>("with", &padded, options.clone());
+        let kept = vec![1.5; 14];
+        let without =
+            Problem::new::<f64>("without", &rows, Options { sample_weights: Some(&kept), ..options });
+        for solver in SOLVERS {
+            let (a, b) = (
+                fit(&with, Layout::RowMajor, &with.pca(solver, ALL)),
+                fit(&without, Layout::RowMajor, &without.pca(solver, ALL)),
+            );
+            let tolerance =
+                Tolerance { multiple: 100.0, epsilon: f64::EPSILON, norm: b.explained_variance()[0] };
+            assert_close("variance", a.explained_variance(), b.explained_variance(), tolerance);
+        }
+    }
+}
+
+#[test]
+fn rank_deficiency_gives_zero_variances_and_orthonormal_components() {
+    assert_fits_everywhere("rank 2 of 7", &planted(20, 7, &[3.0, 1.0], 0.0, 5).rows);
+    assert_fits_everywhere("rank 2, wide", &planted(7, 20, &[3.0, 1.0], 2.0, 6).rows);
+    assert_fits_everywhere("rank 1", &planted(9, 9, &[1.0], 1.0, 7).rows);
+}
+
+#[test]
+fn duplicated_rows_and_columns() {
+    let rows = gaussian(6, 4, 8);
+    let doubled: Rows =
+        rows.iter().chain(&rows).map(|row| [row.as_slice(), row.as_slice()].concat()).collect();
+    assert_fits_everywhere("duplicates", &doubled);
+}
+
+#[test]
+fn repeated_eigenvalues_are_right_as_spaces() {
+    assert_fits_everywhere("two pairs", &planted(25, 8, &[4.0, 4.0, 1.0, 1.0, 0.5], 1.0, 9).rows);
+    assert_fits_everywhere("a ball", &planted(30, 6, &[2.0; 6], 1.0, 10).rows);
+    let corners: Rows = (0..8).map(|i| (0..8).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+    assert_fits_everywhere("a simplex", &corners);
+}
+
+#[test]
+fn weights_may_span_six_hundred_orders_of_magnitude() {
+    let rows = gaussian(40, 4, 11);
+    for exponent in [3.0, 30.0, 300.0] {
+        let weights = extreme_weights(40, exponent, 12);
+        for weighting in WEIGHTINGS {
+            for scale in [false, true] {
+                let options =
+                    Options { sample_weights: Some(&weights), weighting, scale, ..Options::default() };
+                // Where one row holds all but a rounding of the weight, no divisor of importance is left.
+                if weighting == Weighting::Importance && exponent > 100.0 {
+                    continue;
+                }
+                let name = format!("weights 1e-{exponent} to 1e{exponent} {weighting:?} scale={scale}");
+                assert_fits::<f64>(&name, &rows, options.clone(), &Layout::ALL);
+                assert_fits::<f32>(&name, &rows, options, &Layout::FEW);
+            }
+        }
+    }
+}
+
+#[test]
+fn equal_weights_of_any_size_equal_none() {
+    let rows = gaussian(15, 4, 13);
+    let plain = Problem::new::<f64>("none", &rows, Options::default());
+    for weight in [1e-300, 5e-324, 1e300, f64::MAX] {
+        let weights = vec![weight; 15];
+        for (weighting, factor) in [(Weighting::Population, 14.0 / 15.0), (Weighting::Importance, 1.0)] {
+            let pca = Problem { options: Options { weighting, ..Options::default() }, ..plain.clone() };
+            for solver in SOLVERS {
+                let model = Layout::RowMajor
+                    .lend::<f64, _>(&rows, |x| pca.pca(solver, ALL).fit(x, &Weights::of_samples(&weights)))
+                    .unwrap();
+                let expected: Vec<f64> = plain.oracle.explained_variance.iter().map(|v| v * factor).collect();
+                let tolerance = Tolerance { multiple: 50.0, epsilon: f64::EPSILON, norm: expected[0] };
+                let what = format!("variance with weights {weight:e} {weighting:?}");
+                assert_close(&what, model.explained_variance(), &expected, tolerance);
+            }
+        }
+    }
+}
+
+#[test]
+fn one_row() {
+    let rows = vec![vec![3.0, -1.0, 0.5]];
+    let population = Options { weighting: Weighting::Population, ..Options::default() };
+    assert_fits::<f64>("one row", &rows, population.clone(), &Layout::ALL);
+    assert_fits::<f64>("one row, not centred", &rows, Options { center: false, ..population }, &Layout::ALL);
+    let thrice = Options { sample_weights: Some(&[3.0]), ..Options::default() };
+    assert_fits::<f32>("one row seen three times", &rows, thrice, &Layout::ALL);
+}
+
+#[test]
+fn one_column() {
+    assert_fits_everywhere("one column", &gaussian(9, 1, 14));
+    assert_fits_everywhere("one column, two rows", &gaussian(2, 1, 15));
+}
+
+#[test]
+fn two_rows() {
+    assert_fits_everywhere("two rows", &gaussian(2, 6, 16));
+}
+
+/// Standardizing must not square what vanishes when squared.
+#[test]
+fn columns_of_tiny_and_huge_values_are_scaled() {
+    for factor in [1e-170, 1e-290, 1e140] {
+        let mut rows = gaussian(20, 4, 17);
+        rows.iter_mut().for_each(|row| row[2] *= factor);
+        let options = Options { scale: true, ..Options::default() };
+        assert_fits::<f64>(&format!("a column times {factor:e}"), &rows, options, &Layout::ALL);
+    }
+}
+
+#[test]
+fn features_of_weight_zero_are_rebuilt_as_their_mean() {
+    let feature_weights = [0.0, 2.0, 1.0, 0.5];
+    let options = Options { feature_weights: Some(&feature_weights), ..Options::default() };
+    assert_fits::<f64>("a feature of weight zero", &gaussian(11, 4, 18), options.clone(), &Layout::ALL);
+    assert_fits::<f32>("a feature of weight zero", &gaussian(11, 4, 18), options, &Layout::FEW);
+}
+
+/// Explicit zeros and rows or columns without any entry.
+#[test]
+fn sparse_data_with_empty_rows_and_columns() {
+    let mut rows = sparse(20, 8, 0.3, Columns::Uniform, 19).to_rows();
+    rows[0] = vec![0.0; 8];
+    rows[19] = vec![0.0; 8];
+    let rows = with_constant_column(with_constant_column(rows, 0, 0.0), 5, 0.0);
+    assert_fits_everywhere("empty rows and columns", &rows);
+}
+
+fn fit(problem: &Problem<'_>, layout: Layout, pca: &Pca) -> PcaModel {
+    layout.lend::<f64, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap()
+}
+
+/// All that a fit without a tolerance of its own promises: the defaults for each type.
+#[test]
+fn the_default_tolerance_is_kept_on_a_slow_spectrum() {
+    let rows = planted(400, 150, &power_law(140, 0.5), 1.0, 20).rows;
+    let problem = Problem::new::<f64>("slow spectrum", &rows, Options::default());
+    let pca = Pca { tol: None, ..problem.pca(Some(Route::BlockKrylov), NComponents::Count(10)) };
+    let model = fit(&problem, Layout::RowMajor, &pca);
+    assert!(model.convergence().converged() && model.convergence().tol == 1e-8);
+    // The error of an eigenvalue is the square of the residual over the gap: far below the tolerance itself.
+    let tolerance = Tolerance { multiple: 1.0, epsilon: 1e-12, norm: problem.oracle.explained_variance[0] };
+    assert_close("variance", model.explained_variance(), &problem.oracle.explained_variance[..10], tolerance);
+    assert_eq!(components(&model).len(), 10);
+}

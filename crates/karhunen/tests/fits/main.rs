@@ -1,0 +1,9 @@
+//! Fits against the oracle: one case table, properties, hard cases, and the numbers of other packages.
+
+mod cases;
+mod expect;
+mod golden;
+mod hard_cases;
+mod properties;
+mod refusals;
+mod sources;

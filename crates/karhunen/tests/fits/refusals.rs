@@ -1,0 +1,311 @@
+//! What a fit refuses, and how it stops: the exact error, and nothing half-made.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use karhunen::{
+    Block, Dense, Error, ErrorKind, Flow, NComponents, Observer, Pca, Route, Scalar, Source, Transform,
+    Weighting, Weights,
+};
+use karhunen_testkit::{gaussian, planted, power_law, row_major};
+
+use crate::expect::SOLVERS;
+use crate::sources::Layout;
+
+/// The first bad value in the order of the rows is named, whatever the order of the memory.
+fn bad_values_are_named<T: Scalar>() {
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut rows = gaussian(300, 7, 1);
+        rows[170][5] = bad;
+        rows[170][6] = f64::NAN;
+        rows[250][0] = f64::INFINITY;
+        for layout in Layout::ALL {
+            for solver in SOLVERS {
+                for (center, scale) in [(true, false), (false, false), (true, true)] {
+                    let pca = Pca { solver, center, scale, ..Pca::new(2) };
+                    let error = layout.lend::<T, _>(&rows, |x| pca.fit(x, &Weights::default())).unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::Data);
+                    let Error::NonFinite { row, column, value } = error else {
+                        panic!("{layout:?} {solver:?}: {error}");
+                    };
+                    assert_eq!((row, column), (170, 5), "{layout:?} {solver:?}");
+                    assert!(value.is_nan() == bad.is_nan() && (value == bad || bad.is_nan()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bad_values_are_named_f64() {
+    bad_values_are_named::<f64>();
+}
+
+#[test]
+fn bad_values_are_named_f32() {
+    bad_values_are_named::<f32>();
+}
+
+#[test]
+fn bad_values_are_refused_in_rows_of_weight_zero_and_in_a_transform() {
+    let good = gaussian(9, 3, 2);
+    let mut rows = good.clone();
+    rows[4][1] = f64::NAN;
+    let mut weights = [1.0; 9];
+    weights[4] = 0.0;
+    let model = Layout::RowMajor.lend::<f64, _>(&good, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
+    for layout in Layout::ALL {
+        let fitted = layout.lend::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::of_samples(&weights)));
+        let transformed = layout.lend::<f64, _>(&rows, |x| model.transform(x));
+        for error in [fitted.unwrap_err(), transformed.unwrap_err()] {
+            assert!(matches!(error, Error::NonFinite { row: 4, column: 1, .. }), "{layout:?}: {error}");
+            assert!(error.to_string().contains("estimator for missing values"), "{error}");
+        }
+    }
+}
+
+fn refusal(pca: &Pca, weights: &Weights<'_>) -> String {
+    let rows = gaussian(4, 3, 3);
+    let error = Layout::RowMajor.lend::<f64, _>(&rows, |x| pca.fit(x, weights)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+    error.to_string()
+}
+
+#[test]
+fn arguments_outside_their_rule_are_refused() {
+    let none = Weights::default();
+    let count = "n_components = 0 is outside 1..=3 for data of shape (4, 3); ask for at most 3, or add samples or features";
+    assert_eq!(refusal(&Pca::new(0), &none), count);
+    assert!(refusal(&Pca::new(4), &none).starts_with("n_components = 4 is outside 1..=3"));
+    for fraction in [0.0, -0.5, 1.5, f64::NAN] {
+        let pca = Pca { n_components: NComponents::Variance(fraction), ..Pca::default() };
+        assert_eq!(
+            refusal(&pca, &none),
+            format!("the fraction of variance {fraction} is outside 0 < fraction <= 1")
+        );
+    }
+    for tol in [0.0, -1.0, 1.0, f64::NAN] {
+        let pca = Pca { tol: Some(tol), ..Pca::default() };
+        assert!(refusal(&pca, &none).starts_with(&format!("tol = {tol} is not allowed")));
+    }
+    assert!(
+        refusal(&Pca { max_iter: 0, ..Pca::default() }, &none).starts_with("max_iter = 0 is not allowed")
+    );
+    assert!(refusal(&Pca { block_size: Some(0), ..Pca::default() }, &none).starts_with("block_size = 0"));
+    assert!(refusal(&Pca { n_threads: Some(0), ..Pca::default() }, &none).starts_with("n_threads = 0"));
+}
+
+#[test]
+fn weights_outside_their_rule_are_refused() {
+    let pca = Pca::default();
+    let samples = |w: &[f64]| refusal(&pca, &Weights::of_samples(w));
+    let features = |w: &[f64]| refusal(&pca, &Weights { samples: None, features: Some(w) });
+    assert_eq!(
+        samples(&[1.0; 3]),
+        "sample weights has 3 entries, but the data have 4 rows; give one weight for each"
+    );
+    assert_eq!(
+        features(&[1.0; 4]),
+        "feature weights has 4 entries, but the data have 3 columns; give one weight for each"
+    );
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        let rule = format!("entry 2 is {bad}; a weight must be finite and not negative");
+        assert_eq!(samples(&[1.0, 0.0, bad, bad]), format!("sample weights: {rule}"));
+        assert_eq!(features(&[1.0, 0.0, bad]), format!("feature weights: {rule}"));
+    }
+    assert!(samples(&[0.0; 4]).starts_with("sample weights: all 4 entries are zero"));
+    assert!(features(&[0.0; 3]).starts_with("feature weights: all 3 entries are zero"));
+    assert!(samples(&[0.5, 0.25, 0.0, 0.25]).contains("use weighting `"));
+    let importance = Pca { weighting: Weighting::Importance, ..Pca::default() };
+    let one = refusal(&importance, &Weights::of_samples(&[0.0, 0.0, 2.0, 0.0]));
+    assert!(one.starts_with("one row (row 2) holds all the importance weight"), "{one}");
+}
+
+#[test]
+fn empty_data_are_refused() {
+    for (n, p) in [(0, 3), (3, 0), (0, 0)] {
+        let error = Pca::default()
+            .fit(&Dense::<f64>::row_major(&[], n, p).unwrap(), &Weights::default())
+            .unwrap_err();
+        assert!(matches!(error, Error::Empty { .. }), "{error}");
+    }
+}
+
+#[test]
+fn other_numbers_of_columns_are_refused_by_a_model() {
+    let model = Layout::RowMajor
+        .lend::<f64, _>(&gaussian(9, 3, 4), |x| Pca::new(2).fit(x, &Weights::default()))
+        .unwrap();
+    let error = Layout::RowMajor.lend::<f64, _>(&gaussian(5, 4, 4), |x| model.transform(x)).unwrap_err();
+    assert_eq!(error.to_string(), "data to transform has 4 columns, but 3 are needed");
+    let scores = karhunen::Matrix::<f64>::zeros(5, 3);
+    assert_eq!(
+        model.inverse_transform(&scores).unwrap_err().to_string(),
+        "scores has 3 columns, but 2 are needed"
+    );
+}
+
+/// Variances beyond f64 are an error that names the column, not an infinity in the model.
+#[test]
+fn overflow_is_named() {
+    let mut rows = gaussian(6, 3, 5);
+    rows.iter_mut().for_each(|row| row[1] *= 1e200);
+    for layout in Layout::ALL {
+        for solver in SOLVERS {
+            let pca = Pca { solver, ..Pca::new(2) };
+            let error = layout.lend::<f64, _>(&rows, |x| pca.fit(x, &Weights::default())).unwrap_err();
+            assert!(matches!(error, Error::Overflow { column: 1, .. }), "{layout:?} {solver:?}: {error}");
+        }
+    }
+}
+
+/// Fails in the middle of a chosen visit.
+struct Failing<'a> {
+    inner: Dense<'a, f64>,
+    visits_left: AtomicUsize,
+}
+
+impl Source<f64> for Failing<'_> {
+    fn shape(&self) -> (usize, usize) {
+        self.inner.shape()
+    }
+    fn n_stored(&self) -> usize {
+        Source::n_stored(&self.inner)
+    }
+    fn is_sparse(&self) -> bool {
+        false
+    }
+    fn visit(
+        &self,
+        f: &mut dyn FnMut(usize, Block<'_, f64>) -> karhunen::Result<()>,
+    ) -> karhunen::Result<()> {
+        let half = self.inner.n_rows() / 2;
+        f(0, Block::Dense(self.inner.rows(0..half)))?;
+        if self.visits_left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            return Err(Error::Read { row: half, source: "the disk is gone".into() });
+        }
+        f(half, Block::Dense(self.inner.rows(half..self.inner.n_rows())))
+    }
+}
+
+#[test]
+fn a_source_that_fails_in_any_pass_ends_the_fit_with_its_error() {
+    let rows = planted(60, 40, &power_law(30, 0.5), 1.0, 6).rows;
+    let values = row_major(&rows);
+    let failing = |visits: usize| Failing {
+        inner: Dense::row_major(&values, 60, 40).unwrap(),
+        visits_left: AtomicUsize::new(visits),
+    };
+    for solver in SOLVERS {
+        let pca = Pca { solver, ..Pca::new(4) };
+        let untroubled = failing(usize::MAX);
+        pca.fit(&untroubled, &Weights::default()).unwrap();
+        let n_visits = usize::MAX - untroubled.visits_left.load(Ordering::Relaxed);
+        for visit in 1..=n_visits {
+            let error = pca.fit(&failing(visit), &Weights::default()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Io);
+            assert_eq!(
+                error.to_string(),
+                "reading the data failed at row 30: the disk is gone",
+                "{solver:?}"
+            );
+        }
+    }
+}
+
+/// Stops at its n-th call, and writes down what it is told.
+struct Stopper {
+    calls_left: AtomicUsize,
+    told: Mutex<Vec<(&'static str, f64)>>,
+}
+
+impl Stopper {
+    fn after(calls: usize) -> Self {
+        Self { calls_left: AtomicUsize::new(calls), told: Mutex::new(Vec::new()) }
+    }
+}
+
+impl Observer for Stopper {
+    fn update(&self, phase: &'static str, fraction: f64) -> Flow {
+        self.told.lock().unwrap().push((phase, fraction));
+        if self.calls_left.fetch_sub(1, Ordering::Relaxed) == 1 { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+#[test]
+fn an_observer_is_told_the_progress_and_may_stop_anywhere() {
+    let rows = planted(700, 60, &power_law(50, 0.5), 1.0, 7).rows;
+    for layout in Layout::FEW {
+        for solver in SOLVERS {
+            layout.lend::<f64, _>(&rows, |x| {
+                let pca = Pca { solver, n_threads: Some(1), ..Pca::new(4) };
+                let watcher = Stopper::after(usize::MAX);
+                pca.fit_observed(x, &Weights::default(), &watcher).unwrap();
+                let told = watcher.told.into_inner().unwrap();
+                assert!(told.len() > 1, "{layout:?} {solver:?} said nothing");
+                for (phase, fraction) in &told {
+                    assert!(
+                        (0.0..=1.0 + 1e-9).contains(fraction),
+                        "{layout:?} {solver:?}: {phase} {fraction}"
+                    );
+                }
+                for pair in told.windows(2) {
+                    let ((before, from), (phase, to)) = (pair[0], pair[1]);
+                    let forward = before != phase || to >= from - 1e-9;
+                    assert!(forward, "{layout:?} {solver:?}: {phase} went from {from} back to {to}");
+                }
+                for call in 1..=told.len() {
+                    let error = pca.fit_observed(x, &Weights::default(), &Stopper::after(call)).unwrap_err();
+                    assert_eq!(
+                        error.kind(),
+                        ErrorKind::Stopped,
+                        "{layout:?} {solver:?} call {call}: {error}"
+                    );
+                    let message =
+                        format!("stopped on request during {}; nothing was fitted", told[call - 1].0);
+                    assert_eq!(error.to_string(), message);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn a_transform_may_be_stopped() {
+    let rows = gaussian(700, 5, 8);
+    let model = Layout::RowMajor.lend::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
+    for layout in Layout::FEW {
+        let observer = Stopper::after(1);
+        let how = Transform { observer: &observer, ..Transform::default() };
+        let error = layout.lend::<f64, _>(&rows, |x| model.transform_with(x, &how)).unwrap_err();
+        assert_eq!(error.to_string(), "stopped on request during scores; nothing was fitted");
+    }
+    let observer = Stopper::after(1);
+    let scores = karhunen::Matrix::<f64>::zeros(700, 2);
+    let how = Transform { observer: &observer, ..Transform::default() };
+    assert_eq!(model.inverse_transform_with(&scores, &how).unwrap_err().kind(), ErrorKind::Stopped);
+}
+
+/// An iteration that may not finish says so, and is an error only where that was asked for.
+#[test]
+fn missing_the_tolerance_is_reported_and_under_strict_refused() {
+    let rows = planted(500, 300, &power_law(250, 0.1), 1.0, 9).rows;
+    let pca = Pca {
+        solver: Some(Route::BlockKrylov),
+        tol: Some(1e-15),
+        max_iter: 1,
+        block_size: Some(2),
+        ..Pca::new(20)
+    };
+    let fit = |pca: &Pca| Layout::RowMajor.lend::<f64, _>(&rows, |x| pca.fit(x, &Weights::default()));
+    let model = fit(&pca).unwrap();
+    let convergence = model.convergence();
+    assert!(!convergence.converged() && convergence.n_converged < 20);
+    assert!(convergence.residuals.iter().any(|&r| r > 1e-15));
+    let error = fit(&Pca { strict: true, ..pca.clone() }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotConverged);
+    let expected = format!("solver block-krylov: {} of 20 components converged in", convergence.n_converged);
+    assert!(error.to_string().starts_with(&expected), "{error}");
+    let patient = Pca { strict: true, tol: None, max_iter: Pca::default().max_iter, block_size: None, ..pca };
+    assert!(fit(&patient).is_ok());
+}
