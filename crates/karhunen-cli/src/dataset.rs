@@ -86,6 +86,14 @@ impl Dataset {
         )
     }
 
+    /// What was decided while reading: one line, or none.
+    pub(crate) fn remarks(&self) -> Option<String> {
+        let labels: Vec<String> = self.table.labels.iter().map(|label| format!("`{}`", label.name)).collect();
+        let set_aside = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
+        let remarks: Vec<String> = self.table.notes.iter().cloned().chain(set_aside).collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
     /// Stored entries of a sparse matrix.
     pub(crate) fn n_stored(&self) -> Option<usize> {
         match &self.table.data {

@@ -142,6 +142,13 @@ impl<'a> Places<'a> {
             E::NComponents { requested, max, n_samples, n_features } => Failure::Usage(format!(
                 "{file}: -k {requested} is more than the {n_samples} x {n_features} table allows; ask for at most {max}"
             )),
+            E::WeightValue { what: "sample weights", index, value } => Failure::Data(format!(
+                "{file}: the weight of {} is {value}; weights must be finite and not negative",
+                self.row(index)
+            )),
+            E::Option { option, value, rule } => {
+                Failure::Usage(format!("--{} {value}: {rule}", option.replace('_', "-")))
+            }
             error => Failure::Library { file: file.to_owned(), error },
         }
     }

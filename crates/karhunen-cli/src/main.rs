@@ -25,8 +25,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            let label = console::style("error:").for_stderr().red().bold();
-            outputs::print_aside(&format!("{label} {failure}\n"));
+            outputs::print_failure(&failure);
             ExitCode::from(failure.exit_code())
         }
     }

@@ -147,8 +147,8 @@ mod tests {
     fn columns_in_another_order_give_the_same_scores() {
         let (known, columns) = (names("a b c"), names("c a b"));
         let aligned = align(model(), Some(&known), "t.csv", Some(&columns), 3).unwrap();
-        let row = [3.0, 1.0, 8.0];
-        let shuffled = [8.0, 3.0, 1.0];
+        let row = [3.0_f64, 1.0, 8.0];
+        let shuffled = [8.0_f64, 3.0, 1.0];
         let scores = model().transform(&Dense::row_major(&row, 1, 3).unwrap()).unwrap();
         let again = aligned.transform(&Dense::row_major(&shuffled, 1, 3).unwrap()).unwrap();
         for (a, b) in scores.as_slice().iter().zip(again.as_slice()) {

@@ -57,3 +57,9 @@ pub(crate) fn print(text: &str) -> Result<()> {
 pub(crate) fn print_aside(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
+
+/// Prints why a command failed on the standard error stream.
+pub(crate) fn print_failure(failure: &Failure) {
+    let label = console::style("error:").for_stderr().red().bold();
+    print_aside(&format!("{label} {failure}\n"));
+}

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use karhunen::{Flow, Observer};
 
 use crate::error::{Failure, Result};
+use crate::outputs::print_failure;
 
 /// Work that takes less shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -32,7 +33,7 @@ pub(crate) fn watch_for_stop() -> Result<()> {
         std::thread::sleep(GRACE);
         let _commit = hold_commit();
         karhunen_io::discard_unfinished();
-        eprint_line(&Failure::Stopped.to_string());
+        print_failure(&Failure::Stopped);
         process::exit(Failure::Stopped.exit_code().into());
     })
     .map_err(Failure::Signals)
@@ -49,12 +50,6 @@ pub(crate) fn check_stop() -> Result<()> {
 /// Keeps Ctrl-C from ending the process until the guard is dropped.
 pub(crate) fn hold_commit() -> MutexGuard<'static, ()> {
     COMMIT.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn eprint_line(line: &str) {
-    use std::io::Write;
-    // Where the standard error stream is closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "karhunen: {line}");
 }
 
 /// A bar on the standard error stream, shown if that is a terminal and the work takes its time.

@@ -226,10 +226,7 @@ fn json(
 
 /// What was read, what was set aside, what was done to it: one line each.
 fn description(plan: &FitPlan, dataset: &Dataset, weights: &FitWeights, model: &PcaModel) -> Vec<String> {
-    let mut lines = vec![dataset.headline()];
-    if !dataset.table.notes.is_empty() {
-        lines.push(dataset.table.notes.join("; "));
-    }
+    let mut lines: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
     if let (Some(origin), Some(_)) = (&weights.origin, &weights.samples) {
         let meaning = match model.options().weighting {
             Weighting::Frequency => "times each row was seen",

@@ -1,6 +1,6 @@
 //! `karhunen inspect`: what a model or a data file holds.
 
-use karhunen::{Exec, Moments, Scalar, Unobserved};
+use karhunen::{Exec, Moments, Scalar, Unobserved, Weighting};
 use karhunen_io::{Content, SavedModel, Values};
 use serde::Serialize;
 
@@ -49,7 +49,12 @@ fn model(args: &InspectArgs, saved: &SavedModel) -> Result<()> {
         crate::figures::count(saved.model.n_features()),
         saved.model.parts().dtype
     );
-    let data = [fitted, treatment(&saved.model, "")];
+    let weighting = format!(
+        "weights: {}, sum {}",
+        weighting_name(saved.model.options().weighting),
+        saved.model.sum_of_weights()
+    );
+    let data = [fitted, weighting, treatment(&saved.model, "")];
     let report = ModelReport { model: &saved.model, features, data: &data, seconds: None, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
 }
@@ -86,8 +91,11 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
         Ok(moments) => (Some(moments), None),
         Err(error) => (None, Some(dataset.places().explain(error).to_string())),
     };
-    let deviations =
-        |moments: &Moments| (0..n_features).map(|j| moments.variance(j).sqrt()).collect::<Vec<f64>>();
+    // Divided by n - 1, as the variances of a fit are.
+    let correction = n_samples as f64 / (n_samples as f64 - 1.0).max(1.0);
+    let deviations = |moments: &Moments| -> Vec<f64> {
+        (0..n_features).map(|j| (moments.variance(j) * correction).sqrt()).collect()
+    };
     if args.json.is_some() {
         return print(&to_json(&DataInspection {
             file: &dataset.file,
@@ -108,7 +116,7 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
     }
     let layout = Layout::of(&console::Term::stdout());
     let mut out = String::new();
-    for line in std::iter::once(dataset.headline()).chain(table.notes.iter().cloned()) {
+    for line in [dataset.headline()].into_iter().chain(dataset.remarks()) {
         wrapped(&mut out, "", &line, layout.width);
     }
     if let Some(problem) = problem {
@@ -132,5 +140,13 @@ impl OnValues for ColumnMoments {
     fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
         let source = values.source()?;
         Exec::run(self.n_threads, &Unobserved, |exec| Moments::of(&*source, None, exec))
+    }
+}
+
+fn weighting_name(weighting: Weighting) -> &'static str {
+    match weighting {
+        Weighting::Frequency => "frequency",
+        Weighting::Importance => "importance",
+        Weighting::Population => "population",
     }
 }

@@ -1,0 +1,74 @@
+//! `inspect` and `completions`.
+
+use crate::{assert_close, json, karhunen, numbers, output};
+
+#[test]
+fn a_data_file_is_described_column_by_column() {
+    let text = output("inspect usarrests.csv");
+    let expected = "\
+usarrests.csv: CSV, 50 rows x 4 columns, f64
+column 1 (`State`) names the rows
+
+                  mean     deviation
+Murder         7.78800       4.35551
+Assault        170.760       83.3377
+UrbanPop       65.5400       14.4748
+Rape           21.2320       9.36638
+";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn json_of_a_data_file() {
+    let found = json("inspect usarrests.csv --json");
+    assert_eq!(found["format"], "CSV");
+    assert_eq!(found["n_samples"], 50);
+    assert_eq!(found["has_sample_names"], true);
+    assert_eq!(found["problem"], serde_json::Value::Null);
+    assert_close(&numbers(&found["mean"]), &[7.788, 170.76, 65.54, 21.232], 1e-12);
+    let sparse = json("inspect rust_docs_bow.mtx.gz --json");
+    assert_eq!(sparse["format"], "Matrix Market");
+    assert_eq!(sparse["n_stored"], 651_171);
+}
+
+#[test]
+fn a_model_is_described_as_by_the_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("m").display().to_string();
+    let fitted = output(&format!("fit usarrests.csv --scale -k 3 -o {model}"));
+    let text = output(&format!("inspect {model}"));
+    let start = format!("{model}: karhunen model, fitted to 50 rows x 4 columns, f64\n");
+    assert_eq!(
+        text.split_inclusive("f64\n").next().unwrap().split_whitespace().collect::<Vec<_>>(),
+        start.split_whitespace().collect::<Vec<_>>()
+    );
+    let table =
+        |text: &str| text[text.find("     variance").unwrap()..text.find("accuracy").unwrap()].to_owned();
+    assert_eq!(table(&text), table(&fitted));
+    let fitted = json(&format!("fit usarrests.csv --scale -k 3 --json=full"));
+    let found = json(&format!("inspect {model} --json=full"));
+    for key in [
+        "explained_variance",
+        "components",
+        "mean",
+        "scale",
+        "options",
+        "solver",
+        "residuals",
+        "feature_names",
+    ] {
+        assert_eq!(found[key], fitted[key], "{key}");
+    }
+    karhunen(&format!("inspect {model} --label x")).assert().code(2);
+}
+
+#[test]
+fn completions_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = output(&format!("completions {shell}"));
+        for word in ["karhunen", "reconstruct", "feature-weights"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    karhunen("completions tcsh").assert().code(2);
+}

@@ -1,0 +1,146 @@
+//! A model on its way through `fit`, `transform` and `reconstruct`.
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::{assert_close, karhunen, output, parse_csv};
+
+/// A folder with a model of USArrests and its scores.
+fn fitted(options: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    karhunen(&format!("fit usarrests.csv --scale {options} -q -o {} --scores {}", at("m"), at("scores.csv")))
+        .assert()
+        .success();
+    folder
+}
+
+fn at(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).display().to_string()
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn refusal(arguments: &str, folder: &Path, code: i32) -> String {
+    let done = karhunen(arguments).current_dir(folder).assert().code(code).stdout("");
+    String::from_utf8(done.get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn transform_gives_the_scores_of_the_fit() {
+    let folder = fitted("-k 3");
+    assert_eq!(
+        output(&format!("transform {} usarrests.csv", at(&folder, "m"))),
+        read(&at(&folder, "scores.csv"))
+    );
+    let to_file = at(&folder, "again.csv");
+    karhunen(&format!("transform {} usarrests.csv -o {to_file}", at(&folder, "m")))
+        .assert()
+        .success()
+        .stdout("");
+    assert_eq!(read(&to_file), read(&at(&folder, "scores.csv")));
+}
+
+#[test]
+fn whitening_is_an_option_of_the_transform_and_undone_by_reconstruct() {
+    let folder = fitted("-k 4 --whiten");
+    let model = at(&folder, "m");
+    assert_eq!(
+        output(&format!("transform {model} usarrests.csv --whiten")),
+        read(&at(&folder, "scores.csv"))
+    );
+    let rows = output(&format!("reconstruct {model} {} --whiten", at(&folder, "scores.csv")));
+    let original = read(&crate::examples().join("usarrests.csv").display().to_string());
+    assert!(rows.starts_with("sample,Murder,Assault,UrbanPop,Rape\nAlabama,"), "{rows}");
+    let original = original.replacen("State", "sample", 1).replace('"', "");
+    for (row, expected) in parse_csv(&rows).iter().zip(parse_csv(&original)) {
+        assert_close(row, &expected, 1e-12);
+    }
+}
+
+#[test]
+fn rows_and_their_scores_reconstruct_to_the_same() {
+    let folder = fitted("-k 2");
+    let model = at(&folder, "m");
+    let from_scores = output(&format!("reconstruct {model} {}", at(&folder, "scores.csv")));
+    let from_rows = output(&format!("reconstruct {model} usarrests.csv"));
+    assert_eq!(from_scores.lines().count(), 51);
+    for (a, b) in parse_csv(&from_scores).iter().zip(parse_csv(&from_rows)) {
+        assert_close(a, &b, 1e-12);
+    }
+    let message = refusal(
+        &format!("reconstruct m {} --whiten", crate::examples().join("usarrests.csv").display()),
+        folder.path(),
+        2,
+    );
+    assert!(message.contains("--whiten speaks of scores"), "{message}");
+}
+
+#[test]
+fn columns_are_matched_by_name() {
+    let folder = fitted("-k 2");
+    let shuffled: String = read(&crate::examples().join("usarrests.csv").display().to_string())
+        .lines()
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            format!("{},{},{},{},{}\n", cells[0], cells[4], cells[2], cells[1], cells[3])
+        })
+        .collect();
+    std::fs::write(folder.path().join("shuffled.csv"), shuffled).unwrap();
+    let scores = output(&format!("transform {} {}", at(&folder, "m"), at(&folder, "shuffled.csv")));
+    for (row, expected) in parse_csv(&scores).iter().zip(parse_csv(&read(&at(&folder, "scores.csv")))) {
+        assert_close(row, &expected, 1e-12);
+    }
+}
+
+#[test]
+fn columns_that_do_not_match_are_refused_by_name() {
+    let folder = fitted("-k 2");
+    std::fs::write(folder.path().join("less.csv"), "Murder,Assault,Rape\n1,2,3\n").unwrap();
+    std::fs::write(folder.path().join("more.csv"), "Murder,Assault,Rape,UrbanPop,Theft\n1,2,3,4,5\n")
+        .unwrap();
+    assert_eq!(
+        refusal("transform m less.csv", folder.path(), 3),
+        "error: less.csv: lacks `UrbanPop`, which the model was fitted to; every feature of the model is needed\n"
+    );
+    assert_eq!(
+        refusal("transform m more.csv", folder.path(), 3),
+        "error: more.csv: holds `Theft`, which the model does not know; set aside what is no feature with --label \
+         Theft\n"
+    );
+    karhunen("transform m more.csv --label Theft").current_dir(folder.path()).assert().success();
+}
+
+#[test]
+fn scores_of_another_model_are_refused() {
+    let folder = fitted("-k 2");
+    std::fs::write(folder.path().join("s.csv"), "pc1,pc2,pc3\n1,2,3\n").unwrap();
+    assert_eq!(
+        refusal("reconstruct m s.csv", folder.path(), 3),
+        "error: s.csv: 3 columns, but scores under this model have 2: pc1 to pc2\n"
+    );
+    std::fs::write(folder.path().join("s.csv"), "pc2,pc1\n1,2\n").unwrap();
+    assert_eq!(
+        refusal("reconstruct m s.csv", folder.path(), 3),
+        "error: s.csv: the scores must stand in the order pc1 to pc2\n"
+    );
+}
+
+#[test]
+fn files_that_are_no_models() {
+    let folder = fitted("-k 2");
+    std::fs::write(folder.path().join("t.csv"), "Murder,Assault,Rape,UrbanPop\n1,2,3,4\n").unwrap();
+    assert_eq!(
+        refusal("transform t.csv t.csv", folder.path(), 3),
+        "error: t.csv: is not a karhunen model file; give a file that `karhunen fit -o` wrote\n"
+    );
+    let whole = std::fs::read(folder.path().join("m")).unwrap();
+    std::fs::write(folder.path().join("half"), &whole[..whole.len() / 2]).unwrap();
+    let message = refusal("transform half t.csv", folder.path(), 3);
+    assert!(message.starts_with("error: half: is truncated"), "{message}");
+    let message = refusal("transform m m", folder.path(), 3);
+    assert!(message.starts_with("error: m: "), "{message}");
+}
