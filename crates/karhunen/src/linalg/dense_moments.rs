@@ -12,6 +12,9 @@ pub(crate) fn piece_rows(n_cols: usize) -> usize {
     ((1 << 18) / n_cols.max(1)).clamp(16, 4096)
 }
 
+/// Columns that are added up at a time: their sums stay in the inner cache.
+const TILE: usize = 1024;
+
 /// How much larger than the sum of squares about the mean the one about the pivot may be: 2 digits are lost at most.
 const WORST_PIVOT: f64 = 100.0;
 
@@ -55,7 +58,6 @@ fn sums_about<T: Scalar>(
     sums: &mut [f64],
     squares: &mut [f64],
 ) {
-    let n = x.n_rows();
     if x.contiguous_row(0).is_none() && x.t().contiguous_row(0).is_some() {
         for j in 0..x.n_cols() {
             let Some(column) = x.t().contiguous_row(j) else { continue };
@@ -67,18 +69,23 @@ fn sums_about<T: Scalar>(
         return;
     }
     let mut copy = Vec::new();
-    for i in 0..n {
-        let row = match x.contiguous_row(i) {
-            Some(row) => row,
-            None => {
-                copy.clear();
-                copy.extend((0..x.n_cols()).map(|j| x.get(i, j)));
-                &copy
+    for start in (0..x.n_cols()).step_by(TILE) {
+        let columns = start..x.n_cols().min(start + TILE);
+        let (pivot, sums, squares) =
+            (&pivot[columns.clone()], &mut sums[columns.clone()], &mut squares[columns.clone()]);
+        for i in 0..x.n_rows() {
+            let row = match x.contiguous_row(i) {
+                Some(row) => &row[columns.clone()],
+                None => {
+                    copy.clear();
+                    copy.extend(columns.clone().map(|j| x.get(i, j)));
+                    &copy
+                }
+            };
+            match weights {
+                None => add_row(row, 1.0, pivot, sums, squares),
+                Some(w) => add_row(row, w[i], pivot, sums, squares),
             }
-        };
-        match weights {
-            None => add_row(row, 1.0, pivot, sums, squares),
-            Some(w) => add_row(row, w[i], pivot, sums, squares),
         }
     }
 }

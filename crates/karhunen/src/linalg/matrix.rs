@@ -99,7 +99,19 @@ impl<T: Scalar> Matrix<T> {
 
     /// The transposed matrix, copied.
     pub fn transposed(&self) -> Self {
-        Self::from_fn(self.n_cols, self.n_rows, |i, j| self[(j, i)])
+        /// Side of the squares that are copied at a time: both sides of the copy stay in the cache.
+        const SQUARE: usize = 16;
+        let mut transposed = Self::zeros(self.n_cols, self.n_rows);
+        for i0 in (0..self.n_rows).step_by(SQUARE) {
+            for j0 in (0..self.n_cols).step_by(SQUARE) {
+                for i in i0..self.n_rows.min(i0 + SQUARE) {
+                    for j in j0..self.n_cols.min(j0 + SQUARE) {
+                        transposed.data[j * self.n_rows + i] = self.data[i * self.n_cols + j];
+                    }
+                }
+            }
+        }
+        transposed
     }
 
     /// The rows `rows`, copied.

@@ -35,10 +35,11 @@ pub(crate) fn fit<T: Scalar>(
         let (route, reason) = route::<T>(pca, x, wanted);
         let op = Standardized::new(x, affine.map(), shares.shares.as_deref());
         let iteration = Iteration { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed };
-        let mut spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
+        let spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
         check_convergence(pca, route, &spectrum, n_converged, tol)?;
-        signs::make_largest_positive(&mut spectrum.vectors);
+        let mut components = spectrum.vectors.transposed();
+        signs::make_largest_positive(&mut components);
         let convergence = Convergence {
             solver: route,
             reason,
@@ -50,7 +51,7 @@ pub(crate) fn fit<T: Scalar>(
         let population = Population { variances: &spectrum.values, total: affine.total_variance, correction };
         let rank = rank_limit(&shares, pca.weighting, (n, p), spectrum.values.len());
         PcaModel::try_from(ModelParts {
-            components: spectrum.vectors.transposed(),
+            components,
             explained_variance: population.reported(),
             explained_variance_ratio: population.ratios(),
             singular_values: population.singular_values(shares.n_observations(pca.weighting)),
