@@ -125,13 +125,6 @@ impl<'a> Exec<'a> {
         Self { span: (at(from), at(to)), ..*self }
     }
 
-    /// The same, where the work to come is the part `from..to` of the present span.
-    #[must_use]
-    pub(crate) fn part(&self, from: f64, to: f64) -> Self {
-        let (start, end) = self.span;
-        self.span(start + (end - start) * from, start + (end - start) * to)
-    }
-
     /// Tells the observer that `fraction` of the present span is done.
     ///
     /// # Errors

@@ -174,7 +174,7 @@ fn progress_never_falls_and_ends_with_the_span() {
         let map = ColumnMap { shift: &shift, factor: &factor };
         let seen = Fractions(Mutex::new(Vec::new()));
         Exec::run(Some(1), &seen, |exec| {
-            scatter(Dense::row_major(&x, n, p).unwrap(), map, None, &exec.span(0.25, 0.75))
+            scatter(Dense::row_major(&x, n, p).unwrap(), map, None, &exec.part(0.25, 0.75))
         })
         .unwrap();
         let seen = seen.0.into_inner().unwrap();
