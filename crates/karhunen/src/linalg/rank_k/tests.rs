@@ -108,57 +108,6 @@ fn weights_may_span_hundreds_of_orders() {
 }
 
 #[test]
-fn panels_of_another_kind_are_summed_the_same_way() {
-    /// The matrix with entry (i, j) = i + 2 j, made on the fly, zeros set by clearing.
-    struct Ramp(usize, usize);
-    impl Panels for Ramp {
-        fn n_rows(&self) -> usize {
-            self.0
-        }
-        fn n_cols(&self) -> usize {
-            self.1
-        }
-        fn pack(&self, rows: Range<usize>, panel: &mut Panel<'_>) -> Result<()> {
-            panel.clear();
-            for (i, row) in rows.enumerate() {
-                for j in (0..self.1).filter(|j| row + j > 0) {
-                    *panel.entry(i, j) = (row + 2 * j) as f64;
-                }
-            }
-            Ok(())
-        }
-    }
-    let (n, p) = (600, 11);
-    let sum = rank_k(&Ramp(n, p), &Exec::sequential()).unwrap();
-    for i in 0..p {
-        for j in 0..p {
-            let expected: usize = (0..n).map(|k| (k + 2 * i) * (k + 2 * j)).sum();
-            assert_eq!(sum[(i, j)], expected as f64, "({i}, {j})");
-        }
-    }
-}
-
-#[test]
-fn a_failing_panel_ends_the_sum() {
-    struct Failing;
-    impl Panels for Failing {
-        fn n_rows(&self) -> usize {
-            5
-        }
-        fn n_cols(&self) -> usize {
-            2
-        }
-        fn pack(&self, _: Range<usize>, _: &mut Panel<'_>) -> Result<()> {
-            Err(crate::error::Error::Stopped { phase: "reading" })
-        }
-    }
-    assert!(matches!(
-        rank_k(&Failing, &Exec::sequential()),
-        Err(crate::error::Error::Stopped { phase: "reading" })
-    ));
-}
-
-#[test]
 fn progress_never_falls_and_ends_with_the_span() {
     use std::sync::Mutex;
     struct Fractions(Mutex<Vec<f64>>);
