@@ -71,10 +71,12 @@ impl Failure {
     pub(crate) fn is_broken_pipe(&self) -> bool {
         let source = match self {
             Failure::StandardOutput(source) => source,
-            Failure::File(karhunen_io::Error { path, cause, .. }) if path.as_os_str() == "-" => match &**cause {
-                Cause::Io { source, .. } => source,
-                _ => return false,
-            },
+            Failure::File(karhunen_io::Error { path, cause, .. }) if path.as_os_str() == "-" => {
+                match &**cause {
+                    Cause::Io { source, .. } => source,
+                    _ => return false,
+                }
+            }
             _ => return false,
         };
         source.kind() == io::ErrorKind::BrokenPipe
