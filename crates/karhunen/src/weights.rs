@@ -58,9 +58,10 @@ impl Shares {
         // Divided by the largest first: weights near the limits of f64 neither overflow nor vanish in the sum.
         let relative_sum: f64 = weights.iter().map(|w| w / largest).sum();
         let shares: Vec<f64> = weights.iter().map(|w| w / largest / relative_sum).collect();
+        let sum: f64 = weights.iter().sum();
         let sum_of_squares = shares.iter().map(|v| v * v).sum();
         let heaviest = weights.iter().position(|&w| w == largest).unwrap_or(0);
-        Ok(Self { shares: Some(shares), sum: largest * relative_sum, sum_of_squares, heaviest })
+        Ok(Self { shares: Some(shares), sum, sum_of_squares, heaviest })
     }
 
     /// `f`, which turns the population variance into the reported one: specification of the three meanings.

@@ -141,7 +141,7 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
 ) -> Result<()> {
     let (n, p, l) = (m.n_rows(), m.n_cols(), q.n_cols());
     let q = Narrow::<E>::transposed(q);
-    let shape = PanelShape::new::<E>(n, p, l);
+    let shape = PanelShape::new::<T, E>(m, l);
     let rows = (PIECE_WORK / (p * l)).clamp(1, n).next_multiple_of(shape.n_rows);
     exec.fill(out, rows * l, |piece, out| {
         let mut panel = Panel::<E>::new(shape);
@@ -160,7 +160,7 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
 /// `M' y` by blocks of rows with private sums.
 fn backward<T: Scalar, E: Lane>(m: &Mapped<'_, T>, middle: Middle<'_, E>, exec: &Exec<'_>) -> Result<Matrix> {
     let (n, p, l) = (m.n_rows(), m.n_cols(), middle.n_vectors());
-    let shape = PanelShape::new::<E>(n, p, l);
+    let shape = PanelShape::new::<T, E>(m, l);
     let block = (PIECE_WORK / (p * l)).max(256).max(n / 64).min(n).next_multiple_of(shape.n_rows);
     let workers = PRIVATE_BYTES / (p * l * size_of::<f64>());
     let zero = || Part { sum: Narrow::zeros(p, l, padded::<E>(p)), panel: None };

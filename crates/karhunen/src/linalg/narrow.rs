@@ -12,6 +12,8 @@ use crate::scalar::Scalar;
 
 /// Memory of a panel: it should stay in the cache of one core between the two products.
 const PANEL_BYTES: usize = 512 << 10;
+/// The same where the columns of the data lie side by side.
+const COLUMN_MAJOR_PANEL_BYTES: usize = 4 << 20;
 /// Bytes of a row that are multiplied at a time, so that a few rows stay in the innermost cache.
 const CHUNK_BYTES: usize = 4 << 10;
 /// Rows of a panel are a multiple of this.
@@ -81,9 +83,12 @@ pub(super) struct PanelShape {
 }
 
 impl PanelShape {
-    /// For data of shape `(n, p)` and blocks of `l` vectors.
-    pub(super) fn new<E>(n: usize, p: usize, l: usize) -> Self {
-        let fitting = PANEL_BYTES / (padded::<E>(p) * size_of::<E>());
+    /// For blocks of `l` vectors.
+    pub(super) fn new<T: Scalar, E>(m: &Mapped<'_, T>, l: usize) -> Self {
+        let (n, p) = (m.n_rows(), m.n_cols());
+        // Columns are read in runs as long as the panel is high: short runs cost a page of memory each.
+        let bytes = if m.is_column_major() { COLUMN_MAJOR_PANEL_BYTES } else { PANEL_BYTES };
+        let fitting = bytes / (padded::<E>(p) * size_of::<E>());
         // Sums of f32 products are short: adding equal values one after the other rounds the same way each time.
         let longest = if size_of::<E>() == 4 { 64 } else { 256 };
         let n_rows = (fitting.clamp(16, longest) / ROWS * ROWS).min(n.next_multiple_of(ROWS));

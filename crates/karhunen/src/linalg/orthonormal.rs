@@ -20,8 +20,6 @@ pub(crate) struct Orthonormal {
     pub(crate) q: Matrix,
     /// `Q' W`, shape (width, l). Not triangular where columns were dependent.
     pub(crate) r: Matrix,
-    /// How many columns of `q` are random because `W` had too few independent ones.
-    pub(crate) n_random: usize,
 }
 
 /// An orthonormal basis of the columns of `w`, shape (n, l), l columns of it where n >= l and n otherwise. Columns
@@ -93,7 +91,7 @@ pub(crate) fn orthonormalize_against(
         {
             let again = (pivot < SAFE_PIVOT).then_some(basis);
             let r = finish_cholesky_qr(&mut w, factor, again, exec)?;
-            return Ok(Orthonormal { q: w, r, n_random: 0 });
+            return Ok(Orthonormal { q: w, r });
         }
     }
     in_rounds(basis, &w, width, floor, fresh, exec)
@@ -147,10 +145,9 @@ fn in_rounds(
     let dim = w.n_rows();
     let mut found = Basis::new(dim, width);
     let mut rest = w.clone();
-    let (mut floor, mut n_given) = (floor, None);
+    let mut floor = floor;
     while found.len() < width {
         if rest.n_cols() == 0 {
-            n_given.get_or_insert(found.len());
             rest = fresh.columns(dim, width - found.len());
             floor = f64::MIN_POSITIVE;
         }
@@ -180,7 +177,7 @@ fn in_rounds(
     let all = Matrix::from_fn(width, width, |i, j| f64::from(u8::from(i == j)));
     let q = found.combine(&all, exec)?;
     let r = tall_t_product(&q, w, exec)?;
-    Ok(Orthonormal { n_random: width - n_given.unwrap_or(width), q, r })
+    Ok(Orthonormal { q, r })
 }
 
 fn project_out_both(first: &Basis, second: &Basis, w: &mut Matrix, exec: &Exec<'_>) -> Result<Matrix> {
@@ -274,13 +271,21 @@ mod tests {
     use crate::linalg::small::t_multiply;
     use crate::linalg::test_matrices::{identity_error, max_difference, orthonormal, with_singular_values};
 
+    /// Columns of `q` that `W` has a part along: the others are random ones beside it.
+    fn n_given(result: &Orthonormal) -> usize {
+        let largest = result.r.as_slice().iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        (0..result.r.n_rows())
+            .filter(|&i| largest > 0.0 && result.r.row(i).iter().any(|x| x.abs() > 1e-13 * largest))
+            .count()
+    }
+
     fn check(w: &Matrix, rank: usize) -> Orthonormal {
         let exec = Exec::sequential();
         let scale = w.as_slice().iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let result = orthonormalize(w.clone(), 1, &exec).unwrap();
         let width = w.n_cols().min(w.n_rows());
         assert_eq!(result.q.shape(), (w.n_rows(), width));
-        assert_eq!(width - result.n_random, rank);
+        assert_eq!(n_given(&result), rank);
         assert!(
             identity_error(&result.q) < 3e-15 * (width as f64).max(4.0),
             "{:e}",
@@ -357,7 +362,7 @@ mod tests {
         let mut w = multiply(&gaussian(400, 2, 9, 0), &gaussian(2, 6, 10, 0));
         let gram = basis.project_out(&mut w, &exec).unwrap();
         let found = orthonormalize_against(&basis, w, &gram, 1e-10, &mut Fresh::new(1), &exec).unwrap();
-        assert_eq!(found.n_random, 4);
+        assert_eq!(n_given(&found), 2);
         assert!(identity_error(&found.q) < 1e-14);
         assert!(t_multiply(&v, &found.q).as_slice().iter().all(|x| x.abs() < 1e-14));
     }

@@ -60,6 +60,11 @@ impl<'a, T: Scalar> Mapped<'a, T> {
         self.x.n_cols()
     }
 
+    /// Whether the values of a column lie side by side, and those of a row do not.
+    pub(super) fn is_column_major(&self) -> bool {
+        self.x.row_stride() == 1 && self.x.col_stride() != 1
+    }
+
     /// Writes the entries of the rows `rows` to `dst`, laid out in strips of `W` columns; what fills up the last strip is
     /// zero.
     pub(super) fn pack<E: Scalar, const W: usize>(&self, rows: Range<usize>, dst: &mut [E], layout: Layout) {
@@ -188,27 +193,26 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
     fn along_columns(self) {
         let Layout { row_stride, strip_stride } = self.layout;
         let (n_cols, x) = (self.from.n_cols(), self.from.x.t());
-        let first = self.rows.start;
         for j in (0..n_cols.next_multiple_of(W)).step_by(SQUARE) {
             let columns = self.from.column_part::<SQUARE>(j);
-            let sides: [&[T]; SQUARE] = std::array::from_fn(|c| {
-                let column = if j + c < n_cols { x.contiguous_row(j + c) } else { None };
-                column.map_or(&[][..], |column| &column[self.rows.clone()])
-            });
+            let mut sides: [&[T]; SQUARE] = [&[]; SQUARE];
+            for (c, side) in sides.iter_mut().enumerate().take(n_cols.saturating_sub(j)) {
+                *side = &x.contiguous_row(j + c).unwrap_or_default()[self.rows.clone()];
+            }
             let base = (j / W) * strip_stride + j % W;
             for i in (0..self.rows.len()).step_by(SQUARE) {
-                let square: [[T; SQUARE]; SQUARE] = std::array::from_fn(|c| {
-                    if sides[c].is_empty() { [T::default(); SQUARE] } else { window(sides[c], i) }
-                });
+                let mut square = [[T::default(); SQUARE]; SQUARE];
+                for (column, side) in square.iter_mut().zip(&sides) {
+                    *column = window(side, i);
+                }
                 for r in 0..SQUARE.min(self.rows.len() - i) {
+                    let mut row = [T::default(); SQUARE];
+                    for (value, column) in row.iter_mut().zip(&square) {
+                        *value = column[r];
+                    }
                     let to = base + (i + r) * row_stride;
-                    let row = std::array::from_fn(|c| square[c][r]);
-                    convert(
-                        &row,
-                        self.from.row_part(first + i + r),
-                        &columns,
-                        &mut self.dst[to..to + SQUARE],
-                    );
+                    let part = self.from.row_part(self.rows.start + i + r);
+                    convert(&row, part, &columns, &mut self.dst[to..to + SQUARE]);
                 }
             }
         }

@@ -31,38 +31,6 @@ const PRIVATE_WIDTH: usize = 512;
 /// Panels that are shared between bands take at most this much memory.
 const SHARED_BYTES: usize = 40 << 20;
 
-/// A matrix `A` that is lent in panels: some of its rows, all of its columns.
-pub(crate) trait Panels: Sync {
-    /// Rows of `A`: the axis that is summed over.
-    fn n_rows(&self) -> usize;
-    /// Columns of `A`: rows and columns of the result.
-    fn n_cols(&self) -> usize;
-    /// Writes the rows `rows` of `A`; `panel` holds zeros or old values, and every entry must be set.
-    ///
-    /// # Errors
-    /// Whatever reading raises.
-    fn pack(&self, rows: Range<usize>, panel: &mut Panel<'_>) -> Result<()>;
-}
-
-/// Some rows of a matrix, packed: entry `(i, j)` at `(j / STRIP * n_rows + i) * STRIP + j % STRIP`.
-pub(crate) struct Panel<'a> {
-    values: &'a mut [f64],
-    n_rows: usize,
-}
-
-impl Panel<'_> {
-    /// Sets all entries to zero.
-    pub(crate) fn clear(&mut self) {
-        self.values.fill(0.0);
-    }
-
-    /// Entry `(i, j)`, `i` counted from the first row of the panel.
-    #[inline(always)]
-    pub(crate) fn entry(&mut self, i: usize, j: usize) -> &mut f64 {
-        &mut self.values[(j / STRIP * self.n_rows + i) * STRIP + j % STRIP]
-    }
-}
-
 /// `sum_i w_i m_i m_i'`, shape (p, p): `m_i` are the mapped rows of `x` (n, p), `w` weights of the rows, ones if absent.
 ///
 /// # Errors
@@ -90,32 +58,24 @@ pub(crate) fn gram<T: Scalar>(
     rank_k(&Mapped::new(x, map, row_factors).t(), exec)
 }
 
-impl<T: Scalar> Panels for Mapped<'_, T> {
-    fn n_rows(&self) -> usize {
-        self.n_rows()
-    }
-    fn n_cols(&self) -> usize {
-        self.n_cols()
-    }
-    fn pack(&self, rows: Range<usize>, panel: &mut Panel<'_>) -> Result<()> {
-        let layout = Layout { row_stride: STRIP, strip_stride: panel.n_rows * STRIP };
-        self.pack::<f64, STRIP>(rows, panel.values, layout);
-        Ok(())
-    }
+/// Packs the rows `rows` of `a`: entry `(i, j)` at `(j / STRIP * n_rows + i) * STRIP + j % STRIP`.
+fn pack<T: Scalar>(a: &Mapped<'_, T>, rows: Range<usize>, panel: &mut [f64]) {
+    let layout = Layout { row_stride: STRIP, strip_stride: rows.len() * STRIP };
+    a.pack::<f64, STRIP>(rows, panel, layout);
 }
 
 /// `A'A`, both triangles.
 ///
 /// # Errors
 /// What `a` raises; [`crate::Error::Stopped`].
-pub(crate) fn rank_k(a: &dyn Panels, exec: &Exec<'_>) -> Result<Matrix> {
+fn rank_k<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
     let mut sum = if a.n_cols() <= PRIVATE_WIDTH { by_blocks_of_rows(a, exec)? } else { by_bands(a, exec)? };
     mirror(&mut sum);
     Ok(sum)
 }
 
 /// Blocks of rows with private sums, added in order.
-fn by_blocks_of_rows(a: &dyn Panels, exec: &Exec<'_>) -> Result<Matrix> {
+fn by_blocks_of_rows<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
     let (n, p) = (a.n_rows(), a.n_cols());
     // Narrow matrices get longer blocks: below a million multiply-adds a thread is not worth waking.
     let block = BLOCK.max((4_000_000 / (p * p)).next_multiple_of(PANEL));
@@ -126,7 +86,7 @@ fn by_blocks_of_rows(a: &dyn Panels, exec: &Exec<'_>) -> Result<Matrix> {
         for start in (piece * block..last).step_by(PANEL) {
             let rows = start..last.min(start + PANEL);
             part.packed.resize(rows.len() * p.next_multiple_of(STRIP), 0.0);
-            a.pack(rows.clone(), &mut Panel { values: &mut part.packed, n_rows: rows.len() })?;
+            pack(a, rows.clone(), &mut part.packed);
             dispatch(Sweep {
                 packed: &part.packed,
                 n_rows: rows.len(),
@@ -156,7 +116,7 @@ impl Accumulate for Part {
 }
 
 /// Panels packed once, all threads together, then bands of rows of the result, each with one owner.
-fn by_bands(a: &dyn Panels, exec: &Exec<'_>) -> Result<Matrix> {
+fn by_bands<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
     let (n, p) = (a.n_rows(), a.n_cols());
     let width = p.next_multiple_of(STRIP);
     let shared = (SHARED_BYTES / (width * size_of::<f64>())).max(1);
@@ -172,7 +132,8 @@ fn by_bands(a: &dyn Panels, exec: &Exec<'_>) -> Result<Matrix> {
         exec.part(from, from).fill(packed, panel * width, |piece, values| {
             let first = rows.start + piece * panel;
             let n_rows = values.len() / width;
-            a.pack(first..first + n_rows, &mut Panel { values, n_rows })
+            pack(a, first..first + n_rows, values);
+            Ok(())
         })?;
         exec.part(from, to).fill(sum.as_mut_slice(), band * p, |piece, out| {
             for panel in packed.chunks(panel * width) {

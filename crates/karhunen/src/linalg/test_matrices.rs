@@ -19,7 +19,7 @@ pub(crate) fn max_difference(a: &Matrix, b: &Matrix) -> f64 {
 
 /// A matrix of shape (n_rows, n) with orthonormal columns.
 pub(crate) fn orthonormal(n_rows: usize, n: usize, seed: u64) -> Matrix {
-    svd(&gaussian(n_rows, n, seed, 0)).unwrap().u
+    svd(&gaussian(n, n_rows, seed, 0)).unwrap().v
 }
 
 /// A matrix of shape (n_rows, s.len()) with the singular values `s`.

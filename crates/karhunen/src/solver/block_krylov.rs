@@ -52,12 +52,8 @@ pub(crate) struct Eigenpairs {
     pub(crate) vectors: Matrix,
     /// `||A w - lambda w|| / lambda_1` of every pair; 0 for the zero operator.
     pub(crate) residuals: Vec<f64>,
-    /// Pairs whose residual is within the tolerance.
-    pub(crate) n_converged: usize,
     /// Products with the operator so far.
     pub(crate) n_iterations: usize,
-    /// Columns multiplied so far, over all products.
-    pub(crate) n_columns: usize,
 }
 
 /// A search for leading eigenpairs that can be taken up again for more of them.
@@ -367,10 +363,8 @@ impl<'a> BlockKrylov<'a> {
         Ok(Eigenpairs {
             values: ritz.values[..k].iter().map(|x| x.max(0.0) * unit).collect(),
             vectors,
-            n_converged: ritz.residuals.iter().filter(|r| **r <= self.tol()).count(),
             residuals: ritz.residuals,
             n_iterations: self.n_iterations,
-            n_columns: self.n_columns,
         })
     }
 }

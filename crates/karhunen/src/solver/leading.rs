@@ -40,7 +40,7 @@ pub(crate) fn leading_of_matrix(
         && dim > SMALL
         && 4 * k <= dim
     {
-        let exact = Iteration { tol: EXACT, max_iter: 10_000, block_size: None, seed: iteration.seed };
+        let exact = Iteration { tol: EXACT, max_iter: 10_000, block_size: Some(16), seed: iteration.seed };
         let pairs = leading(a, wanted, &exact, |_| EXACT, exec)?;
         if pairs.residuals.iter().all(|&r| r <= EXACT) {
             return Ok(pairs);

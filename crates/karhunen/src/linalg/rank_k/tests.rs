@@ -108,52 +108,26 @@ fn weights_may_span_hundreds_of_orders() {
 }
 
 #[test]
-fn panels_of_another_kind_are_summed_the_same_way() {
-    /// The matrix with entry (i, j) = i + 2 j, made on the fly, zeros set by clearing.
-    struct Ramp(usize, usize);
-    impl Panels for Ramp {
-        fn n_rows(&self) -> usize {
-            self.0
-        }
-        fn n_cols(&self) -> usize {
-            self.1
-        }
-        fn pack(&self, rows: Range<usize>, panel: &mut Panel<'_>) -> Result<()> {
-            panel.clear();
-            for (i, row) in rows.enumerate() {
-                for j in (0..self.1).filter(|j| row + j > 0) {
-                    *panel.entry(i, j) = (row + 2 * j) as f64;
-                }
-            }
-            Ok(())
+fn progress_never_falls_and_ends_with_the_span() {
+    use std::sync::Mutex;
+    struct Fractions(Mutex<Vec<f64>>);
+    impl crate::exec::Observer for Fractions {
+        fn update(&self, _: &'static str, fraction: f64) -> crate::exec::Flow {
+            self.0.lock().unwrap().push(fraction);
+            crate::exec::Flow::Continue
         }
     }
-    let (n, p) = (600, 11);
-    let sum = rank_k(&Ramp(n, p), &Exec::sequential()).unwrap();
-    for i in 0..p {
-        for j in 0..p {
-            let expected: usize = (0..n).map(|k| (k + 2 * i) * (k + 2 * j)).sum();
-            assert_eq!(sum[(i, j)], expected as f64, "({i}, {j})");
-        }
+    for (n, p) in [(9_000, 40), (9_000, 530)] {
+        let x = values::<f32>(n * p, 1);
+        let (shift, factor) = (vec![0.0; p], vec![1.0; p]);
+        let map = ColumnMap { shift: &shift, factor: &factor };
+        let seen = Fractions(Mutex::new(Vec::new()));
+        Exec::run(Some(1), &seen, |exec| {
+            scatter(Dense::row_major(&x, n, p).unwrap(), map, None, &exec.part(0.25, 0.75))
+        })
+        .unwrap();
+        let seen = seen.0.into_inner().unwrap();
+        assert!(seen.len() > 1 && seen.windows(2).all(|w| w[0] <= w[1]), "{n} x {p}: {seen:?}");
+        assert!(seen[0] >= 0.25 && (seen[seen.len() - 1] - 0.75).abs() < 1e-12, "{n} x {p}: {seen:?}");
     }
-}
-
-#[test]
-fn a_failing_panel_ends_the_sum() {
-    struct Failing;
-    impl Panels for Failing {
-        fn n_rows(&self) -> usize {
-            5
-        }
-        fn n_cols(&self) -> usize {
-            2
-        }
-        fn pack(&self, _: Range<usize>, _: &mut Panel<'_>) -> Result<()> {
-            Err(crate::error::Error::Stopped { phase: "reading" })
-        }
-    }
-    assert!(matches!(
-        rank_k(&Failing, &Exec::sequential()),
-        Err(crate::error::Error::Stopped { phase: "reading" })
-    ));
 }
