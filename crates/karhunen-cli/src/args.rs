@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use karhunen::{NComponents, Route, Weighting};
+use karhunen::{NComponents, Pca, Route, Weighting};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
                           5 not converged under --strict, 130 stopped by Ctrl-C.";
@@ -74,11 +74,10 @@ pub(crate) struct WeightArgs {
     /// column with or without a header
     #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
-    /// What the weights mean, which decides the divisor of variances: times each row was seen (sum - 1), relative
-    /// importance, or shares of a whole population (sum)
+    /// What the weights mean, which decides the divisor of variances
     #[arg(long, value_enum, default_value_t = WeightingArg::Frequency)]
     pub(crate) weighting: WeightingArg,
-    /// Weight of every column: a file of one column, or of names and weights
+    /// Weight of every column: a file of one column with or without a header
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) feature_weights: Option<PathBuf>,
 }
@@ -112,16 +111,16 @@ pub(crate) struct FitOutputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver")]
 pub(crate) struct SolverArgs {
-    /// Route to the components; auto takes the cheapest by predicted time and memory
+    /// Route to the components
     #[arg(long, value_enum, default_value_t = SolverArg::Auto)]
     pub(crate) solver: SolverArg,
     /// Residual, relative to the largest eigenvalue, at which block Krylov iteration stops [default: 1e-8 for
     /// double, 1e-6 for single precision]
     #[arg(long)]
     pub(crate) tol: Option<f64>,
-    /// Restarts of block Krylov iteration before it gives up [default: 300]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_iter: Option<NonZeroUsize>,
+    /// Restarts of block Krylov iteration before it gives up
+    #[arg(long, value_name = "N", default_value_t = default_max_iter())]
+    pub(crate) max_iter: NonZeroUsize,
     /// Columns that block Krylov iteration applies at a time [default: chosen]
     #[arg(long, value_name = "N")]
     pub(crate) block_size: Option<NonZeroUsize>,
@@ -243,25 +242,28 @@ pub(crate) struct InspectArgs {
 /// How much the JSON summary says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum JsonExtent {
-    /// All but the components and loadings.
+    /// All but the components and loadings
     Summary,
-    /// Everything.
+    /// Everything
     Full,
 }
 
 /// What `reconstruct` is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReconstructFrom {
-    /// Rows of features.
+    /// Rows of features
     Data,
-    /// Scores.
+    /// Scores
     Scores,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum WeightingArg {
+    /// Times each row was seen; divisor: their sum - 1
     Frequency,
+    /// Relative importance; a constant factor changes nothing
     Importance,
+    /// The weighted rows are the whole population; divisor: the sum
     Population,
 }
 
@@ -277,10 +279,15 @@ impl From<WeightingArg> for Weighting {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum SolverArg {
+    /// The cheapest by predicted time and memory
     Auto,
+    /// Singular values of the data themselves: the most accurate
     Svd,
+    /// Eigenvectors of the covariance matrix: many rows, few columns
     Covariance,
+    /// Eigenvectors of the inner products of the rows: few rows, many columns
     Gram,
+    /// The leading components by iteration: large both ways
     BlockKrylov,
 }
 
@@ -295,6 +302,10 @@ impl SolverArg {
             SolverArg::BlockKrylov => Some(Route::BlockKrylov),
         }
     }
+}
+
+fn default_max_iter() -> NonZeroUsize {
+    NonZeroUsize::new(Pca::default().max_iter).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn n_components(text: &str) -> Result<NComponents, String> {

@@ -48,7 +48,7 @@ pub(crate) fn significant(value: f64) -> String {
 /// Seconds, in the unit that suits them.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
-        s if s < 0.9995e-3 => format!("{:.0} µs", (s * 1e6).max(1.0)),
+        s if s < 0.00995 => format!("{:.1} ms", (s * 1e3).max(0.1)),
         s if s < 0.9995 => format!("{:.0} ms", s * 1e3),
         s if s < 99.95 => format!("{s:.1} s"),
         s => format!("{:.0} min {:02.0} s", (s / 60.0).floor(), (s % 60.0).floor()),
@@ -118,9 +118,13 @@ mod tests {
 
     #[test]
     fn durations_and_counts() {
-        for (seconds, text) in
-            [(3e-8, "1 µs"), (0.0004, "400 µs"), (0.0123, "12 ms"), (2.34, "2.3 s"), (754.0, "12 min 34 s")]
-        {
+        for (seconds, text) in [
+            (3e-8, "0.1 ms"),
+            (0.00234, "2.3 ms"),
+            (0.0123, "12 ms"),
+            (2.34, "2.3 s"),
+            (754.0, "12 min 34 s"),
+        ] {
             assert_eq!(duration(seconds), text);
         }
         for (n, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (12_345_678, "12,345,678")] {

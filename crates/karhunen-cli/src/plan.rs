@@ -122,16 +122,15 @@ fn weights_from(argument: Option<PathBuf>) -> (Option<String>, Option<PathBuf>) 
 }
 
 fn solver_options(args: &SolverArgs) -> Pca {
-    let default = Pca::default();
     Pca {
         solver: args.solver.route(),
         tol: args.tol,
-        max_iter: args.max_iter.map_or(default.max_iter, usize::from),
+        max_iter: args.max_iter.get(),
         block_size: args.block_size.map(usize::from),
         seed: args.seed,
         n_threads: args.threads.threads.map(usize::from),
         strict: args.strict,
-        ..default
+        ..Pca::default()
     }
 }
 

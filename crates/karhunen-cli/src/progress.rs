@@ -16,6 +16,8 @@ use crate::outputs::print_failure;
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long after Ctrl-C the work may take to stop by itself.
 const GRACE: Duration = Duration::from_millis(500);
+/// How often a bar is drawn again while nothing is heard from the work.
+const TICK: Duration = Duration::from_millis(120);
 /// Steps of the bar.
 const STEPS: u64 = 1000;
 
@@ -33,6 +35,11 @@ pub(crate) fn watch_for_stop() -> Result<()> {
         std::thread::sleep(GRACE);
         let _commit = hold_commit();
         karhunen_io::discard_unfinished();
+        // A bar may stand there; where it cannot be cleared, the message follows it.
+        let terminal = console::Term::stderr();
+        if terminal.is_term() {
+            let _ = terminal.clear_line();
+        }
         print_failure(&Failure::Stopped);
         process::exit(Failure::Stopped.exit_code().into());
     })
@@ -79,6 +86,7 @@ impl Progress {
             return work();
         }
         let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        spinner.set_style(style("{spinner} {msg} {elapsed}"));
         spinner.set_message(message);
         let done = Mutex::new(false);
         let turn = std::sync::Condvar::new();
@@ -88,7 +96,7 @@ impl Progress {
                 let waited = turn.wait_timeout_while(guard, PATIENCE, |done| !*done);
                 if waited.is_ok_and(|(_, timeout)| timeout.timed_out()) {
                     spinner.set_draw_target(ProgressDrawTarget::stderr());
-                    spinner.enable_steady_tick(Duration::from_millis(100));
+                    spinner.enable_steady_tick(TICK);
                 }
             });
             let result = work();
@@ -109,9 +117,9 @@ impl Progress {
             if self.started.elapsed() < PATIENCE || self.shown.swap(true, Ordering::SeqCst) {
                 return;
             }
-            let style = ProgressStyle::with_template("{msg:22} {bar:32} {percent:>3}% {elapsed}");
-            self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            self.bar.set_style(style("{msg:22} {bar:32} {percent:>3}% {elapsed}"));
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar.enable_steady_tick(TICK);
         }
         // A worker that finds another at it has nothing to add.
         if let Ok(mut current) = self.phase.try_lock() {
@@ -122,6 +130,10 @@ impl Progress {
             self.bar.set_position((fraction * STEPS as f64) as u64);
         }
     }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 impl Observer for Progress {

@@ -26,6 +26,11 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// What stands for the rest of a name that is cut short.
+    fn ellipsis(self) -> &'static str {
+        if self.unicode { "…" } else { "..." }
+    }
+
     /// That of the terminal at `stream`; 80 columns where there is none.
     pub(crate) fn of(stream: &console::Term) -> Self {
         let width = match stream.size_checked() {
@@ -149,7 +154,7 @@ pub(crate) fn components(out: &mut String, model: &PcaModel, features: Option<&[
             variances[c],
             percent(ratios[c]),
             percent(cumulated[c]),
-            largest_loadings(&loadings, c, features, rest)
+            largest_loadings(&loadings, c, features, Layout { width: rest, ..layout })
         );
         let _ = writeln!(out, "{}", line.trim_end());
     }
@@ -167,7 +172,8 @@ pub(crate) fn components(out: &mut String, model: &PcaModel, features: Option<&[
 pub(crate) fn columns(out: &mut String, names: &[String], means: &[f64], deviations: &[f64], layout: Layout) {
     let n_listed = names.len().min(LISTED);
     let room = layout.width.saturating_sub(2 * 14);
-    let shown: Vec<_> = names[..n_listed].iter().map(|name| truncate_str(name, room.min(48), "…")).collect();
+    let shown: Vec<_> =
+        names[..n_listed].iter().map(|name| truncate_str(name, room.min(48), layout.ellipsis())).collect();
     let name_width = shown.iter().map(|name| measure_text_width(name)).max().unwrap_or(0);
     let _ = writeln!(out, "\n{:name_width$}  {:>12}  {:>12}", "", "mean", "deviation");
     for (j, name) in shown.iter().enumerate() {
@@ -180,8 +186,8 @@ pub(crate) fn columns(out: &mut String, names: &[String], means: &[f64], deviati
     }
 }
 
-/// As many of the largest loadings of component `c` as fit into `width`, at least one.
-fn largest_loadings(loadings: &Matrix, c: usize, features: Option<&[String]>, width: usize) -> String {
+/// As many of the largest loadings of component `c` as fit into the layout, at least one.
+fn largest_loadings(loadings: &Matrix, c: usize, features: Option<&[String]>, layout: Layout) -> String {
     let mut order: Vec<usize> = (0..loadings.n_rows()).collect();
     let size = |j: usize| loadings[(j, c)].abs();
     let listed = LOADINGS.min(order.len());
@@ -193,10 +199,11 @@ fn largest_loadings(loadings: &Matrix, c: usize, features: Option<&[String]>, wi
     let mut text = String::new();
     for j in order.into_iter().filter(|&j| loadings[(j, c)] != 0.0) {
         let name = features.map_or_else(|| format!("x{}", j + 1), |names| names[j].clone());
-        let entry = format!("{} {}", loading(loadings[(j, c)]), truncate_str(&name, NAME_WIDTH, "…"));
+        let entry =
+            format!("{} {}", loading(loadings[(j, c)]), truncate_str(&name, NAME_WIDTH, layout.ellipsis()));
         if text.is_empty() {
             text = entry;
-        } else if measure_text_width(&text) + 2 + measure_text_width(&entry) <= width {
+        } else if measure_text_width(&text) + 2 + measure_text_width(&entry) <= layout.width {
             text = format!("{text}  {entry}");
         } else {
             break;
@@ -286,4 +293,73 @@ pub(crate) fn wrapped(out: &mut String, label: &str, text: &str, width: usize) {
         empty = false;
     }
     let _ = writeln!(out, "{}", line.trim_end());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(ratios: &[f64], width: usize, unicode: bool) -> Vec<String> {
+        let mut out = String::new();
+        scree(&mut out, ratios, Layout { width, unicode });
+        out.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_first_bar_is_as_high_as_the_drawing_and_the_others_in_proportion() {
+        let lines = drawn(&[0.6, 0.3, 0.05, 1e-9, 0.0], 80, true);
+        let expected = [
+            "",
+            " 60.00% ┤█████",
+            "        │█████",
+            "        │█████",
+            "        │█████ █████",
+            "        │█████ █████",
+            "        │█████ █████ ▄▄▄▄▄ ▁▁▁▁▁",
+            "     0% └──────────────────────────────",
+            "         1     2     3     4     5",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn ascii_draws_with_ascii() {
+        let lines = drawn(&[0.6, 0.3, 0.02], 80, false);
+        assert!(lines.iter().all(|line| line.is_ascii()), "{lines:?}");
+        assert_eq!(lines[1], " 60.00% +#####");
+        assert_eq!(lines[6], "        |##### ##### _____");
+    }
+
+    #[test]
+    fn a_scree_is_as_wide_as_the_terminal_at_most() {
+        for (k, width) in [(2, 40), (31, 40), (32, 40), (200, 80), (71, 80), (20, 160)] {
+            let ratios: Vec<f64> = (0..k).map(|c| 0.5 / f64::from(c + 1)).collect();
+            for line in drawn(&ratios, width, true) {
+                assert!(measure_text_width(&line) <= width, "{k} components in {width}: {line}");
+            }
+        }
+        assert!(drawn(&[1.0], 80, true).is_empty());
+        assert!(drawn(&[0.0, 0.0], 80, true).is_empty());
+    }
+
+    #[test]
+    fn lines_break_between_words_and_are_set_in() {
+        let mut out = String::new();
+        wrapped(&mut out, "solver", "one two three four five", 22);
+        wrapped(&mut out, "", "alpha beta gamma delta", 14);
+        assert_eq!(
+            out,
+            "solver    one two\n          three four\n          five\nalpha beta\n  gamma delta\n"
+        );
+    }
+
+    #[test]
+    fn loadings_are_cut_to_the_width_but_one_is_always_there() {
+        let loadings = Matrix::from_vec(4, 1, vec![0.5, -2.0, 1e-3, 0.0]).unwrap();
+        let names = ["a", "b", "c", "d"].map(str::to_owned);
+        let text = |width| largest_loadings(&loadings, 0, Some(&names), Layout { width, unicode: true });
+        assert_eq!(text(80), "-2.00 b  +0.500 a  +0.001 c");
+        assert_eq!(text(18), "-2.00 b  +0.500 a");
+        assert_eq!(text(3), "-2.00 b");
+    }
 }

@@ -31,6 +31,8 @@ pub(crate) struct Tensor {
 /// The content of a model file, of whatever kind.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ModelFile {
+    /// The version of karhunen that wrote it.
+    pub(crate) version: String,
     /// What kind of model it is: `"pca"`.
     pub(crate) kind: String,
     /// The arrays, in the order of the file.
@@ -46,7 +48,7 @@ impl ModelFile {
     /// Those of `sink`.
     pub(crate) fn write(&self, sink: &mut dyn Write) -> std::io::Result<()> {
         let mut metadata = Map::new();
-        metadata.insert(OWNER.to_owned(), env!("CARGO_PKG_VERSION").into());
+        metadata.insert(OWNER.to_owned(), self.version.as_str().into());
         metadata.insert("kind".to_owned(), self.kind.as_str().into());
         metadata.insert("format_version".to_owned(), FORMAT_VERSION.to_string().into());
         metadata.extend(self.metadata.iter().map(|(key, text)| (key.clone(), text.as_str().into())));
@@ -83,18 +85,18 @@ impl ModelFile {
             .map_err(|error| refuse(not_a_model(input.as_slice(), &error)))?;
         let mut metadata: BTreeMap<String, String> =
             header.metadata().iter().flatten().map(|(key, text)| (key.clone(), text.clone())).collect();
-        if metadata.remove(OWNER).is_none() {
+        let Some(version) = metadata.remove(OWNER) else {
             let message = "is a safetensors file of another program, not a karhunen model: its metadata has no \
                            `karhunen`; give a file that `karhunen fit -o` wrote";
             return Err(refuse(message.to_owned()));
-        }
+        };
         let mut take = |key: &str| {
             let missing =
                 || refuse(format!("the metadata has no `{key}`; the model file is damaged, fit it again"));
             metadata.remove(key).ok_or_else(missing)
         };
-        let (version, kind) = (take("format_version")?, take("kind")?);
-        match version.parse::<u32>() {
+        let (layout, kind) = (take("format_version")?, take("kind")?);
+        match layout.parse::<u32>() {
             Ok(1..=FORMAT_VERSION) => {}
             Ok(newer) if newer > FORMAT_VERSION => {
                 return Err(refuse(format!(
@@ -102,9 +104,9 @@ impl ModelFile {
                 )));
             }
             _ => {
-                let version = version.escape_debug();
+                let layout = layout.escape_debug();
                 return Err(refuse(format!(
-                    "has the format version `{version}`, which there never was; fit it again"
+                    "has the format version `{layout}`, which there never was; fit it again"
                 )));
             }
         }
@@ -123,7 +125,7 @@ impl ModelFile {
                 view.data().as_chunks::<8>().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
             tensors.push(Tensor { name, shape: view.shape().to_vec(), data });
         }
-        Ok(Self { kind, tensors, metadata })
+        Ok(Self { version, kind, tensors, metadata })
     }
 
     /// Takes a tensor out, with as many axes as the caller expects.
@@ -184,6 +186,7 @@ mod tests {
 
     fn file() -> ModelFile {
         ModelFile {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             kind: "pca".to_owned(),
             tensors: vec![
                 Tensor { name: "components".to_owned(), shape: vec![1, 2], data: vec![0.6, -0.8] },

@@ -43,9 +43,14 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
 #[derive(Debug)]
 pub enum Content {
     /// Data.
-    Table(Table),
+    Table(Box<Table>),
     /// A fitted model.
-    Model(SavedModel),
+    Model {
+        /// The model.
+        saved: Box<SavedModel>,
+        /// The version of karhunen that wrote it.
+        version: String,
+    },
 }
 
 /// Reads a table as [`read`] does, or a model as [`crate::load_model`] does, whichever the file holds.
@@ -56,9 +61,10 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
     let input = decompressed(Input::open(path)?)?;
     if sniff(input.as_slice(), path) == Format::Model {
         options.allow_only(path, "model", &[])?;
-        return saved_model::read_model(&input).map(Content::Model);
+        let (saved, version) = saved_model::read_model(&input)?;
+        return Ok(Content::Model { saved: Box::new(saved), version });
     }
-    read_input(input, options).map(Content::Table)
+    read_input(input, options).map(|table| Content::Table(Box::new(table)))
 }
 
 /// Hands the content to the reader of its format.

@@ -55,12 +55,14 @@ pub fn stage_model(path: &Path, saved: &SavedModel) -> Result<Staged> {
 /// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for a file that is damaged, of another program, or of
 /// a newer karhunen; [`Cause::Library`] for arrays that contradict each other.
 pub fn load_model(path: &Path) -> Result<SavedModel> {
-    read_model(&Input::open(path)?)
+    read_model(&Input::open(path)?).map(|(model, _)| model)
 }
 
-/// Reads a model from the content of a file.
-pub(crate) fn read_model(input: &Input) -> Result<SavedModel> {
-    from_file(&input.path, ModelFile::read(input)?)
+/// Reads a model, and the version of karhunen that wrote it, from the content of a file.
+pub(crate) fn read_model(input: &Input) -> Result<(SavedModel, String)> {
+    let file = ModelFile::read(input)?;
+    let version = file.version.clone();
+    Ok((from_file(&input.path, file)?, version))
 }
 
 /// The model as arrays and texts.
@@ -106,7 +108,8 @@ fn to_file(saved: &SavedModel) -> std::result::Result<ModelFile, Cause> {
     if let Some(names) = &saved.feature_names {
         metadata.insert("feature_names".to_owned(), json!(names).to_string());
     }
-    Ok(ModelFile { kind: KIND.to_owned(), tensors, metadata })
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Ok(ModelFile { version, kind: KIND.to_owned(), tensors, metadata })
 }
 
 fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedModel> {

@@ -55,7 +55,7 @@ pub struct Fit {
     pub components: Rows,
     /// Variances along the components, in the divisor of the weighting.
     pub explained_variance: Vec<f64>,
-    /// Variances divided by the total.
+    /// Variances divided by the total; zeros if there is none.
     pub explained_variance_ratio: Vec<f64>,
     /// The sum of the variances of all standardized columns, in the divisor of the weighting.
     pub total_variance: f64,
@@ -112,7 +112,9 @@ pub fn weighted_pca(rows: &[Vec<f64>], options: &Options<'_>) -> Fit {
     let svd = svd(&weighted);
     fit.total_variance = factor * compensated(weighted.iter().flatten().map(|x| x * x));
     fit.explained_variance = svd.values.iter().map(|s| factor * s * s).collect();
-    fit.explained_variance_ratio = fit.explained_variance.iter().map(|x| x / fit.total_variance).collect();
+    let total = fit.total_variance;
+    fit.explained_variance_ratio =
+        fit.explained_variance.iter().map(|x| if total > 0.0 { x / total } else { 0.0 }).collect();
     fit.components = svd.right.into_iter().map(with_sign).collect();
     fit.scores = fit.transform(rows);
     fit

@@ -19,9 +19,9 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
     let progress = Progress::new(args.json.is_some());
     let options = read_options(&args.input, &args.threads);
     match Dataset::read_any(&args.file, &options, &progress)? {
-        (Content::Model(saved), _) => model(&args, &saved),
+        (Content::Model { saved, version }, _) => model(&args, &saved, &version),
         (Content::Table(table), seconds) => {
-            let dataset = Dataset { file: input_name(&args.file), table, seconds };
+            let dataset = Dataset { file: input_name(&args.file), table: *table, seconds };
             data(&args, &dataset)
         }
     }
@@ -32,19 +32,26 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
 struct ModelInspection<'a> {
     file: &'a str,
     format: &'a str,
+    /// The version of karhunen that wrote it.
+    karhunen: &'a str,
     #[serde(flatten)]
     model: ModelSummary<'a>,
 }
 
-fn model(args: &InspectArgs, saved: &SavedModel) -> Result<()> {
+fn model(args: &InspectArgs, saved: &SavedModel, version: &str) -> Result<()> {
     let file = &input_name(&args.file);
     let features = saved.feature_names.as_deref();
     if let Some(extent) = args.json {
         let model = ModelSummary::new(&saved.model, features, extent);
-        return print(&to_json(&ModelInspection { file, format: "karhunen model", model })?);
+        return print(&to_json(&ModelInspection {
+            file,
+            format: "karhunen model",
+            karhunen: version,
+            model,
+        })?);
     }
     let fitted = format!(
-        "{file}: karhunen model, fitted to {} rows x {} columns, {}",
+        "{file}: model of karhunen {version}, fitted to {} rows x {} columns, {}",
         crate::figures::count(saved.model.n_samples()),
         crate::figures::count(saved.model.n_features()),
         saved.model.parts().dtype

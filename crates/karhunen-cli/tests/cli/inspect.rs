@@ -37,15 +37,15 @@ fn a_model_is_described_as_by_the_fit() {
     let model = folder.path().join("m").display().to_string();
     let fitted = output(&format!("fit usarrests.csv --scale -k 3 -o {model}"));
     let text = output(&format!("inspect {model}"));
-    let start = format!("{model}: karhunen model, fitted to 50 rows x 4 columns, f64\n");
-    assert_eq!(
-        text.split_inclusive("f64\n").next().unwrap().split_whitespace().collect::<Vec<_>>(),
-        start.split_whitespace().collect::<Vec<_>>()
-    );
+    let version = env!("CARGO_PKG_VERSION");
+    let start = format!("{model}: model of karhunen {version}, fitted to 50 rows x 4 columns, f64 weights: ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(words.join(" ").starts_with(&start), "{text}");
+    assert!(text.contains("\nweights: frequency, sum 50\ncentred and scaled; 3 of 4 components\n"), "{text}");
     let table =
         |text: &str| text[text.find("     variance").unwrap()..text.find("accuracy").unwrap()].to_owned();
     assert_eq!(table(&text), table(&fitted));
-    let fitted = json(&format!("fit usarrests.csv --scale -k 3 --json=full"));
+    let fitted = json("fit usarrests.csv --scale -k 3 --json=full");
     let found = json(&format!("inspect {model} --json=full"));
     for key in [
         "explained_variance",
@@ -59,6 +59,7 @@ fn a_model_is_described_as_by_the_fit() {
     ] {
         assert_eq!(found[key], fitted[key], "{key}");
     }
+    assert_eq!(found["karhunen"], version);
     karhunen(&format!("inspect {model} --label x")).assert().code(2);
 }
 

@@ -140,6 +140,9 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
     exec: &Exec<'_>,
 ) -> Result<()> {
     let (n, p, l) = (m.n_rows(), m.n_cols(), q.n_cols());
+    if l == 0 {
+        return Ok(());
+    }
     let q = Narrow::<E>::transposed(q);
     let shape = PanelShape::new::<T, E>(m, l);
     let rows = (PIECE_WORK / (p * l)).clamp(1, n).next_multiple_of(shape.n_rows);
@@ -160,6 +163,9 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
 /// `M' y` by blocks of rows with private sums.
 fn backward<T: Scalar, E: Lane>(m: &Mapped<'_, T>, middle: Middle<'_, E>, exec: &Exec<'_>) -> Result<Matrix> {
     let (n, p, l) = (m.n_rows(), m.n_cols(), middle.n_vectors());
+    if l == 0 {
+        return Ok(Matrix::zeros(p, 0));
+    }
     let shape = PanelShape::new::<T, E>(m, l);
     let block = (PIECE_WORK / (p * l)).max(256).max(n / 64).min(n).next_multiple_of(shape.n_rows);
     let workers = PRIVATE_BYTES / (p * l * size_of::<f64>());

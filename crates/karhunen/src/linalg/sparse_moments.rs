@@ -26,7 +26,9 @@ pub(crate) fn moments<T: Scalar>(
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     check_weights(x, row_weights)?;
     let (sums, missing) = column_sums(x, row_weights, &exec.part(0.0, 0.5))?;
-    let mean: Vec<f64> = sums.iter().map(|sum| sum / sum_of_weights).collect();
+    // A block whose rows all weigh nothing has no mean; its sums, zero or NaN, stand for it.
+    let divisor = if sum_of_weights > 0.0 { sum_of_weights } else { 1.0 };
+    let mean: Vec<f64> = sums.iter().map(|sum| sum / divisor).collect();
     let mut squares = with_lines!(x, |lines| match x.major() {
         Major::Rows => squares_by_rows(&lines, row_weights, &mean, &exec.part(0.5, 1.0))?,
         Major::Columns => squares_by_columns(&lines, row_weights, &mean, &exec.part(0.5, 1.0))?,

@@ -70,7 +70,7 @@ impl<'a> Problem<'a> {
     fn check<T: Scalar>(&self, layout: Layout, pca: &Pca) -> Result<(), String> {
         layout.lend::<T, _>(&self.rows, |x| {
             let model = pca.fit(x, &self.weights()).map_err(|e| e.to_string())?;
-            self.check_model::<T>(&model, pca)?;
+            self.check_model::<T>(&model, pca, layout)?;
             let scores = model.transform(x).map_err(|e| e.to_string())?;
             self.check_scores(&model, &scores)?;
             let rebuilt = model.inverse_transform(&scores).map_err(|e| e.to_string())?;
@@ -79,20 +79,33 @@ impl<'a> Problem<'a> {
     }
 
     /// What rounding, or the tolerance of the iteration, may perturb the covariance by.
-    fn perturbation<T: Scalar>(&self, route: Route) -> Tolerance {
-        let norm = self.oracle.explained_variance[0].max(f64::MIN_POSITIVE);
-        let (n, p) = (self.rows.len() as f64, self.oracle.mean.len() as f64);
+    fn perturbation<T: Scalar>(&self, route: Route, layout: Layout) -> Tolerance {
+        let oracle = &self.oracle;
+        let largest = oracle.explained_variance[0].max(f64::MIN_POSITIVE);
+        // Dense rows are centred before they are multiplied. Sparse ones keep their zeros: the product of the means is
+        // subtracted afterwards, and rounding is relative to what it is subtracted from.
+        let subtracted = if Layout::DENSE.contains(&layout) {
+            0.0
+        } else {
+            let scaled = |j: usize| oracle.mean[j] / oracle.scale[j] * oracle.root_feature_weights[j];
+            oracle.factor * (0..oracle.mean.len()).map(|j| scaled(j).powi(2)).sum::<f64>()
+        };
+        // Each entry sums n (or p) products, each rounded once; errors of random sign would give the root.
+        let multiple = 10.0 + self.rows.len() as f64 + oracle.mean.len() as f64;
+        let norm = largest + subtracted;
         match (T::NAME, route) {
             // Sums are in f64, but a product in f32 may round each value once: a few units, whatever the size.
             ("f32", _) => Tolerance { multiple: 8.0, epsilon: f32::EPSILON.into(), norm },
-            // By its stopping rule.
-            (_, Route::BlockKrylov) => Tolerance { multiple: 1.0, epsilon: TOL, norm },
-            // Each entry sums n (or p) products, each rounded once; errors of random sign would give the root.
-            _ => Tolerance { multiple: 10.0 + n + p, epsilon: f64::EPSILON, norm },
+            // By its stopping rule, and where that is less, by rounding.
+            (_, Route::BlockKrylov) => {
+                let norm = largest + subtracted * multiple * f64::EPSILON / TOL;
+                Tolerance { multiple: 1.0, epsilon: TOL, norm }
+            }
+            _ => Tolerance { multiple, epsilon: f64::EPSILON, norm },
         }
     }
 
-    fn check_model<T: Scalar>(&self, model: &PcaModel, pca: &Pca) -> Result<(), String> {
+    fn check_model<T: Scalar>(&self, model: &PcaModel, pca: &Pca, layout: Layout) -> Result<(), String> {
         let (oracle, k) = (&self.oracle, model.n_components());
         let route = model.convergence().solver;
         if pca.solver.is_some_and(|solver| solver != route) {
@@ -105,7 +118,7 @@ impl<'a> Problem<'a> {
         if k != wanted {
             return Err(format!("{k} components instead of {wanted}"));
         }
-        let perturbation = self.perturbation::<T>(route);
+        let perturbation = self.perturbation::<T>(route, layout);
         let largest = |values: &[f64]| values.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
         // Moments are f64 sums of n terms in any type; each value is read without rounding.
         let sums = Tolerance { multiple: 10.0 + self.rows.len() as f64, epsilon: f64::EPSILON, norm: 0.0 };
@@ -138,7 +151,10 @@ impl<'a> Problem<'a> {
                 "ratio",
                 model.explained_variance_ratio(),
                 &oracle.explained_variance_ratio[..k],
-                Tolerance { norm: 1.0, ..perturbation },
+                Tolerance {
+                    norm: perturbation.norm / oracle.total_variance.max(f64::MIN_POSITIVE),
+                    ..perturbation
+                },
             ),
             check_components(
                 &components(model),
@@ -151,7 +167,7 @@ impl<'a> Problem<'a> {
             check.map_err(|mismatch| mismatch.to_string())?;
         }
         self.check_signs(model)?;
-        self.check_residuals::<T>(model)?;
+        self.check_residuals::<T>(model, layout)?;
         self.check_derived(model)
     }
 
@@ -167,7 +183,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Reported residuals are not below the true ones, and within the tolerance where the model says so.
-    fn check_residuals<T: Scalar>(&self, model: &PcaModel) -> Result<(), String> {
+    fn check_residuals<T: Scalar>(&self, model: &PcaModel, layout: Layout) -> Result<(), String> {
         let convergence = model.convergence();
         let weights = self.options.sample_weights.map_or_else(|| vec![1.0; self.rows.len()], <[f64]>::to_vec);
         let sum: f64 = weights.iter().sum();
@@ -176,7 +192,7 @@ impl<'a> Problem<'a> {
         if largest == 0.0 {
             return Ok(());
         }
-        let unit = self.perturbation::<T>(Route::Svd);
+        let unit = self.perturbation::<T>(Route::Svd, layout).allowed() / largest;
         for (i, w) in components(model).iter().enumerate() {
             let mut image = vec![0.0; w.len()];
             for (row, weight) in standardized.iter().zip(&weights) {
@@ -187,7 +203,7 @@ impl<'a> Problem<'a> {
             let variance = model.explained_variance()[i];
             let rest: f64 = image.iter().zip(w).map(|(y, w)| (y - variance * w).powi(2)).sum();
             let (residual, reported) = (rest.sqrt() / largest, convergence.residuals[i]);
-            if residual > 1.01 * reported + unit.multiple * unit.epsilon {
+            if residual > 1.01 * reported + unit {
                 return Err(format!(
                     "component {i}: residual {residual:.2e}, but {reported:.2e} is reported"
                 ));
@@ -210,7 +226,11 @@ impl<'a> Problem<'a> {
     /// What follows from variances by definition.
     fn check_derived(&self, model: &PcaModel) -> Result<(), String> {
         let sum: f64 = self.options.sample_weights.map_or(self.rows.len() as f64, |w| w.iter().sum());
-        let rounding = Tolerance { multiple: 16.0, epsilon: f64::EPSILON, norm: model.total_variance() };
+        let rounding = Tolerance {
+            multiple: 16.0,
+            epsilon: f64::EPSILON,
+            norm: model.total_variance().max(model.explained_variance()[0]),
+        };
         if library_weighting(self.options.weighting) != karhunen::Weighting::Importance {
             let squares: Vec<f64> =
                 model.singular_values().iter().map(|s| s * s / sum * self.oracle.factor).collect();
