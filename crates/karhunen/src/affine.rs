@@ -2,7 +2,6 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::ColumnMap;
-use crate::moments::Moments;
 
 /// A standard deviation below this many units of rounding of the column's mean is that of a constant column.
 const ROUNDING_UNITS: f64 = 4.0;
@@ -22,29 +21,27 @@ pub(crate) struct Affine {
 }
 
 impl Affine {
-    /// Builds the map. `scale` holds the correction of the divisor where the data are to be scaled; `feature_weights`
-    /// were checked before.
+    /// Builds the map from the mean and the standard deviation (population) of each column. `scale` holds the
+    /// correction of the divisor where the data are to be scaled; `feature_weights` were checked before.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] for a column whose scale or variance is beyond f64.
     pub(crate) fn new(
-        moments: &Moments,
+        mean: &[f64],
+        deviations: &[f64],
         center: bool,
         scale: Option<f64>,
         feature_weights: Option<&[f64]>,
     ) -> Result<Self> {
-        let p = moments.mean.len();
-        let second_moment = |j: usize| {
-            let mean = moments.mean[j];
-            let variance = moments.variance(j);
-            if !center {
-                variance + mean * mean
-            } else if variance.sqrt() <= ROUNDING_UNITS * f64::EPSILON * mean.abs() {
-                0.0
-            } else {
-                variance
-            }
+        let p = mean.len();
+        // About the mean, or about zero where nothing is subtracted.
+        let spread = |j: usize| match (center, deviations[j]) {
+            (false, deviation) => deviation.hypot(mean[j]),
+            (true, deviation) if deviation <= ROUNDING_UNITS * f64::EPSILON * mean[j].abs() => 0.0,
+            (true, deviation) => deviation,
         };
-        let mean = if center { moments.mean.clone() } else { vec![0.0; p] };
         let scales: Vec<f64> = (0..p)
-            .map(|j| match (scale, second_moment(j).sqrt()) {
+            .map(|j| match (scale, spread(j)) {
                 (Some(correction), d) if d > 0.0 => d * correction.sqrt(),
                 _ => 1.0,
             })
@@ -54,9 +51,21 @@ impl Affine {
         if let Some(column) = factor.iter().position(|f| !f.is_finite()) {
             return Err(Error::Overflow { statistic: "scale", column });
         }
-        // Divided twice: the square of a subnormal scale would vanish.
-        let total_variance = (0..p).map(|j| weight(j) * (second_moment(j) / scales[j] / scales[j])).sum();
+        let variance = |j: usize| weight(j) * (spread(j) / scales[j]).powi(2);
+        let total_variance: f64 = (0..p).map(variance).sum();
+        if !total_variance.is_finite() {
+            let column = (0..p).find(|&j| !variance(j).is_finite()).unwrap_or(0);
+            return Err(Error::Overflow { statistic: "variance", column });
+        }
+        let mean = if center { mean.to_vec() } else { vec![0.0; p] };
         Ok(Self { mean, scale: scales, factor, total_variance })
+    }
+
+    /// How much larger the squares are that centring by rank-one corrections subtracts than the largest variance that
+    /// is left: rounding of products with sparse data is larger by this factor than of products with centred data.
+    pub(crate) fn cancellation(&self, largest_variance: f64) -> f64 {
+        let subtracted: f64 = self.mean.iter().zip(&self.factor).map(|(m, f)| (m * f) * (m * f)).sum();
+        if largest_variance > 0.0 { subtracted / largest_variance } else { 0.0 }
     }
 
     /// The map as products see it.
@@ -69,13 +78,12 @@ impl Affine {
 mod tests {
     use super::*;
 
-    fn moments() -> Moments {
-        Moments { weight: 2.0, mean: vec![3.0, 0.1, 0.0], sum_of_squares: vec![32.0, 1e-35, 0.0] }
-    }
+    const MEAN: [f64; 3] = [3.0, 0.1, 0.0];
+    const DEVIATIONS: [f64; 3] = [4.0, 1e-18, 0.0];
 
     #[test]
     fn a_constant_column_keeps_its_scale_and_counts_nothing() {
-        let affine = Affine::new(&moments(), true, Some(1.0), None).unwrap();
+        let affine = Affine::new(&MEAN, &DEVIATIONS, true, Some(1.0), None).unwrap();
         assert_eq!(affine.scale, [4.0, 1.0, 1.0]);
         assert_eq!(affine.factor, [0.25, 1.0, 1.0]);
         assert_eq!(affine.total_variance, 1.0);
@@ -83,7 +91,7 @@ mod tests {
 
     #[test]
     fn without_centring_the_scale_is_taken_about_zero() {
-        let affine = Affine::new(&moments(), false, Some(1.0), None).unwrap();
+        let affine = Affine::new(&MEAN, &DEVIATIONS, false, Some(1.0), None).unwrap();
         assert_eq!(affine.mean, [0.0; 3]);
         assert_eq!(affine.scale, [5.0, 0.1, 1.0]);
         assert!((affine.total_variance - 2.0).abs() < 1e-15);
@@ -91,14 +99,14 @@ mod tests {
 
     #[test]
     fn scaled_columns_have_the_reported_variance_one() {
-        let affine = Affine::new(&moments(), true, Some(2.0), None).unwrap();
+        let affine = Affine::new(&MEAN, &DEVIATIONS, true, Some(2.0), None).unwrap();
         assert_eq!(affine.scale[0], 32_f64.sqrt());
         assert!((affine.total_variance * 2.0 - 1.0).abs() < 1e-15);
     }
 
     #[test]
     fn feature_weights_multiply_variances() {
-        let affine = Affine::new(&moments(), true, None, Some(&[4.0, 1.0, 0.0])).unwrap();
+        let affine = Affine::new(&MEAN, &DEVIATIONS, true, None, Some(&[4.0, 1.0, 0.0])).unwrap();
         assert_eq!(affine.factor, [2.0, 1.0, 0.0]);
         assert_eq!(affine.total_variance, 64.0);
     }

@@ -250,6 +250,17 @@ pub enum Error {
         /// Columns.
         n_cols: usize,
     },
+    /// The matrices of the route do not fit in memory.
+    #[error(
+        "the {route} route needs {:.1} GB for its own matrices, which cannot be had; \
+         choose another solver (or `auto`), or fewer components", *.bytes / 1e9
+    )]
+    Memory {
+        /// The route.
+        route: &'static str,
+        /// Bytes that it needs beside the data.
+        bytes: f64,
+    },
     /// The threads asked for could not be started.
     #[error("{threads} threads could not be started: {reason}")]
     Threads {
@@ -295,6 +306,7 @@ impl Error {
             | Error::ImportanceSingle { .. }
             | Error::Shape { .. }
             | Error::Option { .. }
+            | Error::Memory { .. }
             | Error::Threads { .. } => ErrorKind::Argument,
             Error::Empty { .. }
             | Error::NonFinite { .. }

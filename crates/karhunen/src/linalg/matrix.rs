@@ -144,6 +144,21 @@ impl<T: Scalar> std::ops::IndexMut<(usize, usize)> for Matrix<T> {
 }
 
 impl Matrix<f64> {
+    /// Copies the upper triangle of a square matrix to the lower.
+    pub(crate) fn mirror_upper(&mut self) {
+        const SIDE: usize = 32;
+        let n = self.n_rows;
+        for i0 in (0..n).step_by(SIDE) {
+            for j0 in (i0..n).step_by(SIDE) {
+                for i in i0..n.min(i0 + SIDE) {
+                    for j in j0.max(i + 1)..n.min(j0 + SIDE) {
+                        self.data[j * n + i] = self.data[i * n + j];
+                    }
+                }
+            }
+        }
+    }
+
     /// Multiplies every value by `factor`.
     pub(crate) fn scale(&mut self, factor: f64) {
         if factor != 1.0 {

@@ -70,7 +70,7 @@ fn pack<T: Scalar>(a: &Mapped<'_, T>, rows: Range<usize>, panel: &mut [f64]) {
 /// What `a` raises; [`crate::Error::Stopped`].
 fn rank_k<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
     let mut sum = if a.n_cols() <= PRIVATE_WIDTH { by_blocks_of_rows(a, exec)? } else { by_bands(a, exec)? };
-    mirror(&mut sum);
+    sum.mirror_upper();
     Ok(sum)
 }
 
@@ -149,22 +149,6 @@ fn by_bands<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
         })?;
     }
     Ok(sum)
-}
-
-/// Copies the upper triangle to the lower.
-fn mirror(matrix: &mut Matrix) {
-    const SIDE: usize = 32;
-    let n = matrix.n_rows();
-    let values = matrix.as_mut_slice();
-    for i0 in (0..n).step_by(SIDE) {
-        for j0 in (i0..n).step_by(SIDE) {
-            for i in i0..n.min(i0 + SIDE) {
-                for j in j0.max(i + 1)..n.min(j0 + SIDE) {
-                    values[j * n + i] = values[i * n + j];
-                }
-            }
-        }
-    }
 }
 
 /// Adds the products of one packed panel to rows of the result, from row `first` on (a multiple of [`STRIP`]),

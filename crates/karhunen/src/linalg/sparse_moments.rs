@@ -73,6 +73,34 @@ pub(crate) fn first_non_finite<T: Scalar>(x: &Sparse<'_, T>) -> Option<(usize, u
     }
 }
 
+/// Calls `f` with the row, the place in `columns` (ascending) and the value of every stored entry of those columns.
+pub(crate) fn visit_columns<T: Scalar>(
+    x: &Sparse<'_, T>,
+    columns: &[usize],
+    mut f: impl FnMut(usize, usize, f64),
+) {
+    with_lines!(x, |lines| match x.major() {
+        Major::Columns => {
+            for (place, &j) in columns.iter().enumerate() {
+                let (indices, values) = lines.line(j);
+                indices.iter().zip(values).for_each(|(i, value)| f(i.at(), place, value.to_f64()));
+            }
+        }
+        Major::Rows => {
+            let mut places = vec![None; x.n_cols()];
+            columns.iter().enumerate().for_each(|(place, &j)| places[j] = Some(place));
+            for i in 0..lines.len() {
+                let (indices, values) = lines.line(i);
+                for (j, value) in indices.iter().zip(values) {
+                    if let Some(place) = places[j.at()] {
+                        f(i, place, value.to_f64());
+                    }
+                }
+            }
+        }
+    });
+}
+
 /// Writes the rows `rows`, zeros included, to `out`: row-major, shape (rows.len(), n_cols).
 ///
 /// # Errors

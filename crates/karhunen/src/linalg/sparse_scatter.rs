@@ -207,41 +207,15 @@ fn finish(
     exec: &Exec<'_>,
 ) -> Result<()> {
     let p = out.n_cols();
-    exec.part(0.0, 0.5).fill(out.as_mut_slice(), p, |j, row| {
+    exec.fill(out.as_mut_slice(), p, |j, row| {
         let (a_j, rest, h_j) = (a(j), b[j] - c * a(j), h(j));
         for k in j..p {
             row[k] = h_j * h(k) * (row[k] - a_j * b[k] - a(k) * rest);
         }
         Ok(())
     })?;
-    mirror(out.as_mut_slice(), p, 0, &exec.part(0.5, 1.0))
-}
-
-/// Copies the upper triangle of the last rows of a matrix of `p` columns, from row `first` on, to the lower one. The
-/// rows are cut in halves, so that the upper half is read while the lower one is written.
-fn mirror(rows: &mut [f64], p: usize, first: usize, exec: &Exec<'_>) -> Result<()> {
-    const STEP: usize = 32;
-    let n_rows = rows.len().checked_div(p).unwrap_or(0);
-    if n_rows <= STEP {
-        for i in 0..n_rows {
-            for j in 0..i {
-                rows[i * p + first + j] = rows[j * p + first + i];
-            }
-        }
-        return Ok(());
-    }
-    let half = (n_rows / 2).next_multiple_of(STEP);
-    let (upper, lower) = rows.split_at_mut(half * p);
-    exec.fill(lower, STEP * p, |piece, lower| {
-        for j in 0..half {
-            for (i, row) in lower.chunks_exact_mut(p).enumerate() {
-                row[first + j] = upper[j * p + first + half + piece * STEP + i];
-            }
-        }
-        Ok(())
-    })?;
-    mirror(upper, p, first, exec)?;
-    mirror(lower, p, first + half, exec)
+    out.mirror_upper();
+    Ok(())
 }
 
 #[cfg(test)]

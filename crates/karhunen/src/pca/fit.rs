@@ -3,12 +3,12 @@
 use crate::affine::Affine;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer};
-use crate::moments::Moments;
+use crate::moments::{Moments, deviations};
 use crate::operator::Standardized;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
 use crate::scalar::Scalar;
-use crate::solver::select::{Problem, choose};
+use crate::solver::select::{Problem, choose, cost};
 use crate::solver::{self, Iteration, Route, Spectrum, Wanted};
 use crate::source::Source;
 use crate::weights::{Shares, Weighting, Weights, check_feature_weights};
@@ -27,15 +27,26 @@ pub(crate) fn fit<T: Scalar>(
     let tol = pca.tol.unwrap_or(if T::EPSILON > f64::EPSILON { 1e-6 } else { 1e-8 });
     Exec::run(pca.n_threads, observer, |exec| {
         let moments = Moments::of(x, shares.shares.as_deref(), &exec.phase("means and variances"))?;
-        let affine = Affine::new(&moments, pca.center, pca.scale.then_some(correction), weights.features)?;
-        if let Some(column) = (!affine.total_variance.is_finite()).then_some(0) {
-            return Err(Error::Overflow { statistic: "variance", column });
-        }
+        let deviations = deviations(&moments, x, shares.shares.as_deref())?;
+        let scale = pca.scale.then_some(correction);
+        let affine = Affine::new(&moments.mean, &deviations, pca.center, scale, weights.features)?;
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
-        let (route, reason) = route::<T>(pca, x, wanted);
+        let problem = problem::<T>(x, wanted);
+        let (route, reason) = match pca.solver {
+            Some(route) => (route, "asked for".to_owned()),
+            None => choose(&problem),
+        };
+        check_memory(route, &problem)?;
         let op = Standardized::new(x, affine.map(), shares.shares.as_deref());
         let iteration = Iteration { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed };
-        let spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
+        let mut spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
+        if x.is_sparse() {
+            // Roundings of different rows are independent: they shrink with the effective number of rows.
+            let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
+            let largest = spectrum.values.first().copied().unwrap_or(0.0);
+            let rounding = epsilon * affine.cancellation(largest) * shares.sum_of_squares.sqrt();
+            spectrum.residuals.iter_mut().for_each(|residual| *residual = residual.hypot(rounding));
+        }
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
         check_convergence(pca, route, &spectrum, n_converged, tol)?;
         let mut components = spectrum.vectors.transposed();
@@ -79,16 +90,23 @@ fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
     }
 }
 
-fn route<T: Scalar>(pca: &Pca, x: &dyn Source<T>, wanted: Wanted) -> (Route, String) {
-    if let Some(route) = pca.solver {
-        return (route, "asked for".to_owned());
-    }
+fn problem<T: Scalar>(x: &dyn Source<T>, wanted: Wanted) -> Problem {
     let (n, p) = x.shape();
     let k = match wanted {
         Wanted::Count(k) => Some(k),
         Wanted::Sum(_) => None,
     };
-    choose(&Problem { n, p, k, n_stored: x.n_stored(), sparse: x.is_sparse(), value_bytes: size_of::<T>() })
+    Problem { n, p, k, n_stored: x.n_stored(), sparse: x.is_sparse(), value_bytes: size_of::<T>() }
+}
+
+/// Asks for the memory that the route will need, and gives it back untouched: an error here, not an abort later.
+fn check_memory(route: Route, problem: &Problem) -> Result<()> {
+    let bytes = cost(route, problem).bytes;
+    // A conversion beyond the range of the integer saturates.
+    match Vec::<u8>::new().try_reserve_exact(bytes as usize) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(Error::Memory { route: route.name(), bytes }),
+    }
 }
 
 fn check_convergence(

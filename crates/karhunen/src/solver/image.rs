@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::basis::Basis;
-use crate::linalg::orthonormal::{Fresh, orthonormalize, orthonormalize_against};
+use crate::linalg::orthonormal::{Fresh, orthonormalize, orthonormalize_against, polish};
 use crate::operator::LinOp;
 use crate::solver::Spectrum;
 use crate::solver::leading::Pairs;
@@ -29,7 +29,8 @@ pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) ->
             (*residual, *value) = (0.0, 0.0);
         }
     }
-    let vectors = completed(image, values.len(), seed, exec)?;
+    let mut vectors = completed(image, values.len(), seed, exec)?;
+    polish(&mut vectors, exec)?;
     Ok(Spectrum { values, vectors, residuals, n_passes: n_products + 1 })
 }
 
