@@ -220,11 +220,19 @@ pub(crate) fn check_table_output(path: &Path) -> Result<()> {
     Ok(karhunen_io::check_table_path(path)?)
 }
 
+/// Whether two paths are one file. Devices such as /dev/null take any number of files.
 fn same_file(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    // Devices such as /dev/null take any number of files.
-    let device = |path: &Path| std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
-    a == b && !device(a) || (real(a) == real(b) && !device(a))
+    let device = std::fs::metadata(a).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    !device && (a == b || real_path(a) == real_path(b))
+}
+
+/// The path without links and dots, also of a file that is still to be made.
+fn real_path(path: &Path) -> PathBuf {
+    let in_folder = || {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?))
+    };
+    std::fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether a path is `-`, a standard stream.
@@ -342,6 +350,10 @@ mod tests {
             (
                 "x.csv --scores s.csv --loadings s.csv",
                 "--scores and --loadings both write to s.csv; give each its own",
+            ),
+            (
+                "x.csv --scores s.csv --loadings ./s.csv",
+                "--scores and --loadings both write to ./s.csv; give each its own",
             ),
             ("x.csv --scores x.csv", "--scores x.csv would overwrite what is read; give another name"),
             (

@@ -143,16 +143,9 @@ fn temporary_file(folder: &Path) -> std::io::Result<NamedTempFile> {
         // Less what the user's mask takes away.
         builder.permissions(Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder).map_err(without_temporary_name)
-}
-
-/// The system's error alone, without the name that the user never gave.
-fn without_temporary_name(error: std::io::Error) -> std::io::Error {
-    let system = error.get_ref().and_then(|wrapped| wrapped.source()?.downcast_ref::<std::io::Error>());
-    match system.and_then(std::io::Error::raw_os_error) {
-        Some(code) => std::io::Error::from_raw_os_error(code),
-        None => error,
-    }
+    std::fs::metadata(folder)?;
+    // The kind alone: the error itself shows a name that the user never gave.
+    builder.tempfile_in(folder).map_err(|error| std::io::Error::from(error.kind()))
 }
 
 #[cfg(test)]

@@ -109,8 +109,11 @@ fn ctrl_c_stops_a_fit_and_leaves_nothing() {
 #[test]
 fn ctrl_c_stops_waiting_for_input() {
     let mut child = spawn("fit -");
-    child.stdin.as_mut().unwrap().write_all(b"a,b\n1,2\n").unwrap();
+    // Kept open, as by a program that has not finished.
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"a,b\n1,2\n").unwrap();
     std::thread::sleep(Duration::from_millis(300));
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(stdin);
 }
