@@ -127,7 +127,8 @@ impl<'a> Places<'a> {
                 ))
             }
             E::Overflow { statistic, column } => Failure::Data(format!(
-                "{file}: the {statistic} of {} overflows f64; divide that column by a constant before fitting",
+                "{file}: the {statistic} of {} is beyond the range of f64; multiply or divide that column by a \
+                 constant before fitting",
                 self.column(column)
             )),
             E::ImportanceSingle { row } => Failure::Usage(format!(

@@ -61,13 +61,6 @@ impl Affine {
         Ok(Self { mean, scale: scales, factor, total_variance })
     }
 
-    /// How much larger the squares are that centring by rank-one corrections subtracts than the largest variance that
-    /// is left: rounding of products with sparse data is larger by this factor than of products with centred data.
-    pub(crate) fn cancellation(&self, largest_variance: f64) -> f64 {
-        let subtracted: f64 = self.mean.iter().zip(&self.factor).map(|(m, f)| (m * f) * (m * f)).sum();
-        if largest_variance > 0.0 { subtracted / largest_variance } else { 0.0 }
-    }
-
     /// The map as products see it.
     pub(crate) fn map(&self) -> ColumnMap<'_> {
         ColumnMap { shift: &self.mean, factor: &self.factor }

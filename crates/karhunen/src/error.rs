@@ -65,10 +65,11 @@ pub enum Error {
     },
     /// Every value is finite, but a mean or variance is not.
     #[error(
-        "the {statistic} of column {column} overflows f64; divide that column by a constant before fitting"
+        "the {statistic} of column {column} is beyond the range of f64; \
+         multiply or divide that column by a constant before fitting"
     )]
     Overflow {
-        /// `"mean"` or `"variance"`.
+        /// `"mean"`, `"variance"`, `"scale"`, …
         statistic: &'static str,
         /// First offending column.
         column: usize,

@@ -38,6 +38,9 @@ pub(crate) enum Side {
 pub(crate) trait LinOp: Sync {
     /// (n, p).
     fn shape(&self) -> (usize, usize);
+    /// The size of what products subtract from one another beside the squared singular values that are left: rounding
+    /// is relative to both. Zero where nothing is subtracted after a product.
+    fn cancelled(&self) -> f64;
     /// `B'U`, shape (p, l), for `u` of shape (n, l).
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
     /// `B'(B Q)`, shape (p, l), for `q` of shape (p, l).

@@ -114,7 +114,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         for start in (0..p).step_by(width) {
             let end = (start + width).min(p);
             let part = exec.part(start as f64 / p as f64, end as f64 / p as f64);
-            f(&self.columns(start..end, &part)?, &part)?;
+            f(&self.columns(start..end, &part.part(0.0, 0.5))?, &part.part(0.5, 1.0))?;
         }
         Ok(())
     }
@@ -145,6 +145,14 @@ fn triangle_rows(p: usize) -> usize {
 impl<T: Scalar> LinOp for Standardized<'_, T> {
     fn shape(&self) -> (usize, usize) {
         self.x.shape()
+    }
+
+    fn cancelled(&self) -> f64 {
+        // Dense rows are centred before they are multiplied, sparse ones by rank-one corrections of the products.
+        if !self.x.is_sparse() {
+            return 0.0;
+        }
+        self.map.shift.iter().zip(self.map.factor).map(|(m, f)| (m * f) * (m * f)).sum()
     }
 
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {

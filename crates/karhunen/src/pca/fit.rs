@@ -4,7 +4,7 @@ use crate::affine::Affine;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer};
 use crate::moments::{Moments, deviations};
-use crate::operator::Standardized;
+use crate::operator::{LinOp, Standardized};
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
 use crate::scalar::Scalar;
@@ -30,6 +30,9 @@ pub(crate) fn fit<T: Scalar>(
         let deviations = deviations(&moments, x, shares.shares.as_deref())?;
         let scale = pca.scale.then_some(correction);
         let affine = Affine::new(&moments.mean, &deviations, pca.center, scale, weights.features)?;
+        if x.is_sparse() {
+            check_factors(&affine.factor)?;
+        }
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
         let problem = problem::<T>(x, wanted);
         let (route, reason) = match pca.solver {
@@ -40,13 +43,8 @@ pub(crate) fn fit<T: Scalar>(
         let op = Standardized::new(x, affine.map(), shares.shares.as_deref());
         let iteration = Iteration { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed };
         let mut spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
-        if x.is_sparse() {
-            // Roundings of different rows are independent: they shrink with the effective number of rows.
-            let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
-            let largest = spectrum.values.first().copied().unwrap_or(0.0);
-            let rounding = epsilon * affine.cancellation(largest) * shares.sum_of_squares.sqrt();
-            spectrum.residuals.iter_mut().for_each(|residual| *residual = residual.hypot(rounding));
-        }
+        let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
+        add_rounding(&mut spectrum, epsilon * op.cancelled() * shares.sum_of_squares.sqrt());
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
         check_convergence(pca, route, &spectrum, n_converged, tol)?;
         let mut components = spectrum.vectors.transposed();
@@ -106,6 +104,24 @@ fn check_memory(route: Route, problem: &Problem) -> Result<()> {
     match Vec::<u8>::new().try_reserve_exact(bytes as usize) {
         Ok(()) => Ok(()),
         Err(_) => Err(Error::Memory { route: route.name(), bytes }),
+    }
+}
+
+/// Residuals are of the products as computed; what these cancel is added. Roundings of different rows are independent,
+/// so `rounding` has shrunk with the effective number of rows.
+fn add_rounding(spectrum: &mut Spectrum, rounding: f64) {
+    let largest = spectrum.values.first().copied().unwrap_or(0.0);
+    if largest > 0.0 {
+        spectrum.residuals.iter_mut().for_each(|residual| *residual = residual.hypot(rounding / largest));
+    }
+}
+
+/// Sparse products are scaled after they are summed, so the squares of the values must be in range.
+fn check_factors(factors: &[f64]) -> Result<()> {
+    const LARGEST: f64 = 1e140;
+    match factors.iter().position(|&f| f > LARGEST) {
+        Some(column) => Err(Error::Overflow { statistic: "inverse scale", column }),
+        None => Ok(()),
     }
 }
 

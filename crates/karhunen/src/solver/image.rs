@@ -13,10 +13,10 @@ use crate::solver::leading::Pairs;
 /// is completed by orthonormal vectors of zero variance. The residuals become bounds: `B'B w - lambda w` is
 /// `B' r / sqrt(lambda)`, at most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
 pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
-    let (n, p) = op.shape();
+    let p = op.shape().1;
     let Pairs { mut values, vectors, mut residuals, n_products } = pairs;
     let largest = values.first().copied().unwrap_or(0.0);
-    let level = rounding_level(largest, (n, p));
+    let level = rounding_level(largest, op);
     let rank = values.iter().take_while(|&&value| value > level).count();
     let mut image = op.apply_t(&vectors.columns(0..rank), exec)?;
     for i in 0..p {
@@ -35,15 +35,16 @@ pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) ->
 }
 
 /// How many times longer residuals may become: `sqrt(lambda_1 / lambda)` for the smallest eigenvalue with an image.
-pub(crate) fn longest(values: &[f64], shape: (usize, usize)) -> f64 {
+pub(crate) fn longest(values: &[f64], op: &dyn LinOp) -> f64 {
     let largest = values.first().copied().unwrap_or(0.0);
-    let level = rounding_level(largest, shape);
+    let level = rounding_level(largest, op);
     values.iter().rfind(|&&value| value > level).map_or(1.0, |value| (largest / value).sqrt())
 }
 
 /// Eigenvalues up to this are rounding.
-fn rounding_level(largest: f64, (n, p): (usize, usize)) -> f64 {
-    f64::EPSILON * n.max(p) as f64 * largest
+fn rounding_level(largest: f64, op: &dyn LinOp) -> f64 {
+    let (n, p) = op.shape();
+    f64::EPSILON * n.max(p) as f64 * (largest + op.cancelled())
 }
 
 /// Orthonormal columns, `k` of them: those of `w`, which are so to rounding, and random ones beside them.

@@ -26,7 +26,7 @@ pub(crate) fn solve(
         });
     }
     // Mapping back lengthens the residuals of small eigenvalues.
-    let tightened = |values: &[f64]| iteration.tol / longest(values, op.shape());
+    let tightened = |values: &[f64]| iteration.tol / longest(values, op);
     let pairs = leading(&NormalT(op), wanted, iteration, tightened, &exec)?;
     image(op, pairs, iteration.seed, &exec.phase("components"))
 }

@@ -213,7 +213,8 @@ impl<'a> Problem<'a> {
         // Inner products of rows know a direction to eps * sigma_1 / sigma: below 1e-12 of the largest variance it may
         // miss the tolerance, and says so. Products in f32 may miss it anywhere.
         let known = model.explained_variance().iter().filter(|&&v| v > 1e-12 * largest);
-        let is_exact = T::NAME == "f64" || convergence.solver != Route::BlockKrylov;
+        // Where rounding is larger than the tolerance, no fit can be within it.
+        let is_exact = unit <= TOL && (T::NAME == "f64" || convergence.solver != Route::BlockKrylov);
         if within != convergence.n_converged || (is_exact && within < known.count()) {
             return Err(format!(
                 "{} of {} converged: {:?}",
