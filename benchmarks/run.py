@@ -49,7 +49,7 @@ def arguments() -> argparse.Namespace:
 
 
 def build() -> Path:
-    subprocess.run(["cargo", "build", "--release", "-p", "karhunen-io", "--example", "time_fit"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "--workspace", "--example", "time_fit"], cwd=ROOT, check=True)
     return ROOT / "target" / "release" / "examples" / "time_fit"
 
 

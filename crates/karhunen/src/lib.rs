@@ -1,4 +1,19 @@
 //! Principal component analysis for the data people really have: weighted, sparse, wide, large.
+//!
+//! [`Pca`] holds the options and fits a [`PcaModel`] to any [`Source`]: [`Dense`] arrays of any memory order, [`Sparse`]
+//! matrices (CSR and CSC), or [`RowBlocks`] of them. Nothing is copied, and sparse data are never densified.
+//!
+//! ```
+//! use karhunen::{Dense, Pca, Weights};
+//! let x = [2.0, 0.0, 0.0, 1.0, -2.0, 0.0, 0.0, -1.0];
+//! let model = Pca::new(1).fit(&Dense::row_major(&x, 4, 2)?, &Weights::default())?;
+//! assert!((model.components()[(0, 0)] - 1.0).abs() < 1e-15);
+//! assert!((model.explained_variance_ratio()[0] - 0.8).abs() < 1e-15);
+//! # Ok::<(), karhunen::Error>(())
+//! ```
+//!
+//! Results have the same bits for every number of threads. Every component reports its residual ([`Convergence`]). The
+//! design decisions have a page each in the folder `docs` of the repository.
 
 mod affine;
 mod error;
@@ -22,3 +37,8 @@ pub use scalar::Scalar;
 pub use solver::Route;
 pub use source::{Block, RowBlocks, Source};
 pub use weights::{Weighting, Weights};
+
+/// The README's Rust is run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -5,6 +5,7 @@ mod files;
 mod fit;
 mod inspect;
 mod model;
+mod readme;
 mod streams;
 
 use std::path::{Path, PathBuf};
