@@ -1,7 +1,7 @@
 //! An owned dense matrix, row-major.
 
 use crate::error::{Error, Result};
-use crate::exec::Accumulate;
+use crate::exec::{Accumulate, Exec};
 use crate::scalar::Scalar;
 
 /// An owned dense matrix in row-major order: entry `(i, j)` is `as_slice()[i * n_cols + j]`.
@@ -112,6 +112,25 @@ impl<T: Scalar> Matrix<T> {
             }
         }
         transposed
+    }
+
+    /// As [`Matrix::transposed`], by several threads.
+    pub(crate) fn transposed_by(&self, exec: &Exec<'_>) -> Result<Self> {
+        /// Rows of the result that are written at a time: whole cache lines are read for them.
+        const LINES: usize = 8;
+        let (n, p) = self.shape();
+        let mut transposed = Self::zeros(p, n);
+        exec.fill(transposed.as_mut_slice(), LINES * n, |piece, rows| {
+            let first = piece * LINES;
+            let width = rows.len() / n;
+            for (i, row) in self.data.chunks_exact(p).enumerate() {
+                for (c, value) in row[first..first + width].iter().enumerate() {
+                    rows[c * n + i] = *value;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(transposed)
     }
 
     /// The rows `rows`, copied.

@@ -47,8 +47,9 @@ pub(crate) fn fit<T: Scalar>(
         add_rounding(&mut spectrum, epsilon * op.cancelled() * shares.sum_of_squares.sqrt());
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
         check_convergence(pca, route, &spectrum, n_converged, tol)?;
-        let mut components = spectrum.vectors.transposed();
-        signs::make_largest_positive(&mut components);
+        let exec = exec.phase("signs");
+        let mut components = spectrum.vectors.transposed_by(&exec.part(0.0, 0.5))?;
+        signs::make_largest_positive(&mut components, &exec.part(0.5, 1.0))?;
         let convergence = Convergence {
             solver: route,
             reason,

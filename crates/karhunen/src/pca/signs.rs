@@ -1,5 +1,7 @@
 //! The sign of a component, which the data leave open.
 
+use crate::error::Result;
+use crate::exec::Exec;
 use crate::linalg::Matrix;
 
 /// Entries that differ by no more than this share count as equally large: rounding must not decide a sign.
@@ -7,15 +9,16 @@ const TIE: f64 = 1e-10;
 
 /// Makes the entry of largest absolute value in each row of `components` positive, the first of them where several are
 /// equally large: the rule of scikit-learn's `svd_flip` on components.
-pub(crate) fn make_largest_positive(components: &mut Matrix) {
-    for c in 0..components.n_rows() {
-        let component = components.row_mut(c);
+pub(crate) fn make_largest_positive(components: &mut Matrix, exec: &Exec<'_>) -> Result<()> {
+    let p = components.n_cols();
+    exec.fill(components.as_mut_slice(), p, |_, component| {
         let largest = component.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
         let decisive = component.iter().find(|x| x.abs() >= largest * (1.0 - TIE));
         if decisive.is_some_and(|x| *x < 0.0) {
             component.iter_mut().for_each(|x| *x = -*x);
         }
-    }
+        Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -26,7 +29,7 @@ mod tests {
     fn the_first_of_the_largest_entries_decides() {
         let rows = [[1.0, -2.0, 1.0], [0.5, -0.5, 0.1], [-0.5, 0.1, 0.5 + 1e-16]];
         let mut a = Matrix::from_vec(3, 3, rows.concat()).unwrap();
-        make_largest_positive(&mut a);
+        make_largest_positive(&mut a, &Exec::sequential()).unwrap();
         assert_eq!(a.row(0), [-1.0, 2.0, -1.0]);
         assert_eq!(a.row(1), [0.5, -0.5, 0.1]);
         assert_eq!(a.row(2), [0.5, -0.1, -0.5 - 1e-16]);

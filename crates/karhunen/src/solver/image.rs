@@ -13,15 +13,13 @@ use crate::solver::leading::Pairs;
 /// is completed by orthonormal vectors of zero variance. The residuals become bounds: `B'B w - lambda w` is
 /// `B' r / sqrt(lambda)`, at most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
 pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
-    let p = op.shape().1;
     let Pairs { mut values, vectors, mut residuals, n_products } = pairs;
     let largest = values.first().copied().unwrap_or(0.0);
     let level = rounding_level(largest, op);
     let rank = values.iter().take_while(|&&value| value > level).count();
-    let mut image = op.apply_t(&vectors.columns(0..rank), exec)?;
-    for i in 0..p {
-        image.row_mut(i).iter_mut().zip(&values).for_each(|(w, value)| *w /= value.sqrt());
-    }
+    let roots: Vec<f64> = values[..rank].iter().map(|value| value.sqrt()).collect();
+    let scaled = Matrix::from_fn(vectors.n_rows(), rank, |i, j| vectors[(i, j)] / roots[j]);
+    let image = op.apply_t(&scaled, exec)?;
     for (residual, value) in residuals.iter_mut().zip(&mut values) {
         if *value > level {
             *residual *= (largest / *value).sqrt();

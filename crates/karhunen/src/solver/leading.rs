@@ -55,6 +55,11 @@ pub(crate) fn leading_of_matrix(
     Ok(Pairs { values, vectors, residuals, n_products: 1 })
 }
 
+/// Wide blocks read the data fewer times, but multiply more columns: they pay where many pairs are wanted.
+fn wide_enough(wanted: Wanted) -> Option<usize> {
+    matches!(wanted, Wanted::Count(k) if k >= 32).then_some(16)
+}
+
 /// Of a matrix that can be applied. `tightened` may ask for a smaller tolerance once the eigenvalues are known.
 pub(crate) fn leading(
     op: &dyn SymOp,
@@ -69,7 +74,7 @@ pub(crate) fn leading(
         KrylovOptions {
             tol: iteration.tol,
             max_iter: iteration.max_iter,
-            block_size: iteration.block_size,
+            block_size: iteration.block_size.or(wide_enough(wanted)),
             max_basis: None,
             seed: iteration.seed,
         },

@@ -74,9 +74,9 @@ const NARROW_F64: f64 = 55e9;
 const NARROW_F32: f64 = 110e9;
 const REDUCTION: f64 = 8e9;
 /// Sparse products, bound by the gathering of rows; and scattered updates of a covariance matrix.
-const SPARSE_F64: f64 = 8e9;
-const SPARSE_F32: f64 = 14e9;
-const SCATTERED: f64 = 2.5e9;
+const SPARSE_F64: f64 = 12e9;
+const SPARSE_F32: f64 = 22e9;
+const SCATTERED: f64 = 1.1e9;
 /// Bytes read from memory.
 const MEMORY: f64 = 15e9;
 
