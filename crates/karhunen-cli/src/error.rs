@@ -115,7 +115,7 @@ impl<'a> Places<'a> {
             E::Stopped { .. } => Failure::Stopped,
             E::NonFinite { row, column, value } => {
                 let advice = if value.is_nan() {
-                    "remove or impute the row; fits with missing values are not offered on the command line"
+                    "remove or impute the row (fitting with missing values is a separate estimator)"
                 } else {
                     "remove the row or replace the value by a finite number"
                 };
@@ -177,15 +177,15 @@ mod tests {
         let nan = karhunen::Error::NonFinite { row: 4, column: 1, value: f64::NAN };
         assert_eq!(
             places.explain(nan).to_string(),
-            "p.npy: row 5, column 2 (`weight`) is missing (NaN); remove or impute the row; fits with missing \
-             values are not offered on the command line"
+            "p.npy: row 5, column 2 (`weight`) is missing (NaN); remove or impute the row (fitting with \
+             missing values is a separate estimator)"
         );
         let overflow = karhunen::Error::Overflow { statistic: "mean", column: 0 };
         assert!(
             places
                 .explain(overflow)
                 .to_string()
-                .starts_with("p.npy: the mean of column 1 (`height`) overflows")
+                .starts_with("p.npy: the mean of column 1 (`height`) is beyond the range")
         );
     }
 

@@ -14,16 +14,13 @@ use arrow_schema::{ArrowError, DataType, Schema};
 use karhunen::Scalar;
 use rayon::prelude::*;
 
+use crate::error::MISSING_ADVICE;
 use crate::names::shell_word;
 use crate::roles::{IdOrigin, Role, Roles, place};
 use crate::{Buffer, Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
 
 /// How many groups of columns each thread is given: enough to even out those that take longer.
 const GROUPS_PER_THREAD: usize = 4;
-
-/// What is advised where a value is missing.
-const MISSING: &str = "a null is a missing value; PCA needs every value: drop the row or the column, or fill it in \
-                       (fitting with missing values is a separate estimator)";
 
 /// A file whose columns can be visited a few at a time.
 pub(crate) trait Batches: Sync {
@@ -156,7 +153,10 @@ impl Columns<'_> {
             .collect();
         let missing = missing.into_iter().collect::<Result<Vec<_>>>()?;
         match missing.into_iter().flatten().min() {
-            Some((row, column)) => Err(self.error_at(row, column, MISSING.to_owned())),
+            Some((row, column)) => {
+                let message = format!("a null is a missing value; {MISSING_ADVICE}");
+                Err(self.error_at(row, column, message))
+            }
             None => Ok(values),
         }
     }

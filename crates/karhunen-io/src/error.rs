@@ -111,6 +111,10 @@ impl Error {
     }
 }
 
+/// What is advised where a value is missing.
+pub(crate) const MISSING_ADVICE: &str = "PCA needs every value: drop the row or the column, or fill it in \
+                                         (fitting with missing values is a separate estimator)";
+
 fn display_path(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() }
 }

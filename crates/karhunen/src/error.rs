@@ -288,7 +288,7 @@ pub enum Error {
 
 fn non_finite_advice(value: f64) -> &'static str {
     if value.is_nan() {
-        "remove or impute it, or fit `IncompletePca`, the estimator for missing values"
+        "remove or impute it (fitting with missing values is a separate estimator)"
     } else {
         "remove it or replace it by a finite number"
     }

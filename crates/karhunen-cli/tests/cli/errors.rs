@@ -37,8 +37,8 @@ fn a_value_that_is_not_finite_in_an_array_has_a_row_and_a_column() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("x.npy"), npy).unwrap();
     karhunen("fit x.npy").current_dir(folder.path()).assert().code(3).stdout("").stderr(
-        "error: x.npy: row 2, column 1 is missing (NaN); remove or impute the row; fits with missing values are not \
-         offered on the command line\n",
+        "error: x.npy: row 2, column 1 is missing (NaN); remove or impute the row (fitting with missing values is a \
+         separate estimator)\n",
     );
 }
 

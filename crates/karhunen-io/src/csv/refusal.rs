@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::fields::Fault;
+use crate::error::MISSING_ADVICE;
 use crate::input::line_of;
 use crate::names::shell_word;
 use crate::{Cause, Error, Place};
@@ -94,8 +95,7 @@ impl Reason {
     fn into_cause(self, label: &str) -> Cause {
         match self {
             Reason::Missing(found) => Cause::Value(format!(
-                "{} missing value; PCA needs every value: drop the row or the column, or fill it in \
-                 (fitting with missing values is a separate estimator)",
+                "{} missing value; {MISSING_ADVICE}",
                 if found.is_empty() {
                     "an empty cell is a".into()
                 } else {
