@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use karhunen::{NComponents, Pca, Route, Weighting};
+use karhunen::{NComponents, Route, Weighting};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
                           5 not converged under --strict, 130 stopped by Ctrl-C.";
@@ -118,15 +118,15 @@ pub(crate) struct SolverArgs {
     /// double, 1e-6 for single precision]
     #[arg(long)]
     pub(crate) tol: Option<f64>,
-    /// Restarts of block Krylov iteration before it gives up
-    #[arg(long, value_name = "N", default_value_t = default_max_iter())]
-    pub(crate) max_iter: NonZeroUsize,
+    /// Passes over the data that block Krylov iteration may make before it gives up [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_iter: Option<NonZeroUsize>,
     /// Columns that block Krylov iteration applies at a time [default: chosen]
     #[arg(long, value_name = "N")]
     pub(crate) block_size: Option<NonZeroUsize>,
-    /// Seed of the starting block of block Krylov iteration
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
+    /// Seed of the starting block of block Krylov iteration [default: 0]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
     /// Make it an error (exit code 5) if components do not reach the tolerance
     #[arg(long)]
     pub(crate) strict: bool,
@@ -302,10 +302,6 @@ impl SolverArg {
             SolverArg::BlockKrylov => Some(Route::BlockKrylov),
         }
     }
-}
-
-fn default_max_iter() -> NonZeroUsize {
-    NonZeroUsize::new(Pca::default().max_iter).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn n_components(text: &str) -> Result<NComponents, String> {

@@ -196,7 +196,7 @@ mod tests {
             solver: "block-krylov",
             converged: 1,
             requested: 2,
-            iterations: 3,
+            n_passes: 3,
             residual: 0.1,
             tol: 1e-8,
         };

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use karhunen::{NComponents, Pca, Scalar};
+use karhunen::{NComponents, Pca, Route, Scalar};
 use karhunen_io::{Data, IdColumn, ReadOptions, Values};
 
 use crate::args::{FitArgs, InputArgs, JsonExtent, SolverArgs, ThreadArgs};
@@ -81,8 +81,12 @@ impl FitPlan {
         }
         let summary = summary_form(&output, outputs.iter().any(|(_, path)| is_standard(*path)))?;
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
-        let pca =
-            Pca { center: !no_center, scale, weighting: weights.weighting.into(), ..solver_options(&solver) };
+        let pca = Pca {
+            center: !no_center,
+            scale,
+            weighting: weights.weighting.into(),
+            ..solver_options(&solver)?
+        };
         Ok(Self {
             data,
             read,
@@ -121,17 +125,30 @@ fn weights_from(argument: Option<PathBuf>) -> (Option<String>, Option<PathBuf>) 
     }
 }
 
-fn solver_options(args: &SolverArgs) -> Pca {
-    Pca {
-        solver: args.solver.route(),
+/// # Errors
+/// [`Failure::Usage`] for an option that the solver asked for has no use for.
+fn solver_options(args: &SolverArgs) -> Result<Pca> {
+    let defaults = Pca::default();
+    let solver = args.solver.route();
+    let iterates = matches!(solver, None | Some(Route::BlockKrylov));
+    let useless = [
+        ("--max-iter", args.max_iter.is_some() && !iterates),
+        ("--block-size", args.block_size.is_some() && !iterates),
+        ("--seed", args.seed.is_some() && solver == Some(Route::Svd)),
+    ];
+    if let (Some((option, _)), Some(route)) = (useless.iter().find(|(_, useless)| *useless), solver) {
+        return Err(Failure::Usage(format!("{option} has no effect with --solver {route}; leave it out")));
+    }
+    Ok(Pca {
+        solver,
         tol: args.tol,
-        max_iter: args.max_iter.get(),
+        max_iter: args.max_iter.map_or(defaults.max_iter, usize::from),
         block_size: args.block_size.map(usize::from),
-        seed: args.seed,
+        seed: args.seed.unwrap_or(defaults.seed),
         n_threads: args.threads.threads.map(usize::from),
         strict: args.strict,
-        ..Pca::default()
-    }
+        ..defaults
+    })
 }
 
 fn summary_form(output: &crate::args::FitOutputArgs, stdout_taken: bool) -> Result<SummaryForm> {

@@ -18,7 +18,7 @@ pub enum ErrorKind {
 
 /// An error in a file: `path: line L, column C: message`.
 #[derive(Debug, thiserror::Error)]
-#[error("{}{}: {cause}", display_path(.path), .place)]
+#[error("{}{}: {cause}", display_path(.path, .cause), .place)]
 pub struct Error {
     /// The file; `-` for a standard stream.
     pub path: PathBuf,
@@ -102,11 +102,8 @@ impl Error {
             Cause::Io { .. } => ErrorKind::Io,
             Cause::Option(_) => ErrorKind::Argument,
             Cause::Format(_) | Cause::Value(_) => ErrorKind::Data,
-            Cause::Library(error) => match error.kind() {
-                karhunen::ErrorKind::Argument => ErrorKind::Argument,
-                karhunen::ErrorKind::Io => ErrorKind::Io,
-                _ => ErrorKind::Data,
-            },
+            // What the library refuses here is what the file holds.
+            Cause::Library(_) => ErrorKind::Data,
         }
     }
 }
@@ -115,6 +112,10 @@ impl Error {
 pub(crate) const MISSING_ADVICE: &str = "PCA needs every value: drop the row or the column, or fill it in \
                                          (fitting with missing values is a separate estimator)";
 
-fn display_path(path: &Path) -> String {
-    if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() }
+fn display_path(path: &Path, cause: &Cause) -> String {
+    match cause {
+        _ if path.as_os_str() != "-" => path.display().to_string(),
+        Cause::Io { action: "writing", .. } => "standard output".to_owned(),
+        _ => "standard input".to_owned(),
+    }
 }

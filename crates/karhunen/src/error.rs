@@ -106,7 +106,7 @@ pub enum Error {
     },
     /// Fewer than two observations: the divisor `s - 1` is not positive.
     #[error(
-        "frequency weights sum to {sum}, so the divisor sum - 1 is not positive; \
+        "frequency weights sum to {sum:?}, so the divisor sum - 1 is not positive; \
          use weighting `population` (divisor sum), or give the number of times each row was seen"
     )]
     FrequencyTooSmall {
@@ -212,7 +212,7 @@ pub enum Error {
     },
     /// An iterative solver stopped at its limit under `strict`.
     #[error(
-        "solver {solver}: {converged} of {requested} components converged in {iterations} iterations \
+        "solver {solver}: {converged} of {requested} components converged in {n_passes} passes over the data \
          (worst residual {residual:.1e}, tol {tol:.1e}); raise max_iter or tol"
     )]
     NotConverged {
@@ -222,8 +222,8 @@ pub enum Error {
         converged: usize,
         /// Components asked for.
         requested: usize,
-        /// Iterations made.
-        iterations: usize,
+        /// Passes over the data.
+        n_passes: usize,
         /// The largest residual, relative to the largest eigenvalue.
         residual: f64,
         /// The tolerance.
@@ -261,6 +261,29 @@ pub enum Error {
         route: &'static str,
         /// Bytes that it needs beside the data.
         bytes: f64,
+    },
+    /// The shape alone takes more memory than there is.
+    #[error(
+        "data of shape ({n_samples}, {n_features}) need more memory than can be had, whatever is stored; check the shape"
+    )]
+    TooLarge {
+        /// Rows of the data.
+        n_samples: usize,
+        /// Columns of the data.
+        n_features: usize,
+    },
+    /// A score is beyond the range of the type of the data.
+    #[error(
+        "row {row}: the score on component {component} is beyond the range of {dtype}; \
+         give the data as f64, or divide them and the model's data by a constant"
+    )]
+    ScoreOverflow {
+        /// The row.
+        row: usize,
+        /// The component.
+        component: usize,
+        /// `"f32"` or `"f64"`.
+        dtype: &'static str,
     },
     /// The threads asked for could not be started.
     #[error("{threads} threads could not be started: {reason}")]
@@ -300,9 +323,6 @@ impl Error {
         match self {
             Error::NComponents { .. }
             | Error::VarianceFraction { .. }
-            | Error::WeightLength { .. }
-            | Error::WeightValue { .. }
-            | Error::WeightsAllZero { .. }
             | Error::FrequencyTooSmall { .. }
             | Error::ImportanceSingle { .. }
             | Error::Shape { .. }
@@ -317,6 +337,11 @@ impl Error {
             | Error::SparseIndex { .. }
             | Error::SparseOrder { .. }
             | Error::BlockColumns { .. }
+            | Error::TooLarge { .. }
+            | Error::ScoreOverflow { .. }
+            | Error::WeightLength { .. }
+            | Error::WeightValue { .. }
+            | Error::WeightsAllZero { .. }
             | Error::Degenerate { .. }
             | Error::Decomposition { .. } => ErrorKind::Data,
             Error::Read { .. } => ErrorKind::Io,

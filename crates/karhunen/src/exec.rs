@@ -75,12 +75,19 @@ impl<'a> Exec<'a> {
         observer: &dyn Observer,
         f: impl FnOnce(&Exec<'_>) -> Result<R> + Send,
     ) -> Result<R> {
+        /// More would take longer to start than any work takes.
+        const MOST: usize = 1024;
         let exec = |n_threads| Exec { n_threads, observer, phase: "work", span: (0.0, 1.0) };
         match n_threads {
             Some(0) => Err(Error::Option {
                 option: "n_threads",
                 value: "0".to_owned(),
                 rule: "at least one thread is needed",
+            }),
+            Some(n) if n > MOST => Err(Error::Option {
+                option: "n_threads",
+                value: n.to_string(),
+                rule: "at most 1024 threads can be asked for",
             }),
             Some(1) => f(&exec(1)),
             #[cfg(feature = "parallel")]

@@ -49,6 +49,7 @@ impl Moments {
         if n_samples == 0 || n_features == 0 {
             return Err(Error::Empty { n_samples, n_features });
         }
+        check_size((n_samples, n_features))?;
         let mut total = Self::empty(n_features);
         let mut done = 0.0;
         x.visit(&mut |first, block| {
@@ -137,6 +138,17 @@ impl Moments {
             (Some(column), _) => Error::Overflow { statistic: "mean", column },
             (None, column) => Error::Overflow { statistic: "variance", column: column.unwrap_or(0) },
         })
+    }
+}
+
+/// Asks for the memory of a few vectors along both sides, and gives it back untouched: a sparse file of few bytes may
+/// claim any shape.
+pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> {
+    const VECTORS: usize = 8;
+    let values = n_samples.saturating_add(n_features).saturating_mul(VECTORS);
+    match Vec::<f64>::new().try_reserve_exact(values) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(Error::TooLarge { n_samples, n_features }),
     }
 }
 

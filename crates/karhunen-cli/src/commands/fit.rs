@@ -158,7 +158,7 @@ fn warn_of_convergence(model: &PcaModel) {
         .iter()
         .enumerate()
         .filter(|(_, residual)| **residual > convergence.tol)
-        .map(|(c, residual)| format!("pc{} by {residual:.1e}", c + 1))
+        .map(|(c, residual)| format!("pc{} has the residual {residual:.1e}", c + 1))
         .collect();
     if missed.is_empty() {
         return;

@@ -341,7 +341,11 @@ impl<T: Scalar> SparseMatrix<T> {
             let expected = values.len();
             return Err(Error::Shape { what: "an index array of triples", axis: "values", found, expected });
         }
-        let mut pointers = vec![0usize; n_rows + 1];
+        let mut pointers = Vec::new();
+        if pointers.try_reserve_exact(n_rows.saturating_add(1).saturating_mul(2)).is_err() {
+            return Err(Error::TooLarge { n_samples: n_rows, n_features: n_cols });
+        }
+        pointers.resize(n_rows + 1, 0usize);
         for (entry, &row) in rows.iter().enumerate() {
             if row as usize >= n_rows {
                 return Err(Error::SparseIndex {

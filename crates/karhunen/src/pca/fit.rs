@@ -3,7 +3,7 @@
 use crate::affine::Affine;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer};
-use crate::moments::{Moments, deviations};
+use crate::moments::{Moments, check_size, deviations};
 use crate::operator::{LinOp, Standardized};
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
@@ -21,6 +21,7 @@ pub(crate) fn fit<T: Scalar>(
 ) -> Result<PcaModel> {
     let (n, p) = x.shape();
     pca.check((n, p))?;
+    check_size((n, p))?;
     check_feature_weights(weights.features, p)?;
     let shares = Shares::new(weights.samples, n)?;
     let correction = shares.correction(pca.weighting)?;
@@ -141,7 +142,7 @@ fn check_convergence(
         solver: route.name(),
         converged: n_converged,
         requested,
-        iterations: spectrum.n_passes,
+        n_passes: spectrum.n_passes,
         residual: spectrum.residuals.iter().copied().fold(0.0, f64::max),
         tol,
     })

@@ -143,6 +143,9 @@ impl Pca {
             }
             (_, 0, _) => refuse("max_iter", "0".to_owned(), "at least one iteration is needed"),
             (_, _, Some(0)) => refuse("block_size", "0".to_owned(), "at least one column is needed"),
+            (_, _, Some(size)) if self.solver.is_some_and(|route| route != Route::BlockKrylov) => {
+                refuse("block_size", size.to_string(), "only the solver block-krylov works in blocks")
+            }
             _ => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::linalg::Matrix;
-use crate::moments::first_non_finite;
+use crate::moments::{check_size, first_non_finite};
 use crate::operator::blocks;
 use crate::pca::PcaModel;
 use crate::scalar::Scalar;
@@ -51,6 +51,7 @@ impl PcaModel {
             0.0 => 0.0,
             deviation => 1.0 / deviation,
         };
+        check_size((n, k))?;
         let q = Matrix::from_fn(p, k, |j, c| self.components()[(c, j)] * weight(c));
         let mut scores = Matrix::<T>::zeros(n, k);
         Exec::run(how.n_threads, how.observer, |exec| {
@@ -136,5 +137,5 @@ fn check_scores<T: Scalar>(x: &dyn Source<T>, scores: &Matrix<T>) -> Result<()> 
         Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
         None => Ok(()),
     })?;
-    Err(Error::Overflow { statistic: "score", column: at % k })
+    Err(Error::ScoreOverflow { row: at / k, component: at % k, dtype: T::NAME })
 }
