@@ -70,8 +70,11 @@ fn bad_values_are_refused_in_rows_of_weight_zero_and_in_a_transform() {
 fn refusal(pca: &Pca, weights: &Weights<'_>) -> String {
     let rows = gaussian(4, 3, 3);
     let error = Layout::RowMajor.lend::<f64, _>(&rows, |x| pca.fit(x, weights)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
-    error.to_string()
+    let message = error.to_string();
+    // Weights are data, what they mean is an argument.
+    let is_data = message.starts_with("sample weights") || message.starts_with("feature weights");
+    assert_eq!(error.kind(), if is_data { ErrorKind::Data } else { ErrorKind::Argument }, "{error}");
+    message
 }
 
 #[test]
@@ -95,7 +98,32 @@ fn arguments_outside_their_rule_are_refused() {
         refusal(&Pca { max_iter: 0, ..Pca::default() }, &none).starts_with("max_iter = 0 is not allowed")
     );
     assert!(refusal(&Pca { block_size: Some(0), ..Pca::default() }, &none).starts_with("block_size = 0"));
-    assert!(refusal(&Pca { n_threads: Some(0), ..Pca::default() }, &none).starts_with("n_threads = 0"));
+    let block_size = Some(4);
+    let direct = Pca { block_size, solver: Some(karhunen::Route::Covariance), ..Pca::default() };
+    assert_eq!(
+        refusal(&direct, &none),
+        "block_size = 4 is not allowed: only the solver block-krylov works in blocks"
+    );
+    for n_threads in [0, 100_000] {
+        let pca = Pca { n_threads: Some(n_threads), ..Pca::default() };
+        assert!(refusal(&pca, &none).starts_with(&format!("n_threads = {n_threads} is not allowed")));
+    }
+}
+
+#[test]
+fn a_shape_beyond_memory_is_refused() {
+    let huge = usize::MAX / 4;
+    let (indices, values) = ([0_u64, 5], [1.0_f64, 2.0]);
+    let x = karhunen::Sparse::csr(2, huge, &[0_u64, 1, 2], &indices, &values).unwrap();
+    for error in [
+        Pca::new(1).fit(&x, &Weights::default()).unwrap_err(),
+        Pca::new(1).fit(&x.t(), &Weights::default()).unwrap_err(),
+        karhunen::Moments::of(&x, None, &karhunen::Exec::sequential()).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    }
+    let error = karhunen::SparseMatrix::<f64>::from_triples(huge, 2, &[0], &[1], &[1.0]).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
 }
 
 #[test]
