@@ -102,8 +102,11 @@ impl Error {
             Cause::Io { .. } => ErrorKind::Io,
             Cause::Option(_) => ErrorKind::Argument,
             Cause::Format(_) | Cause::Value(_) => ErrorKind::Data,
-            // What the library refuses here is what the file holds.
-            Cause::Library(_) => ErrorKind::Data,
+            Cause::Library(error) => match error.kind() {
+                karhunen::ErrorKind::Argument => ErrorKind::Argument,
+                karhunen::ErrorKind::Io => ErrorKind::Io,
+                _ => ErrorKind::Data,
+            },
         }
     }
 }

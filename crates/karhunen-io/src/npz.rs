@@ -314,7 +314,7 @@ mod tests {
             with("shape", of_i64(&[i64::MAX, 3])),
         ] {
             let error = read_bytes(bytes, &ReadOptions::default()).unwrap_err();
-            assert!(matches!(*error.cause, Cause::Library(_)), "{error}");
+            assert!(matches!(*error.cause, Cause::Format(_)), "{error}");
         }
     }
 

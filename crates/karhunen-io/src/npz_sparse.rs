@@ -15,7 +15,7 @@ use crate::{Cause, Data, Error, Place, Result, Table, Values};
 ///
 /// # Errors
 /// [`Cause::Format`] for arrays that are missing, of another type, or of a layout that is not read, and
-/// [`Cause::Library`] for arrays that contradict each other.
+/// [`Cause::Format`] for arrays that contradict each other.
 pub(crate) fn read(mut archive: Archive<'_>, transpose: bool) -> Result<Table> {
     let format = Array::of(&mut archive, "format")?.text();
     let (n_rows, n_cols) = shape(&mut archive)?;
@@ -114,7 +114,7 @@ impl Refusal {
 
 impl From<karhunen::Error> for Refusal {
     fn from(error: karhunen::Error) -> Self {
-        Self { name: None, cause: Cause::Library(error) }
+        Self { name: None, cause: Cause::Format(error.to_string()) }
     }
 }
 
