@@ -3,7 +3,7 @@
 
     python3 benchmarks/run.py [--quick] [--rounds N] [--threads N] [--only NAME …]
 
-Needs nothing but Python and cargo: the first run makes benchmarks/work/venv and installs requirements.txt there.
+Needs nothing but Python and cargo: the first run makes benchmarks/cache/venv and installs requirements.txt there.
 Every competitor runs in a process of its own, alternating, on data in anonymous memory; only the fit is timed.
 """
 
@@ -23,7 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-VENV = HERE / "work" / "venv"
+VENV = HERE / "cache" / "venv"
 OURS = "karhunen"
 
 

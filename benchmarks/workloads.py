@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg
 
-WORK = Path(__file__).parent / "work"
+WORK = Path(__file__).parent / "cache"
 BLOCK = 4_000  # rows made at a time
 
 
