@@ -113,14 +113,25 @@ pub enum Error {
         /// The sum of the weights.
         sum: f64,
     },
+    /// The sum of the weights, or of their squares, is beyond the range of f64.
+    #[error(
+        "the weights sum to {weight:e} and their squares to {weight_squared:e}, beyond the range of f64; \
+         multiply or divide all of them by a constant"
+    )]
+    WeightSum {
+        /// The sum of the weights.
+        weight: f64,
+        /// The sum of their squares.
+        weight_squared: f64,
+    },
     /// One row holds all the weight: the divisor `1 - sum v^2` is zero.
     #[error(
-        "one row (row {row}) holds all the importance weight, so the divisor 1 - sum(v^2) is zero; \
-         use weighting `population`, or give weight to at least two rows"
+        "one row{} holds all the importance weight, so the divisor 1 - sum(v^2) is zero; \
+         use weighting `population`, or give weight to at least two rows", in_parentheses(*.row)
     )]
     ImportanceSingle {
-        /// The row that holds the weight.
-        row: usize,
+        /// The row that holds the weight, where it is known.
+        row: Option<usize>,
     },
     /// Shapes of two things that belong together differ.
     #[error("{what} has {found} {axis}, but {expected} are needed")]
@@ -317,6 +328,10 @@ fn non_finite_advice(value: f64) -> &'static str {
     }
 }
 
+fn in_parentheses(row: Option<usize>) -> String {
+    row.map_or_else(String::new, |row| format!(" (row {row})"))
+}
+
 impl Error {
     /// The coarse kind of this error.
     pub fn kind(&self) -> ErrorKind {
@@ -342,6 +357,7 @@ impl Error {
             | Error::WeightLength { .. }
             | Error::WeightValue { .. }
             | Error::WeightsAllZero { .. }
+            | Error::WeightSum { .. }
             | Error::Degenerate { .. }
             | Error::Decomposition { .. } => ErrorKind::Data,
             Error::Read { .. } => ErrorKind::Io,

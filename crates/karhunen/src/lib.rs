@@ -30,7 +30,7 @@ mod weights;
 pub use error::{Error, ErrorKind, Result};
 pub use exec::{Exec, Flow, Observer, Unobserved};
 pub use linalg::{ColumnMap, Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
-pub use moments::Moments;
+pub use moments::{Moments, Scatter};
 pub use operator::SymOp;
 pub use pca::{Convergence, ModelParts, NComponents, Pca, PcaModel, Transform};
 pub use scalar::Scalar;

@@ -1,12 +1,20 @@
 //! Weighted first and second moments that merge: what makes batch, streamed and distributed fits one computation.
 
+mod deviations;
+mod scatter;
+
+pub(crate) use deviations::deviations;
+pub use scatter::Scatter;
+
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
 use crate::linalg::{Dense, dense_moments, sparse_moments};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
+use crate::weights::{Totals, check_weights};
 
-/// Weighted moments of rows about their mean.
+/// Weighted moments of rows about their mean: of each column by itself. With the products between columns they are a
+/// [`Scatter`].
 ///
 /// `merge` is associative up to rounding and has [`Moments::empty`] as its neutral element.
 /// Chan, Golub & LeVeque (1983), doi:10.1080/00031305.1983.10483115, equations 2.1.
@@ -17,7 +25,7 @@ use crate::source::{Block, Source};
 /// let exec = Exec::sequential();
 /// let mut top = Moments::of(&Dense::row_major(&x[..2], 1, 2)?, Some(&[1.0]), &exec)?;
 /// let rest = Moments::of(&Dense::row_major(&x[2..], 2, 2)?, Some(&[2.0, 1.0]), &exec)?;
-/// top.merge(&rest);
+/// top.merge(&rest)?;
 /// assert_eq!(top.mean, [3.0, 4.0]);
 /// assert_eq!(top.sum_of_squares, [8.0, 8.0]);
 /// # Ok::<(), karhunen::Error>(())
@@ -25,8 +33,12 @@ use crate::source::{Block, Source};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Moments {
+    /// Number of rows, those of weight zero included.
+    pub n_samples: usize,
     /// Sum of the weights.
     pub weight: f64,
+    /// Sum of the squared weights: what importance weights need for their divisor.
+    pub weight_squared: f64,
     /// Weighted mean of each column.
     pub mean: Vec<f64>,
     /// Weighted sum of squared deviations from the mean, of each column.
@@ -36,31 +48,25 @@ pub struct Moments {
 impl Moments {
     /// The moments of no rows.
     pub fn empty(n_features: usize) -> Self {
-        Self { weight: 0.0, mean: vec![0.0; n_features], sum_of_squares: vec![0.0; n_features] }
+        Self {
+            n_samples: 0,
+            weight: 0.0,
+            weight_squared: 0.0,
+            mean: vec![0.0; n_features],
+            sum_of_squares: vec![0.0; n_features],
+        }
     }
 
-    /// Reads `x` once (sparse data twice). `weights` holds one weight for each row; all are one if `None`.
+    /// Reads `x` once (sparse data twice). `weights` holds one weight for each row; all are one if `None`. Rows whose
+    /// weights are all zero have moments that merge, but no mean.
     ///
     /// # Errors
     /// [`Error::NonFinite`] names the first NaN or infinite value, [`Error::Overflow`] a column whose variance is
-    /// beyond f64; [`Error::Empty`], and what reading raises.
+    /// beyond f64; [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightSum`] refuse weights;
+    /// [`Error::Empty`], and what reading raises.
     pub fn of<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
-        let (n_samples, n_features) = x.shape();
-        if n_samples == 0 || n_features == 0 {
-            return Err(Error::Empty { n_samples, n_features });
-        }
-        check_size((n_samples, n_features))?;
-        let mut total = Self::empty(n_features);
-        let mut done = 0.0;
-        x.visit(&mut |first, block| {
-            let rows = first..first + block.n_rows();
-            let until = rows.end as f64 / n_samples as f64;
-            let weights = weights.map(|w| &w[rows.clone()]);
-            total.merge(&Self::of_block(&block, weights, &exec.part(done, until))?);
-            done = until;
-            Ok(())
-        })?;
-        total.check_finite(x)?;
+        let total = sum_of_blocks(x, weights, exec, Self::empty, Self::of_block)?;
+        total.check(x)?;
         Ok(total)
     }
 
@@ -70,7 +76,8 @@ impl Moments {
             Block::Sparse(x) => {
                 let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
                 let (mean, sum_of_squares) = sparse_moments::moments(x, weights, weight, exec)?;
-                Ok(Self { weight, mean, sum_of_squares })
+                let weight_squared = squared(weights, x.n_rows());
+                Ok(Self { n_samples: x.n_rows(), weight, weight_squared, mean, sum_of_squares })
             }
         }
     }
@@ -84,6 +91,8 @@ impl Moments {
             |piece, part| {
                 let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
                 let weights = weights.map(|w| &w[rows.clone()]);
+                part.n_samples = rows.len();
+                part.weight_squared = squared(weights, rows.len());
                 part.weight = dense_moments::accumulate(
                     &x.rows(rows),
                     weights,
@@ -97,16 +106,30 @@ impl Moments {
 
     /// Adds the rows behind `other`.
     ///
-    /// # Panics
-    /// If the numbers of columns differ.
-    pub fn merge(&mut self, other: &Self) {
-        assert_eq!(self.mean.len(), other.mean.len(), "moments of different numbers of columns");
-        // An empty side must not turn into 0 / 0; what is not finite must stay so, to be found later.
-        if other.weight == 0.0 && other.mean.iter().all(|m| *m == 0.0) {
+    /// # Errors
+    /// [`Error::Shape`] if the numbers of columns differ.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        let (found, expected) = (other.mean.len(), self.mean.len());
+        if found != expected {
+            return Err(Error::Shape { what: "one of the moments", axis: "columns", found, expected });
+        }
+        self.add(other);
+        Ok(())
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.n_samples += other.n_samples;
+        self.weight_squared += other.weight_squared;
+        // Rows without weight must not turn into 0 / 0; what is not finite must stay so, to be found later.
+        if other.weight == 0.0 && other.mean.iter().all(|m| m.is_finite()) {
             return;
         }
         if self.weight == 0.0 {
-            self.clone_from(other);
+            for (mean, other) in self.mean.iter_mut().zip(&other.mean) {
+                *mean = if mean.is_finite() { *other } else { *mean };
+            }
+            self.sum_of_squares.iter_mut().zip(&other.sum_of_squares).for_each(|(sum, other)| *sum += other);
+            self.weight = other.weight;
             return;
         }
         let weight = self.weight + other.weight;
@@ -119,12 +142,23 @@ impl Moments {
         self.weight = weight;
     }
 
+    /// What the weights add up to, as a fit needs it.
+    pub(crate) fn totals(&self) -> Totals {
+        let sum_of_squares = self.weight_squared / self.weight / self.weight;
+        Totals { sum: self.weight, sum_of_squares, heaviest: None }
+    }
+
     /// The population variance of column `j` about its mean.
     pub fn variance(&self, j: usize) -> f64 {
         self.sum_of_squares[j] / self.weight
     }
 
-    fn check_finite<T: Scalar>(&self, x: &dyn Source<T>) -> Result<()> {
+    /// Refuses what does not fit f64, after a look at `x` for what was not finite there.
+    fn check<T: Scalar>(&self, x: &dyn Source<T>) -> Result<()> {
+        let squared = self.weight_squared;
+        if !self.weight.is_finite() || !squared.is_finite() || (self.weight > 0.0 && !squared.is_normal()) {
+            return Err(Error::WeightSum { weight: self.weight, weight_squared: squared });
+        }
         let mean = self.mean.iter().position(|m| !m.is_finite());
         let square = self.sum_of_squares.iter().position(|s| !s.is_finite());
         if mean.is_none() && square.is_none() {
@@ -141,6 +175,42 @@ impl Moments {
     }
 }
 
+/// Adds the blocks of `x` up in the order of their rows.
+fn sum_of_blocks<T: Scalar, A: Accumulate>(
+    x: &dyn Source<T>,
+    weights: Option<&[f64]>,
+    exec: &Exec<'_>,
+    zero: impl Fn(usize) -> A,
+    of_block: impl Fn(&Block<'_, T>, Option<&[f64]>, &Exec<'_>) -> Result<A>,
+) -> Result<A> {
+    let (n_samples, n_features) = x.shape();
+    if n_samples == 0 || n_features == 0 {
+        return Err(Error::Empty { n_samples, n_features });
+    }
+    check_size((n_samples, n_features))?;
+    check_weights(weights, n_samples)?;
+    let mut total: Option<A> = None;
+    let mut done = 0.0;
+    x.visit(&mut |first, block| {
+        let rows = first..first + block.n_rows();
+        let until = rows.end as f64 / n_samples as f64;
+        let weights = weights.map(|w| &w[rows.clone()]);
+        let part = of_block(&block, weights, &exec.part(done, until))?;
+        match &mut total {
+            Some(total) => total.merge(&part),
+            none => *none = Some(part),
+        }
+        done = until;
+        Ok(())
+    })?;
+    Ok(total.unwrap_or_else(|| zero(n_features)))
+}
+
+/// The sum of the squared weights of `n` rows.
+fn squared(weights: Option<&[f64]>, n: usize) -> f64 {
+    weights.map_or(n as f64, |w| w.iter().map(|w| w * w).sum())
+}
+
 /// Asks for the memory of a few vectors along both sides, and gives it back untouched: a sparse file of few bytes may
 /// claim any shape.
 pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> {
@@ -150,87 +220,6 @@ pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> 
         Ok(()) => Ok(()),
         Err(_) => Err(Error::TooLarge { n_samples, n_features }),
     }
-}
-
-/// Below this, squares of deviations have lost digits to underflow, or vanished.
-const UNDERFLOW: f64 = 1e-280;
-
-/// The standard deviation (population) of each column, also of columns whose squared deviations underflow: those are
-/// read again, divided by their largest deviation.
-///
-/// # Errors
-/// What reading raises.
-pub(crate) fn deviations<T: Scalar>(
-    moments: &Moments,
-    x: &dyn Source<T>,
-    weights: Option<&[f64]>,
-) -> Result<Vec<f64>> {
-    let p = moments.mean.len();
-    let mut deviations: Vec<f64> = (0..p).map(|j| moments.variance(j).sqrt()).collect();
-    let tiny: Vec<usize> = (0..p).filter(|&j| moments.variance(j) < UNDERFLOW).collect();
-    if tiny.is_empty() {
-        return Ok(deviations);
-    }
-    let n_rows = x.shape().0;
-    let mut columns = vec![Tiny::default(); tiny.len()];
-    visit_columns(x, &tiny, |_, c, value| {
-        let column = &mut columns[c];
-        column.largest = column.largest.max((value - moments.mean[tiny[c]]).abs());
-        column.n_stored += 1;
-    })?;
-    for (column, &j) in columns.iter_mut().zip(&tiny) {
-        if column.n_stored < n_rows {
-            column.largest = column.largest.max(moments.mean[j].abs());
-        }
-    }
-    visit_columns(x, &tiny, |row, c, value| {
-        let column = &mut columns[c];
-        if column.largest > 0.0 {
-            let deviation = (value - moments.mean[tiny[c]]) / column.largest;
-            let weight = weights.map_or(1.0, |w| w[row]);
-            column.squares += weight * deviation * deviation;
-            column.weight += weight;
-        }
-    })?;
-    for (column, &j) in columns.iter().zip(&tiny) {
-        let missing = if column.n_stored < n_rows { (moments.weight - column.weight).max(0.0) } else { 0.0 };
-        let zero = if column.largest > 0.0 { moments.mean[j] / column.largest } else { 0.0 };
-        deviations[j] = column.largest * ((column.squares + missing * zero * zero) / moments.weight).sqrt();
-    }
-    Ok(deviations)
-}
-
-/// What is gathered of a column of tiny deviations.
-#[derive(Clone, Default)]
-struct Tiny {
-    /// The largest deviation from the mean, of what is not stored too.
-    largest: f64,
-    n_stored: usize,
-    /// The weight of the stored entries.
-    weight: f64,
-    /// Their weighted squared deviations, in units of the largest.
-    squares: f64,
-}
-
-/// Calls `f` with the row, the place in `columns` and the value of every stored entry of those columns.
-fn visit_columns<T: Scalar>(
-    x: &dyn Source<T>,
-    columns: &[usize],
-    mut f: impl FnMut(usize, usize, f64),
-) -> Result<()> {
-    x.visit(&mut |first, block| {
-        match block {
-            Block::Dense(x) => {
-                for i in 0..x.n_rows() {
-                    columns.iter().enumerate().for_each(|(c, &j)| f(first + i, c, x.get(i, j).to_f64()));
-                }
-            }
-            Block::Sparse(x) => sparse_moments::visit_columns(&x, columns, |i, c, value| {
-                f(first + i, c, value);
-            }),
-        }
-        Ok(())
-    })
 }
 
 /// The first entry, in the order of rows, that is NaN or infinite.
@@ -243,11 +232,11 @@ pub(crate) fn first_non_finite<T: Scalar>(block: &Block<'_, T>) -> Option<(usize
 
 impl Accumulate for Moments {
     fn reset(&mut self) {
-        self.weight = 0.0;
+        (self.n_samples, self.weight, self.weight_squared) = (0, 0.0, 0.0);
         self.mean.fill(0.0);
         self.sum_of_squares.fill(0.0);
     }
     fn merge(&mut self, other: &Self) {
-        Moments::merge(self, other);
+        self.add(other);
     }
 }

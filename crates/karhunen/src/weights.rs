@@ -34,17 +34,23 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// Sample weights that were checked: their sum, and the shares `v = w / s`.
+/// What the weights of all rows add up to: all that a divisor needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Totals {
+    /// `s`; infinite if it is beyond the range of f64.
+    pub(crate) sum: f64,
+    /// `sum(v^2)` with `v = w / s`, the inverse of the effective number of rows.
+    pub(crate) sum_of_squares: f64,
+    /// The row of the largest weight, where the rows are known.
+    pub(crate) heaviest: Option<usize>,
+}
+
+/// Sample weights that were checked: their totals, and the shares `v = w / s`.
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
     /// `v`, or `None` where every row weighs the same.
     pub(crate) shares: Option<Vec<f64>>,
-    /// `s`; infinite if it is beyond the range of f64.
-    pub(crate) sum: f64,
-    /// `sum(v^2)`, the inverse of the effective number of rows.
-    pub(crate) sum_of_squares: f64,
-    /// The row of the largest weight.
-    heaviest: usize,
+    pub(crate) totals: Totals,
 }
 
 impl Shares {
@@ -52,18 +58,23 @@ impl Shares {
     pub(crate) fn new(weights: Option<&[f64]>, n: usize) -> Result<Self> {
         let Some(weights) = weights else {
             let sum = n as f64;
-            return Ok(Self { shares: None, sum, sum_of_squares: 1.0 / sum, heaviest: 0 });
+            return Ok(Self {
+                shares: None,
+                totals: Totals { sum, sum_of_squares: 1.0 / sum, heaviest: Some(0) },
+            });
         };
-        let largest = check("sample weights", "rows", weights, n)?;
+        let largest = largest(SAMPLES, weights, n)?;
         // Divided by the largest first: weights near the limits of f64 neither overflow nor vanish in the sum.
         let relative_sum: f64 = weights.iter().map(|w| w / largest).sum();
         let shares: Vec<f64> = weights.iter().map(|w| w / largest / relative_sum).collect();
         let sum: f64 = weights.iter().sum();
         let sum_of_squares = shares.iter().map(|v| v * v).sum();
-        let heaviest = weights.iter().position(|&w| w == largest).unwrap_or(0);
-        Ok(Self { shares: Some(shares), sum, sum_of_squares, heaviest })
+        let heaviest = weights.iter().position(|&w| w == largest);
+        Ok(Self { shares: Some(shares), totals: Totals { sum, sum_of_squares, heaviest } })
     }
+}
 
+impl Totals {
     /// `f`, which turns the population variance into the reported one: specification of the three meanings.
     pub(crate) fn correction(&self, weighting: Weighting) -> Result<f64> {
         match weighting {
@@ -91,24 +102,39 @@ impl Shares {
     }
 }
 
-/// Checks feature weights, one for each of `p` columns.
-pub(crate) fn check_feature_weights(weights: Option<&[f64]>, p: usize) -> Result<()> {
-    weights.map_or(Ok(()), |weights| check("feature weights", "columns", weights, p).map(|_| ()))
+/// What weights are called in errors, and what they belong to.
+type Kind = (&'static str, &'static str);
+const SAMPLES: Kind = ("sample weights", "rows");
+const FEATURES: Kind = ("feature weights", "columns");
+
+/// Checks the weights of `n` rows, which may all be zero: those of a part of the data.
+pub(crate) fn check_weights(weights: Option<&[f64]>, n: usize) -> Result<()> {
+    weights.map_or(Ok(()), |weights| check(SAMPLES, weights, n))
 }
 
-/// Checks length and values; returns the largest weight.
-fn check(what: &'static str, axis: &'static str, weights: &[f64], expected: usize) -> Result<f64> {
+/// Checks feature weights, one for each of `p` columns.
+pub(crate) fn check_feature_weights(weights: Option<&[f64]>, p: usize) -> Result<()> {
+    weights.map_or(Ok(()), |weights| largest(FEATURES, weights, p).map(|_| ()))
+}
+
+/// Checks length and values.
+fn check((what, axis): Kind, weights: &[f64], expected: usize) -> Result<()> {
     if weights.len() != expected {
         return Err(Error::WeightLength { what, axis, found: weights.len(), expected });
     }
-    if let Some(index) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-        return Err(Error::WeightValue { what, index, value: weights[index] });
+    match weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+        Some(index) => Err(Error::WeightValue { what, index, value: weights[index] }),
+        None => Ok(()),
     }
-    let largest = weights.iter().copied().fold(0.0, f64::max);
-    if largest == 0.0 {
-        return Err(Error::WeightsAllZero { what, n: weights.len() });
+}
+
+/// Checks length and values; returns the largest weight, which is positive.
+fn largest(kind: Kind, weights: &[f64], expected: usize) -> Result<f64> {
+    check(kind, weights, expected)?;
+    match weights.iter().copied().fold(0.0, f64::max) {
+        0.0 => Err(Error::WeightsAllZero { what: kind.0, n: weights.len() }),
+        largest => Ok(largest),
     }
-    Ok(largest)
 }
 
 #[cfg(test)]
@@ -118,21 +144,21 @@ mod tests {
     #[test]
     fn divisors_of_the_three_meanings() {
         let shares = Shares::new(Some(&[1.0, 2.0, 1.0]), 3).unwrap();
-        assert_eq!(shares.sum, 4.0);
-        assert_eq!(shares.correction(Weighting::Population).unwrap(), 1.0);
-        assert_eq!(shares.correction(Weighting::Frequency).unwrap(), 4.0 / 3.0);
-        assert_eq!(shares.correction(Weighting::Importance).unwrap(), 1.0 / (1.0 - 0.375));
+        assert_eq!(shares.totals.sum, 4.0);
+        assert_eq!(shares.totals.correction(Weighting::Population).unwrap(), 1.0);
+        assert_eq!(shares.totals.correction(Weighting::Frequency).unwrap(), 4.0 / 3.0);
+        assert_eq!(shares.totals.correction(Weighting::Importance).unwrap(), 1.0 / (1.0 - 0.375));
         let unit = Shares::new(None, 5).unwrap();
-        assert_eq!(unit.correction(Weighting::Frequency).unwrap(), 1.25);
-        assert!((unit.correction(Weighting::Importance).unwrap() - 1.25).abs() < 1e-15);
+        assert_eq!(unit.totals.correction(Weighting::Frequency).unwrap(), 1.25);
+        assert!((unit.totals.correction(Weighting::Importance).unwrap() - 1.25).abs() < 1e-15);
     }
 
     #[test]
     fn weights_over_the_whole_range_of_f64_keep_their_shares() {
         let shares = Shares::new(Some(&[1e308, 1e308, 1e-300, 0.0]), 4).unwrap();
-        assert_eq!(shares.sum, f64::INFINITY);
+        assert_eq!(shares.totals.sum, f64::INFINITY);
         assert_eq!(shares.shares.as_deref(), Some(&[0.5, 0.5, 0.0, 0.0][..]));
-        assert_eq!(shares.correction(Weighting::Frequency).unwrap(), 1.0);
+        assert_eq!(shares.totals.correction(Weighting::Frequency).unwrap(), 1.0);
     }
 
     #[test]
@@ -156,9 +182,12 @@ mod tests {
         );
         let lonely = Shares::new(Some(&[0.0, 1.0, 0.0]), 3).unwrap();
         assert!(matches!(
-            lonely.correction(Weighting::Frequency),
+            lonely.totals.correction(Weighting::Frequency),
             Err(Error::FrequencyTooSmall { sum: 1.0 })
         ));
-        assert!(matches!(lonely.correction(Weighting::Importance), Err(Error::ImportanceSingle { row: 1 })));
+        assert!(matches!(
+            lonely.totals.correction(Weighting::Importance),
+            Err(Error::ImportanceSingle { row: Some(1) })
+        ));
     }
 }

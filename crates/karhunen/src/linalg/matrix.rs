@@ -14,10 +14,33 @@ use crate::scalar::Scalar;
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "Parts<T>", bound(deserialize = "T: Scalar + serde::Deserialize<'de>"))
+)]
 pub struct Matrix<T = f64> {
     n_rows: usize,
     n_cols: usize,
     data: Vec<T>,
+}
+
+/// A matrix as it was written, not yet checked.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+struct Parts<T> {
+    n_rows: usize,
+    n_cols: usize,
+    data: Vec<T>,
+}
+
+#[cfg(feature = "serde")]
+impl<T: Scalar> TryFrom<Parts<T>> for Matrix<T> {
+    type Error = Error;
+
+    fn try_from(Parts { n_rows, n_cols, data }: Parts<T>) -> Result<Self> {
+        Self::from_vec(n_rows, n_cols, data)
+    }
 }
 
 impl<T: Scalar> Matrix<T> {
@@ -31,13 +54,9 @@ impl<T: Scalar> Matrix<T> {
     /// # Errors
     /// [`Error::Shape`] unless there are `n_rows * n_cols` values.
     pub fn from_vec(n_rows: usize, n_cols: usize, data: Vec<T>) -> Result<Self> {
-        if data.len() != n_rows * n_cols {
-            return Err(Error::Shape {
-                what: "a matrix",
-                axis: "values",
-                found: data.len(),
-                expected: n_rows * n_cols,
-            });
+        let expected = n_rows.saturating_mul(n_cols);
+        if data.len() != expected {
+            return Err(Error::Shape { what: "a matrix", axis: "values", found: data.len(), expected });
         }
         Ok(Self { n_rows, n_cols, data })
     }

@@ -2,8 +2,8 @@
 
 use crate::affine::Affine;
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Observer};
-use crate::moments::{Moments, check_size, deviations};
+use crate::exec::{Exec, Observer, Unobserved};
+use crate::moments::{Moments, Scatter, check_size, deviations};
 use crate::operator::{LinOp, Standardized};
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
@@ -11,7 +11,7 @@ use crate::scalar::Scalar;
 use crate::solver::select::{Problem, choose, cost};
 use crate::solver::{self, Iteration, Route, Spectrum, Wanted};
 use crate::source::Source;
-use crate::weights::{Shares, Weighting, Weights, check_feature_weights};
+use crate::weights::{Shares, Totals, Weighting, Weights, check_feature_weights};
 
 pub(crate) fn fit<T: Scalar>(
     pca: &Pca,
@@ -23,12 +23,13 @@ pub(crate) fn fit<T: Scalar>(
     pca.check((n, p))?;
     check_size((n, p))?;
     check_feature_weights(weights.features, p)?;
-    let shares = Shares::new(weights.samples, n)?;
-    let correction = shares.correction(pca.weighting)?;
+    let Shares { shares, totals } = Shares::new(weights.samples, n)?;
+    let shares = shares.as_deref();
+    let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(if T::EPSILON > f64::EPSILON { 1e-6 } else { 1e-8 });
     Exec::run(pca.n_threads, observer, |exec| {
-        let moments = Moments::of(x, shares.shares.as_deref(), &exec.phase("means and variances"))?;
-        let deviations = deviations(&moments, x, shares.shares.as_deref())?;
+        let moments = Moments::of(x, shares, &exec.phase("means and variances"))?;
+        let deviations = deviations(&moments, x, shares)?;
         let scale = pca.scale.then_some(correction);
         let affine = Affine::new(&moments.mean, &deviations, pca.center, scale, weights.features)?;
         if x.is_sparse() {
@@ -41,11 +42,69 @@ pub(crate) fn fit<T: Scalar>(
             None => choose(&problem),
         };
         check_memory(route, &problem)?;
-        let op = Standardized::new(x, affine.map(), shares.shares.as_deref());
-        let iteration = Iteration { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed };
-        let mut spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
+        let op = Standardized::new(x, affine.map(), shares);
+        let mut spectrum = solver::solve(&op, route, wanted, &iteration(pca, tol), exec)?;
         let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
-        add_rounding(&mut spectrum, epsilon * op.cancelled() * shares.sum_of_squares.sqrt());
+        add_rounding(&mut spectrum, epsilon * op.cancelled() * totals.sum_of_squares.sqrt());
+        spectrum.n_passes += if x.is_sparse() { 2 } else { 1 };
+        Solved { route, reason, tol, spectrum, affine, totals, n_samples: n, dtype: T::NAME }.model(
+            pca,
+            weights.features,
+            exec,
+        )
+    })
+}
+
+/// The end of a fit whose data were read before: map, spectrum, model.
+pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
+    let moments = &scatter.moments;
+    scatter.check_shape()?;
+    let (n, p) = (moments.n_samples, moments.mean.len());
+    pca.check((n, p))?;
+    if let Some(other) = pca.solver.filter(|&route| route != Route::Covariance) {
+        let rule =
+            "moments hold the covariance matrix, not the data: leave the solver out, or say covariance";
+        return Err(Error::Option { option: "solver", value: other.to_string(), rule });
+    }
+    check_feature_weights(feature_weights, p)?;
+    if moments.weight == 0.0 {
+        return Err(Error::WeightsAllZero { what: "sample weights", n });
+    }
+    let totals = moments.totals();
+    let correction = totals.correction(pca.weighting)?;
+    let tol = pca.tol.unwrap_or(1e-8);
+    Exec::run(pca.n_threads, &Unobserved, |exec| {
+        let deviations: Vec<f64> = (0..p).map(|j| moments.variance(j).sqrt()).collect();
+        let scale = pca.scale.then_some(correction);
+        let affine = Affine::new(&moments.mean, &deviations, pca.center, scale, feature_weights)?;
+        check_factors(&affine.factor)?;
+        let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
+        let covariance = scatter.covariance(affine.map());
+        let spectrum = solver::solve_matrix(&covariance, wanted, &iteration(pca, tol), exec)?;
+        let (route, reason) = (Route::Covariance, "fitted from moments".to_owned());
+        Solved { route, reason, tol, spectrum, affine, totals, n_samples: n, dtype: f64::NAME }.model(
+            pca,
+            feature_weights,
+            exec,
+        )
+    })
+}
+
+/// A fit that has its spectrum.
+struct Solved {
+    route: Route,
+    reason: String,
+    tol: f64,
+    spectrum: Spectrum,
+    affine: Affine,
+    totals: Totals,
+    n_samples: usize,
+    dtype: &'static str,
+}
+
+impl Solved {
+    fn model(self, pca: &Pca, feature_weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<PcaModel> {
+        let Self { route, reason, tol, spectrum, affine, totals, n_samples, dtype } = self;
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
         check_convergence(pca, route, &spectrum, n_converged, tol)?;
         let exec = exec.phase("signs");
@@ -54,30 +113,36 @@ pub(crate) fn fit<T: Scalar>(
         let convergence = Convergence {
             solver: route,
             reason,
-            n_passes: spectrum.n_passes + if x.is_sparse() { 2 } else { 1 },
+            n_passes: spectrum.n_passes,
             residuals: spectrum.residuals,
             tol,
             n_converged,
         };
+        let correction = totals.correction(pca.weighting)?;
         let population = Population { variances: &spectrum.values, total: affine.total_variance, correction };
-        let rank = rank_limit(&shares, pca.weighting, (n, p), spectrum.values.len());
+        let shape = (n_samples, affine.mean.len());
+        let rank = rank_limit(&totals, pca.weighting, shape, spectrum.values.len());
         PcaModel::try_from(ModelParts {
             components,
             explained_variance: population.reported(),
             explained_variance_ratio: population.ratios(),
-            singular_values: population.singular_values(shares.n_observations(pca.weighting)),
+            singular_values: population.singular_values(totals.n_observations(pca.weighting)),
             noise_variance: population.noise(rank),
             total_variance: population.total * correction,
             mean: affine.mean,
             scale: affine.scale,
-            feature_weights: weights.features.map(<[f64]>::to_vec),
-            n_samples: n,
-            sum_of_weights: shares.sum,
+            feature_weights: feature_weights.map(<[f64]>::to_vec),
+            n_samples,
+            sum_of_weights: totals.sum,
             options: pca.clone(),
-            dtype: T::NAME.to_owned(),
+            dtype: dtype.to_owned(),
             convergence,
         })
-    })
+    }
+}
+
+fn iteration(pca: &Pca, tol: f64) -> Iteration {
+    Iteration { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed }
 }
 
 fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
@@ -150,8 +215,8 @@ fn check_convergence(
 
 /// The largest number of components with variance, which the noise is spread over: min(n, p), where n counts
 /// repetitions if the weights do.
-fn rank_limit(shares: &Shares, weighting: Weighting, (n, p): (usize, usize), k: usize) -> f64 {
-    let repeated = shares.sum.min(p as f64);
+fn rank_limit(totals: &Totals, weighting: Weighting, (n, p): (usize, usize), k: usize) -> f64 {
+    let repeated = totals.sum.min(p as f64);
     if weighting == Weighting::Frequency && repeated >= k as f64 { repeated } else { n.min(p) as f64 }
 }
 

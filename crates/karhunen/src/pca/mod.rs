@@ -11,6 +11,7 @@ pub use transform::Transform;
 
 use crate::error::{Error, Result};
 use crate::exec::{Observer, Unobserved};
+use crate::moments::Scatter;
 use crate::scalar::Scalar;
 use crate::solver::Route;
 use crate::source::Source;
@@ -119,6 +120,20 @@ impl Pca {
         observer: &dyn Observer,
     ) -> Result<PcaModel> {
         fit::fit(self, x, weights, observer)
+    }
+
+    /// Fits principal components to data that were read before, in one part or in many: the covariance route without
+    /// a pass over the data. `feature_weights` holds one finite weight >= 0 for each column.
+    ///
+    /// The result is that of [`Pca::fit`] by [`Route::Covariance`] on all rows together, to rounding, with the dtype
+    /// `"f64"`. Two things only the data could tell: rounding of sparse centring is not in the residuals, and a column
+    /// whose squared deviations underflow counts as constant.
+    ///
+    /// # Errors
+    /// [`Error::NComponents`]; [`Error::Option`], also for another solver than covariance; those of weights;
+    /// [`Error::Shape`] for a scatter whose fields do not fit together; [`Error::NotConverged`] if `strict`.
+    pub fn fit_scatter(&self, scatter: &Scatter, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
+        fit::fit_scatter(self, scatter, feature_weights)
     }
 
     /// Every rule of the options, in one place.

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::linalg::Matrix;
 use crate::operator::{LinOp, Side};
 use crate::solver::leading::leading_of_matrix;
 use crate::solver::{Iteration, Spectrum, Wanted};
@@ -14,6 +15,16 @@ pub(crate) fn solve(
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     let covariance = op.product(Side::Columns, &exec.phase("covariance"))?;
-    let pairs = leading_of_matrix(&covariance, wanted, iteration, &exec.phase("eigenvectors"))?;
-    Ok(Spectrum { values: pairs.values, vectors: pairs.vectors, residuals: pairs.residuals, n_passes: 1 })
+    Ok(Spectrum { n_passes: 1, ..solve_matrix(&covariance, wanted, iteration, exec)? })
+}
+
+/// The same for a covariance matrix that is there: no pass over the data.
+pub(crate) fn solve_matrix(
+    covariance: &Matrix,
+    wanted: Wanted,
+    iteration: &Iteration,
+    exec: &Exec<'_>,
+) -> Result<Spectrum> {
+    let pairs = leading_of_matrix(covariance, wanted, iteration, &exec.phase("eigenvectors"))?;
+    Ok(Spectrum { values: pairs.values, vectors: pairs.vectors, residuals: pairs.residuals, n_passes: 0 })
 }

@@ -10,6 +10,7 @@ mod pace;
 pub(crate) mod select;
 mod svd;
 
+pub(crate) use covariance::solve_matrix;
 pub use select::Route;
 
 use crate::error::Result;

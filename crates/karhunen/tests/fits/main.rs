@@ -6,4 +6,5 @@ mod golden;
 mod hard_cases;
 mod properties;
 mod refusals;
+mod scatter;
 mod sources;

@@ -1,0 +1,146 @@
+//! Moments with the products between columns: what a fit by the covariance matrix needs, in pieces that merge.
+
+use crate::error::{Error, Result};
+use crate::exec::{Accumulate, Exec};
+use crate::linalg::{ColumnMap, Matrix, rank_k, sparse_scatter};
+use crate::moments::{Moments, sum_of_blocks};
+use crate::scalar::Scalar;
+use crate::source::{Block, Source};
+
+/// Weighted moments of rows about their mean, with the products between columns: the sufficient statistic of a
+/// covariance matrix. Parts of the data that are never in one place (batches, files, machines) each make one; these are
+/// merged in any order, and [`crate::Pca::fit_scatter`] fits what they add up to.
+///
+/// `merge` is associative up to rounding and has [`Scatter::empty`] as its neutral element.
+/// Chan, Golub & LeVeque (1983), doi:10.1080/00031305.1983.10483115, equations 2.1, with products of columns.
+///
+/// ```
+/// use karhunen::{Dense, Exec, NComponents, Pca, Scatter};
+/// let (first, second) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0]);
+/// let exec = Exec::sequential();
+/// let mut scatter = Scatter::of(&Dense::row_major(&first, 2, 2)?, Some(&[1.0, 2.0]), &exec)?;
+/// scatter.merge(&Scatter::of(&Dense::row_major(&second, 1, 2)?, Some(&[1.0]), &exec)?)?;
+/// assert_eq!(scatter.matrix.as_slice(), [8.0; 4]);
+/// let pca = Pca { n_components: NComponents::Count(1), ..Pca::default() };
+/// let model = pca.fit_scatter(&scatter, None)?;
+/// assert_eq!(model.mean(), [3.0, 4.0]);
+/// assert!((model.explained_variance()[0] - 16.0 / 3.0).abs() < 1e-12);
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Scatter {
+    /// Weights, means and squared deviations.
+    pub moments: Moments,
+    /// Weighted sums of products of deviations from the means, shape (n_features, n_features), both triangles.
+    pub matrix: Matrix,
+}
+
+impl Scatter {
+    /// The scatter of no rows.
+    pub fn empty(n_features: usize) -> Self {
+        Self { moments: Moments::empty(n_features), matrix: Matrix::zeros(n_features, n_features) }
+    }
+
+    /// Visits the blocks of `x` once; each is read twice while it is lent (sparse blocks three times). `weights` holds
+    /// one weight for each row; all are one if `None`. Memory: two matrices of shape (n_features, n_features).
+    ///
+    /// # Errors
+    /// As [`Moments::of`], and [`Error::Memory`] if the matrices do not fit.
+    pub fn of<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+        let p = x.shape().1;
+        let values = p.saturating_mul(p).saturating_mul(2);
+        if Vec::<f64>::new().try_reserve_exact(values).is_err() {
+            return Err(Error::Memory { route: "covariance", bytes: 8.0 * values as f64 });
+        }
+        let total = sum_of_blocks(x, weights, exec, Self::empty, Self::of_block)?;
+        total.moments.check(x)?;
+        Ok(total)
+    }
+
+    fn of_block<T: Scalar>(block: &Block<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+        let moments = Moments::of_block(block, weights, &exec.part(0.0, 0.2))?;
+        let map = ColumnMap { shift: &moments.mean, factor: &vec![1.0; moments.mean.len()] };
+        let exec = exec.part(0.2, 1.0);
+        let matrix = match block {
+            Block::Dense(x) => rank_k::scatter(*x, map, weights, &exec)?,
+            Block::Sparse(x) => sparse_scatter::scatter(x, &map, weights, &exec)?,
+        };
+        Ok(Self { moments, matrix })
+    }
+
+    /// Adds the rows behind `other`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the numbers of columns differ.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        self.check_shape()?;
+        other.check_shape()?;
+        let (found, expected) = (other.moments.mean.len(), self.moments.mean.len());
+        if found != expected {
+            return Err(Error::Shape {
+                what: "one of the scatter matrices",
+                axis: "columns",
+                found,
+                expected,
+            });
+        }
+        self.add(other);
+        Ok(())
+    }
+
+    fn add(&mut self, other: &Self) {
+        let (a, b) = (&self.moments, &other.moments);
+        // Rows without weight add nothing; their means are not to be looked at.
+        let between = if a.weight > 0.0 && b.weight > 0.0 {
+            a.weight * (b.weight / (a.weight + b.weight))
+        } else {
+            0.0
+        };
+        let delta: Vec<f64> = a.mean.iter().zip(&b.mean).map(|(a, b)| b - a).collect();
+        for (i, &delta_i) in delta.iter().enumerate() {
+            let row = self.matrix.row_mut(i).iter_mut().zip(other.matrix.row(i)).zip(&delta);
+            for ((sum, product), delta_j) in row {
+                *sum += product;
+                if between > 0.0 {
+                    *sum += delta_i * delta_j * between;
+                }
+            }
+        }
+        self.moments.add(&other.moments);
+    }
+
+    /// Fields are public: what other programs put there is checked where it is used.
+    pub(crate) fn check_shape(&self) -> Result<()> {
+        let p = self.moments.mean.len();
+        let lengths = [
+            ("the sums of squares of a scatter", "values", self.moments.sum_of_squares.len()),
+            ("the matrix of a scatter", "rows", self.matrix.n_rows()),
+            ("the matrix of a scatter", "columns", self.matrix.n_cols()),
+        ];
+        match lengths.into_iter().find(|&(.., found)| found != p) {
+            Some((what, axis, found)) => Err(Error::Shape { what, axis, found, expected: p }),
+            None => Ok(()),
+        }
+    }
+
+    /// The population covariance of the mapped rows: products about `map.shift`, with the share of each row.
+    pub(crate) fn covariance(&self, map: ColumnMap<'_>) -> Matrix {
+        let Moments { weight, mean, .. } = &self.moments;
+        let offset: Vec<f64> = mean.iter().zip(map.shift).map(|(mean, shift)| mean - shift).collect();
+        let p = mean.len();
+        Matrix::from_fn(p, p, |i, j| {
+            (self.matrix[(i, j)] / weight + offset[i] * offset[j]) * map.factor[i] * map.factor[j]
+        })
+    }
+}
+
+impl Accumulate for Scatter {
+    fn reset(&mut self) {
+        self.moments.reset();
+        self.matrix.reset();
+    }
+    fn merge(&mut self, other: &Self) {
+        self.add(other);
+    }
+}
