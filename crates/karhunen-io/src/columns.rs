@@ -225,6 +225,8 @@ fn copy<T: Scalar>(array: &ArrayRef, out: &mut [T]) -> std::result::Result<(), A
 
 /// What a decoder says of the file.
 pub(crate) fn damaged(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    // Some decoders answer in several lines.
+    let error = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     Error::new(path, Cause::Format(format!("is damaged or not supported ({error}); copy or write it again")))
 }
 

@@ -26,10 +26,6 @@ fn read(name: &str) -> Table {
     read_with(name, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn error(name: &str) -> String {
-    read_with(name, &ReadOptions::default()).unwrap_err().to_string()
-}
-
 /// The values as `f64`, row after row.
 fn dense(table: &Table) -> Matrix {
     fn of<T: karhunen::Scalar>(values: &Values<T>) -> Matrix {
@@ -82,33 +78,6 @@ fn numpy_arrays() {
 }
 
 #[test]
-fn numpy_arrays_that_are_refused() {
-    for (name, expected) in [
-        (
-            "cube.npy",
-            "holds an array of shape (1, 2, 3), and a table has rows and columns; reshape it to two axes",
-        ),
-        (
-            "complex.npy",
-            "holds complex numbers (dtype `<c16`); PCA here is of real ones: save the real and imaginary parts",
-        ),
-        ("text.npy", "holds text; PCA needs numbers: save the columns that are numbers"),
-        (
-            "object.npy",
-            "holds Python objects (dtype `|O`); they are never unpickled: save x.astype(float) instead",
-        ),
-        (
-            "structured.npy",
-            "holds a structured array with the fields `a`, `b`; make a plain one of it with \
-             numpy.lib.recfunctions.structured_to_unstructured",
-        ),
-        ("two.npz", "holds several arrays; choose one with --array: `x`, `weights`"),
-    ] {
-        assert_eq!(error(name), format!("{name}: {expected}"));
-    }
-}
-
-#[test]
 fn scipy_matrices() {
     let text = |table: &Table| match &table.data {
         Data::F64(Values::Sparse(matrix)) => format!("{matrix:?}"),
@@ -131,14 +100,6 @@ fn scipy_matrices() {
         ]
     );
     assert!(text(&unsorted).ends_with("values: [1.0, 3.0, 5.0] }"), "{}", text(&unsorted));
-    for layout in ["bsr", "dia"] {
-        assert_eq!(
-            error(&format!("{layout}.npz")),
-            format!(
-                "{layout}.npz: `format`: is `{layout}`, which is not read (csr, csc and coo are); save x.tocsr() instead"
-            )
-        );
-    }
 }
 
 #[test]
@@ -233,23 +194,6 @@ fn options_choose_the_columns() {
         let found = read(&options).map(|table| table.notes);
         assert_eq!(found, Err(format!("kinds.parquet: {expected}")));
     }
-}
-
-#[test]
-fn columns_that_cannot_be_read() {
-    assert_eq!(
-        error("nulls.parquet"),
-        "nulls.parquet: line 1: column 3 (`c`): a null is a missing value; PCA needs every value: drop the row or the \
-         column, or fill it in (fitting with missing values is a separate estimator)"
-    );
-    assert_eq!(
-        error("lists.parquet"),
-        "lists.parquet: column 2 (`b`): holds List values, not numbers; leave the column out"
-    );
-    assert_eq!(
-        error("categories.parquet"),
-        "categories.parquet: column 4 (`group`): holds text; set such columns aside with --label group"
-    );
 }
 
 #[test]

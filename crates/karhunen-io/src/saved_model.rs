@@ -233,50 +233,6 @@ mod tests {
     }
 
     #[test]
-    fn models_that_contradict_themselves_and_their_errors() {
-        let whole = to_file(&saved(None)).unwrap();
-        let error = |change: &dyn Fn(&mut ModelFile)| {
-            let mut file = whole.clone();
-            change(&mut file);
-            from_file(Path::new("m"), file).unwrap_err().to_string()
-        };
-        let text = |key: &'static str, text: &'static str| {
-            move |file: &mut ModelFile| {
-                file.metadata.insert(key.to_owned(), text.to_owned());
-            }
-        };
-        assert_eq!(
-            error(&|file| file.kind = "kernel".to_owned()),
-            "m: holds a model of the kind `kernel`; `pca` is what can be read"
-        );
-        assert_eq!(
-            error(&|file| file.tensors.retain(|tensor| tensor.name != "scale")),
-            "m: `scale`: is missing; the model file is damaged, fit it again"
-        );
-        assert_eq!(
-            error(&|file| file.tensors[5] =
-                Tensor { name: "mean".to_owned(), shape: vec![2], data: vec![0.0; 2] }),
-            "m: `mean`: has shape [2], expected [3]; the model file is damaged, fit it again"
-        );
-        assert_eq!(
-            error(&text("feature_names", r#"["a"]"#)),
-            "m: the model has 3 features and 1 names; it is damaged, fit it again"
-        );
-        assert!(
-            error(&text("options", "{}"))
-                .starts_with("m: `options` in the metadata is damaged (missing field")
-        );
-        assert!(
-            error(&text("convergence", "[]")).starts_with("m: `convergence` in the metadata is damaged (")
-        );
-        assert!(error(&text("n_samples", "-1")).starts_with("m: `n_samples` in the metadata is damaged ("));
-        assert_eq!(
-            error(&|file| drop(file.metadata.remove("dtype"))),
-            "m: the metadata has no `dtype`; the model file is damaged, fit it again"
-        );
-    }
-
-    #[test]
     fn names_that_do_not_fit_are_not_written() {
         let saved = SavedModel { feature_names: Some(vec!["a".to_owned()]), ..saved(None) };
         let error = save_model(Path::new("/no/such/folder/m"), &saved).unwrap_err().to_string();

@@ -1,31 +1,64 @@
-//! Files that must be refused, each with the exact message.
+//! Files that must be refused, each with the exact message: a folder for each reader.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use karhunen_io::{ReadOptions, read};
+use karhunen_io::{ReadOptions, load_model, read};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/malformed");
 
-/// `expected.tsv` has a line for each file: its name, a tab, and the message without the folder.
 #[test]
-fn each_malformed_text_file_gets_its_message() {
-    let expected = std::fs::read_to_string(Path::new(FOLDER).join("expected.tsv")).unwrap();
-    let expected: BTreeMap<String, String> = expected
-        .lines()
-        .map(|line| {
-            line.split_once('\t').map(|(name, message)| (name.to_owned(), message.to_owned())).unwrap()
-        })
-        .collect();
+fn each_malformed_text_gets_its_message() {
+    check("text", table);
+}
+
+#[test]
+fn each_malformed_matrix_market_file_gets_its_message() {
+    check("matrix_market", table);
+}
+
+#[test]
+fn each_malformed_npy_file_gets_its_message() {
+    check("npy", table);
+}
+
+#[test]
+fn each_malformed_npz_archive_gets_its_message() {
+    check("npz", table);
+}
+
+#[test]
+fn each_malformed_parquet_file_gets_its_message() {
+    check("parquet", table);
+}
+
+#[test]
+fn each_malformed_arrow_file_gets_its_message() {
+    check("arrow", table);
+}
+
+#[test]
+fn each_malformed_model_gets_its_message() {
+    check("model", |path| load_model(path).map(|saved| format!("{} components", saved.model.n_components())));
+}
+
+fn table(path: &Path) -> karhunen_io::Result<String> {
+    read(path, &ReadOptions::default()).map(|table| format!("{:?}", table.data.shape()))
+}
+
+/// `expected.tsv` has a line for each file of the folder: its name, a tab, and the message without the path.
+fn check(folder: &str, read: impl Fn(&Path) -> karhunen_io::Result<String>) {
+    let folder = Path::new(FOLDER).join(folder);
+    let expected = lines(&folder.join("expected.tsv"));
     let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(FOLDER).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path: PathBuf = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         if name == "expected.tsv" || name.starts_with('.') {
             continue;
         }
-        let message = match read(&path, &ReadOptions::default()) {
-            Ok(table) => format!("read as {:?}", table.data.shape()),
+        let message = match read(&path) {
+            Ok(content) => format!("read as {content}"),
             Err(error) => error.to_string().replace(&format!("{}: ", path.display()), ""),
         };
         found.insert(name, message);
@@ -38,4 +71,11 @@ fn each_malformed_text_file_gets_its_message() {
     assert!(changed.is_empty(), "these differ from expected.tsv:\n{}", changed.join("\n"));
     let gone: Vec<&String> = expected.keys().filter(|name| !found.contains_key(*name)).collect();
     assert!(gone.is_empty(), "expected.tsv has lines without a file: {gone:?}");
+}
+
+fn lines(path: &Path) -> BTreeMap<String, String> {
+    let line = |line: &str| {
+        line.split_once('\t').map(|(name, message)| (name.to_owned(), message.to_owned())).unwrap()
+    };
+    std::fs::read_to_string(path).unwrap().lines().map(line).collect()
 }
