@@ -140,6 +140,19 @@ impl<'a, T: Scalar> Dense<'a, T> {
         Some(&self.data[start..start + self.n_cols])
     }
 
+    /// All values in the order of rows, where they lie side by side; nothing otherwise.
+    pub(crate) fn contiguous(&self) -> &'a [T] {
+        if self.n_rows == 0
+            || self.n_cols == 0
+            || self.col_stride != 1
+            || self.row_stride != self.n_cols as isize
+        {
+            return &[];
+        }
+        let start = self.position(0, 0);
+        &self.data[start..start + self.n_rows * self.n_cols]
+    }
+
     #[inline(always)]
     fn position(&self, i: usize, j: usize) -> usize {
         (self.offset as isize + i as isize * self.row_stride + j as isize * self.col_stride) as usize

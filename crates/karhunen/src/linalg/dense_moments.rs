@@ -4,7 +4,12 @@
 //! large offset costs no digits. Where the pivot lies so far out that the sum of squares would lose digits, the piece is
 //! read again about its mean.
 
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
 use crate::linalg::Dense;
+use crate::linalg::simd::dispatch;
 use crate::scalar::Scalar;
 
 /// Rows of a piece of work: enough to be worth a thread, few enough for wide tables to be shared out too.
@@ -31,7 +36,13 @@ pub(crate) fn accumulate<T: Scalar>(
     for last in [false, true] {
         mean.fill(0.0);
         sum_of_squares.fill(0.0);
-        pulp::Arch::new().dispatch(|| sums_about(x, weights, &pivot, mean, sum_of_squares));
+        dispatch(SumsAbout {
+            x,
+            weights,
+            pivot: &pivot,
+            sums: &mut *mean,
+            squares: Some(&mut *sum_of_squares),
+        });
         let mut far = false;
         for j in 0..mean.len() {
             let shift = if weight > 0.0 { mean[j] / weight } else { mean[j] };
@@ -49,42 +60,81 @@ pub(crate) fn accumulate<T: Scalar>(
     weight
 }
 
-/// Adds the weighted deviations from `pivot` to `sums` and their weighted squares to `squares`.
-#[inline(always)]
-fn sums_about<T: Scalar>(
+/// Sets `mean` to the weighted means of the columns, which should be near `pivot`; returns the sum of weights. Without
+/// weight, the mean is the pivot.
+pub(super) fn mean_near<T: Scalar>(
     x: &Dense<'_, T>,
     weights: Option<&[f64]>,
     pivot: &[f64],
-    sums: &mut [f64],
-    squares: &mut [f64],
-) {
-    if x.contiguous_row(0).is_none() && x.t().contiguous_row(0).is_some() {
-        for j in 0..x.n_cols() {
-            let Some(column) = x.t().contiguous_row(j) else { continue };
-            (sums[j], squares[j]) = match weights {
-                None => column_sums(column, pivot[j], |_| 1.0),
-                Some(w) => column_sums(column, pivot[j], |i| w[i]),
-            };
-        }
-        return;
+    mean: &mut [f64],
+) -> f64 {
+    let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
+    mean.fill(0.0);
+    dispatch(SumsAbout { x, weights, pivot, sums: &mut *mean, squares: None });
+    for (mean, pivot) in mean.iter_mut().zip(pivot) {
+        *mean = pivot + if weight > 0.0 { *mean / weight } else { *mean };
     }
+    weight
+}
+
+/// Adds the weighted deviations from `pivot` to `sums` and their weighted squares to `squares`.
+struct SumsAbout<'r, 'a, T> {
+    x: &'r Dense<'a, T>,
+    weights: Option<&'r [f64]>,
+    pivot: &'r [f64],
+    sums: &'r mut [f64],
+    squares: Option<&'r mut [f64]>,
+}
+
+impl<T: Scalar> WithSimd for SumsAbout<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { x, weights, pivot, sums, mut squares } = self;
+        if x.contiguous_row(0).is_none() && x.t().contiguous_row(0).is_some() {
+            for j in 0..x.n_cols() {
+                let Some(column) = x.t().contiguous_row(j) else { continue };
+                let (sum, square) = match weights {
+                    None => column_sums(column, pivot[j], |_| 1.0),
+                    Some(w) => column_sums(column, pivot[j], |i| w[i]),
+                };
+                sums[j] = sum;
+                if let Some(squares) = &mut squares {
+                    squares[j] = square;
+                }
+            }
+            return;
+        }
+        visit_rows(x, |i, columns, row| {
+            let weight = weights.map_or(1.0, |w| w[i]);
+            let (pivot, sums) = (&pivot[columns.clone()], &mut sums[columns.clone()]);
+            match &mut squares {
+                Some(squares) => add_row(row, weight, pivot, sums, &mut squares[columns]),
+                None => {
+                    for ((x, c), sum) in row.iter().zip(pivot).zip(sums) {
+                        *sum += (x.to_f64() - c) * weight;
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Calls `f` with the row, the columns and the values of every part of a row that is no wider than [`TILE`].
+#[inline(always)]
+fn visit_rows<T: Scalar>(x: &Dense<'_, T>, mut f: impl FnMut(usize, Range<usize>, &[T])) {
     let mut copy = Vec::new();
     for start in (0..x.n_cols()).step_by(TILE) {
         let columns = start..x.n_cols().min(start + TILE);
-        let (pivot, sums, squares) =
-            (&pivot[columns.clone()], &mut sums[columns.clone()], &mut squares[columns.clone()]);
         for i in 0..x.n_rows() {
-            let row = match x.contiguous_row(i) {
-                Some(row) => &row[columns.clone()],
+            match x.contiguous_row(i) {
+                Some(row) => f(i, columns.clone(), &row[columns.clone()]),
                 None => {
                     copy.clear();
                     copy.extend(columns.clone().map(|j| x.get(i, j)));
-                    &copy
+                    f(i, columns.clone(), &copy);
                 }
-            };
-            match weights {
-                None => add_row(row, 1.0, pivot, sums, squares),
-                Some(w) => add_row(row, w[i], pivot, sums, squares),
             }
         }
     }

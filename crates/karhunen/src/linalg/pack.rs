@@ -25,16 +25,14 @@ pub(super) struct Mapped<'a, T> {
     weights: Option<&'a [f64]>,
 }
 
-/// Where packed entries go: entry `(i, j)` of the part to `(j / W) * strip_stride + i * row_stride + j % W`.
+/// Where packed entries go: entry `(i, j)` of the part to `(j / W) * strip_stride + i * row_stride + j % W`. Strides are
+/// multiples of `W`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub(super) row_stride: usize,
     pub(super) strip_stride: usize,
 }
 
-/// Rows that are packed together, strip by strip: as many streams as the memory reads best, and a run of cache lines in
-/// each strip.
-const ROW_RUN: usize = 8;
 /// Side of the squares in which an array is transposed.
 const SQUARE: usize = 8;
 
@@ -50,6 +48,23 @@ impl<'a, T: Scalar> Mapped<'a, T> {
     pub(super) fn t(&self) -> Self {
         let axis = if self.axis == Axis::Rows { Axis::Columns } else { Axis::Rows };
         Self { x: self.x.t(), axis, ..*self }
+    }
+
+    /// The rows `rows`; nothing is copied.
+    pub(super) fn rows(&self, rows: Range<usize>) -> Self {
+        let x = self.x.rows(rows.clone());
+        match self.axis {
+            Axis::Columns => Self { x, weights: self.weights.map(|w| &w[rows]), ..*self },
+            Axis::Rows => {
+                let map = ColumnMap { shift: &self.map.shift[rows.clone()], factor: &self.map.factor[rows] };
+                Self { x, map, ..*self }
+            }
+        }
+    }
+
+    /// The values as they are in memory, in the order of rows, where they lie side by side; nothing otherwise.
+    pub(super) fn contiguous(&self) -> &'a [T] {
+        self.x.contiguous()
     }
 
     pub(super) fn n_rows(&self) -> usize {
@@ -138,7 +153,10 @@ impl<T: Scalar, E: Scalar, const W: usize> WithSimd for Pack<'_, '_, T, E, W> {
     fn with_simd<S: Simd>(self, _: S) {
         let x = self.from.x;
         if x.col_stride() == 1 || x.n_cols() == 1 {
-            self.along_rows();
+            match (self.from.axis, self.from.weights) {
+                (Axis::Columns, None) => self.along_rows::<false>(),
+                _ => self.along_rows::<true>(),
+            }
         } else if x.row_stride() == 1 || x.n_rows() == 1 {
             self.along_columns();
         } else {
@@ -148,41 +166,34 @@ impl<T: Scalar, E: Scalar, const W: usize> WithSimd for Pack<'_, '_, T, E, W> {
 }
 
 impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
-    /// The values of a row lie side by side.
+    /// The values of a row lie side by side. `BY_ROW` says whether rows bring anything to their entries.
     #[inline(always)]
-    fn along_rows(self) {
+    fn along_rows<const BY_ROW: bool>(self) {
         let Layout { row_stride, strip_stride } = self.layout;
-        let n_cols = self.from.n_cols();
-        let (n_whole, tail) = (n_cols / W, n_cols % W);
-        let tail_columns = self.from.column_part::<W>(n_whole * W);
-        for start in (0..self.rows.len()).step_by(ROW_RUN) {
-            let run = ROW_RUN.min(self.rows.len() - start);
-            let mut rows: [&[T]; ROW_RUN] = [&[]; ROW_RUN];
-            let mut parts = [(0.0, 0.0); ROW_RUN];
-            for r in 0..run {
-                let row = self.rows.start + start + r;
-                rows[r] = self.from.x.contiguous_row(row).unwrap_or_default();
-                parts[r] = self.from.row_part(row);
+        let n_strips = self.from.n_cols().div_ceil(W);
+        let columns: Vec<_> = (0..n_strips).map(|strip| self.from.column_part::<W>(strip * W)).collect();
+        let dst = self.dst.as_chunks_mut::<W>().0;
+        for i in 0..self.rows.len() {
+            let row = self.rows.start + i;
+            let part = self.from.row_part(row);
+            let entry = |x: T, shift: f64, factor: f64| {
+                let x = x.to_f64();
+                E::from_f64(if BY_ROW {
+                    (x - part.0 - shift) * factor * part.1
+                } else {
+                    (x - shift) * factor
+                })
+            };
+            let (whole, tail) = self.from.x.contiguous_row(row).unwrap_or_default().as_chunks::<W>();
+            let mut to = i * row_stride / W;
+            for (x, (shifts, factors)) in whole.iter().zip(&columns) {
+                dst[to] = std::array::from_fn(|c| entry(x[c], shifts[c], factors[c]));
+                to += strip_stride / W;
             }
-            let rows = &rows[..run];
-            for strip in 0..n_whole {
-                let columns = self.from.column_part::<W>(strip * W);
-                let first = strip * strip_stride + start * row_stride;
-                for (r, (row, part)) in rows.iter().zip(parts).enumerate() {
-                    if let Some(x) = row[strip * W..].first_chunk::<W>() {
-                        convert(x, part, &columns, &mut self.dst[first + r * row_stride..][..W]);
-                    }
-                }
-            }
-            if tail > 0 {
-                let first = n_whole * strip_stride + start * row_stride;
-                for (r, (row, part)) in rows.iter().zip(parts).enumerate() {
-                    let (dst, padding) = self.dst[first + r * row_stride..][..W].split_at_mut(tail);
-                    let columns = tail_columns.0.iter().zip(&tail_columns.1);
-                    for ((d, x), (shift, factor)) in dst.iter_mut().zip(&row[n_whole * W..]).zip(columns) {
-                        *d = E::from_f64((x.to_f64() - part.0 - shift) * factor * part.1);
-                    }
-                    padding.fill(E::default());
+            if let Some((shifts, factors)) = columns.get(whole.len()) {
+                // One by one: vectors of what was just written value by value would wait for it.
+                for (c, d) in dst[to].iter_mut().enumerate() {
+                    *d = tail.get(c).map_or(E::default(), |&x| entry(x, shifts[c], factors[c]));
                 }
             }
         }

@@ -12,14 +12,16 @@ use pulp::{Simd, WithSimd};
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
 use crate::linalg::pack::{Layout, Mapped};
+use crate::linalg::prefetch::prefetch;
 use crate::linalg::simd::{Lane, dispatch};
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::scalar::Scalar;
 
 /// Columns of a strip.
 pub(crate) const STRIP: usize = 8;
-/// Rows of a panel.
-const PANEL: usize = 256;
+/// Rows of a panel: as many as the inner caches hold, and no multiple of 64, so that rows of different strips are kept in
+/// different places of the innermost one.
+pub(super) const PANEL: usize = 248;
 /// Strips that are multiplied at a time with one strip.
 const GROUP: usize = 3;
 /// Rows of the block that has a private sum, at least.
@@ -27,7 +29,9 @@ const BLOCK: usize = 2048;
 /// Private sums take at most this much memory, all together.
 const PRIVATE_BYTES: usize = 48 << 20;
 /// Up to this width every block of rows has a private sum.
-const PRIVATE_WIDTH: usize = 512;
+pub(super) const PRIVATE_WIDTH: usize = 512;
+/// Bytes that are fetched from memory for each row of a tile.
+const AHEAD: usize = 16;
 /// Panels that are shared between bands take at most this much memory.
 const SHARED_BYTES: usize = 40 << 20;
 
@@ -83,21 +87,29 @@ fn by_blocks_of_rows<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Ma
     let zero = || Part { sum: Matrix::zeros(p, p), packed: Vec::new() };
     let total = exec.at_most(workers).fold(n.div_ceil(block), zero, |piece, part: &mut Part| {
         let last = n.min((piece + 1) * block);
+        let panel = |start: usize| a.rows(start.min(last)..last.min(start + PANEL));
         for start in (piece * block..last).step_by(PANEL) {
-            let rows = start..last.min(start + PANEL);
-            part.packed.resize(rows.len() * p.next_multiple_of(STRIP), 0.0);
-            pack(a, rows.clone(), &mut part.packed);
-            dispatch(Sweep {
-                packed: &part.packed,
-                n_rows: rows.len(),
-                n_cols: p,
-                first: 0,
-                out: part.sum.as_mut_slice(),
-            });
+            add_products(&panel(start), panel(start + PANEL).contiguous(), &mut part.packed, &mut part.sum);
         }
         Ok(())
     })?;
     Ok(total.sum)
+}
+
+/// Adds `A'A`, on and above the diagonal, for one panel of rows; meanwhile `ahead` is fetched from memory. Returns the
+/// panel as it was packed.
+pub(super) fn add_products<'p, T: Scalar>(
+    panel: &Mapped<'_, T>,
+    ahead: &[T],
+    packed: &'p mut Vec<f64>,
+    sum: &mut Matrix,
+) -> &'p [f64] {
+    let (n_rows, n_cols) = (panel.n_rows(), panel.n_cols());
+    packed.resize(n_rows * n_cols.next_multiple_of(STRIP), 0.0);
+    pack(panel, 0..n_rows, packed);
+    let ahead = bytemuck::cast_slice(ahead);
+    dispatch(Sweep { packed, n_rows, n_cols, first: 0, out: sum.as_mut_slice(), ahead });
+    packed
 }
 
 /// A private sum and the panel that feeds it.
@@ -143,6 +155,7 @@ fn by_bands<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
                     n_cols: p,
                     first: piece * band,
                     out: &mut *out,
+                    ahead: &[],
                 });
             }
             Ok(())
@@ -159,6 +172,8 @@ struct Sweep<'a> {
     n_cols: usize,
     first: usize,
     out: &'a mut [f64],
+    /// What is needed next, fetched bit by bit.
+    ahead: &'a [u8],
 }
 
 impl WithSimd for Sweep<'_> {
@@ -216,7 +231,9 @@ impl<'a> Sweep<'a> {
             *strip = bytemuck::cast_slice::<f64, S::f64s>(self.strip(j + s)).as_chunks().0;
         }
         for row in (0..STRIP).step_by(ROWS) {
-            let tile = tile::<S, f64, VECTORS, STRIPS, ROWS, STRIP>(simd, left, row, right);
+            let (now, later) = self.ahead.split_at(self.ahead.len().min(AHEAD * left.len()));
+            self.ahead = later;
+            let tile = tile::<S, f64, VECTORS, STRIPS, ROWS, STRIP>(simd, left, row, right, now);
             for (r, tile_row) in tile.iter().enumerate() {
                 let start = (i * STRIP + row + r - self.first) * self.n_cols;
                 let Some(out_row) = self.out.get_mut(start..start + self.n_cols) else { return };
@@ -257,10 +274,14 @@ fn tile<
     left: &[[E; WIDTH]],
     first: usize,
     right: [&[[E::Vector<S>; VECTORS]]; STRIPS],
+    ahead: &[u8],
 ) -> [[[E::Vector<S>; VECTORS]; STRIPS]; ROWS] {
     let mut sum = [[[E::splat(simd, E::default()); VECTORS]; STRIPS]; ROWS];
     let right = right.map(|strip| &strip[..left.len()]);
     for (k, left) in left.iter().enumerate() {
+        if let Some(byte) = ahead.get(k * AHEAD) {
+            prefetch(std::slice::from_ref(byte));
+        }
         let right: [[E::Vector<S>; VECTORS]; STRIPS] = std::array::from_fn(|s| right[s][k]);
         for r in 0..ROWS {
             let factor = E::splat(simd, left[first + r]);

@@ -1,34 +1,18 @@
 //! The inner loops of sparse products by blocks of columns: each line remembers how far it has come.
-#![allow(unsafe_code)] // Unchecked access to rows by indices that are checked at the ends of a run, and a prefetch.
+#![allow(unsafe_code)] // Unchecked access to rows by indices that are checked at the ends of a run.
 
 use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
 use super::Sparse;
+use super::prefetch::prefetch;
 use super::simd::Lane;
 use super::sparse_kernels::{Middle, dispatch, dot};
 use super::sparse_lines::{Index, Lines, Panel, with_lines, with_width};
 
 /// Lines between the one that is worked on and the one that is asked for from memory.
 const AHEAD: usize = 3;
-
-/// Asks for the first `n` values from memory. The hardware does so by itself only along a line, and the part of a line
-/// that lies in a block of columns is too short for that.
-#[inline(always)]
-fn prefetch<T>(values: &[T], n: usize) {
-    let bytes = n.min(values.len()).min(512) * size_of::<T>();
-    for offset in (0..bytes).step_by(64) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint without effect on what the program computes; the address is inside the slice.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().byte_add(offset).cast());
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = offset;
-    }
-}
 
 /// Where the part of each line that belongs to a block of columns begins and ends, as offsets in the line.
 pub(super) struct Cursors {
@@ -91,8 +75,9 @@ impl<I: Index, C: Lane, const W: usize> WithSimd for SpreadBlock<'_, I, C, W> {
         for i in range {
             if let Some(&start) = cursors.ends.get(i + AHEAD) {
                 let (indices, values) = lines.line(i + AHEAD);
-                prefetch(&indices[start..], expected);
-                prefetch(&values[start..], expected);
+                let end = indices.len().min(start + expected.min(512));
+                prefetch(&indices[start..end]);
+                prefetch(&values[start..end]);
             }
             let start = cursors.ends[i];
             let (indices, values) = lines.line(i);

@@ -9,6 +9,11 @@ use crate::source::{Block, Source};
 /// Below this, squares of deviations have lost digits to underflow, or vanished.
 const UNDERFLOW: f64 = 1e-280;
 
+/// Whether squares of such deviations have lost digits.
+pub(crate) fn underflows(deviation: f64) -> bool {
+    deviation > 0.0 && deviation * deviation < UNDERFLOW
+}
+
 /// The standard deviation (population) of each column, also of columns whose squared deviations underflow: those are
 /// read again, divided by their largest deviation.
 ///

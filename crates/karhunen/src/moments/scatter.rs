@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
-use crate::linalg::{ColumnMap, Matrix, rank_k, sparse_scatter};
-use crate::moments::{Moments, sum_of_blocks};
+use crate::linalg::{ColumnMap, Dense, Matrix, dense_scatter, rank_k, sparse_scatter};
+use crate::moments::{Moments, squared, sum_of_blocks};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 
@@ -42,8 +42,9 @@ impl Scatter {
         Self { moments: Moments::empty(n_features), matrix: Matrix::zeros(n_features, n_features) }
     }
 
-    /// Visits the blocks of `x` once; each is read twice while it is lent (sparse blocks three times). `weights` holds
-    /// one weight for each row; all are one if `None`. Memory: two matrices of shape (n_features, n_features).
+    /// Visits the blocks of `x` once; each is read twice while it is lent (sparse blocks three times, dense ones of up to
+    /// 512 columns once). `weights` holds one weight for each row; all are one if `None`. Memory: a matrix of shape
+    /// (n_features, n_features) for each thread and another one.
     ///
     /// # Errors
     /// As [`Moments::of`], and [`Error::Memory`] if the matrices do not fit.
@@ -53,12 +54,19 @@ impl Scatter {
         if Vec::<f64>::new().try_reserve_exact(values).is_err() {
             return Err(Error::Memory { route: "covariance", bytes: 8.0 * values as f64 });
         }
-        let total = sum_of_blocks(x, weights, exec, Self::empty, Self::of_block)?;
+        let mut total = sum_of_blocks(x, weights, exec, Self::empty, Self::of_block)?;
         total.moments.check(x)?;
+        total.matrix.mirror_upper();
         Ok(total)
     }
 
+    /// The upper triangle at least.
     fn of_block<T: Scalar>(block: &Block<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+        if let Block::Dense(x) = block
+            && x.n_cols() <= dense_scatter::WIDEST
+        {
+            return Self::of_narrow(x, weights, exec);
+        }
         let moments = Moments::of_block(block, weights, &exec.part(0.0, 0.2))?;
         let map = ColumnMap { shift: &moments.mean, factor: &vec![1.0; moments.mean.len()] };
         let exec = exec.part(0.2, 1.0);
@@ -67,6 +75,25 @@ impl Scatter {
             Block::Sparse(x) => sparse_scatter::scatter(x, &map, weights, &exec)?,
         };
         Ok(Self { moments, matrix })
+    }
+
+    fn of_narrow<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+        let piece_rows = dense_scatter::piece_rows(x.n_cols());
+        let zero = || Part { total: Self::empty(x.n_cols()), scratch: dense_scatter::Scratch::default() };
+        let sum = exec.fold(x.n_rows().div_ceil(piece_rows), zero, |piece, Part { total, scratch }| {
+            let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
+            let weights = weights.map(|w| &w[rows.clone()]);
+            let moments = &mut total.moments;
+            moments.n_samples = rows.len();
+            moments.weight_squared = squared(weights, rows.len());
+            let (mean, matrix) = (&mut moments.mean, &mut total.matrix);
+            moments.weight = dense_scatter::accumulate(&x.rows(rows), weights, mean, matrix, scratch);
+            for (j, sum) in moments.sum_of_squares.iter_mut().enumerate() {
+                *sum = matrix[(j, j)];
+            }
+            Ok(())
+        })?;
+        Ok(sum.total)
     }
 
     /// Adds the rows behind `other`.
@@ -86,9 +113,11 @@ impl Scatter {
             });
         }
         self.add(other);
+        self.matrix.mirror_upper();
         Ok(())
     }
 
+    /// Adds the upper triangle.
     fn add(&mut self, other: &Self) {
         let (a, b) = (&self.moments, &other.moments);
         // Rows without weight add nothing; their means are not to be looked at.
@@ -99,12 +128,13 @@ impl Scatter {
         };
         let delta: Vec<f64> = a.mean.iter().zip(&b.mean).map(|(a, b)| b - a).collect();
         for (i, &delta_i) in delta.iter().enumerate() {
-            let row = self.matrix.row_mut(i).iter_mut().zip(other.matrix.row(i)).zip(&delta);
-            for ((sum, product), delta_j) in row {
-                *sum += product;
-                if between > 0.0 {
-                    *sum += delta_i * delta_j * between;
+            let row = self.matrix.row_mut(i)[i..].iter_mut().zip(&other.matrix.row(i)[i..]);
+            if between > 0.0 {
+                for ((sum, product), delta_j) in row.zip(&delta[i..]) {
+                    *sum += product + delta_i * delta_j * between;
                 }
+            } else {
+                row.for_each(|(sum, product)| *sum += product);
             }
         }
         self.moments.add(&other.moments);
@@ -142,5 +172,20 @@ impl Accumulate for Scatter {
     }
     fn merge(&mut self, other: &Self) {
         self.add(other);
+    }
+}
+
+/// The scatter of pieces, and memory for the next one.
+struct Part {
+    total: Scatter,
+    scratch: dense_scatter::Scratch,
+}
+
+impl Accumulate for Part {
+    fn reset(&mut self) {
+        self.total.reset();
+    }
+    fn merge(&mut self, other: &Self) {
+        self.total.add(&other.total);
     }
 }

@@ -3,7 +3,8 @@
 use crate::affine::Affine;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
-use crate::moments::{Moments, Scatter, check_size, deviations};
+use crate::linalg::dense_scatter;
+use crate::moments::{Moments, Scatter, check_size, deviations, underflows};
 use crate::operator::{LinOp, Standardized};
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
@@ -27,8 +28,21 @@ pub(crate) fn fit<T: Scalar>(
     let shares = shares.as_deref();
     let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(if T::EPSILON > f64::EPSILON { 1e-6 } else { 1e-8 });
+    let problem = problem::<T>(x, pca.n_components);
+    let (route, reason) = match pca.solver {
+        Some(route) => (route, "asked for".to_owned()),
+        None => choose(&problem),
+    };
+    check_memory(route, &problem)?;
     Exec::run(pca.n_threads, observer, |exec| {
-        let moments = Moments::of(x, shares, &exec.phase("means and variances"))?;
+        // Products and moments in one pass, where they need no corrections for zeros.
+        let one_pass = route == Route::Covariance && !x.is_sparse() && p <= dense_scatter::WIDEST;
+        let (moments, scatter) = if one_pass {
+            let scatter = Scatter::of(x, shares, &exec.phase("covariance"))?;
+            (scatter.moments.clone(), Some(scatter))
+        } else {
+            (Moments::of(x, shares, &exec.phase("means and variances"))?, None)
+        };
         let deviations = deviations(&moments, x, shares)?;
         let scale = pca.scale.then_some(correction);
         let affine = Affine::new(&moments.mean, &deviations, pca.center, scale, weights.features)?;
@@ -36,16 +50,20 @@ pub(crate) fn fit<T: Scalar>(
             check_factors(&affine.factor)?;
         }
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
-        let problem = problem::<T>(x, wanted);
-        let (route, reason) = match pca.solver {
-            Some(route) => (route, "asked for".to_owned()),
-            None => choose(&problem),
+        let iteration = iteration(pca, tol);
+        let mut spectrum = match scatter {
+            // Products of what is tiny have underflowed; taken after scaling they have not.
+            Some(scatter) if !deviations.iter().any(|&d| underflows(d)) => {
+                solver::solve_matrix(&scatter.covariance(affine.map()), wanted, &iteration, exec)?
+            }
+            _ => {
+                let op = Standardized::new(x, affine.map(), shares);
+                let mut spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
+                let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
+                add_rounding(&mut spectrum, epsilon * op.cancelled() * totals.sum_of_squares.sqrt());
+                spectrum
+            }
         };
-        check_memory(route, &problem)?;
-        let op = Standardized::new(x, affine.map(), shares);
-        let mut spectrum = solver::solve(&op, route, wanted, &iteration(pca, tol), exec)?;
-        let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
-        add_rounding(&mut spectrum, epsilon * op.cancelled() * totals.sum_of_squares.sqrt());
         spectrum.n_passes += if x.is_sparse() { 2 } else { 1 };
         Solved { route, reason, tol, spectrum, affine, totals, n_samples: n, dtype: T::NAME }.model(
             pca,
@@ -155,11 +173,12 @@ fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
     }
 }
 
-fn problem<T: Scalar>(x: &dyn Source<T>, wanted: Wanted) -> Problem {
+fn problem<T: Scalar>(x: &dyn Source<T>, n_components: NComponents) -> Problem {
     let (n, p) = x.shape();
-    let k = match wanted {
-        Wanted::Count(k) => Some(k),
-        Wanted::Sum(_) => None,
+    let k = match n_components {
+        NComponents::All => Some(n.min(p)),
+        NComponents::Count(k) => Some(k),
+        NComponents::Variance(_) => None,
     };
     Problem { n, p, k, n_stored: x.n_stored(), sparse: x.is_sparse(), value_bytes: size_of::<T>() }
 }
