@@ -46,8 +46,8 @@ pub(crate) struct FitArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) data: PathBuf,
 
-    /// Components to keep: a number (10), a fraction of the variance to reach (0.95 or 95%), or all. Without it, 10
-    /// or as many as there are
+    /// Components to keep: a number (10), a fraction of the variance to reach (0.95 or 95%), or all; 1 is one component,
+    /// 1.0 or 100% all the variance. Without it, 10 or as many as there are
     #[arg(short = 'k', long = "components", value_name = "K", value_parser = n_components)]
     pub(crate) n_components: Option<NComponents>,
     /// Divide every column by its standard deviation: PCA of the correlations
@@ -165,6 +165,12 @@ pub(crate) struct InputArgs {
     /// Decimals follow a point
     #[arg(long)]
     pub(crate) decimal_point: bool,
+    /// Names of the features, where they are apart from DATA or instead of its own: a text file, one name on each line
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) feature_names: Option<PathBuf>,
+    /// Names of the rows, as those of the features
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) sample_names: Option<PathBuf>,
     /// Swap rows and columns of a Matrix Market file or of an array
     #[arg(long)]
     pub(crate) transpose: bool,

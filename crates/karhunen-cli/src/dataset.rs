@@ -9,6 +9,7 @@ use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values};
 use crate::error::{Failure, Places, Result};
 use crate::figures::{count, percent};
 use crate::names;
+use crate::names::visible;
 use crate::plan::input_name;
 use crate::progress::{Progress, check_stop};
 
@@ -31,7 +32,7 @@ impl Dataset {
         let file = input_name(path);
         let started = Instant::now();
         let table = progress
-            .spin(format!("reading {file}"), || karhunen_io::read(path, options))
+            .spin(format!("reading {}", visible(&file)), || karhunen_io::read(path, options))
             .map_err(|error| neither_file_nor_column(error, options))?;
         check_stop()?;
         Ok(Self { file, table, seconds: started.elapsed().as_secs_f64() })
@@ -52,7 +53,7 @@ impl Dataset {
         progress: &Progress,
     ) -> Result<(Content, f64)> {
         let started = Instant::now();
-        let message = format!("reading {}", input_name(path));
+        let message = format!("reading {}", visible(&input_name(path)));
         let content = progress.spin(message, || karhunen_io::read_any(path, options))?;
         check_stop()?;
         Ok((content, started.elapsed().as_secs_f64()))

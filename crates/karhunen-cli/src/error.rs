@@ -131,7 +131,7 @@ impl<'a> Places<'a> {
                  constant before fitting",
                 self.column(column)
             )),
-            E::ImportanceSingle { row } => Failure::Usage(format!(
+            E::ImportanceSingle { row: Some(row) } => Failure::Usage(format!(
                 "{file}: {} holds all the importance weight, so there is no variance to estimate; use \
                  --weighting population, or give weight to at least two rows",
                 self.row(row)

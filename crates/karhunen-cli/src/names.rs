@@ -1,5 +1,6 @@
 //! Names of components and features, and a model fitted to the order of the columns of other data.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use karhunen::{Matrix, ModelParts, PcaModel};
@@ -17,6 +18,15 @@ pub(crate) fn of_components(n: usize) -> Vec<String> {
 /// The names of features, or `x1`, `x2`, … where they have none.
 pub(crate) fn of_features(names: Option<&[String]>, n: usize) -> Vec<String> {
     names.map_or_else(|| (1..=n).map(|j| format!("x{j}")).collect(), <[String]>::to_vec)
+}
+
+/// Text for a terminal: characters that would act on it, such as those that begin a colour, are written as escapes.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(escaped).collect())
 }
 
 /// The model with its features in the order of the data's columns, which are matched by name where both have names and
@@ -176,6 +186,12 @@ mod tests {
             "t.csv: the columns cannot be matched with the model's features by name, for `a` stands for both 1 and \
              4; bring the columns into the order of the fit, or rename one and fit again"
         );
+    }
+
+    #[test]
+    fn what_acts_on_a_terminal_is_escaped() {
+        assert_eq!(visible("height (µm)"), "height (µm)");
+        assert_eq!(visible("a\u{1b}[31mb\tc\n\u{9b}"), "a\\u{1b}[31mb\\tc\\n\\u{9b}");
     }
 
     #[test]

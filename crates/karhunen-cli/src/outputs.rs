@@ -7,6 +7,7 @@ use karhunen::Scalar;
 use karhunen_io::{NamedMatrix, SavedModel, Staged};
 
 use crate::error::{Failure, Result};
+use crate::names::visible;
 use crate::progress::{check_stop, hold_commit};
 
 /// Files prepared beside their places.
@@ -61,5 +62,5 @@ pub(crate) fn print_aside(text: &str) {
 /// Prints why a command failed on the standard error stream.
 pub(crate) fn print_failure(failure: &Failure) {
     let label = console::style("error:").for_stderr().red().bold();
-    print_aside(&format!("{label} {failure}\n"));
+    print_aside(&format!("{label} {}\n", visible(&failure.to_string())));
 }

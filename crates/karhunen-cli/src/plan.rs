@@ -62,13 +62,19 @@ impl FitPlan {
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         let FitArgs { data, n_components, scale, no_center, weights, output, input, solver } = args;
         let (column, weights_file) = weights_from(weights.weights);
-        one_standard_input(&[Some(&data), weights_file.as_ref(), weights.feature_weights.as_ref()])?;
+        let inputs = [
+            Some(&data),
+            weights_file.as_ref(),
+            weights.feature_weights.as_ref(),
+            input.feature_names.as_ref(),
+            input.sample_names.as_ref(),
+        ];
+        one_standard_input(&inputs)?;
         let outputs = [
             ("-o", output.model.as_deref()),
             ("--scores", output.scores.as_deref()),
             ("--loadings", output.loadings.as_deref()),
         ];
-        let inputs = [Some(data.as_path()), weights_file.as_deref(), weights.feature_weights.as_deref()];
         check_outputs(&outputs, &inputs)?;
         for path in output.scores.iter().chain(&output.loadings) {
             check_table_output(path)?;
@@ -175,6 +181,9 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
             Some(name) => IdColumn::Named(name.to_owned()),
         },
         labels: input.labels.clone(),
+        set_aside: Vec::new(),
+        feature_names: input.feature_names.clone(),
+        sample_names: input.sample_names.clone(),
         weights_column: None,
         decimal_comma: either(input.decimal_comma, input.decimal_point),
         transpose: input.transpose,
@@ -201,7 +210,7 @@ pub(crate) fn one_standard_input(inputs: &[Option<&PathBuf>]) -> Result<()> {
 ///
 /// # Errors
 /// [`Failure::Usage`], [`Failure::File`].
-pub(crate) fn check_outputs(outputs: &[(&str, Option<&Path>)], inputs: &[Option<&Path>]) -> Result<()> {
+pub(crate) fn check_outputs(outputs: &[(&str, Option<&Path>)], inputs: &[Option<&PathBuf>]) -> Result<()> {
     let given: Vec<(&str, &Path)> = outputs.iter().filter_map(|&(name, path)| Some((name, path?))).collect();
     for (i, (option, path)) in given.iter().enumerate() {
         if let Some((other, _)) = given[..i].iter().find(|(_, earlier)| same_file(earlier, path)) {

@@ -6,6 +6,7 @@ use console::{measure_text_width, truncate_str};
 use karhunen::{Matrix, PcaModel};
 
 use crate::figures::{count, duration, fixed, loading, percent, significant};
+use crate::names::visible;
 
 /// Components listed; the JSON has all.
 const LISTED: usize = 20;
@@ -172,8 +173,7 @@ pub(crate) fn components(out: &mut String, model: &PcaModel, features: Option<&[
 pub(crate) fn columns(out: &mut String, names: &[String], means: &[f64], deviations: &[f64], layout: Layout) {
     let n_listed = names.len().min(LISTED);
     let room = layout.width.saturating_sub(2 * 14);
-    let shown: Vec<_> =
-        names[..n_listed].iter().map(|name| truncate_str(name, room.min(48), layout.ellipsis())).collect();
+    let shown: Vec<_> = names[..n_listed].iter().map(|name| shortened(name, room.min(48), layout)).collect();
     let name_width = shown.iter().map(|name| measure_text_width(name)).max().unwrap_or(0);
     let _ = writeln!(out, "\n{:name_width$}  {:>12}  {:>12}", "", "mean", "deviation");
     for (j, name) in shown.iter().enumerate() {
@@ -184,6 +184,11 @@ pub(crate) fn columns(out: &mut String, names: &[String], means: &[f64], deviati
     if n_listed < names.len() {
         let _ = writeln!(out, "and {} more (all are in --json)", count(names.len() - n_listed));
     }
+}
+
+/// A name as it can be shown, no wider than `width`.
+fn shortened(name: &str, width: usize, layout: Layout) -> String {
+    truncate_str(&visible(name), width, layout.ellipsis()).into_owned()
 }
 
 /// As many of the largest loadings of component `c` as fit into the layout, at least one.
@@ -199,8 +204,7 @@ fn largest_loadings(loadings: &Matrix, c: usize, features: Option<&[String]>, la
     let mut text = String::new();
     for j in order.into_iter().filter(|&j| loadings[(j, c)] != 0.0) {
         let name = features.map_or_else(|| format!("x{}", j + 1), |names| names[j].clone());
-        let entry =
-            format!("{} {}", loading(loadings[(j, c)]), truncate_str(&name, NAME_WIDTH, layout.ellipsis()));
+        let entry = format!("{} {}", loading(loadings[(j, c)]), shortened(&name, NAME_WIDTH, layout));
         if text.is_empty() {
             text = entry;
         } else if measure_text_width(&text) + 2 + measure_text_width(&entry) <= layout.width {
@@ -279,7 +283,7 @@ pub(crate) fn wrapped(out: &mut String, label: &str, text: &str, width: usize) {
     let indent = if label.is_empty() { 0 } else { 10 };
     let mut line = format!("{label:indent$}");
     let mut empty = true;
-    for word in text.split(' ') {
+    for word in visible(text).split(' ') {
         if !empty && measure_text_width(&line) + 1 + measure_text_width(word) > width {
             let _ = writeln!(out, "{}", line.trim_end());
             // What continues a line is set in, also where the line has no label.

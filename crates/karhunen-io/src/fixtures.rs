@@ -197,6 +197,22 @@ fn options_choose_the_columns() {
 }
 
 #[test]
+fn columns_known_to_be_no_features_are_left_out_where_they_exist() {
+    let options = ReadOptions {
+        set_aside: ["group", "day", "weight", "gone"].map(str::to_owned).to_vec(),
+        id_column: IdColumn::Preferred("int8".into()),
+        ..Default::default()
+    };
+    let labels = vec!["cell".to_owned()];
+    for name in ["kinds.parquet", "kinds.arrows"] {
+        let table = read_with(name, &ReadOptions { labels: labels.clone(), ..options.clone() }).unwrap();
+        let columns = ["uint64", "float16", "float32", "bool", "decimal", "coded"];
+        assert_eq!(table.feature_names, names(&columns), "{name}");
+        assert_eq!(table.sample_names, names(&["1", "-2", "3"]), "{name}");
+    }
+}
+
+#[test]
 fn the_index_of_pandas() {
     for (name, samples, note) in [
         ("range_index", None, None),

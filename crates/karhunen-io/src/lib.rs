@@ -9,6 +9,7 @@ mod fixtures;
 mod input;
 mod matrix_market;
 mod model_file;
+mod name_list;
 mod names;
 mod npy;
 mod npy_header;

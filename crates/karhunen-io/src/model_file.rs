@@ -145,7 +145,10 @@ impl ModelFile {
             let message = format!("has shape {shape:?}, and {N} axes are expected; fit the model again");
             return Err(tensor_error(path, name, message));
         };
-        if let Some(value) = data.iter().find(|value| !value.is_finite()) {
+        // The sum of weights may be beyond f64 where shares are what counts, and with it these two.
+        let may_overflow = ["sum_of_weights", "singular_values"].contains(&name);
+        let is_damage = |value: &&f64| !(value.is_finite() || (may_overflow && **value == f64::INFINITY));
+        if let Some(value) = data.iter().find(is_damage) {
             return Err(tensor_error(
                 path,
                 name,

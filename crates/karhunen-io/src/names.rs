@@ -42,6 +42,12 @@ pub(crate) fn find_column(
     }
 }
 
+/// Index of the only column of a name.
+pub(crate) fn only(names: &[String], wanted: &str) -> Option<usize> {
+    let mut matching = (0..names.len()).filter(|&column| names[column] == wanted);
+    matching.next().filter(|_| matching.next().is_none())
+}
+
 /// The names in backquotes, the first dozen of many.
 pub(crate) fn list(names: &[String]) -> String {
     let mut text: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();

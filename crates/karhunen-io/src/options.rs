@@ -1,6 +1,6 @@
 //! How to read a table: everything is detected, and everything detected can be overridden.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{Cause, Error, Result};
 
@@ -16,8 +16,14 @@ pub struct ReadOptions {
     pub id_column: IdColumn,
     /// Columns to set aside, by name or (counted from 1, where there are no names) by number.
     pub labels: Vec<String>,
+    /// Columns to leave out where they exist, by name: what a model knows to be no features.
+    pub set_aside: Vec<String>,
     /// A column of weights to set aside as numbers, by name or (counted from 1, where there are no names) by number.
     pub weights_column: Option<String>,
+    /// A text file with a name for each feature, one on each line, instead of names that the data may hold.
+    pub feature_names: Option<PathBuf>,
+    /// The same for the rows.
+    pub sample_names: Option<PathBuf>,
     /// Whether a comma separates the decimals; detected if `None`.
     pub decimal_comma: Option<bool>,
     /// Swap rows and columns of a Matrix Market file or of an array (10x Genomics files hold genes in rows).
@@ -38,6 +44,15 @@ pub enum IdColumn {
     None,
     /// The column of this name, or (counted from 1) of this number.
     Named(String),
+    /// The column of this name if there is one, otherwise as [`IdColumn::Detect`].
+    Preferred(String),
+}
+
+impl IdColumn {
+    /// Whether the column may be found without being asked for.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, IdColumn::Detect | IdColumn::Preferred(_))
+    }
 }
 
 /// The options that only some formats have a use for.
@@ -48,6 +63,8 @@ pub(crate) enum OptionName {
     IdColumn,
     Labels,
     WeightsColumn,
+    FeatureNames,
+    SampleNames,
     DecimalComma,
     Transpose,
     Array,
@@ -59,13 +76,33 @@ impl ReadOptions {
     /// # Errors
     /// [`Cause::Option`] for the first option that is set and not in `used`.
     pub(crate) fn allow_only(&self, path: &Path, format: &str, used: &[OptionName]) -> Result<()> {
+        // Names from files of their own go with data of every format.
+        self.refuse(path, format, &[used, &[OptionName::FeatureNames, OptionName::SampleNames]].concat())
+    }
+
+    /// The same for what is no data.
+    ///
+    /// # Errors
+    /// [`Cause::Option`] for the first option that is set.
+    pub(crate) fn allow_none(&self, path: &Path, format: &str) -> Result<()> {
+        self.refuse(path, format, &[])
+    }
+
+    fn refuse(&self, path: &Path, format: &str, used: &[OptionName]) -> Result<()> {
         use OptionName as O;
         let set = [
             (O::Delimiter, self.delimiter.is_some(), "--delimiter", "has no delimiter"),
             (O::Header, self.header.is_some(), "--header or --no-header", "has no header line"),
-            (O::IdColumn, self.id_column != IdColumn::Detect, "--id-column", "has no columns of text"),
+            (O::IdColumn, !self.id_column.is_open(), "--id-column", "has no columns of text"),
             (O::Labels, !self.labels.is_empty(), "--label", "has no columns to set aside"),
-            (O::WeightsColumn, self.weights_column.is_some(), "a column of weights", "has no named columns"),
+            (
+                O::WeightsColumn,
+                self.weights_column.is_some(),
+                "--weights with a column",
+                "has no columns to set aside: give a file of weights",
+            ),
+            (O::FeatureNames, self.feature_names.is_some(), "--feature-names", "has its names"),
+            (O::SampleNames, self.sample_names.is_some(), "--sample-names", "has no rows"),
             (
                 O::DecimalComma,
                 self.decimal_comma.is_some(),
@@ -77,7 +114,8 @@ impl ReadOptions {
         ];
         for (name, is_set, option, why) in set {
             if is_set && !used.contains(&name) {
-                let message = format!("{option} does not apply to {format}, which {why}; leave it out");
+                let advice = if name == O::WeightsColumn { "" } else { "; leave it out" };
+                let message = format!("{option} does not apply to {format}, which {why}{advice}");
                 return Err(Error::new(path, Cause::Option(message)));
             }
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 
 use crate::input::{Bytes, Input};
+use crate::name_list::named;
 use crate::{
     Cause, Error, ReadOptions, Result, SavedModel, Table, arrow, csv, matrix_market, npy, npz, parquet,
     saved_model,
@@ -36,7 +37,7 @@ pub(crate) enum Format {
 /// name what the file does not have; [`Cause::Format`] and [`Cause::Value`] for content that cannot be used, with the
 /// line and the column where there are such.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
-    read_input(decompressed(Input::open(path)?)?, options)
+    named(read_input(decompressed(Input::open(path)?)?, options)?, options)
 }
 
 /// What a file can hold.
@@ -60,11 +61,11 @@ pub enum Content {
 pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
     let input = decompressed(Input::open(path)?)?;
     if sniff(input.as_slice(), path) == Format::Model {
-        options.allow_only(path, "model", &[])?;
+        options.allow_none(path, "model")?;
         let (saved, version) = saved_model::read_model(&input)?;
         return Ok(Content::Model { saved: Box::new(saved), version });
     }
-    read_input(input, options).map(|table| Content::Table(Box::new(table)))
+    Ok(Content::Table(Box::new(named(read_input(input, options)?, options)?)))
 }
 
 /// Hands the content to the reader of its format.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use arrow_schema::{DataType, Schema};
 
-use crate::names::{find_column, shell_word};
+use crate::names::{find_column, only, shell_word};
 use crate::{Cause, Error, IdColumn, Place, ReadOptions, Result};
 
 /// What a column is for.
@@ -18,7 +18,7 @@ pub(crate) enum Role {
     Label,
     /// The weights of the rows.
     Weights,
-    /// Nothing: an index that pandas stored and nobody asked for.
+    /// Nothing: an index that pandas stored and nobody asked for, or known to be no feature.
     Unused,
 }
 
@@ -74,7 +74,7 @@ impl Roles {
     fn assign(&mut self, path: &Path, names: &[String], options: &ReadOptions) -> Result<()> {
         let id = match &options.id_column {
             IdColumn::Named(name) => Some(("--id-column", name, Role::Id)),
-            IdColumn::Detect | IdColumn::None => None,
+            IdColumn::Detect | IdColumn::Preferred(_) | IdColumn::None => None,
         };
         let weights = options.weights_column.iter().map(|name| ("--weights", name, Role::Weights));
         let labels = options.labels.iter().map(|name| ("--label", name, Role::Label));
@@ -89,12 +89,22 @@ impl Roles {
                 self.labels.push(column);
             }
         }
+        let preferred = match &options.id_column {
+            IdColumn::Preferred(name) => Some((name, Role::Id)),
+            _ => None,
+        };
+        let set_aside = options.set_aside.iter().map(|name| (name, Role::Unused));
+        for (name, role) in preferred.into_iter().chain(set_aside) {
+            if let Some(column) = only(names, name).filter(|&column| self.roles[column] == Role::Value) {
+                self.roles[column] = role;
+            }
+        }
         Ok(())
     }
 
     /// Finds the column of names where the user left it open.
     fn detect(&mut self, schema: &Schema, names: &[String], options: &ReadOptions) {
-        let mut wanted = options.id_column == IdColumn::Detect;
+        let mut wanted = options.id_column.is_open() && !self.roles.contains(&Role::Id);
         for column in pandas_index(schema, names) {
             if self.roles[column] != Role::Value {
                 continue;

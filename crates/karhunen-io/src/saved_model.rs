@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::input::Input;
 use crate::model_file::{ModelFile, Tensor, tensor_error};
 use crate::replace::{Staged, stage};
-use crate::{Cause, Error, Result};
+use crate::{Cause, Error, IdColumn, ReadOptions, Result};
 
 /// What the metadata calls this kind of model.
 const KIND: &str = "pca";
@@ -23,6 +23,22 @@ pub struct SavedModel {
     pub model: PcaModel,
     /// One name for each feature, if the data had names.
     pub feature_names: Option<Vec<String>>,
+    /// Columns beside the features in the file of the fit, by name: weights and labels.
+    pub set_aside: Vec<String>,
+    /// The column that was asked for to name the rows.
+    pub id_column: Option<String>,
+}
+
+impl SavedModel {
+    /// How to read more data for this model: what was no feature in the fit is none now, whether it is there or not.
+    #[must_use]
+    pub fn read_options(&self, options: ReadOptions) -> ReadOptions {
+        let id_column = match (options.id_column, &self.id_column) {
+            (IdColumn::Detect, Some(name)) => IdColumn::Preferred(name.clone()),
+            (asked, _) => asked,
+        };
+        ReadOptions { set_aside: self.set_aside.clone(), id_column, ..options }
+    }
 }
 
 /// Writes a model as a safetensors file, beside the target and renamed; `-` is the standard output.
@@ -31,7 +47,8 @@ pub struct SavedModel {
 /// `explained_variance`, `explained_variance_ratio`, `singular_values`, `residuals` (n_components),
 /// `mean`, `scale` and, if there were any, `feature_weights` (n_features), `noise_variance`, `total_variance` and
 /// `sum_of_weights` (no axis), all `float64`. The metadata holds `karhunen` (the version), `kind`, `format_version`,
-/// `n_samples`, `dtype` and, as JSON, `options`, `convergence` and `feature_names`.
+/// `n_samples`, `dtype` and, as JSON, `options`, `convergence` and, where there are such, `feature_names`, `set_aside`
+/// and `id_column`.
 ///
 /// # Errors
 /// [`Cause::Library`] unless there is one name for each feature; [`Cause::Io`], and the target is then as it was.
@@ -108,6 +125,12 @@ fn to_file(saved: &SavedModel) -> std::result::Result<ModelFile, Cause> {
     if let Some(names) = &saved.feature_names {
         metadata.insert("feature_names".to_owned(), json!(names).to_string());
     }
+    if !saved.set_aside.is_empty() {
+        metadata.insert("set_aside".to_owned(), json!(saved.set_aside).to_string());
+    }
+    if let Some(name) = &saved.id_column {
+        metadata.insert("id_column".to_owned(), json!(name).to_string());
+    }
     let version = env!("CARGO_PKG_VERSION").to_owned();
     Ok(ModelFile { version, kind: KIND.to_owned(), tensors, metadata })
 }
@@ -161,7 +184,10 @@ fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedModel> {
         Some(_) => Some(names(path, &file, p)?),
         None => None,
     };
-    Ok(SavedModel { model: PcaModel::try_from(parts).map_err(|error| refuse(error.into()))?, feature_names })
+    let set_aside = optional_entry(path, &file, "set_aside")?.unwrap_or_default();
+    let id_column = optional_entry(path, &file, "id_column")?;
+    let model = PcaModel::try_from(parts).map_err(|error| refuse(error.into()))?;
+    Ok(SavedModel { model, feature_names, set_aside, id_column })
 }
 
 fn names(path: &Path, file: &ModelFile, n_features: usize) -> Result<Vec<String>> {
@@ -192,6 +218,10 @@ fn text_entry<'a>(path: &Path, file: &'a ModelFile, key: &str) -> Result<&'a str
     Ok(text)
 }
 
+fn optional_entry<V: DeserializeOwned>(path: &Path, file: &ModelFile, key: &str) -> Result<Option<V>> {
+    if file.metadata.contains_key(key) { json_entry(path, file, key).map(Some) } else { Ok(None) }
+}
+
 fn json_entry<V: DeserializeOwned>(path: &Path, file: &ModelFile, key: &str) -> Result<V> {
     serde_json::from_str(text_entry(path, file, key)?).map_err(|error| bad_entry(path, key, &error))
 }
@@ -215,7 +245,12 @@ mod tests {
         let weights = Weights { features: feature_weights, ..Weights::default() };
         let model = pca.fit(&x, &weights).unwrap();
         let feature_names = Some(["a", "ü \"quoted\"", "c"].map(str::to_owned).to_vec());
-        SavedModel { model, feature_names }
+        SavedModel {
+            model,
+            feature_names,
+            set_aside: vec!["class".to_owned()],
+            id_column: Some("id".to_owned()),
+        }
     }
 
     #[test]
@@ -230,6 +265,19 @@ mod tests {
                 assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
             }
         }
+    }
+
+    #[test]
+    fn weights_whose_sum_overflows_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.safetensors");
+        let pca = Pca { weighting: karhunen::Weighting::Population, ..Pca::new(2) };
+        let weights = Weights::of_samples(&[1e308, 1e308, 1.0, 1e308]);
+        let model = pca.fit(&Dense::row_major(&X, 4, 3).unwrap(), &weights).unwrap();
+        assert_eq!(model.sum_of_weights(), f64::INFINITY);
+        let saved = SavedModel { model, ..saved(None) };
+        save_model(&path, &saved).unwrap();
+        assert_eq!(load_model(&path).unwrap(), saved);
     }
 
     #[test]

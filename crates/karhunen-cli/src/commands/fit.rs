@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::{Matrix, Pca, PcaModel, Scalar, Transform, Weighting, Weights};
-use karhunen_io::{NamedMatrix, SavedModel, Values};
+use karhunen_io::{IdColumn, NamedMatrix, SavedModel, Values};
 
 use crate::args::{FitArgs, JsonExtent};
 use crate::dataset::Dataset;
@@ -117,8 +117,7 @@ impl Fit<'_> {
         for standard in [false, true] {
             let due = |path: &&std::path::PathBuf| is_standard(Some(path)) == standard;
             if let Some(path) = self.plan.model.as_ref().filter(due) {
-                let feature_names = self.dataset.table.feature_names.clone();
-                outputs.model(path, &SavedModel { model: model.clone(), feature_names })?;
+                outputs.model(path, &self.saved(model))?;
             }
             if let (Some(path), Some(scores)) = (self.plan.scores.as_ref().filter(due), scores) {
                 let table = NamedMatrix {
@@ -134,6 +133,20 @@ impl Fit<'_> {
             }
         }
         outputs.commit()
+    }
+
+    fn saved(&self, model: &PcaModel) -> SavedModel {
+        let (table, read) = (&self.dataset.table, &self.plan.read);
+        let labels = table.labels.iter().map(|label| &label.name);
+        SavedModel {
+            model: model.clone(),
+            feature_names: table.feature_names.clone(),
+            set_aside: labels.chain(&read.weights_column).cloned().collect(),
+            id_column: match &read.id_column {
+                IdColumn::Named(name) => Some(name.clone()),
+                _ => None,
+            },
+        }
     }
 
     fn write_loadings(&self, outputs: &mut Outputs, path: &Path, model: &PcaModel) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::names;
 use crate::outputs::print;
-use crate::plan::{OnValues, dispatch, input_name, read_options};
+use crate::plan::{OnValues, dispatch, input_name, one_standard_input, read_options};
 use crate::progress::Progress;
 use crate::report::{Layout, ModelReport, columns, treatment, wrapped};
 use crate::summary::{ModelSummary, to_json};
@@ -17,6 +17,8 @@ use crate::summary::{ModelSummary, to_json};
 /// Reads a file and says what it holds.
 pub(crate) fn run(args: InspectArgs) -> Result<()> {
     let progress = Progress::new(args.json.is_some());
+    let names = [args.input.feature_names.as_ref(), args.input.sample_names.as_ref()];
+    one_standard_input(&[&[Some(&args.file)], &names[..]].concat())?;
     let options = read_options(&args.input, &args.threads);
     match Dataset::read_any(&args.file, &options, &progress)? {
         (Content::Model { saved, version }, _) => model(&args, &saved, &version),

@@ -13,12 +13,19 @@ use crate::progress::Progress;
 
 /// Reads a model and rows, and writes their scores.
 pub(crate) fn run(args: TransformArgs) -> Result<()> {
-    one_standard_input(&[Some(&args.model), Some(&args.data)])?;
-    check_outputs(&[("-o", Some(&args.output))], &[Some(&args.model), Some(&args.data)])?;
+    let inputs = [
+        Some(&args.model),
+        Some(&args.data),
+        args.input.feature_names.as_ref(),
+        args.input.sample_names.as_ref(),
+    ];
+    one_standard_input(&inputs)?;
+    check_outputs(&[("-o", Some(&args.output))], &inputs)?;
     check_table_output(&args.output)?;
     let progress = Progress::new(args.quiet);
     let saved = karhunen_io::load_model(&args.model)?;
-    let dataset = Dataset::read(&args.data, &read_options(&args.input, &args.threads), &progress)?;
+    let options = saved.read_options(read_options(&args.input, &args.threads));
+    let dataset = Dataset::read(&args.data, &options, &progress)?;
     let model = dataset.align(saved.model, saved.feature_names.as_deref())?;
     dispatch(
         &dataset.table.data,

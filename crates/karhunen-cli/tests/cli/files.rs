@@ -89,3 +89,30 @@ fn a_failed_run_leaves_the_old_files_and_nothing_else() {
     assert!(std::fs::read(at("m")).unwrap().len() > 100);
     assert_eq!(entries(folder.path()), ["bad.csv", "m", "s.csv"]);
 }
+
+#[test]
+fn names_come_from_files_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("m.mtx"), "%%MatrixMarket matrix array real general\n3 2\n1\n2\n4\n5\n1\n1\n").unwrap();
+    std::fs::write(at("terms.txt"), "of the\n\u{1b}[31mred\n").unwrap();
+    std::fs::write(at("rows.txt"), "x\ny\nz\n").unwrap();
+    let names = format!("--feature-names {} --sample-names {}", at("terms.txt"), at("rows.txt"));
+    let data = at("m.mtx");
+    let text = output(&format!("fit {data} {names} --scores {} --loadings {}", at("s.csv"), at("l.csv")));
+    assert!(text.contains("of the") && text.contains("\\u{1b}[31mred") && !text.contains('\u{1b}'), "{text}");
+    assert!(std::fs::read_to_string(at("s.csv")).unwrap().contains("\ny,"));
+    assert!(std::fs::read_to_string(at("l.csv")).unwrap().contains("\nof the,"));
+    let inspected = crate::json(&format!("inspect {data} {names} --json"));
+    assert_eq!(inspected["feature_names"][1], "\u{1b}[31mred");
+    let refused = |arguments: &str, code: i32| {
+        let done = karhunen(arguments).assert().code(code);
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    let error = refused(&format!("fit {data} --feature-names {}", at("rows.txt")), 3);
+    assert_eq!(error, format!("error: {}: holds 3 names, but the data have 2 columns\n", at("rows.txt")));
+    let error = refused("fit - --feature-names -", 2);
+    assert!(error.contains("`-` is given twice"), "{error}");
+    let error = refused(&format!("fit usarrests.csv --feature-names {}/\u{1b}x", folder.path().display()), 4);
+    assert!(error.contains("\\u{1b}x: opening failed") && !error.contains('\u{1b}'), "{error}");
+}

@@ -144,3 +144,25 @@ fn files_that_are_no_models() {
     let message = refusal("transform m m", folder.path(), 3);
     assert!(message.starts_with("error: m: "), "{message}");
 }
+
+#[test]
+fn what_was_no_feature_in_the_fit_is_none_in_the_transform() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, scores) = (at(&folder, "m"), at(&folder, "s.csv"));
+    let rows: String = (1..=6).map(|i| format!("{i},{}.5,{},{}.25,g{}\n", i * i, i, 7 - i, i % 2)).collect();
+    std::fs::write(at(&folder, "t.csv"), format!("w,a,id,b,group\n{rows}")).unwrap();
+    let data = at(&folder, "t.csv");
+    karhunen(&format!(
+        "fit {data} --weights w --label group --id-column id -k 1 -q -o {model} --scores {scores}"
+    ))
+    .assert()
+    .success();
+    assert_eq!(output(&format!("transform {model} {data}")), read(&scores));
+    assert!(read(&scores).starts_with("sample,pc1\n\"1\","), "{}", read(&scores));
+    // Where they are not there they are not missed.
+    std::fs::write(at(&folder, "less.csv"), "b,a\n6.25,1.5\n").unwrap();
+    let found = output(&format!("transform {model} {}", at(&folder, "less.csv")));
+    assert_close(&parse_csv(&found)[0], &parse_csv(&read(&scores))[0], 1e-12);
+    let rebuilt = output(&format!("reconstruct {model} {data}"));
+    assert!(rebuilt.starts_with("sample,a,b\n\"1\","), "{rebuilt}");
+}

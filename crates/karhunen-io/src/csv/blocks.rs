@@ -137,6 +137,7 @@ impl<'a> BlockParser<'a> {
                     self.labels[label].push(text);
                     ending
                 }
+                Role::Unused => self.scanner.field()?.ending,
             };
             let is_last = column + 1 == expected;
             if is_last == (ending == Ending::Record) {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::cells::Cell;
-use super::dialect::{Dialect, Header, Sample, leaves_out_id};
+use super::dialect::{Dialect, Sample, leaves_out_id};
 use super::fields::{BlankLines, Ending, Field, Scanner};
 use super::refusal::{Reason, Refusal, is_grouped_number};
-use crate::names::find_column;
+use crate::names::{find_column, only};
 use crate::{Cause, Error, IdColumn, ReadOptions, Result};
 
 /// What a column is for.
@@ -20,6 +20,8 @@ pub(super) enum Role {
     Label(usize),
     /// The weights of the rows.
     Weight,
+    /// Nothing: known to be no feature.
+    Unused,
 }
 
 /// The columns of a table, and where its first row begins.
@@ -57,7 +59,10 @@ impl Columns {
         let mut columns =
             Self { roles: vec![Role::Value; n_columns], names, id_must_differ: false, first_row };
         columns.assign(path, options)?;
-        if options.id_column == IdColumn::Detect && columns.roles.first() == Some(&Role::Value) {
+        if options.id_column.is_open()
+            && columns.id().is_none()
+            && columns.roles.first() == Some(&Role::Value)
+        {
             if nameless_id || empty_corner {
                 columns.roles[0] = Role::Id;
             } else if names_rows(sample, dialect) {
@@ -79,7 +84,7 @@ impl Columns {
     fn assign(&mut self, path: &Path, options: &ReadOptions) -> Result<()> {
         let id = match &options.id_column {
             IdColumn::Named(name) => Some(("--id-column", name, Role::Id)),
-            IdColumn::Detect | IdColumn::None => None,
+            IdColumn::Detect | IdColumn::Preferred(_) | IdColumn::None => None,
         };
         let weights = options.weights_column.iter().map(|name| ("--weights", name, Role::Weight));
         let labels = options.labels.iter().enumerate().map(|(i, name)| ("--label", name, Role::Label(i)));
@@ -90,6 +95,17 @@ impl Columns {
                 return Err(Error::new(path, Cause::Option(message)));
             }
             self.roles[column] = role;
+        }
+        let Some(names) = &self.names else { return Ok(()) };
+        let preferred = match &options.id_column {
+            IdColumn::Preferred(name) => Some((name, Role::Id)),
+            _ => None,
+        };
+        let set_aside = options.set_aside.iter().map(|name| (name, Role::Unused));
+        for (name, role) in preferred.into_iter().chain(set_aside) {
+            if let Some(column) = only(names, name).filter(|&column| self.roles[column] == Role::Value) {
+                self.roles[column] = role;
+            }
         }
         Ok(())
     }
@@ -139,7 +155,7 @@ fn read_header(text: &[u8], dialect: &Dialect) -> std::result::Result<(Option<Ve
     if !scanner.begin_record(BlankLines::Skipped) {
         return Ok((None, scanner.offset()));
     }
-    if dialect.header == Header::Absent {
+    if !dialect.header.is_there() {
         // A first record that cannot be read is refused here: the sample ends before it.
         scanner.clone().count_rest()?;
         return Ok((None, scanner.offset()));

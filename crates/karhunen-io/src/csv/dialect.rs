@@ -36,6 +36,15 @@ pub(super) enum Header {
     Present,
     /// It holds numbers that are names: they run up or down as those of the next record do not.
     Counting,
+    /// It holds whole numbers over decimals: taken as values, though they could be names.
+    Doubtful,
+}
+
+impl Header {
+    /// Whether the first record is taken as names.
+    pub(super) fn is_there(self) -> bool {
+        matches!(self, Header::Present | Header::Counting)
+    }
 }
 
 impl Dialect {
@@ -56,7 +65,7 @@ impl Dialect {
             Some(false) => Header::Absent,
             None => detect_header(&sample, decimal_comma),
         };
-        if header != Header::Absent && !sample.is_empty() {
+        if header.is_there() && !sample.is_empty() {
             sample.remove(0);
         }
         (Self { delimiter, decimal_comma, header }, sample)
@@ -180,6 +189,14 @@ fn detect_header(records: &[Vec<Field>], decimal_comma: bool) -> Header {
     let all_text = |record: &Vec<Field>| numbers(record).is_empty();
     if first.iter().enumerate().any(stands_over_numbers) || records.iter().all(all_text) {
         return Header::Present;
+    }
+    let stands_over_decimals = |(column, name): (usize, &Field)| {
+        let below = rest.iter().filter_map(|record| number(record.get(column)?));
+        let decimal = below.filter(|value| value.fract() != 0.0).count();
+        number(name).is_some_and(|value| value.fract() == 0.0) && decimal * 2 > rest.len()
+    };
+    if first.len() > 1 && first.iter().enumerate().all(stands_over_decimals) {
+        return Header::Doubtful;
     }
     Header::Absent
 }

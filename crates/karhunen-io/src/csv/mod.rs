@@ -170,7 +170,13 @@ fn notes(columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Vec<Str
                 .to_owned(),
         );
     }
-    if let (Some(column), crate::IdColumn::Detect) = (columns.id(), &options.id_column) {
+    if dialect.header == Header::Doubtful {
+        notes.push(
+            "the first line holds whole numbers over decimals and was taken as values; say --header if it holds names"
+                .to_owned(),
+        );
+    }
+    if let Some(column) = columns.id().filter(|_| options.id_column.is_open()) {
         let name = columns.names.as_ref().map(|names| &names[column]).filter(|name| !name.is_empty());
         let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
         notes.push(format!("column {}{name} names the rows", column + 1));

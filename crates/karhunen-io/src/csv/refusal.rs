@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::cells::Cell;
 use super::fields::Fault;
 use crate::error::MISSING_ADVICE;
 use crate::input::line_of;
@@ -110,6 +111,7 @@ impl Reason {
             Reason::TextColumns { found, .. } if is_grouped_number(&found) => {
                 Cause::Value(text_message(&found, label))
             }
+            Reason::TextColumns { found, .. } if is_with_point(&found) => Cause::Value(point_message(&found)),
             Reason::TextColumns { found, columns } => Cause::Value(format!(
                 "`{}` is not a number, and most of the column is text; set such columns aside with {}",
                 show(&found),
@@ -142,7 +144,22 @@ impl Reason {
     }
 }
 
+/// A number by all rules but that of the decimal comma: where it is refused, that rule was in force.
+fn is_with_point(found: &[u8]) -> bool {
+    matches!(Cell::of(found, false), Cell::Number(_))
+}
+
+fn point_message(found: &[u8]) -> String {
+    let shown = show(found);
+    format!(
+        "`{shown}` is not a number where a comma separates the decimals; say --decimal-point, or correct it"
+    )
+}
+
 fn text_message(found: &[u8], label: &str) -> String {
+    if is_with_point(found) {
+        return point_message(found);
+    }
     let shown = show(found);
     if found.iter().filter(|&&byte| byte == b',').count() == 1 && is_digits_and(found, b",") {
         return format!(

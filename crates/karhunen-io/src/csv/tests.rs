@@ -266,3 +266,42 @@ proptest! {
         prop_assert_eq!(answer(block_bytes), answer(BLOCK_BYTES));
     }
 }
+
+#[test]
+fn a_first_line_of_whole_numbers_over_decimals_is_noted() {
+    let notes = |text: &str, header: Option<bool>| {
+        parse(text, &ReadOptions { header, ..ReadOptions::default() }, TINY).unwrap().notes
+    };
+    let doubtful = "10,3,7\n0.5,1.5,2.5\n0.25,1,2.5\n0.5,1.5,0.75\n";
+    let note = "the first line holds whole numbers over decimals and was taken as values; say --header if it holds names";
+    assert_eq!(notes(doubtful, None), [note]);
+    for (text, header) in [
+        (doubtful, Some(false)),
+        (doubtful, Some(true)),
+        ("10,3\n5,1\n2,2\n", None),
+        ("10,3.5\n0.5,1.5\n2.5,2.5\n", None),
+        ("3\n0.5\n1.5\n", None),
+    ] {
+        assert!(notes(text, header).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn columns_known_to_be_no_features_are_left_out_where_they_exist() {
+    let options = ReadOptions {
+        set_aside: vec!["group".to_owned(), "weight".to_owned(), "gone".to_owned()],
+        id_column: IdColumn::Preferred("id".to_owned()),
+        ..ReadOptions::default()
+    };
+    let table = parse("weight,id,a,group\n1,7,0.5,x\n2,8,1.5,y\n", &options, TINY).unwrap();
+    assert_eq!(table.feature_names, texts(&["a"]));
+    assert_eq!(table.sample_names, texts(&["7", "8"]));
+    assert_eq!(values(&table), [[0.5], [1.5]]);
+    let table = parse("n,a\nx,0.5\ny,1.5\n", &options, TINY).unwrap();
+    assert_eq!((table.feature_names, table.sample_names), (texts(&["a"]), texts(&["x", "y"])));
+    // What the user says comes first.
+    let options = ReadOptions { labels: vec!["group".to_owned()], id_column: IdColumn::None, ..options };
+    let table = parse("id,a,group\n7,0.5,x\n8,1.5,y\n", &options, TINY).unwrap();
+    assert_eq!(table.feature_names, texts(&["id", "a"]));
+    assert_eq!(table.labels[0].values, ["x", "y"]);
+}

@@ -1,0 +1,92 @@
+//! Names of rows or columns from a file of their own.
+
+use std::path::Path;
+
+use crate::input::Input;
+use crate::read::decompressed;
+use crate::{Cause, Error, Place, ReadOptions, Result, Table};
+
+/// Gives a table the names that the options keep in files of their own.
+///
+/// # Errors
+/// Those of [`read_names`].
+pub(crate) fn named(mut table: Table, options: &ReadOptions) -> Result<Table> {
+    let (n, p) = table.data.shape();
+    let lists = [
+        (&options.feature_names, "columns", p, &mut table.feature_names),
+        (&options.sample_names, "rows", n, &mut table.sample_names),
+    ];
+    for (path, what, n_expected, names) in lists {
+        let Some(path) = path else { continue };
+        if names.replace(read_names(path, what, n_expected)?).is_some() {
+            table.notes.push(format!("the {what} have the names of {}, not their own", path.display()));
+        }
+    }
+    Ok(table)
+}
+
+/// Reads `n_expected` names of a text file, one on each line, whatever else the line holds. Empty lines at the end do
+/// not count; gzip is undone; `-` reads the standard input. `what` says in messages what they name.
+///
+/// # Errors
+/// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for what is no text, an empty line before the last name,
+/// or another number of names.
+fn read_names(path: &Path, what: &str, n_expected: usize) -> Result<Vec<String>> {
+    let input = decompressed(Input::open(path)?)?;
+    let bytes = input.as_slice();
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let at = |line: usize, message: String| {
+        let line = Some(line as u64 + 1);
+        Error::at(path, Place { line, ..Place::default() }, Cause::Format(message))
+    };
+    let mut names = Vec::with_capacity(n_expected.min(bytes.len()));
+    for (line, text) in bytes.trim_ascii_end().split(|&byte| byte == b'\n').enumerate() {
+        let not_text = || at(line, "is not UTF-8 text; give one name on each line".to_owned());
+        let name = std::str::from_utf8(text).map_err(|_| not_text())?.trim_end_matches('\r');
+        if name.contains('\0') {
+            return Err(not_text());
+        }
+        if name.trim().is_empty() {
+            return Err(at(line, format!("is empty; give a name for each of the {what}")));
+        }
+        names.push(name.to_owned());
+    }
+    if names.len() != n_expected {
+        let message = format!("holds {} names, but the data have {n_expected} {what}", names.len());
+        return Err(Error::new(path, Cause::Format(message)));
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(content: &[u8], n: usize) -> std::result::Result<Vec<String>, String> {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        std::fs::write(&path, content).unwrap();
+        read_names(&path, "columns", n)
+            .map_err(|error| error.to_string().replace(&path.display().to_string(), "n"))
+    }
+
+    #[test]
+    fn names_stand_on_lines() {
+        let expected = Ok(vec!["a b".to_owned(), "c,\"d\"".to_owned()]);
+        assert_eq!(read(b"a b\nc,\"d\"", 2), expected);
+        assert_eq!(read(b"\xef\xbb\xbfa b\r\nc,\"d\"\r\n\r\n", 2), expected);
+    }
+
+    #[test]
+    fn what_is_no_list_of_names_is_refused() {
+        let refused: [(&[u8], &str); 5] = [
+            (b"a\nb\nc\n", "n: holds 3 names, but the data have 2 columns"),
+            (b"a\n", "n: holds 1 names, but the data have 2 columns"),
+            (b"a\n\nb\n", "n: line 2: is empty; give a name for each of the columns"),
+            (b"", "n: line 1: is empty; give a name for each of the columns"),
+            (b"a\n\xff\n", "n: line 2: is not UTF-8 text; give one name on each line"),
+        ];
+        for (content, message) in refused {
+            assert_eq!(read(content, 2), Err(message.to_owned()));
+        }
+    }
+}
