@@ -25,11 +25,13 @@ mod sparse_cases;
 mod sparse_cursors;
 mod sparse_kernels;
 mod sparse_lines;
+mod sparse_matrix;
 pub(crate) mod sparse_moments;
 mod sparse_passes;
 mod sparse_plan;
 pub(crate) mod sparse_products;
 pub(crate) mod sparse_scatter;
+mod sparse_structure;
 pub(crate) mod svd;
 pub(crate) mod symmetric;
 #[cfg(test)]
@@ -38,7 +40,8 @@ pub(crate) mod tsqr;
 
 pub use dense::Dense;
 pub use matrix::Matrix;
-pub use sparse::{IndexInt, Major, Sparse, SparseMatrix};
+pub use sparse::{IndexInt, Major, Sparse};
+pub use sparse_matrix::SparseMatrix;
 
 /// A map of columns, `x_j -> (x_j - shift_j) * factor_j`, applied on the fly to every row: centring and scaling.
 /// Both slices have one entry per column.
