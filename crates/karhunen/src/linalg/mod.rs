@@ -28,6 +28,7 @@ mod sparse_lines;
 mod sparse_matrix;
 pub(crate) mod sparse_moments;
 mod sparse_passes;
+mod sparse_places;
 mod sparse_plan;
 pub(crate) mod sparse_products;
 pub(crate) mod sparse_scatter;

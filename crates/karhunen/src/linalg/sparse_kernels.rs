@@ -200,7 +200,16 @@ pub(super) unsafe fn dot<S: Simd, I: Index, C: Lane, const W: usize>(
     total
 }
 
-/// Adds `values[e] * y` to `rows[indices[e] - first]`.
+/// `y` in registers, the first of the result.
+#[inline(always)]
+pub(super) fn vectors<S: Simd, C: Lane, const W: usize>(simd: S, y: &[C; W]) -> [C::Vector<S>; W] {
+    let y: &[C::Vector<S>] = bytemuck::cast_slice(y);
+    let mut vectors = [C::splat(simd, C::default()); W];
+    vectors[..y.len()].copy_from_slice(y);
+    vectors
+}
+
+/// Adds `values[e] * y` to `rows[indices[e] - first]`, with `y` as [`vectors`] gives it.
 ///
 /// # Safety
 /// `first <= j < first + rows.len()` for every index `j`.
@@ -209,21 +218,18 @@ pub(super) unsafe fn add_outer<S: Simd, I: Index, T: Scalar, C: Lane, const W: u
     simd: S,
     indices: &[I],
     values: &[T],
-    y: &[C; W],
+    y: &[C::Vector<S>; W],
     first: usize,
     rows: &mut [[C; W]],
 ) {
     let n_vectors = const { W * size_of::<C>() / size_of::<C::Vector<S>>() };
-    let y: &[C::Vector<S>] = bytemuck::cast_slice(y);
-    let mut vectors = [C::splat(simd, C::default()); W];
-    vectors[..n_vectors].copy_from_slice(y);
     for (index, &value) in indices.iter().zip(values) {
         // SAFETY: the caller's contract.
         let row = unsafe { rows.get_unchecked_mut(index.at() - first) };
         let sums: &mut [C::Vector<S>] = bytemuck::cast_slice_mut(row);
         let value = C::splat(simd, C::from_f64(value.to_f64()));
         for k in 0..n_vectors {
-            sums[k] = C::mul_add(simd, value, vectors[k], sums[k]);
+            sums[k] = C::mul_add(simd, value, y[k], sums[k]);
         }
     }
 }
@@ -269,7 +275,7 @@ impl<I: Index, C: Lane, const W: usize> WithSimd for Spread<'_, I, C, W> {
         for i in range {
             let (indices, values) = lines.line(i);
             // SAFETY: indices of lines are below `n_minor`, the length of `out`.
-            unsafe { add_outer(simd, indices, values, &u[i], 0, out) };
+            unsafe { add_outer(simd, indices, values, &vectors(simd, &u[i]), 0, out) };
         }
     }
 }
@@ -296,8 +302,8 @@ impl<I: Index, C: Lane, const W: usize> WithSimd for Chain<'_, I, C, W> {
             let (indices, values) = lines.line(i);
             // SAFETY: indices of lines are below `n_minor`, the length of `q` and of `out`.
             unsafe {
-                let y = middle.apply(i, &dot(simd, indices, values, 0, q), moment);
-                add_outer(simd, indices, values, &y, 0, out);
+                let y: [C; W] = middle.apply(i, &dot(simd, indices, values, 0, q), moment);
+                add_outer(simd, indices, values, &vectors(simd, &y), 0, out);
             }
         }
     }

@@ -159,18 +159,24 @@ pub(super) struct Transposed<T> {
 }
 
 impl<T: Scalar> Transposed<T> {
-    /// The columns `columns` of `lines`, of which column `j` has `pointers[j + 1] - pointers[j]` entries. There must
-    /// be less than 2^32 lines.
-    pub(super) fn of<I: Index>(lines: &Lines<'_, I, T>, columns: Range<usize>, pointers: &[usize]) -> Self {
+    /// The columns `columns` of `lines`, of which column `j` has `pointers[j + 1] - pointers[j]` entries. They are the
+    /// entries `starts[i]..ends[i]` of line `i`. There must be less than 2^32 lines.
+    pub(super) fn of<I: Index>(
+        lines: &Lines<'_, I, T>,
+        columns: Range<usize>,
+        pointers: &[usize],
+        starts: &[usize],
+        ends: &[usize],
+    ) -> Self {
         let first = pointers[columns.start];
         let pointers: Vec<usize> =
             pointers[columns.start..=columns.end].iter().map(|pointer| pointer - first).collect();
         let n_stored = pointers[columns.len()];
         let (mut indices, mut values) = (vec![0; n_stored], vec![T::default(); n_stored]);
         let mut next = pointers.clone();
-        for i in 0..lines.len() {
-            let (minors, line) = lines.segment(i, &columns);
-            for (minor, &value) in minors.iter().zip(line) {
+        for (i, (&start, &end)) in starts.iter().zip(ends).enumerate() {
+            let (minors, line) = lines.line(i);
+            for (minor, &value) in minors[start..end].iter().zip(&line[start..end]) {
                 let place = &mut next[minor.at() - columns.start];
                 indices[*place] = i as u32;
                 values[*place] = value;

@@ -9,11 +9,14 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
+use super::prefetch::prefetch;
+use super::simd::dispatch;
 use super::sparse_kernels::{Scale, add_outer};
 use super::sparse_lines::{Index, Lines, Transposed, runs, with_lines};
 use super::sparse_moments::column_sums;
+use super::sparse_places::Places;
 use super::sparse_products::{check_map, check_weights};
 use super::{ColumnMap, Major, Matrix, Sparse};
 use crate::error::Result;
@@ -23,11 +26,23 @@ use crate::scalar::Scalar;
 /// Columns of a panel.
 const WIDTH: usize = 8;
 
+/// The numbers of the columns of a panel.
+const LANES: [f64; WIDTH] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+
+/// Lines between the one that is worked on and the one that is fetched from memory.
+const AHEAD: usize = 8;
+
 /// Bytes of the panels that a piece of work sums at a time.
 const PANEL_BYTES: usize = 512 << 10;
 
 /// Entries that are gone through while the panels are in the cache: 8 to 16 MB of them.
 const RUN_ENTRIES: usize = 1 << 20;
+
+/// Parts that such a run is cut into, to be prepared by several threads.
+const PARTS: usize = 16;
+
+/// Bytes of the places where lines cross the boundaries between pieces of work.
+const PLACES_BYTES: usize = 8 << 20;
 
 /// `M' W M`, shape (p, p), where M has the entries `(x_ij - shift_j) * factor_j` and W is the diagonal matrix of
 /// `row_weights` (1 where `None`). Summed in f64; costs half the sum of the squared numbers of entries of the rows.
@@ -79,11 +94,12 @@ fn cross<T: Scalar>(x: &Sparse<'_, T>, weights: Scale<'_>, exec: &Exec<'_>) -> R
     let mut out = Matrix::zeros(x.n_cols(), x.n_cols());
     with_lines!(x, |lines| match x.major() {
         Major::Rows => {
-            let runs = lines.runs(RUN_ENTRIES);
-            for (index, run) in runs.iter().enumerate() {
-                let exec =
-                    exec.part(index as f64 / runs.len() as f64, (index + 1) as f64 / runs.len() as f64);
-                add_cross(&[(run.start, lines.slice(run.clone()))], weights, &mut out, &exec)?;
+            let runs = lines.runs(RUN_ENTRIES / PARTS);
+            for (index, run) in runs.chunks(PARTS).enumerate() {
+                let share = PARTS as f64 / runs.len() as f64;
+                let exec = exec.part(index as f64 * share, ((index + 1) as f64 * share).min(1.0));
+                let parts: Vec<_> = run.iter().map(|run| (run.start, lines.slice(run.clone()))).collect();
+                add_cross(&parts, weights, &mut out, &exec)?;
             }
         }
         Major::Columns => cross_transposed(&lines, weights, &mut out, exec)?,
@@ -98,7 +114,6 @@ fn cross_transposed<I: Index, T: Scalar>(
     out: &mut Matrix,
     exec: &Exec<'_>,
 ) -> Result<()> {
-    const PARTS: usize = 16;
     let mut pointers = vec![0usize; lines.n_minor() + 1];
     for i in 0..lines.len() {
         for index in lines.line(i).0 {
@@ -109,12 +124,17 @@ fn cross_transposed<I: Index, T: Scalar>(
         pointers[j + 1] += pointers[j];
     }
     let runs = runs(&pointers, RUN_ENTRIES / PARTS);
+    let mut places = Places::new(lines.len());
     for (index, run) in runs.chunks(PARTS).enumerate() {
         let share = PARTS as f64 / runs.len() as f64;
         let exec = exec.part(index as f64 * share, ((index + 1) as f64 * share).min(1.0));
+        let boundaries: Vec<usize> =
+            run.iter().map(|columns| columns.start).chain(run.last().map(|columns| columns.end)).collect();
+        places.advance(lines, &boundaries);
         let mut parts: Vec<Option<Transposed<T>>> = run.iter().map(|_| None).collect();
         exec.part(0.0, 0.2).fill(&mut parts, 1, |part, transposed| {
-            transposed[0] = Some(Transposed::of(lines, run[part].clone(), &pointers));
+            let (starts, ends) = (places.below(part), places.below(part + 1));
+            transposed[0] = Some(Transposed::of(lines, run[part].clone(), &pointers, starts, ends));
             Ok(())
         })?;
         let parts: Vec<(usize, Lines<'_, u32, T>)> = (run.iter().zip(&parts))
@@ -135,22 +155,36 @@ fn add_cross<I: Index, T: Scalar>(
 ) -> Result<()> {
     let p = out.n_cols();
     let n_panels = (PANEL_BYTES / (WIDTH * size_of::<f64>() * p.max(1))).clamp(1, 64);
-    exec.fill(out.as_mut_slice(), n_panels * WIDTH * p, |piece, rows| {
-        let first = piece * n_panels * WIDTH;
-        let columns = first..first + rows.len() / p;
-        let mut panels = vec![[0.0; WIDTH]; columns.len().div_ceil(WIDTH) * (p - first)];
-        for &(line, lines) in parts {
-            let sums = &mut panels;
-            Arch::new().dispatch(AddPanels { lines, line, weights, columns: columns.clone(), sums });
-        }
-        for (j, row) in rows.chunks_exact_mut(p).enumerate() {
-            let panel = &panels[j / WIDTH * (p - first)..][..p - first];
-            for (value, sums) in row[first..].iter_mut().zip(panel).skip(j) {
-                *value += sums[j % WIDTH];
+    let shift = (n_panels * WIDTH).ilog2();
+    let width = 1 << shift;
+    let n_lines: usize = parts.iter().map(|(_, lines)| lines.len()).sum();
+    let n_pieces = (PLACES_BYTES / size_of::<usize>() / n_lines.max(1)).max(1);
+    let mut places: Vec<Places> = parts.iter().map(|(_, lines)| Places::new(lines.len())).collect();
+    for start in (0..p).step_by(n_pieces * width) {
+        let end = p.min(start + n_pieces * width);
+        let exec = exec.part(start as f64 / p as f64, end as f64 / p as f64);
+        exec.part(0.0, 0.1).fill(&mut places, 1, |part, places| {
+            places[0].advance_evenly(&parts[part].1, start, shift, (end - start).div_ceil(width));
+            Ok(())
+        })?;
+        exec.part(0.1, 1.0).fill(&mut out.as_mut_slice()[start * p..end * p], width * p, |piece, rows| {
+            let first = start + piece * width;
+            let columns = first..first + rows.len() / p;
+            let mut panels = vec![[0.0; WIDTH]; columns.len().div_ceil(WIDTH) * (p - first)];
+            for (&(line, lines), places) in parts.iter().zip(&places) {
+                let (starts, columns) = (places.below(piece), columns.clone());
+                dispatch(AddPanels { lines, line, weights, starts, columns, sums: &mut panels });
             }
-        }
-        Ok(())
-    })
+            for (j, row) in rows.chunks_exact_mut(p).enumerate() {
+                let panel = &panels[j / WIDTH * (p - first)..][..p - first];
+                for (value, sums) in row[first..].iter_mut().zip(panel).skip(j) {
+                    *value += sums[j % WIDTH];
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 /// Adds the outer products of the lines to panels of the columns `columns`: one panel after the other, each with
@@ -160,6 +194,8 @@ struct AddPanels<'a, I, T> {
     /// The place of the first line in `weights`.
     line: usize,
     weights: Scale<'a>,
+    /// The number of entries of each line before the columns.
+    starts: &'a [usize],
     columns: Range<usize>,
     sums: &'a mut [[f64; WIDTH]],
 }
@@ -169,26 +205,40 @@ impl<I: Index, T: Scalar> WithSimd for AddPanels<'_, I, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { lines, line, weights, columns, sums } = self;
+        let Self { lines, line, weights, starts, columns, sums } = self;
         let (first, n_rows) = (columns.start, lines.n_minor() - columns.start);
-        for i in 0..lines.len() {
-            let start = lines.place(i, first);
+        let lanes: &[S::f64s] = bytemuck::cast_slice(&LANES);
+        for (i, &start) in starts.iter().enumerate() {
+            // The hardware does not guess where the next line will be entered.
+            if let Some(&start) = starts.get(i + AHEAD) {
+                let (indices, values) = lines.line(i + AHEAD);
+                prefetch(indices[start..].first_chunk::<1>().map_or(&[], |first| first));
+                prefetch(values[start..].first_chunk::<1>().map_or(&[], |first| first));
+            }
             let (indices, values) = lines.line(i);
             let (mut indices, mut values) = (&indices[start..], &values[start..]);
             let weight = weights.at(line + i);
             while let Some(index) = indices.first().map(|index| index.at()).filter(|&j| j < columns.end) {
                 let panel = (index - first) / WIDTH;
                 let origin = first + panel * WIDTH;
-                let mut factors = [0.0; WIDTH];
+                // Put together in registers: a vector of values just written one by one would wait for them.
+                let mut factors = [simd.splat_f64s(0.0); WIDTH];
                 let mut taken = 0;
                 for (index, value) in indices.iter().zip(values) {
-                    let Some(factor) = factors.get_mut(index.at() - origin) else { break };
-                    *factor = weight * value.to_f64();
+                    let lane = index.at() - origin;
+                    if lane >= WIDTH {
+                        break;
+                    }
+                    let (lane, factor) =
+                        (simd.splat_f64s(lane as f64), simd.splat_f64s(weight * value.to_f64()));
+                    for (factors, &lanes) in factors.iter_mut().zip(lanes) {
+                        *factors = simd.select_f64s(simd.equal_f64s(lanes, lane), factor, *factors);
+                    }
                     taken += 1;
                 }
                 let rows = &mut sums[panel * n_rows..(panel + 1) * n_rows];
                 // SAFETY: indices from here on are at least `first`, as they increase, and below `n_minor`.
-                unsafe { add_outer(simd, indices, values, &factors, first, rows) };
+                unsafe { add_outer::<S, I, T, f64, WIDTH>(simd, indices, values, &factors, first, rows) };
                 (indices, values) = (&indices[taken..], &values[taken..]);
             }
         }

@@ -358,8 +358,8 @@ impl<'a> BlockKrylov<'a> {
     fn finish(&self, k: usize, ritz: Ritz, exec: &Exec<'_>) -> Result<Eigenpairs> {
         let unit = self.unit.unwrap_or(1.0);
         let exec = exec.part(1.0, 1.0);
-        let mut vectors = self.basis.combine(&ritz.vectors.columns(0..k), &exec)?;
-        polish(&mut vectors, &exec)?;
+        let vectors = self.basis.combine(&ritz.vectors.columns(0..k), &exec)?;
+        let vectors = polish(vectors, self.options.seed, &exec)?;
         Ok(Eigenpairs {
             values: ritz.values[..k].iter().map(|x| x.max(0.0) * unit).collect(),
             vectors,

@@ -25,6 +25,7 @@ pub(crate) fn solve_matrix(
     iteration: &Iteration,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
-    let pairs = leading_of_matrix(covariance, wanted, iteration, &exec.phase("eigenvectors"))?;
+    let pairs =
+        leading_of_matrix(covariance, wanted, iteration, |_| iteration.tol, &exec.phase("eigenvectors"))?;
     Ok(Spectrum { values: pairs.values, vectors: pairs.vectors, residuals: pairs.residuals, n_passes: 0 })
 }

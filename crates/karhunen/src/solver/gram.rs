@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::operator::{LinOp, Side};
-use crate::solver::image::image;
+use crate::solver::image::{image, longest};
 use crate::solver::leading::leading_of_matrix;
 use crate::solver::{Iteration, Spectrum, Wanted};
 
@@ -15,7 +15,14 @@ pub(crate) fn solve(
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     let gram = op.product(Side::Rows, &exec.phase("inner products"))?;
-    let pairs = leading_of_matrix(&gram, wanted, iteration, &exec.phase("eigenvectors"))?;
+    let pairs = leading_of_matrix(
+        &gram,
+        wanted,
+        iteration,
+        |values| iteration.tol / longest(values, op),
+        &exec.phase("eigenvectors"),
+    )?;
+    drop(gram);
     let mut spectrum = image(op, pairs, iteration.seed, &exec.phase("components"))?;
     // One for the inner products, one for the components; the eigenvectors needed none.
     spectrum.n_passes = 2;

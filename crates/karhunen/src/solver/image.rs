@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::basis::Basis;
-use crate::linalg::orthonormal::{Fresh, orthonormalize, orthonormalize_against, polish};
+use crate::linalg::orthonormal::{Fresh, orthonormalize_against, polish};
 use crate::operator::LinOp;
 use crate::solver::Spectrum;
 use crate::solver::leading::Pairs;
@@ -27,8 +27,7 @@ pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) ->
             (*residual, *value) = (0.0, 0.0);
         }
     }
-    let mut vectors = completed(image, values.len(), seed, exec)?;
-    polish(&mut vectors, exec)?;
+    let vectors = completed(image, values.len(), seed, exec)?;
     Ok(Spectrum { values, vectors, residuals, n_passes: n_products + 1 })
 }
 
@@ -48,7 +47,7 @@ fn rounding_level(largest: f64, op: &dyn LinOp) -> f64 {
 /// Orthonormal columns, `k` of them: those of `w`, which are so to rounding, and random ones beside them.
 fn completed(w: Matrix, k: usize, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
     let (p, rank) = w.shape();
-    let known = orthonormalize(w, seed, exec)?.q;
+    let known = polish(w, seed, exec)?;
     if rank == k {
         return Ok(known);
     }
@@ -58,5 +57,6 @@ fn completed(w: Matrix, k: usize, seed: u64, exec: &Exec<'_>) -> Result<Matrix> 
     let mut rest = fresh.columns(p, k - rank);
     let gram = basis.project_out(&mut rest, exec)?;
     let rest = orthonormalize_against(&basis, rest, &gram, f64::MIN_POSITIVE, &mut fresh, exec)?.q;
-    Ok(Matrix::from_fn(p, k, |i, j| if j < rank { known[(i, j)] } else { rest[(i, j - rank)] }))
+    let all = Matrix::from_fn(p, k, |i, j| if j < rank { known[(i, j)] } else { rest[(i, j - rank)] });
+    polish(all, seed, exec)
 }
