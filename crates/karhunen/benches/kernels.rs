@@ -131,7 +131,7 @@ fn decompositions(c: &mut Criterion) {
     time(c, "symmetric/1000x1000/16/f64", |exec| large.apply(&q, exec));
     let iteration = Iteration { tol: 1e-8, max_iter: 1000, block_size: None, seed: 0 };
     time(c, "leading/1000x1000/20/f64", |exec| {
-        solver::solve_matrix(&large, Wanted::Count(20), &iteration, exec).map(|found| found.vectors)
+        solver::solve_matrix(&large, Wanted::Count(20), &iteration, exec).map(|found| found.components)
     });
     let x = gaussian(5_000, 400, 8, 0);
     let factor: Vec<f64> = (0..400).map(|j| 1.0 / (j + 1) as f64).collect();
@@ -139,7 +139,8 @@ fn decompositions(c: &mut Criterion) {
     let view = Dense::from(&x);
     let op = Standardized::new(&view, map, None);
     time(c, "block-krylov/5000x400/20/f64", |exec| {
-        solver::solve(&op, Route::BlockKrylov, Wanted::Count(20), &iteration, exec).map(|found| found.vectors)
+        solver::solve(&op, Route::BlockKrylov, Wanted::Count(20), &iteration, exec)
+            .map(|found| found.components)
     });
 }
 

@@ -135,11 +135,19 @@ impl<T: Scalar> Matrix<T> {
 
     /// As [`Matrix::transposed`], by several threads.
     pub(crate) fn transposed_by(&self, exec: &Exec<'_>) -> Result<Self> {
+        let (n, p) = self.shape();
+        let mut transposed = Self::zeros(p, n);
+        self.transpose_into(transposed.as_mut_slice(), exec)?;
+        Ok(transposed)
+    }
+
+    /// Writes the transposed matrix, row after row.
+    pub(crate) fn transpose_into(&self, out: &mut [T], exec: &Exec<'_>) -> Result<()> {
         /// Rows of the result that are written at a time: whole cache lines are read for them.
         const LINES: usize = 8;
         let (n, p) = self.shape();
-        let mut transposed = Self::zeros(p, n);
-        exec.fill(transposed.as_mut_slice(), LINES * n, |piece, rows| {
+        debug_assert_eq!(out.len(), n * p);
+        exec.fill(out, LINES * n, |piece, rows| {
             let first = piece * LINES;
             let width = rows.len() / n;
             for (i, row) in self.data.chunks_exact(p).enumerate() {
@@ -148,8 +156,12 @@ impl<T: Scalar> Matrix<T> {
                 }
             }
             Ok(())
-        })?;
-        Ok(transposed)
+        })
+    }
+
+    /// The values of the rows `rows`.
+    pub(crate) fn rows_mut(&mut self, rows: std::ops::Range<usize>) -> &mut [T] {
+        &mut self.data[rows.start * self.n_cols..rows.end * self.n_cols]
     }
 
     /// The rows `rows`, copied.

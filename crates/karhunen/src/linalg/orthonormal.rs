@@ -1,11 +1,13 @@
 //! Orthonormal columns with the span of given ones, also where those are dependent.
 
 use super::basis::{Basis, multiply_then_gram, tall_t_product};
+use super::panel::{Panel, add_product};
 use super::random::gaussian;
+use super::rank_k;
 use super::small::multiply;
 use crate::error::{Error, Result};
 use crate::exec::Exec;
-use crate::linalg::Matrix;
+use crate::linalg::{ColumnMap, Dense, Matrix};
 
 /// Equilibrated pivots (squared sines of the angle to the columns before) from which a Cholesky factor is trusted
 /// without projecting again.
@@ -97,27 +99,87 @@ pub(crate) fn orthonormalize_against(
     in_rounds(basis, &w, width, floor, fresh, exec)
 }
 
-/// Orthonormal columns with the span of those of `w`, which should be orthonormal but for rounding that has added up:
-/// one Cholesky QR then does. Others are orthonormalised as any.
+/// Up to here one Cholesky QR will do: its rounding grows with the square of the condition number, which is near 1.
+const NEAR: f64 = 1e-2;
+/// Up to here there is nothing to do.
+const CLEAN: f64 = 1e-14;
+
+/// Orthonormal columns with the span of those of `w`, which should be orthonormal but for errors that have added up.
 ///
 /// # Errors
 /// As [`orthonormalize`].
 pub(crate) fn polish(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
-    /// Rounding of a Cholesky QR grows with the square of the condition number, which is near 1 up to here.
-    const NEAR: f64 = 1e-2;
     let gram = tall_t_product(&w, &w, exec)?;
+    match deviation(&gram) {
+        far if far > NEAR => Ok(orthonormalize(w, seed, exec)?.q),
+        near => {
+            if let Some((factor, _)) = (near > CLEAN).then(|| cholesky(&gram)).flatten() {
+                multiply_then_gram(&mut w, &inverse_upper(&factor), exec)?;
+            }
+            Ok(w)
+        }
+    }
+}
+
+/// The same for rows.
+///
+/// # Errors
+/// As [`orthonormalize`].
+pub(crate) fn polish_rows(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
+    if w.n_rows() == 0 {
+        return Ok(w);
+    }
+    let p = w.n_cols();
+    let unchanged = ColumnMap { shift: &vec![0.0; p], factor: &vec![1.0; p] };
+    let gram = rank_k::gram(Dense::from(&w), unchanged, None, &exec.part(0.0, 0.5))?;
+    let exec = exec.part(0.5, 1.0);
+    match deviation(&gram) {
+        far if far > NEAR => {
+            let columns = w.transposed_by(&exec.part(0.0, 0.0))?;
+            orthonormalize(columns, seed, &exec.part(0.0, 0.0))?.q.transposed_by(&exec)
+        }
+        near => {
+            if let Some((factor, _)) = (near > CLEAN).then(|| cholesky(&gram)).flatten() {
+                multiply_rows(&inverse_upper(&factor).transposed(), &mut w, &exec)?;
+            }
+            Ok(w)
+        }
+    }
+}
+
+/// The largest entry of `G - I`; infinite where that is not a number.
+fn deviation(gram: &Matrix) -> f64 {
     let n = gram.n_rows();
     let error = |i: usize, j: usize| (gram[(i, j)] - f64::from(u8::from(i == j))).abs();
-    // A comparison with NaN fails.
-    if (0..n).any(|i| (0..n).any(|j| error(i, j) > NEAR || error(i, j).is_nan())) {
-        return Ok(orthonormalize(w, seed, exec)?.q);
+    let errors = (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| error(i, j));
+    errors.fold(0.0, |worst: f64, error| if error.is_nan() { f64::INFINITY } else { worst.max(error) })
+}
+
+/// `W <- C W`, in place, for square `c`.
+fn multiply_rows(c: &Matrix, w: &mut Matrix, exec: &Exec<'_>) -> Result<()> {
+    const COLUMNS: usize = 256;
+    let (k, p) = w.shape();
+    if p == 0 {
+        return Ok(());
     }
-    if (0..n).any(|i| (0..n).any(|j| error(i, j) > 1e-14))
-        && let Some((factor, _)) = cholesky(&gram)
-    {
-        multiply_then_gram(&mut w, &inverse_upper(&factor), exec)?;
+    // The rows of every run of columns.
+    let mut runs: Vec<Vec<&mut [f64]>> = (0..p.div_ceil(COLUMNS)).map(|_| Vec::with_capacity(k)).collect();
+    for row in w.as_mut_slice().chunks_exact_mut(p) {
+        for (run, part) in runs.iter_mut().zip(row.chunks_mut(COLUMNS)) {
+            run.push(part);
+        }
     }
-    Ok(w)
+    exec.fill(&mut runs, 1, |_, run| {
+        let rows = &mut run[0];
+        let before: Vec<f64> = rows.iter().flat_map(|row| row.iter().copied()).collect();
+        let mut after = vec![0.0; before.len()];
+        let width = before.len() / k;
+        add_product(1.0, Panel { data: c.as_slice(), stride: k, n_cols: k }, &before, width, &mut after);
+        for (row, after) in rows.iter_mut().zip(after.chunks_exact(width)) {
+            row.copy_from_slice(after);
+        }
+        Ok(())
+    })
 }
 
 /// `W <- W R1^-1 R2^-1`, returning `R2 R1`; projects on the complement of `basis` in between, if there is one.
@@ -357,6 +419,26 @@ mod tests {
         assert!(identity_error(&q) > 1e-10);
         q = polish(q, 0, &exec).unwrap();
         assert!(identity_error(&q) < 1e-14 && max_difference(&q, &clean) < 1e-8);
+    }
+
+    #[test]
+    fn polishing_rows_is_polishing_columns() {
+        let exec = Exec::sequential();
+        for (p, k, noise) in [(700, 9, 1e-9), (300, 4, 1e-4), (60, 5, 0.3)] {
+            let mut q = orthonormal(p, k, 12);
+            for (x, e) in q.as_mut_slice().iter_mut().zip(gaussian(p, k, 13, 0).as_slice()) {
+                *x += noise * e;
+            }
+            let rows = polish_rows(q.transposed(), 0, &exec).unwrap();
+            assert!(identity_error(&rows.transposed()) < 1e-14);
+            let columns = polish(q.clone(), 0, &exec).unwrap();
+            assert!(max_difference(&rows.transposed(), &columns) < 1e-12);
+            for threads in [2, 3] {
+                let several =
+                    Exec::run(Some(threads), &Unobserved, |exec| polish_rows(q.transposed(), 0, exec));
+                assert_eq!(several.unwrap(), rows);
+            }
+        }
     }
 
     #[test]

@@ -126,8 +126,8 @@ impl Solved {
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
         check_convergence(pca, route, &spectrum, n_converged, tol)?;
         let exec = exec.phase("signs");
-        let mut components = spectrum.vectors.transposed_by(&exec.part(0.0, 0.5))?;
-        signs::make_largest_positive(&mut components, &exec.part(0.5, 1.0))?;
+        let mut components = spectrum.components;
+        signs::make_largest_positive(&mut components, &exec)?;
         let convergence = Convergence {
             solver: route,
             reason,

@@ -27,5 +27,5 @@ pub(crate) fn solve_matrix(
 ) -> Result<Spectrum> {
     let pairs =
         leading_of_matrix(covariance, wanted, iteration, |_| iteration.tol, &exec.phase("eigenvectors"))?;
-    Ok(Spectrum { values: pairs.values, vectors: pairs.vectors, residuals: pairs.residuals, n_passes: 0 })
+    Ok(Spectrum { n_passes: 0, ..pairs.into_spectrum(&exec.phase("components"))? })
 }

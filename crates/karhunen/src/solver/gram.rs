@@ -4,10 +4,10 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::operator::{LinOp, Side};
 use crate::solver::image::{image, longest};
-use crate::solver::leading::leading_of_matrix;
+use crate::solver::leading::{Pairs, leading_of_matrix};
 use crate::solver::{Iteration, Spectrum, Wanted};
 
-/// Two passes over the data.
+/// Two passes over the data, or a few more where the components are large.
 pub(crate) fn solve(
     op: &dyn LinOp,
     wanted: Wanted,
@@ -23,8 +23,7 @@ pub(crate) fn solve(
         &exec.phase("eigenvectors"),
     )?;
     drop(gram);
-    let mut spectrum = image(op, pairs, iteration.seed, &exec.phase("components"))?;
-    // One for the inner products, one for the components; the eigenvectors needed none.
-    spectrum.n_passes = 2;
-    Ok(spectrum)
+    // One pass for the inner products; the eigenvectors needed none.
+    let pairs = Pairs { n_products: 1, ..pairs };
+    image(op, pairs, iteration.seed, &exec.phase("components"))
 }

@@ -4,12 +4,15 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::basis::Basis;
-use crate::linalg::orthonormal::{Fresh, orthonormalize_against, polish};
+use crate::linalg::orthonormal::{Fresh, orthonormalize_against, polish_rows};
 use crate::operator::LinOp;
 use crate::solver::Spectrum;
 use crate::solver::leading::Pairs;
 
-/// Maps eigenvectors of `B B'` back by one pass. Eigenvalues at the level of rounding have no image: there the basis
+/// Bytes of components that are computed at a time.
+const PART_BYTES: usize = 64 << 20;
+
+/// Maps eigenvectors of `B B'` back by one pass, or by one for every [`PART_BYTES`] of components. Eigenvalues at the level of rounding have no image: there the basis
 /// is completed by orthonormal vectors of zero variance. The residuals become bounds: `B'B w - lambda w` is
 /// `B' r / sqrt(lambda)`, at most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
 pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
@@ -19,7 +22,16 @@ pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) ->
     let rank = values.iter().take_while(|&&value| value > level).count();
     let roots: Vec<f64> = values[..rank].iter().map(|value| value.sqrt()).collect();
     let scaled = Matrix::from_fn(vectors.n_rows(), rank, |i, j| vectors[(i, j)] / roots[j]);
-    let image = op.apply_t(&scaled, exec)?;
+    // Components by columns take memory beside those by rows: so many at a time as is little.
+    let n_parts = (scaled.n_cols() * op.shape().1 * size_of::<f64>()).div_ceil(PART_BYTES);
+    let mut image = Matrix::zeros(rank, op.shape().1);
+    for part in 0..n_parts {
+        let columns = part * rank / n_parts..(part + 1) * rank / n_parts;
+        let share = 0.8 / n_parts as f64;
+        let exec = exec.part(part as f64 * share, (part + 1) as f64 * share);
+        let part = op.apply_t(&scaled.columns(columns.clone()), &exec.part(0.0, 0.8))?;
+        part.transpose_into(image.rows_mut(columns), &exec.part(0.8, 1.0))?;
+    }
     for (residual, value) in residuals.iter_mut().zip(&mut values) {
         if *value > level {
             *residual *= (largest / *value).sqrt();
@@ -27,8 +39,8 @@ pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) ->
             (*residual, *value) = (0.0, 0.0);
         }
     }
-    let vectors = completed(image, values.len(), seed, exec)?;
-    Ok(Spectrum { values, vectors, residuals, n_passes: n_products + 1 })
+    let components = completed(image, values.len(), seed, &exec.part(0.8, 1.0))?;
+    Ok(Spectrum { values, components, residuals, n_passes: n_products + n_parts })
 }
 
 /// How many times longer residuals may become: `sqrt(lambda_1 / lambda)` for the smallest eigenvalue with an image.
@@ -44,19 +56,20 @@ fn rounding_level(largest: f64, op: &dyn LinOp) -> f64 {
     f64::EPSILON * n.max(p) as f64 * (largest + op.cancelled())
 }
 
-/// Orthonormal columns, `k` of them: those of `w`, which are so to rounding, and random ones beside them.
+/// Orthonormal rows, `k` of them: those of `w`, which are so but for rounding, and random ones beside them.
 fn completed(w: Matrix, k: usize, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
-    let (p, rank) = w.shape();
-    let known = polish(w, seed, exec)?;
+    let (rank, p) = w.shape();
     if rank == k {
-        return Ok(known);
+        return polish_rows(w, seed, exec);
     }
+    let known = polish_rows(w, seed, &exec.part(0.0, 0.4))?.transposed();
+    let (exec, last) = (&exec.part(0.4, 0.4), exec.part(0.4, 1.0));
     let mut basis = Basis::new(p, k);
     basis.append(&known, exec)?;
     let mut fresh = Fresh::new(seed);
     let mut rest = fresh.columns(p, k - rank);
     let gram = basis.project_out(&mut rest, exec)?;
     let rest = orthonormalize_against(&basis, rest, &gram, f64::MIN_POSITIVE, &mut fresh, exec)?.q;
-    let all = Matrix::from_fn(p, k, |i, j| if j < rank { known[(i, j)] } else { rest[(i, j - rank)] });
-    polish(all, seed, exec)
+    let all = Matrix::from_fn(k, p, |i, j| if i < rank { known[(j, i)] } else { rest[(j, i - rank)] });
+    polish_rows(all, seed, &last)
 }

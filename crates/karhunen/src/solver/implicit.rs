@@ -18,12 +18,7 @@ pub(crate) fn solve(
     let exec = exec.phase("block Krylov");
     if p <= n {
         let pairs = leading(&Normal(op), wanted, iteration, |_| iteration.tol, &exec)?;
-        return Ok(Spectrum {
-            values: pairs.values,
-            vectors: pairs.vectors,
-            residuals: pairs.residuals,
-            n_passes: pairs.n_products,
-        });
+        return pairs.into_spectrum(&exec.phase("components"));
     }
     // Mapping back lengthens the residuals of small eigenvalues.
     let tightened = |values: &[f64]| iteration.tol / longest(values, op);

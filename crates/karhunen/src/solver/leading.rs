@@ -7,7 +7,7 @@ use crate::linalg::residual::relative_residuals;
 use crate::linalg::{Matrix, eigh};
 use crate::operator::SymOp;
 use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions};
-use crate::solver::{Iteration, Wanted, count};
+use crate::solver::{Iteration, Spectrum, Wanted, count};
 
 /// Eigenpairs of a symmetric matrix, descending.
 #[derive(Clone, Debug)]
@@ -111,6 +111,16 @@ pub(crate) fn leading(
 }
 
 impl Pairs {
+    /// The eigenpairs of `B'B` themselves.
+    pub(crate) fn into_spectrum(self, exec: &Exec<'_>) -> Result<Spectrum> {
+        Ok(Spectrum {
+            values: self.values,
+            components: self.vectors.transposed_by(exec)?,
+            residuals: self.residuals,
+            n_passes: self.n_products,
+        })
+    }
+
     fn truncated(mut self, k: usize) -> Self {
         if k < self.values.len() {
             self.values.truncate(k);

@@ -45,8 +45,8 @@ pub(crate) struct Iteration {
 pub(crate) struct Spectrum {
     /// Squared singular values, descending.
     pub(crate) values: Vec<f64>,
-    /// Right singular vectors as columns, shape (p, k), orthonormal.
-    pub(crate) vectors: Matrix,
+    /// Right singular vectors as rows, shape (k, p), orthonormal.
+    pub(crate) components: Matrix,
     /// `||B'B w - lambda w|| / lambda_1` of each pair; on the side of the rows a bound on it.
     pub(crate) residuals: Vec<f64>,
     /// Passes over the matrix.

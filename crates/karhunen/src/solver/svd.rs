@@ -25,12 +25,7 @@ pub(crate) fn solve(op: &dyn LinOp, wanted: Wanted, exec: &Exec<'_>) -> Result<S
     let residuals = residuals(&triangle, &values, &vectors);
     let pairs = Pairs { values, vectors, residuals, n_products: 1 };
     match side {
-        Side::Columns => Ok(Spectrum {
-            values: pairs.values,
-            vectors: pairs.vectors,
-            residuals: pairs.residuals,
-            n_passes: 1,
-        }),
+        Side::Columns => pairs.into_spectrum(&exec.phase("components")),
         Side::Rows => image(op, pairs, 0, &exec.phase("components")),
     }
 }
