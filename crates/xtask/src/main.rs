@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod licences;
+mod python;
 mod steps;
 mod workspace;
 

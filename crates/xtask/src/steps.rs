@@ -5,16 +5,18 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::licences;
+use crate::python;
 use crate::workspace::{Package, cargo, packages};
 
 type Step = (&'static str, fn(&mut Counts) -> Result<(), String>);
 
 /// Cheap ones first. Everything compiles in the release profile: dependencies once for checks, once for programs.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     ("format", format_is_kept),
     ("licences", licences_are_allowed),
     ("clippy", clippy_is_silent),
     ("tests", tests_pass),
+    ("python", python::test),
     ("features", each_feature_compiles_alone),
     ("docs", docs_build),
     ("benches", benches_run),
@@ -22,9 +24,9 @@ const STEPS: [Step; 7] = [
 
 /// How many tests passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    passed: u64,
-    failed: u64,
+pub(crate) struct Counts {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
 }
 
 /// The names of the steps.

@@ -6,6 +6,7 @@ use crate::exec::{Exec, Observer, Unobserved};
 use crate::linalg::dense_scatter;
 use crate::moments::{Moments, Scatter, check_size, deviations, underflows};
 use crate::operator::{LinOp, Standardized};
+use crate::pca::evidence::most_probable_dimension;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
 use crate::scalar::Scalar;
@@ -122,7 +123,11 @@ struct Solved {
 
 impl Solved {
     fn model(self, pca: &Pca, feature_weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<PcaModel> {
-        let Self { route, reason, tol, spectrum, affine, totals, n_samples, dtype } = self;
+        let Self { route, reason, tol, mut spectrum, affine, totals, n_samples, dtype } = self;
+        if pca.n_components == NComponents::Mle {
+            let n_observations = totals.n_observations(pca.weighting);
+            spectrum.truncate(most_probable_dimension(&spectrum.values, n_observations));
+        }
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
         check_convergence(pca, route, &spectrum, n_converged, tol)?;
         let exec = exec.phase("signs");
@@ -165,7 +170,7 @@ fn iteration(pca: &Pca, tol: f64) -> Iteration {
 
 fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
     match n_components {
-        NComponents::All => Wanted::Count(all),
+        NComponents::All | NComponents::Mle => Wanted::Count(all),
         NComponents::Count(k) => Wanted::Count(k),
         // Of nothing, one component explains every fraction.
         NComponents::Variance(_) if total == 0.0 => Wanted::Count(1),
@@ -176,7 +181,7 @@ fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
 fn problem<T: Scalar>(x: &dyn Source<T>, n_components: NComponents) -> Problem {
     let (n, p) = x.shape();
     let k = match n_components {
-        NComponents::All => Some(n.min(p)),
+        NComponents::All | NComponents::Mle => Some(n.min(p)),
         NComponents::Count(k) => Some(k),
         NComponents::Variance(_) => None,
     };

@@ -1,5 +1,6 @@
 //! Principal component analysis: options, fit, the fitted model, and what it does to new data.
 
+mod evidence;
 mod fit;
 mod likelihood;
 mod model;
@@ -28,6 +29,9 @@ pub enum NComponents {
     Count(usize),
     /// As few as explain this fraction of the total variance, 0 < fraction <= 1.
     Variance(f64),
+    /// As many as the data have, by the evidence of probabilistic PCA (Minka 2000): needs at least as many rows as
+    /// columns, and all components are computed.
+    Mle,
 }
 
 /// Principal component analysis: options are plain data, [`Pca::fit`] is the only verb.
@@ -148,6 +152,13 @@ impl Pca {
             }
             NComponents::Variance(fraction) if !(fraction > 0.0 && fraction <= 1.0) => {
                 return Err(Error::VarianceFraction { fraction });
+            }
+            NComponents::Mle if n_samples < n_features => {
+                return Err(Error::Option {
+                    option: "n_components",
+                    value: "mle".to_owned(),
+                    rule: "it needs at least as many rows as columns",
+                });
             }
             _ => {}
         }

@@ -53,6 +53,15 @@ pub(crate) struct Spectrum {
     pub(crate) n_passes: usize,
 }
 
+impl Spectrum {
+    /// Keeps the first `k` pairs.
+    pub(crate) fn truncate(&mut self, k: usize) {
+        self.values.truncate(k);
+        self.residuals.truncate(k);
+        self.components = self.components.rows(0..k);
+    }
+}
+
 /// Finds what is wanted by `route`.
 pub(crate) fn solve(
     op: &dyn LinOp,

@@ -1,0 +1,172 @@
+//! The Python package: built once as a wheel, tested in clean environments with the oldest and the newest numpy.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::steps::Counts;
+use crate::workspace::{cargo, root};
+
+/// The environments: `python/requirements-NAME.txt`, installed under `target/python-NAME`. The last one also builds the
+/// wheel and checks style.
+const ENVIRONMENTS: [&str; 2] = ["oldest", "newest"];
+
+/// Builds the wheel, installs it in every environment and runs its tests there.
+pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
+    let environments = ENVIRONMENTS.map(Environment::new);
+    for environment in &environments {
+        environment.prepare()?;
+    }
+    let newest = &environments[ENVIRONMENTS.len() - 1];
+    for arguments in [["check", "."].as_slice(), &["format", "--check", "."]] {
+        newest.run("ruff", arguments)?;
+    }
+    // The command line that tests call, as the step `tests` built it.
+    run(&mut cargo(&["test", "--release", "--workspace", "--no-run", "--quiet"]))?;
+    let wheel = build_wheel(newest)?;
+    let mut failures = Vec::new();
+    for environment in &environments {
+        environment.run("pip", &["install", "--quiet", "--no-deps", "--force-reinstall", &wheel])?;
+        if let Err(message) = environment.pytest(counts) {
+            failures.push(message);
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
+}
+
+/// Compiles the wheel into an emptied folder; returns its path.
+fn build_wheel(environment: &Environment) -> Result<String, String> {
+    let folder = root().join("target/wheels");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    environment.run("maturin", &["build", "--release", "--quiet", "--out", &text(&folder)])?;
+    let mut wheels = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    match wheels.next() {
+        Some(Ok(wheel)) => Ok(text(&wheel.path())),
+        _ => Err(format!("maturin left no wheel in {}", folder.display())),
+    }
+}
+
+/// A virtual environment with pinned packages.
+struct Environment {
+    name: &'static str,
+    folder: PathBuf,
+    requirements: PathBuf,
+}
+
+impl Environment {
+    fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            folder: root().join(format!("target/python-{name}")),
+            requirements: root().join(format!("python/requirements-{name}.txt")),
+        }
+    }
+
+    /// Makes the environment unless it is there with the same requirements.
+    fn prepare(&self) -> Result<(), String> {
+        let wanted = fs::read_to_string(&self.requirements)
+            .map_err(|error| format!("{}: {error}", self.requirements.display()))?;
+        let stamp = self.folder.join("requirements.txt");
+        if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
+            return Ok(());
+        }
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&self.folder))?;
+        let requirements = text(&self.requirements);
+        self.run("pip", &["install", "--quiet", "--disable-pip-version-check", "-r", &requirements])?;
+        fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))
+    }
+
+    /// A program of the environment, to be run in the folder of the package.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(self.folder.join("bin").join(program));
+        command.current_dir(root().join("python")).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
+        run(self.command(program).args(arguments))
+    }
+
+    /// Runs the tests and adds up their numbers.
+    fn pytest(&self, counts: &mut Counts) -> Result<(), String> {
+        println!("pytest with the {} versions", self.name);
+        let mut command = self.command("pytest");
+        command
+            .args(["--quiet", "-p", "no:cacheprovider"])
+            .env("KARHUNEN_PROGRAM", root().join("target/release/karhunen"))
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| format!("pytest cannot be run: {error}"))?;
+        let mut result = None;
+        if let Some(output) = child.stdout.take() {
+            for line in BufReader::new(output).lines() {
+                let line = line.map_err(|error| error.to_string())?;
+                println!("{line}");
+                result = pytest_result(&line).or(result);
+            }
+        }
+        let status = child.wait().map_err(|error| error.to_string())?;
+        let Counts { passed, failed } = result.unwrap_or_default();
+        counts.passed += passed;
+        counts.failed += failed;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("{failed} tests failed with the {} versions ({status})", self.name))
+        }
+    }
+}
+
+/// The numbers of a line such as `2 failed, 260 passed, 5 skipped in 7.14s`, where errors count as failures.
+fn pytest_result(line: &str) -> Option<Counts> {
+    let (numbers, time) = line.trim_matches(['=', ' ']).rsplit_once(" in ")?;
+    if !time.split(' ').next()?.ends_with('s') {
+        return None;
+    }
+    let mut counts = Counts::default();
+    for part in numbers.split(", ") {
+        let (number, what) = part.split_once(' ')?;
+        let number: u64 = number.parse().ok()?;
+        match what {
+            "passed" => counts.passed += number,
+            "failed" | "error" | "errors" => counts.failed += number,
+            _ => {}
+        }
+    }
+    Some(counts)
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let program =
+        Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let words: Vec<_> = command.get_args().map(|a| a.to_string_lossy().into_owned()).collect();
+    println!("{program} {}", words.join(" "));
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{program} {} ended with {status}", words.join(" "))),
+        Err(error) => Err(format!("{program} cannot be run: {error}")),
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_pytest_are_read() {
+        let result = |line| pytest_result(line);
+        assert_eq!(result("12 passed in 0.05s"), Some(Counts { passed: 12, failed: 0 }));
+        assert_eq!(
+            result("== 2 failed, 260 passed, 5 skipped, 1 error in 67.14s (0:01:07) =="),
+            Some(Counts { passed: 260, failed: 3 })
+        );
+        assert_eq!(result("tests/test_inputs.py ...... [ 12%]"), None);
+        assert_eq!(result("the 3 numbers in words"), None);
+    }
+}

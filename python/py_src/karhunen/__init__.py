@@ -1,0 +1,37 @@
+"""Principal component analysis for the data people really have: weighted, sparse, wide, large.
+
+Estimators with scikit-learn's interface on an engine in Rust. scikit-learn itself is imported with the first
+estimator, so that ``import karhunen`` stays light.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from karhunen._core import NotConvergedError, __version__
+
+if TYPE_CHECKING:
+    from karhunen._convergence import Convergence
+    from karhunen._pca import PCA
+    from karhunen._truncated_svd import TruncatedSVD
+
+__all__ = ["PCA", "Convergence", "NotConvergedError", "TruncatedSVD", "__version__"]
+
+_HOMES = {
+    "PCA": "karhunen._pca",
+    "TruncatedSVD": "karhunen._truncated_svd",
+    "Convergence": "karhunen._convergence",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for the first time."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'karhunen' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Name what can be imported."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,131 @@
+"""What estimators share once they are fitted: the engine's model behind scikit-learn's attributes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from karhunen import _core
+from karhunen._inputs import name_column, to_matrix
+from karhunen._progress import progress
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: Fitted attributes that show the engine's memory, and what they are called there.
+VIEWS = {
+    "components_": "components",
+    "explained_variance_": "explained_variance",
+    "explained_variance_ratio_": "explained_variance_ratio",
+    "singular_values_": "singular_values",
+    "mean_": "mean",
+    "scale_": "scale",
+    "noise_variance_": "noise_variance",
+    "residuals_": "residuals",
+}
+
+
+class FittedComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Scores of rows, and rows from scores.
+
+    The arrays among the fitted attributes are read-only views of the engine's memory. An attribute that is assigned
+    (rotated components, another mean) is what later calls work with.
+    """
+
+    n_threads: int | None
+    verbose: bool
+    _views = VIEWS
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Compute the scores of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+            New rows. Sparse rows take time proportional to their stored entries.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Scores, in float32 if `X` is, in float64 otherwise.
+        """
+        check_is_fitted(self)
+        return self._scores(to_matrix(self, X, reset=False))
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Compute rows from scores: the inverse where all components are kept, the best approximation otherwise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Rows in the units of the data, in float32 if `X` is, in float64 otherwise.
+        """
+        check_is_fitted(self)
+        scores = check_array(X, dtype=(np.float64, np.float32), estimator=self, input_name="X")
+        return self._model_now().inverse_transform(scores, whiten=self._whitened(), n_threads=self.n_threads)
+
+    def _whitened(self) -> bool:
+        """Tell whether scores have unit variance."""
+        return False
+
+    def _scores(self, matrix: np.ndarray | sp.csr_array | sp.csc_array) -> np.ndarray:
+        """Compute the scores of rows that were checked."""
+        model = self._model_now()
+        try:
+            with progress(self.verbose, type(self).__name__) as draw:
+                return model.transform(matrix, whiten=self._whitened(), n_threads=self.n_threads, on_progress=draw)
+        except ValueError as error:
+            raise name_column(error, getattr(self, "feature_names_in_", None)) from None
+
+    @property
+    def _n_features_out(self) -> int:
+        """Tell `get_feature_names_out` how many there are."""
+        return self.components_.shape[0]
+
+    def _adopt(self, model: _core.Model) -> Self:
+        """Show a model's arrays as fitted attributes."""
+        self._model = model
+        self._shown = {name: getattr(model, inner) for name, inner in self._views.items()}
+        for name, value in self._shown.items():
+            setattr(self, name, value)
+        return self
+
+    def _model_now(self) -> _core.Model:
+        """Give the engine's model, made anew if an attribute was assigned since."""
+        assigned = {
+            inner: getattr(self, name)
+            for name, inner in self._views.items()
+            if getattr(self, name) is not self._shown[name]
+        }
+        if assigned:
+            state = _core.to_state(self._model)
+            for inner, value in assigned.items():
+                state[inner] = np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
+            self._adopt(_core.from_state(state))
+        return self._model
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a pickle keeps: the model as plain values."""
+        state = dict(super().__getstate__())
+        if "_model" in state:
+            state["_state"] = _core.to_state(self._model_now())
+            for name in ("_model", "_shown", *self._views):
+                del state[name]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a pickle kept."""
+        state = dict(state)
+        values = state.pop("_state", None)
+        super().__setstate__(state)
+        if values is not None:
+            self._adopt(_core.from_state(values))

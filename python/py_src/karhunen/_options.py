@@ -1,0 +1,96 @@
+"""Arguments of estimators as options of the engine."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+#: scikit-learn's names of solvers, and the route of the engine that does the same.
+SKLEARN_SOLVERS = {
+    "auto": "auto",
+    "full": "svd",
+    "covariance_eigh": "covariance",
+    "arpack": "block-krylov",
+    "randomized": "block-krylov",
+}
+
+
+def n_components_option(n_components: Any) -> int | float | str | None:
+    """Check the type of a number of components; its range depends on the data, and the engine checks it."""
+    if n_components is None or (isinstance(n_components, str) and n_components == "mle"):
+        return n_components
+    if isinstance(n_components, Integral) and not isinstance(n_components, bool):
+        if n_components < 1:
+            raise ValueError(f"n_components = {n_components} is not allowed: at least 1 is needed")
+        return int(n_components)
+    if isinstance(n_components, Real) and not isinstance(n_components, bool) and 0 < n_components < 1:
+        return float(n_components)
+    raise ValueError(
+        f"n_components = {n_components!r} is not allowed: give a number of components, a fraction of the variance "
+        "(0 < fraction < 1), None for all, or 'mle'"
+    )
+
+
+def solver_option(solver: Any, svd_solver: Any) -> str:
+    """Choose the route that one of two options asks for."""
+    if svd_solver not in SKLEARN_SOLVERS:
+        names = "', '".join(SKLEARN_SOLVERS)
+        raise ValueError(f"svd_solver = {svd_solver!r} is not known; choose one of '{names}'")
+    if svd_solver != "auto" and solver != "auto":
+        raise ValueError(f"solver = {solver!r} and svd_solver = {svd_solver!r} say the same; give only one")
+    if not isinstance(solver, str):
+        raise ValueError(f"solver = {solver!r} is not known; it must be a string")
+    return SKLEARN_SOLVERS[svd_solver] if svd_solver != "auto" else solver
+
+
+def tol_option(tol: Any) -> float | None:
+    """Check a tolerance; scikit-learn's 0 is the default of the type of the data."""
+    if tol is None or (isinstance(tol, Real) and tol == 0):
+        return None
+    if not isinstance(tol, Real) or isinstance(tol, bool):
+        raise ValueError(f"tol = {tol!r} is not allowed: give a number between 0 and 1, or None")
+    return float(tol)
+
+
+def count_option(name: str, value: Any) -> int:
+    """Check a positive whole number."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} = {value!r} is not allowed: a whole number of at least 1 is needed")
+    return int(value)
+
+
+def flag_option(name: str, value: Any) -> bool:
+    """Check a flag."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} = {value!r} is not allowed: it must be True or False")
+    return bool(value)
+
+
+def seed_option(random_state: Any) -> int:
+    """Take a seed from what scikit-learn allows as a random state; None is the seed 0, the same at every fit."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and 0 <= random_state < 2**64:
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def estimator_options(engine: dict[str, Any]) -> dict[str, Any]:
+    """Give the arguments of `PCA` for options of the engine, as model files hold them."""
+    wanted = engine["n_components"]
+    return {
+        "n_components": {"all": None, "mle": "mle"}[wanted] if isinstance(wanted, str) else next(iter(wanted.values())),
+        "center": engine["center"],
+        "scale": engine["scale"],
+        "weighting": engine["weighting"],
+        "solver": engine["solver"] or "auto",
+        "tol": engine["tol"],
+        "max_iter": engine["max_iter"],
+        "random_state": engine["seed"],
+        "strict": engine["strict"],
+    }

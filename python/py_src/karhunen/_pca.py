@@ -1,0 +1,410 @@
+"""Principal component analysis."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from karhunen import _core
+from karhunen._convergence import Convergence, warn_unless_converged
+from karhunen._fitted import FittedComponents
+from karhunen._inputs import name_column, to_matrix, to_weights
+from karhunen._options import (
+    count_option,
+    estimator_options,
+    flag_option,
+    n_components_option,
+    seed_option,
+    solver_option,
+    tol_option,
+)
+from karhunen._progress import progress
+
+if TYPE_CHECKING:
+    from sklearn.decomposition import PCA as SklearnPCA
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils import Tags
+    from typing_extensions import Self
+
+
+class PCA(FittedComponents):
+    """Principal component analysis.
+
+    scikit-learn's `PCA` on karhunen's engine: with sample and feature weights, scaling, sparse data that stay
+    sparse, and a residual for every component. Code for scikit-learn works after a change of the import.
+
+    Parameters
+    ----------
+    n_components : int, float or None, default=None
+        How many components to keep: a number of at most min(n_samples, n_features); a fraction between 0 and 1 for
+        as few as explain that share of the variance; None for all; ``"mle"`` for Minka's estimate of the dimension,
+        which needs at least as many rows as columns.
+    center : bool, default=True
+        Subtract the mean of each column.
+    scale : bool, default=False
+        Divide each column by its standard deviation: PCA of the correlation matrix. Constant columns are left alone.
+    whiten : bool, default=False
+        Divide scores by their standard deviation.
+    solver : {"auto", "svd", "covariance", "gram", "block-krylov"}, default="auto"
+        The route to the components. "auto" takes the cheapest by predicted time and memory.
+    weighting : {"frequency", "importance", "population"}, default="frequency"
+        What a sample weight means, which decides the divisor of variances: how often the row was seen (divisor
+        sum - 1; the result is that of the repeated rows), a relative importance (a constant factor changes
+        nothing), or a share of a whole population (divisor sum).
+    tol : float or None, default=None
+        Block Krylov iteration stops when every residual is below `tol` times the largest variance. None is 1e-8 for
+        float64 and 1e-6 for float32, and so is scikit-learn's 0.
+    max_iter : int, default=1000
+        Passes over the data that block Krylov iteration may make.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds the starting block of block Krylov iteration. None is a fixed seed: the same result at every fit.
+    n_threads : int or None, default=None
+        Threads; all cores if None. The result has the same bits for every number of threads.
+    strict : bool, default=False
+        Raise :class:`~karhunen.NotConvergedError` where a component misses the tolerance, instead of warning.
+    verbose : bool, default=False
+        Show a progress bar (needs tqdm).
+    copy : bool, default=True
+        As in scikit-learn, where False allows `X` to be overwritten. `X` is neither copied nor overwritten here.
+    svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
+        scikit-learn's name of `solver`: "svd", "covariance", "block-krylov" and "block-krylov" but for "auto".
+    iterated_power, n_oversamples, power_iteration_normalizer : int or str
+        Settings of scikit-learn's randomized solver, which has no error control. They mean nothing here, where
+        iteration goes on to `tol`; their values are accepted and unused.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Principal axes, orthonormal, by decreasing variance. The largest entry of each, by absolute value, is
+        positive.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variance of the scores, with the divisor of `weighting` (n - 1 without weights).
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of the total variance.
+    singular_values_ : ndarray of shape (n_components,)
+        Singular values of the centred (scaled, weighted) data.
+    mean_ : ndarray of shape (n_features,)
+        Mean of each column; zeros without `center`.
+    scale_ : ndarray of shape (n_features,)
+        What each column is divided by; ones without `scale`.
+    noise_variance_ : float
+        Mean of the discarded variances (Tipping & Bishop 1999).
+    loadings_ : ndarray of shape (n_features, n_components)
+        Components times the square root of their variance; with `scale`, correlations of features and components.
+    n_components_, n_samples_, n_features_in_ : int
+        Numbers of components, rows and columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, if `X` had names.
+    solver_ : str
+        The route that was taken.
+    residuals_ : ndarray of shape (n_components,)
+        ``||S w - l w|| / l_1`` of each component: how exact it is.
+    convergence_ : Convergence
+        How the fit went: route, reason, passes, tolerance.
+    n_iter_ : int
+        Passes over the data.
+
+    Notes
+    -----
+    `X` is read where it lies: float32 or float64, of any memory order and strides, memory-mapped or read-only, CSR or
+    CSC with 32- or 64-bit indices. Fitted arrays are read-only views of the engine's memory; assign an attribute to
+    change it. They are float64, also for float32 data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from karhunen import PCA
+    >>> x = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> pca = PCA(n_components=1).fit(x, sample_weight=[1, 2, 1])
+    >>> pca.mean_
+    array([3., 4.])
+    >>> pca.explained_variance_.round(6)  # that of the four rows [1, 2], [3, 4], [3, 4], [5, 6]
+    array([5.333333])
+    >>> pca.transform(x).round(6).tolist()
+    [[-2.828427], [0.0], [2.828427]]
+    """
+
+    def __init__(
+        self,
+        n_components: int | float | str | None = None,
+        *,
+        center: bool = True,
+        scale: bool = False,
+        whiten: bool = False,
+        solver: str = "auto",
+        weighting: str = "frequency",
+        tol: float | None = None,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        strict: bool = False,
+        verbose: bool = False,
+        copy: bool = True,
+        svd_solver: str = "auto",
+        iterated_power: int | str = "auto",
+        n_oversamples: int = 10,
+        power_iteration_normalizer: str = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.center = center
+        self.scale = scale
+        self.whiten = whiten
+        self.solver = solver
+        self.weighting = weighting
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.strict = strict
+        self.verbose = verbose
+        self.copy = copy
+        self.svd_solver = svd_solver
+        self.iterated_power = iterated_power
+        self.n_oversamples = n_oversamples
+        self.power_iteration_normalizer = power_iteration_normalizer
+
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None, feature_weight: Any = None) -> Self:
+        """Fit components to `X`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+            Rows are samples.
+        y : None
+            Ignored; there for pipelines.
+        sample_weight : array-like of shape (n_samples,) or None
+            A weight of at least 0 for each row, of the meaning `weighting`.
+        feature_weight : array-like of shape (n_features,) or None
+            A weight of at least 0 for each column: its square root multiplies the column once it is centred and scaled.
+
+        Returns
+        -------
+        PCA
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For options out of range; for a value that is NaN or infinite, with its row and column.
+        NotConvergedError
+            If `strict`.
+
+        Examples
+        --------
+        >>> from scipy.sparse import random
+        >>> from karhunen import PCA
+        >>> x = random(1000, 300, density=0.05, random_state=0)
+        >>> PCA(n_components=5, scale=True).fit(x).n_components_
+        5
+        """
+        self._fit(X, sample_weight, feature_weight)
+        return self
+
+    def fit_transform(
+        self, X: Any, y: None = None, sample_weight: Any = None, feature_weight: Any = None
+    ) -> np.ndarray:
+        """Fit components to `X` and compute the scores of its rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+            Rows are samples.
+        y : None
+            Ignored; there for pipelines.
+        sample_weight, feature_weight : array-like or None
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Scores, in float32 if `X` is, in float64 otherwise.
+        """
+        return self._scores(self._fit(X, sample_weight, feature_weight))
+
+    def _fit(self, X: Any, sample_weight: Any, feature_weight: Any) -> np.ndarray | sp.csr_array | sp.csc_array:
+        options = self._engine_options()
+        least = 1 if self.weighting == "population" or sample_weight is not None else 2
+        matrix = to_matrix(self, X, reset=True, min_samples=least)
+        n, p = matrix.shape
+        samples = to_weights("sample_weight", sample_weight, n, "rows")
+        features = to_weights("feature_weight", feature_weight, p, "columns")
+        try:
+            with progress(self.verbose, type(self).__name__) as draw:
+                model = _core.fit(matrix, options, samples, features, draw)
+        except ValueError as error:
+            raise name_column(error, getattr(self, "feature_names_in_", None)) from None
+        self._adopt(model)
+        warn_unless_converged(model)
+        return matrix
+
+    def _adopt(self, model: _core.Model) -> Self:
+        super()._adopt(model)
+        self.n_components_ = len(model.components)
+        self.n_samples_ = model.n_samples
+        self.solver_ = model.solver
+        self.convergence_ = Convergence.of(model)
+        self.n_iter_ = model.n_passes
+        return self
+
+    def _engine_options(self) -> dict[str, Any]:
+        """Check every option and give those of the engine."""
+        for name in ("whiten", "verbose", "copy"):
+            flag_option(name, getattr(self, name))
+        return {
+            "n_components": n_components_option(self.n_components),
+            "center": flag_option("center", self.center),
+            "scale": flag_option("scale", self.scale),
+            "weighting": self.weighting,
+            "solver": solver_option(self.solver, self.svd_solver),
+            "tol": tol_option(self.tol),
+            "max_iter": count_option("max_iter", self.max_iter),
+            "seed": seed_option(self.random_state),
+            "n_threads": None if self.n_threads is None else count_option("n_threads", self.n_threads),
+            "strict": flag_option("strict", self.strict),
+        }
+
+    def _whitened(self) -> bool:
+        return flag_option("whiten", self.whiten)
+
+    @property
+    def loadings_(self) -> np.ndarray:
+        """Components times the square root of their variance, shape (n_features, n_components)."""
+        check_is_fitted(self)
+        return self._model_now().loadings()
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Compute the log-likelihood of each row under the model (Tipping & Bishop 1999).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Natural logarithms of the density.
+        """
+        check_is_fitted(self)
+        matrix = to_matrix(self, X, reset=False)
+        try:
+            return self._model_now().score_samples(matrix, n_threads=self.n_threads)
+        except ValueError as error:
+            raise name_column(error, getattr(self, "feature_names_in_", None)) from None
+
+    def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
+        """Compute the mean log-likelihood of the rows, for searches over numbers of components.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored; there for pipelines.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weights of the mean.
+
+        Returns
+        -------
+        float
+            The mean of :meth:`score_samples`.
+        """
+        likelihoods = self.score_samples(X)
+        weights = to_weights("sample_weight", sample_weight, len(likelihoods), "rows")
+        return float(np.average(likelihoods, weights=weights))
+
+    def get_covariance(self) -> np.ndarray:
+        """Compute the covariance of the features under the model, in their own units.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            Kept variances along the components, `noise_variance_` along all other directions.
+        """
+        check_is_fitted(self)
+        return self._model_now().covariance()
+
+    def get_precision(self) -> np.ndarray:
+        """Compute the inverse of the covariance, without inverting a matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            The inverse of :meth:`get_covariance`.
+        """
+        check_is_fitted(self)
+        return self._model_now().precision()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as a file that the command line ``karhunen`` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a safetensors file, whatever it is called. `whiten` is no part of it.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from karhunen import PCA
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "line.model")
+        >>> PCA(n_components=1).fit([[0.0, 0.0], [1.0, 1.0]]).save(path)
+        >>> PCA.load(path).mean_
+        array([0.5, 0.5])
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        _core.save(path, self._model_now(), None if names is None else names.tolist())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` or the command line wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        PCA
+            Fitted, with the options of the fit.
+        """
+        model, names, options = _core.load(path)
+        pca = cls(**estimator_options(json.loads(options)))
+        if names is not None:
+            pca.feature_names_in_ = np.asarray(names, dtype=object)
+        pca.n_features_in_ = len(model.mean)
+        return pca._adopt(model)
+
+    def to_sklearn(self) -> SklearnPCA | Pipeline:
+        """Make a fitted estimator of scikit-learn that computes the same scores.
+
+        Returns
+        -------
+        sklearn.decomposition.PCA or sklearn.pipeline.Pipeline
+            A PCA; behind a `StandardScaler` in a pipeline if columns are scaled or weighted, which scikit-learn's
+            PCA cannot.
+
+        Examples
+        --------
+        >>> from karhunen import PCA
+        >>> PCA(n_components=1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.5]]).to_sklearn()
+        PCA(n_components=1)
+        """
+        from karhunen._to_sklearn import to_sklearn
+
+        check_is_fitted(self)
+        return to_sklearn(self, self._model_now())
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,58 @@
+"""Fitted estimators of scikit-learn, for those who must deploy one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.decomposition import PCA as SklearnPCA
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+if TYPE_CHECKING:
+    from karhunen._core import Model
+    from karhunen._pca import PCA
+
+
+def to_sklearn(pca: PCA, model: Model) -> SklearnPCA | Pipeline:
+    """Make a fitted PCA of scikit-learn, or a pipeline with one if columns are scaled or weighted."""
+    weights = model.feature_weights
+    if weights is not None and (weights == 0).any():
+        raise ValueError(
+            f"column {int(np.argmin(weights))} has feature weight 0, which no scaler of scikit-learn has; "
+            "drop the column before fitting"
+        )
+    inner = _pca(pca, model)
+    if weights is None and (model.scale == 1).all():
+        inner.mean_ = model.mean.copy()
+        return _named(inner, pca)
+    scaler = StandardScaler()
+    scaler.mean_ = model.mean.copy()
+    scaler.scale_ = model.scale / (1.0 if weights is None else np.sqrt(weights))
+    scaler.var_ = np.square(scaler.scale_)
+    scaler.n_samples_seen_ = model.n_samples
+    scaler.n_features_in_ = len(model.mean)
+    inner.mean_ = np.zeros(len(model.mean))
+    return make_pipeline(_named(scaler, pca), inner)
+
+
+def _pca(pca: PCA, model: Model) -> SklearnPCA:
+    """Give a PCA with everything but its mean."""
+    inner = SklearnPCA(n_components=len(model.components), whiten=pca.whiten)
+    inner.n_components_ = len(model.components)
+    inner.n_samples_ = model.n_samples
+    inner.n_features_in_ = len(model.mean)
+    inner.components_ = model.components.copy()
+    inner.explained_variance_ = model.explained_variance.copy()
+    inner.explained_variance_ratio_ = model.explained_variance_ratio.copy()
+    inner.singular_values_ = model.singular_values.copy()
+    inner.noise_variance_ = model.noise_variance
+    inner._fit_svd_solver = "full"
+    return inner
+
+
+def _named(estimator: SklearnPCA | StandardScaler, pca: PCA) -> SklearnPCA | StandardScaler:
+    """Give the first step the names of the columns."""
+    if hasattr(pca, "feature_names_in_"):
+        estimator.feature_names_in_ = pca.feature_names_in_.copy()
+    return estimator

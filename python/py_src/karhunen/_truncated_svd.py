@@ -1,0 +1,186 @@
+"""Truncated singular value decomposition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from karhunen import _core
+from karhunen._convergence import Convergence, warn_unless_converged
+from karhunen._fitted import FittedComponents
+from karhunen._inputs import name_column, to_matrix
+from karhunen._options import count_option, flag_option, seed_option, tol_option
+from karhunen._progress import progress
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+    from typing_extensions import Self
+
+#: Fitted attributes that show the engine's memory, and what they are called there.
+VIEWS = {"components_": "components", "singular_values_": "singular_values", "residuals_": "residuals"}
+#: scikit-learn's names of algorithms; the engine's own are taken as they are.
+SKLEARN_ALGORITHMS = {"randomized": "block-krylov", "arpack": "block-krylov"}
+
+
+class TruncatedSVD(FittedComponents):
+    """Truncated singular value decomposition: principal components of data that are not centred.
+
+    scikit-learn's `TruncatedSVD` on karhunen's engine, known as latent semantic analysis where `X` counts words.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        How many components to keep, at most min(n_samples, n_features).
+    algorithm : str, default="auto"
+        The route to the components: "auto", "svd", "covariance", "gram" or "block-krylov". scikit-learn's
+        "randomized" and "arpack" are both "block-krylov".
+    n_iter, n_oversamples, power_iteration_normalizer : int or str
+        Settings of scikit-learn's randomized solver, which has no error control. They mean nothing here, where
+        iteration goes on to `tol`; their values are accepted and unused.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds the starting block of block Krylov iteration. None is a fixed seed: the same result at every fit.
+    tol : float or None, default=None
+        Block Krylov iteration stops when every residual is below `tol` times the largest squared singular value.
+        None is 1e-8 for float64 and 1e-6 for float32, and so is scikit-learn's 0.
+    max_iter : int, default=1000
+        Passes over the data that block Krylov iteration may make.
+    n_threads : int or None, default=None
+        Threads; all cores if None. The result has the same bits for every number of threads.
+    strict : bool, default=False
+        Raise :class:`~karhunen.NotConvergedError` where a component misses the tolerance, instead of warning.
+    verbose : bool, default=False
+        Show a progress bar (needs tqdm).
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Right singular vectors. The largest entry of each, by absolute value, is positive.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variance of the scores about their mean, with divisor n, as scikit-learn computes it.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of the sum of the variances of the columns.
+    singular_values_ : ndarray of shape (n_components,)
+        Singular values of `X`.
+    solver_, residuals_, convergence_, n_iter_, n_features_in_, feature_names_in_
+        As those of :class:`~karhunen.PCA`.
+
+    Examples
+    --------
+    >>> from scipy.sparse import random
+    >>> from karhunen import TruncatedSVD
+    >>> x = random(100, 50, density=0.1, random_state=0)
+    >>> TruncatedSVD(n_components=3).fit_transform(x).shape
+    (100, 3)
+    """
+
+    _views = VIEWS
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        algorithm: str = "auto",
+        n_iter: int = 5,
+        n_oversamples: int = 10,
+        power_iteration_normalizer: str = "auto",
+        random_state: Any = None,
+        tol: float | None = None,
+        max_iter: int = 1000,
+        n_threads: int | None = None,
+        strict: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.algorithm = algorithm
+        self.n_iter = n_iter
+        self.n_oversamples = n_oversamples
+        self.power_iteration_normalizer = power_iteration_normalizer
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_threads = n_threads
+        self.strict = strict
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Fit components to `X`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+            Rows are samples.
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        TruncatedSVD
+            Itself.
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: None = None) -> np.ndarray:
+        """Fit components to `X` and compute the scores of its rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+            Rows are samples.
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Scores, in float32 if `X` is, in float64 otherwise.
+        """
+        options = self._engine_options()
+        matrix = to_matrix(self, X, reset=True)
+        try:
+            with progress(self.verbose, type(self).__name__) as draw:
+                model = _core.fit(matrix, options, None, None, draw)
+        except ValueError as error:
+            raise name_column(error, getattr(self, "feature_names_in_", None)) from None
+        self._adopt(model)
+        self.solver_ = model.solver
+        self.convergence_ = Convergence.of(model)
+        self.n_iter_ = model.n_passes
+        warn_unless_converged(model)
+        scores = self._scores(matrix)
+        self._set_variances(matrix, scores)
+        return scores
+
+    def _set_variances(self, matrix: np.ndarray | sp.csr_array | sp.csc_array, scores: np.ndarray) -> None:
+        """Set the variances about the mean, as scikit-learn's estimator does: those of the scores."""
+        total = _core.column_moments(matrix, self.n_threads)[1].sum()
+        self.explained_variance_ = np.var(scores, axis=0, dtype=np.float64)
+        self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else np.zeros(scores.shape[1])
+
+    def _engine_options(self) -> dict[str, Any]:
+        """Check every option and give those of the engine."""
+        flag_option("verbose", self.verbose)
+        if not isinstance(self.algorithm, str):
+            raise ValueError(f"algorithm = {self.algorithm!r} is not known; it must be a string")
+        return {
+            "n_components": count_option("n_components", self.n_components),
+            "center": False,
+            "scale": False,
+            # The divisor of a variance that is not reported: it works for a single row, too.
+            "weighting": "population",
+            "solver": SKLEARN_ALGORITHMS.get(self.algorithm, self.algorithm),
+            "tol": tol_option(self.tol),
+            "max_iter": count_option("max_iter", self.max_iter),
+            "seed": seed_option(self.random_state),
+            "n_threads": None if self.n_threads is None else count_option("n_threads", self.n_threads),
+            "strict": flag_option("strict", self.strict),
+        }
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

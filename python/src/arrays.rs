@@ -1,0 +1,157 @@
+//! numpy arrays: borrowed on the way in, given away on the way out.
+
+use karhunen::{Dense, Matrix};
+use numpy::ndarray::{ArrayView1, ArrayView2};
+use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::dtype::Element;
+use crate::errors::to_python;
+
+/// The memory that a numpy array spans, kept alive by a reference to the array and readable from any thread.
+pub(crate) struct Lent<T> {
+    start: *const T,
+    len: usize,
+    /// Released when the last reader is done, on whatever thread that is.
+    _owner: Py<PyAny>,
+}
+
+// SAFETY: the values are only read, and `_owner` keeps them where they are; a `Py` may be dropped on any thread.
+#[allow(unsafe_code)]
+unsafe impl<T: Sync> Send for Lent<T> {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl<T: Sync> Sync for Lent<T> {}
+
+impl<T> Lent<T> {
+    /// The values of the span, those between the strides included.
+    #[allow(unsafe_code)]
+    pub(crate) fn as_slice(&self) -> &[T] {
+        if self.len == 0 {
+            return &[];
+        }
+        // SAFETY: `layout` made sure that the span is aligned and made of whole values, numpy that all its memory
+        // belongs to one buffer, which `_owner` holds. As with every numpy function that releases the interpreter
+        // lock, the caller must not write to the array meanwhile.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+/// Where the entries of an array lie in the memory that it spans. Strides and offset count values.
+struct Layout {
+    strides: Vec<isize>,
+    offset: usize,
+    len: usize,
+}
+
+/// The layout of an array of whole, aligned values.
+fn layout<T: numpy::Element>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Layout> {
+    let size = size_of::<T>() as isize;
+    if !array.is_aligned() || array.strides().iter().any(|stride| stride % size != 0) {
+        return Err(PyValueError::new_err("the values of the array are not aligned; copy it"));
+    }
+    let strides: Vec<isize> = array.strides().iter().map(|stride| stride / size).collect();
+    if array.is_empty() {
+        return Ok(Layout { strides, offset: 0, len: 0 });
+    }
+    // The strides of an axis of one entry mean nothing.
+    let reach = array.shape().iter().zip(&strides).map(|(n, stride)| (*n as isize - 1) * stride);
+    let (before, after) =
+        reach.fold((0, 0), |(before, after), reach| (before + reach.min(0), after + reach.max(0)));
+    Ok(Layout { strides, offset: -before as usize, len: (after - before) as usize + 1 })
+}
+
+fn lend<T: numpy::Element>(array: &Bound<'_, PyArrayDyn<T>>, layout: &Layout) -> Lent<T> {
+    let start = array.data().cast_const().wrapping_sub(layout.offset);
+    Lent { start, len: layout.len, _owner: array.clone().into_any().unbind() }
+}
+
+/// A matrix in numpy's memory, of any order and strides.
+pub(crate) struct LentDense<T> {
+    values: Lent<T>,
+    shape: (usize, usize),
+    strides: (isize, isize),
+    offset: usize,
+}
+
+impl<T: Element> LentDense<T> {
+    /// Borrows an array of two axes.
+    pub(crate) fn new(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Self> {
+        let &[n_rows, n_cols] = array.shape() else {
+            return Err(PyValueError::new_err(format!("expected a matrix, got {} axes", array.ndim())));
+        };
+        let layout = layout(array)?;
+        Ok(Self {
+            values: lend(array, &layout),
+            shape: (n_rows, n_cols),
+            strides: (layout.strides[0], layout.strides[1]),
+            offset: layout.offset,
+        })
+    }
+
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        self.shape
+    }
+
+    pub(crate) fn view(&self) -> karhunen::Result<Dense<'_, T>> {
+        Dense::strided(self.values.as_slice(), self.shape, self.strides, self.offset)
+    }
+}
+
+/// Borrows an array whose values lie side by side.
+pub(crate) fn lend_vector<T: numpy::Element>(array: &Bound<'_, PyAny>) -> PyResult<Lent<T>> {
+    let array = array.cast::<PyArrayDyn<T>>()?;
+    if array.ndim() != 1 || !array.is_c_contiguous() {
+        return Err(PyValueError::new_err("expected a contiguous array of one axis"));
+    }
+    let layout = layout(array)?;
+    Ok(lend(array, &layout))
+}
+
+/// Hands a matrix over to numpy.
+pub(crate) fn give_matrix<T: Element>(py: Python<'_>, matrix: Matrix<T>) -> PyResult<Bound<'_, PyAny>> {
+    let shape = [matrix.n_rows(), matrix.n_cols()];
+    Ok(PyArray1::from_vec(py, matrix.into_vec()).reshape(shape)?.into_any())
+}
+
+/// A read-only array that looks into `owner`.
+///
+/// # Safety
+/// `values` must lie where they are, unchanged, as long as `owner` lives.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn show_vector<'py>(values: &[f64], owner: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+    // SAFETY: the caller's promise; the array cannot be written to.
+    let array = unsafe { PyArray1::borrow_from_array(&ArrayView1::from(values), owner.clone()) };
+    array.readwrite().make_nonwriteable();
+    array.into_any()
+}
+
+/// A read-only array that looks into `owner`.
+///
+/// # Safety
+/// `matrix` must lie where it is, unchanged, as long as `owner` lives.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn show_matrix<'py>(
+    matrix: &Matrix,
+    owner: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let view = ArrayView2::from_shape(matrix.shape(), matrix.as_slice())
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    // SAFETY: the caller's promise; the array cannot be written to.
+    let array = unsafe { PyArray2::borrow_from_array(&view, owner.clone()) };
+    array.readwrite().make_nonwriteable();
+    Ok(array.into_any())
+}
+
+/// A copy of a vector of numbers.
+pub(crate) fn copy_vector(array: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    Ok(lend_vector::<f64>(array)?.as_slice().to_vec())
+}
+
+/// A copy of a matrix of numbers.
+pub(crate) fn copy_matrix(array: &Bound<'_, PyAny>) -> PyResult<Matrix> {
+    let lent = LentDense::<f64>::new(array.cast()?)?;
+    let view = lent.view().map_err(to_python)?;
+    Ok(Matrix::from_fn(view.n_rows(), view.n_cols(), |i, j| view.get(i, j)))
+}

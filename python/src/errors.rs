@@ -1,0 +1,50 @@
+//! Errors of the engine as exceptions of Python.
+
+use karhunen::{Error, ErrorKind};
+use karhunen_io::Cause;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+pyo3::create_exception!(
+    karhunen,
+    NotConvergedError,
+    PyRuntimeError,
+    "An iteration stopped before its tolerance, and `strict` was asked for."
+);
+
+/// The exception for an error of the library.
+pub(crate) fn to_python(error: Error) -> PyErr {
+    let exception = of_kind(error.kind(), error.to_string());
+    if let Error::NonFinite { row, column, .. } = error {
+        let place = [("row", row), ("column", column)];
+        // Python adds the name of the column. Without these attributes the message is still complete.
+        Python::attach(|py| {
+            for (name, index) in place {
+                let _ = exception.value(py).setattr(name, index);
+            }
+        });
+    }
+    exception
+}
+
+fn of_kind(kind: ErrorKind, message: String) -> PyErr {
+    match kind {
+        ErrorKind::Argument | ErrorKind::Data => PyValueError::new_err(message),
+        ErrorKind::Io => PyOSError::new_err(message),
+        ErrorKind::NotConverged => NotConvergedError::new_err(message),
+        ErrorKind::Stopped => PyKeyboardInterrupt::new_err(message),
+    }
+}
+
+/// The exception for an error of a file: `FileNotFoundError` and its like where the system gave a reason.
+pub(crate) fn file_to_python(error: karhunen_io::Error) -> PyErr {
+    match &*error.cause {
+        Cause::Io { source, .. } => match source.raw_os_error() {
+            // With a number, OSError becomes its own subclass, and shows the path.
+            Some(number) => PyOSError::new_err((number, source.to_string(), error.path.clone())),
+            None => PyOSError::new_err(error.to_string()),
+        },
+        Cause::Library(inner) => of_kind(inner.kind(), error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}

@@ -1,0 +1,27 @@
+//! The extension module `karhunen._core`: converts, releases the interpreter lock, calls the engine, converts.
+//!
+//! No numerics here. Arrays are borrowed where they lie; results are handed over without a copy.
+
+mod arrays;
+mod dtype;
+mod errors;
+mod model;
+mod observer;
+mod options;
+mod sparse;
+mod state;
+
+/// The engine behind the Python package `karhunen`.
+#[pyo3::pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use crate::errors::NotConvergedError;
+    #[pymodule_export]
+    use crate::model::{Model, column_moments, fit};
+    #[pymodule_export]
+    use crate::state::{from_state, load, save, to_state};
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,313 @@
+//! Fitted models as objects of Python.
+
+use std::sync::Arc;
+
+use karhunen::{
+    Block, Exec, Matrix, ModelParts, Moments, Observer, Pca, PcaModel, Result, Source, Transform, Weights,
+};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+
+use crate::arrays::{Lent, give_matrix, lend_vector, show_matrix, show_vector};
+use crate::dtype::{AnyMatrix, Data, Element, Job};
+use crate::errors::to_python;
+use crate::observer::{run, threads_for};
+use crate::options::Options;
+
+/// Fits components to `x`.
+#[pyfunction]
+#[pyo3(signature = (x, options, sample_weight=None, feature_weight=None, on_progress=None))]
+pub(crate) fn fit(
+    py: Python<'_>,
+    x: Data,
+    options: Options,
+    sample_weight: Option<&Bound<'_, PyAny>>,
+    feature_weight: Option<&Bound<'_, PyAny>>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Model> {
+    let cost = x.fit_cost();
+    let job = Fit {
+        pca: options.into_pca(cost)?,
+        samples: sample_weight.map(lend_vector).transpose()?,
+        features: feature_weight.map(lend_vector).transpose()?,
+    };
+    let model = run(py, cost, on_progress, move |observer| x.run(&job, observer))?;
+    Ok(Model::from(model))
+}
+
+struct Fit {
+    pca: Pca,
+    samples: Option<Lent<f64>>,
+    features: Option<Lent<f64>>,
+}
+
+impl Job for Fit {
+    type Output = PcaModel;
+    fn run<T: Element>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<PcaModel> {
+        let weights = Weights {
+            samples: self.samples.as_ref().map(Lent::as_slice),
+            features: self.features.as_ref().map(Lent::as_slice),
+        };
+        self.pca.fit_observed(x, &weights, observer)
+    }
+}
+
+type TwoVectors<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// The mean and the variance (divisor n) of each column of `x`.
+#[pyfunction]
+#[pyo3(signature = (x, n_threads=None))]
+pub(crate) fn column_moments(py: Python<'_>, x: Data, n_threads: Option<usize>) -> PyResult<TwoVectors<'_>> {
+    let cost = x.product_cost(1);
+    let job = MomentsOf { n_threads: threads_for(cost, n_threads) };
+    let moments = run(py, cost, None, move |observer| x.run(&job, observer))?;
+    let variance: Vec<f64> = moments.sum_of_squares.iter().map(|s| s / moments.weight).collect();
+    Ok((PyArray1::from_vec(py, moments.mean), PyArray1::from_vec(py, variance)))
+}
+
+struct MomentsOf {
+    n_threads: Option<usize>,
+}
+
+impl Job for MomentsOf {
+    type Output = Moments;
+    fn run<T: Element>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Moments> {
+        Exec::run(self.n_threads, observer, |exec| Moments::of(x, None, &exec.phase("means and variances")))
+    }
+}
+
+/// A fitted model. Its arrays are read-only views of the engine's memory.
+#[pyclass(frozen, module = "karhunen._core")]
+pub(crate) struct Model {
+    model: Arc<PcaModel>,
+}
+
+#[pymethods]
+impl Model {
+    /// Shape (n_components, n_features).
+    #[getter]
+    #[allow(unsafe_code)]
+    fn components<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        // SAFETY: the class is frozen, and the array holds the model.
+        unsafe { show_matrix(slf.get().model.components(), slf.as_any()) }
+    }
+
+    #[getter]
+    fn explained_variance<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.explained_variance)
+    }
+
+    #[getter]
+    fn explained_variance_ratio<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.explained_variance_ratio)
+    }
+
+    #[getter]
+    fn singular_values<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.singular_values)
+    }
+
+    #[getter]
+    fn mean<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.mean)
+    }
+
+    #[getter]
+    fn scale<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.scale)
+    }
+
+    #[getter]
+    fn residuals<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.convergence.residuals)
+    }
+
+    #[getter]
+    fn feature_weights<'py>(slf: &Bound<'py, Self>) -> Option<Bound<'py, PyAny>> {
+        slf.get().model.feature_weights()?;
+        Some(show(slf, |parts| parts.feature_weights.as_deref().unwrap_or_default()))
+    }
+
+    #[getter]
+    fn noise_variance(&self) -> f64 {
+        self.model.noise_variance()
+    }
+
+    #[getter]
+    fn total_variance(&self) -> f64 {
+        self.model.total_variance()
+    }
+
+    #[getter]
+    fn sum_of_weights(&self) -> f64 {
+        self.model.sum_of_weights()
+    }
+
+    #[getter]
+    fn n_samples(&self) -> usize {
+        self.model.n_samples()
+    }
+
+    /// `"f32"` or `"f64"`: the type of the data.
+    #[getter]
+    fn dtype(&self) -> &str {
+        &self.model.parts().dtype
+    }
+
+    /// The route that was taken.
+    #[getter]
+    fn solver(&self) -> &'static str {
+        self.model.convergence().solver.name()
+    }
+
+    #[getter]
+    fn reason(&self) -> &str {
+        &self.model.convergence().reason
+    }
+
+    #[getter]
+    fn n_passes(&self) -> usize {
+        self.model.convergence().n_passes
+    }
+
+    #[getter]
+    fn tol(&self) -> f64 {
+        self.model.convergence().tol
+    }
+
+    #[getter]
+    fn n_converged(&self) -> usize {
+        self.model.convergence().n_converged
+    }
+
+    /// Components times the square root of their variance, shape (n_features, n_components).
+    fn loadings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        give_matrix(py, self.model.loadings())
+    }
+
+    /// The covariance of the features under the model.
+    fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        give_matrix(py, self.model.covariance().map_err(to_python)?)
+    }
+
+    /// The inverse of the covariance.
+    fn precision<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        give_matrix(py, self.model.precision().map_err(to_python)?)
+    }
+
+    /// Scores of rows, in the type of `x`.
+    #[pyo3(signature = (x, whiten=false, n_threads=None, on_progress=None))]
+    fn transform(
+        &self,
+        py: Python<'_>,
+        x: Data,
+        whiten: bool,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<AnyMatrix> {
+        let cost = x.product_cost(self.model.n_components());
+        let job = Project { model: self.model(), whiten, n_threads: threads_for(cost, n_threads) };
+        run(py, cost, on_progress, move |observer| x.run(&job, observer))
+    }
+
+    /// Rows from scores, in the type of `scores`.
+    #[pyo3(signature = (scores, whiten=false, n_threads=None, on_progress=None))]
+    fn inverse_transform(
+        &self,
+        py: Python<'_>,
+        scores: Data,
+        whiten: bool,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<AnyMatrix> {
+        let cost = scores.product_cost(self.model.n_features());
+        let job = Reconstruct { model: self.model(), whiten, n_threads: threads_for(cost, n_threads) };
+        run(py, cost, on_progress, move |observer| scores.run(&job, observer))
+    }
+
+    /// The log-likelihood of each row.
+    #[pyo3(signature = (x, n_threads=None))]
+    fn score_samples<'py>(
+        &self,
+        py: Python<'py>,
+        x: Data,
+        n_threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let cost = x.product_cost(self.model.n_components());
+        let job = Likelihood { model: self.model(), n_threads: threads_for(cost, n_threads) };
+        let scores = run(py, cost, None, move |observer| x.run(&job, observer))?;
+        Ok(PyArray1::from_vec(py, scores))
+    }
+}
+
+impl From<PcaModel> for Model {
+    fn from(model: PcaModel) -> Self {
+        Self { model: Arc::new(model) }
+    }
+}
+
+impl Model {
+    pub(crate) fn model(&self) -> Arc<PcaModel> {
+        Arc::clone(&self.model)
+    }
+}
+
+/// A view of one of the model's vectors.
+#[allow(unsafe_code)]
+fn show<'py>(slf: &Bound<'py, Model>, vector: impl Fn(&ModelParts) -> &[f64]) -> Bound<'py, PyAny> {
+    // SAFETY: the class is frozen, and the array holds the model.
+    unsafe { show_vector(vector(slf.get().model.parts()), slf.as_any()) }
+}
+
+struct Project {
+    model: Arc<PcaModel>,
+    whiten: bool,
+    n_threads: Option<usize>,
+}
+
+impl Job for Project {
+    type Output = AnyMatrix;
+    fn run<T: Element>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<AnyMatrix> {
+        let how = Transform { whiten: self.whiten, n_threads: self.n_threads, observer };
+        self.model.transform_with(x, &how).map(T::erase)
+    }
+}
+
+struct Reconstruct {
+    model: Arc<PcaModel>,
+    whiten: bool,
+    n_threads: Option<usize>,
+}
+
+impl Job for Reconstruct {
+    type Output = AnyMatrix;
+    fn run<T: Element>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<AnyMatrix> {
+        let (n, k) = x.shape();
+        let mut values = Vec::with_capacity(n * k);
+        x.visit(&mut |_, block| {
+            // The package passes dense scores; sparse ones fail below, for want of values.
+            if let Block::Dense(scores) = block {
+                for i in 0..scores.n_rows() {
+                    values.extend((0..k).map(|j| scores.get(i, j)));
+                }
+            }
+            Ok(())
+        })?;
+        let scores = Matrix::from_vec(n, k, values)?;
+        let how = Transform { whiten: self.whiten, n_threads: self.n_threads, observer };
+        self.model.inverse_transform_with(&scores, &how).map(T::erase)
+    }
+}
+
+struct Likelihood {
+    model: Arc<PcaModel>,
+    n_threads: Option<usize>,
+}
+
+impl Job for Likelihood {
+    type Output = Vec<f64>;
+    fn run<T: Element>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Vec<f64>> {
+        // The engine scores on the threads of the pool that it finds itself in.
+        Exec::run(self.n_threads, observer, |_| self.model.score_samples(x))
+    }
+}

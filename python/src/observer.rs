@@ -1,0 +1,123 @@
+//! Long work beside the interpreter: the lock released, progress told, signals heard.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use karhunen::{Flow, Observer, Result, Unobserved};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::errors::to_python;
+
+/// How often signals are checked and progress is told.
+const TICK: Duration = Duration::from_millis(100);
+/// How long work that was asked to stop may take before it is left to end by itself.
+const GRACE: Duration = Duration::from_millis(400);
+
+/// What the working thread and the calling one share.
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    progress: Mutex<(&'static str, f64)>,
+}
+
+impl Observer for Shared {
+    fn update(&self, phase: &'static str, fraction: f64) -> Flow {
+        if self.stop.load(Ordering::Relaxed) {
+            return Flow::Stop;
+        }
+        // A worker that finds another at it has nothing to add.
+        if let Ok(mut progress) = self.progress.try_lock() {
+            *progress = (phase, fraction);
+        }
+        Flow::Continue
+    }
+}
+
+/// Multiplications of work that is done before anybody could press a key: some ten milliseconds.
+const SMALL: f64 = 2e7;
+
+/// Runs `work`, about `cost` multiplications, without the interpreter lock: at once if it is small and nobody watches,
+/// otherwise as [`beside`] does.
+///
+/// # Errors
+/// As [`beside`].
+pub(crate) fn run<R: Send + 'static>(
+    py: Python<'_>,
+    cost: f64,
+    on_progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&dyn Observer) -> Result<R> + Send + 'static,
+) -> PyResult<R> {
+    if cost <= SMALL && on_progress.is_none() {
+        return py.detach(|| work(&Unobserved)).map_err(to_python);
+    }
+    beside(py, on_progress, work)
+}
+
+/// Runs `work` on a thread of its own, without the interpreter lock. Ten times a second the calling thread, which
+/// alone may run signal handlers, checks signals and calls `on_progress(phase, fraction)`. When either raises, the work
+/// is asked to stop; work inside a long step (an eigendecomposition) is left to end by itself, with its result dropped.
+///
+/// # Errors
+/// Those of `work`; what a signal handler or `on_progress` raises.
+fn beside<R: Send + 'static>(
+    py: Python<'_>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&dyn Observer) -> Result<R> + Send + 'static,
+) -> PyResult<R> {
+    let shared = Arc::new(Shared::default());
+    let (sender, mut receiver) = channel();
+    let theirs = Arc::clone(&shared);
+    std::thread::Builder::new()
+        .name("karhunen".to_owned())
+        // Nobody listens any more where the calling thread was interrupted.
+        .spawn(move || drop(sender.send(work(&*theirs))))
+        .map_err(|error| PyRuntimeError::new_err(format!("a thread could not be started: {error}")))?;
+    loop {
+        match py.detach(|| wait(&mut receiver, TICK)) {
+            Ok(outcome) => return outcome.map_err(to_python),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyRuntimeError::new_err("the engine panicked: this is a bug of karhunen"));
+            }
+        }
+        if let Err(exception) = py.check_signals().and_then(|()| tell(on_progress, &shared)) {
+            shared.stop.store(true, Ordering::Relaxed);
+            // What it answers no longer matters.
+            let _ = py.detach(|| wait(&mut receiver, GRACE));
+            return Err(exception);
+        }
+    }
+}
+
+fn wait<R: Send>(receiver: &mut Receiver<R>, timeout: Duration) -> std::result::Result<R, RecvTimeoutError> {
+    receiver.recv_timeout(timeout)
+}
+
+fn tell(on_progress: Option<&Bound<'_, PyAny>>, shared: &Shared) -> PyResult<()> {
+    let Some(on_progress) = on_progress else { return Ok(()) };
+    let progress = *shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
+    on_progress.call1(progress).map(drop)
+}
+
+/// The number of threads to ask the engine for, for about `cost` multiplications. Waking a pool takes longer than small
+/// work. The threads of the shared pool do not survive a fork, so a forked child gets a pool for each call.
+pub(crate) fn threads_for(cost: f64, requested: Option<usize>) -> Option<usize> {
+    /// Multiplications of a millisecond.
+    const ONE_THREAD: f64 = 2e6;
+    /// The process whose pool it is; zero before its first use.
+    static POOL_OWNER: AtomicU32 = AtomicU32::new(0);
+    if requested.is_some() {
+        return requested;
+    }
+    if cost <= ONE_THREAD {
+        return Some(1);
+    }
+    let me = std::process::id();
+    match POOL_OWNER.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
+        Err(owner) if owner != me => Some(std::thread::available_parallelism().map_or(1, usize::from)),
+        _ => None,
+    }
+}

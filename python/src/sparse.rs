@@ -1,0 +1,93 @@
+//! scipy's compressed sparse matrices and arrays, borrowed as they are.
+
+use karhunen::{Major, Result, Source, Sparse, SparseMatrix};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::arrays::{Lent, lend_vector};
+use crate::dtype::Element;
+
+/// Indices of 32 or 64 bits, both of which scipy uses.
+enum LentIndices {
+    I32(Lent<i32>),
+    I64(Lent<i64>),
+}
+
+impl LentIndices {
+    fn new(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match lend_vector::<i32>(array) {
+            Ok(indices) => Ok(Self::I32(indices)),
+            Err(_) => lend_vector::<i64>(array).map(Self::I64),
+        }
+    }
+}
+
+/// A CSR or CSC matrix in scipy's memory.
+pub(crate) struct LentSparse<T> {
+    major: Major,
+    shape: (usize, usize),
+    pointers: LentIndices,
+    indices: LentIndices,
+    values: Lent<T>,
+}
+
+impl<T: Element> LentSparse<T> {
+    /// Borrows the three arrays of `x`.
+    pub(crate) fn new(x: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let format: String = x.getattr("format")?.extract()?;
+        let major = match format.as_str() {
+            "csr" => Major::Rows,
+            "csc" => Major::Columns,
+            _ => return Err(PyValueError::new_err(format!("expected the format csr or csc, got {format}"))),
+        };
+        Ok(Self {
+            major,
+            shape: x.getattr("shape")?.extract()?,
+            pointers: LentIndices::new(&x.getattr("indptr")?)?,
+            indices: LentIndices::new(&x.getattr("indices")?)?,
+            values: lend_vector(&x.getattr("data")?)?,
+        })
+    }
+
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        self.shape
+    }
+
+    pub(crate) fn n_stored(&self) -> usize {
+        self.values.as_slice().len()
+    }
+
+    /// Calls `f` with the matrix: borrowed where its indices are in order, a sorted copy without repetitions
+    /// otherwise.
+    pub(crate) fn with_source<R>(&self, f: impl FnOnce(&dyn Source<T>) -> Result<R>) -> Result<R> {
+        use LentIndices::{I32, I64};
+        match (&self.pointers, &self.indices) {
+            (I32(pointers), I32(indices)) => self.with_parts(pointers.as_slice(), indices.as_slice(), f),
+            (I32(pointers), I64(indices)) => self.with_parts(pointers.as_slice(), indices.as_slice(), f),
+            (I64(pointers), I32(indices)) => self.with_parts(pointers.as_slice(), indices.as_slice(), f),
+            (I64(pointers), I64(indices)) => self.with_parts(pointers.as_slice(), indices.as_slice(), f),
+        }
+    }
+
+    fn with_parts<P: karhunen::IndexInt, I: karhunen::IndexInt, R>(
+        &self,
+        pointers: &[P],
+        indices: &[I],
+        f: impl FnOnce(&dyn Source<T>) -> Result<R>,
+    ) -> Result<R> {
+        let (n_rows, n_cols) = self.shape;
+        let values = self.values.as_slice();
+        let borrowed = match self.major {
+            Major::Rows => Sparse::csr(n_rows, n_cols, pointers, indices, values),
+            Major::Columns => Sparse::csc(n_rows, n_cols, pointers, indices, values),
+        };
+        match borrowed {
+            Ok(x) => f(&x),
+            Err(karhunen::Error::SparseOrder { .. }) => {
+                let sorted = SparseMatrix::canonical(self.major, n_rows, n_cols, pointers, indices, values)?;
+                f(&sorted.view())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+"""What scikit-learn's tools do with the estimators, and what options do."""
+
+import copy
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from karhunen import PCA, NotConvergedError, TruncatedSVD
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+ESTIMATORS = [PCA(3, whiten=True, scale=True), TruncatedSVD(3)]
+
+
+def through_joblib(estimator, tmp_path):
+    joblib.dump(estimator, tmp_path / "estimator.joblib")
+    return joblib.load(tmp_path / "estimator.joblib", mmap_mode="r")
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("way", ["pickle", "copy", "deepcopy", "joblib"])
+def test_copies_score_with_the_same_bits(estimator, way, table, tmp_path):
+    frame = pd.DataFrame(table, columns=list("abcdefgh"))
+    fitted = clone(estimator).fit(frame)
+    again = {
+        "pickle": lambda: pickle.loads(pickle.dumps(fitted)),
+        "copy": lambda: copy.copy(fitted),
+        "deepcopy": lambda: copy.deepcopy(fitted),
+        "joblib": lambda: through_joblib(fitted, tmp_path),
+    }[way]()
+    assert vars(again).keys() == vars(fitted).keys()
+    assert again.get_params() == fitted.get_params()
+    assert again.convergence_ == fitted.convergence_
+    assert_array_equal(again.transform(frame), fitted.transform(frame))
+    assert_array_equal(again.feature_names_in_, fitted.feature_names_in_)
+
+
+def test_a_pickle_holds_the_model_once():
+    x = np.random.default_rng(0).normal(size=(30, 20_000))
+    pca = PCA(10).fit(x)
+    assert len(pickle.dumps(pca)) < 1.5 * (pca.components_.nbytes + 2 * pca.mean_.nbytes)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_clones_are_not_fitted(estimator, table):
+    fitted = clone(estimator).fit(table)
+    with pytest.raises(NotFittedError):
+        clone(fitted).transform(table)
+    with pytest.raises(AttributeError):
+        _ = clone(fitted).components_
+
+
+def test_pipelines_and_searches():
+    x, y = load_iris(return_X_y=True)
+    pipeline = make_pipeline(PCA(), LogisticRegression(max_iter=500))
+    search = GridSearchCV(pipeline, {"pca__n_components": [1, 2, 3], "pca__scale": [False, True]}, n_jobs=2).fit(x, y)
+    assert search.best_score_ > 0.95
+    likelihoods = [cross_val_score(PCA(k), x).mean() for k in (1, 2)]
+    assert likelihoods[1] > likelihoods[0]
+
+
+def test_set_output_names_columns(table):
+    pca = PCA(2).set_output(transform="pandas").fit(table)
+    scores = pca.transform(table)
+    assert scores.columns.tolist() == ["pca0", "pca1"]
+    assert pca.get_feature_names_out().tolist() == ["pca0", "pca1"]
+    assert TruncatedSVD(1).fit(table).get_feature_names_out().tolist() == ["truncatedsvd0"]
+
+
+def test_assigned_attributes_are_obeyed_and_arrays_are_read_only(table):
+    pca = PCA(3).fit(table)
+    scores = pca.transform(table)
+    with pytest.raises(ValueError, match="read-only"):
+        pca.components_ *= -1
+    pca.components_ = -pca.components_
+    assert_allclose(pca.transform(table), -scores)
+    assert_allclose(pickle.loads(pickle.dumps(pca)).transform(table), -scores)
+    pca.mean_ = np.zeros(8)
+    assert_allclose(pca.transform(table), table @ pca.components_.T)
+    pca.components_ = pca.components_[:2]
+    with pytest.raises(ValueError, match="explained_variance has 3 values, but 2 are needed"):
+        pca.transform(table)
+
+
+def test_a_second_fit_forgets_the_first(table):
+    pca = PCA(3).fit(pd.DataFrame(table, columns=list("abcdefgh")))
+    pca.set_params(n_components=2).fit(table[:, :5])
+    assert pca.components_.shape == (2, 5)
+    assert not hasattr(pca, "feature_names_in_")
+    assert pca.transform(table[:, :5]).shape == (60, 2)
+
+
+@pytest.mark.parametrize("estimator", [PCA(3, solver="block-krylov"), TruncatedSVD(3, algorithm="block-krylov")])
+def test_components_that_miss_the_tolerance_warn_or_raise(estimator):
+    x = np.random.default_rng(0).normal(size=(400, 300))
+    estimator = clone(estimator).set_params(tol=1e-12, max_iter=2)
+    with pytest.warns(ConvergenceWarning, match="of 3 components converged in .* raise max_iter or tol"):
+        estimator.fit(x)
+    assert estimator.convergence_.n_converged < 3
+    assert estimator.residuals_.max() > 1e-12
+    with pytest.raises(NotConvergedError, match="of 3 components converged"):
+        estimator.set_params(strict=True).fit(x)
+
+
+def test_random_states_seed_the_iteration():
+    x = np.random.default_rng(0).normal(size=(300, 200))
+
+    def components(state):
+        return PCA(2, solver="block-krylov", tol=1e-2, random_state=state).fit(x).components_
+
+    assert_array_equal(components(None), components(0))
+    assert_array_equal(components(7), components(np.int64(7)))
+    assert_array_equal(components(np.random.RandomState(3)), components(np.random.RandomState(3)))
+    assert_array_equal(components(np.random.default_rng(3)), components(np.random.default_rng(3)))
+    assert not np.array_equal(components(7), components(8))
+
+
+@pytest.mark.parametrize("solver", ["svd", "covariance", "block-krylov"])
+def test_the_bits_do_not_depend_on_threads(solver):
+    x = np.random.default_rng(0).normal(size=(3000, 150))
+    fits = [PCA(4, solver=solver, n_threads=n).fit(x) for n in (1, 2, 5, None)]
+    for pca in fits[1:]:
+        assert_array_equal(pca.components_, fits[0].components_)
+        assert_array_equal(pca.transform(x), fits[0].transform(x))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 0}, "n_components = 0 is not allowed: at least 1 is needed"),
+        ({"n_components": 9}, r"n_components = 9 is outside 1\.\.=8 for data of shape \(60, 8\)"),
+        ({"n_components": 1.0}, "n_components = 1.0 is not allowed"),
+        ({"n_components": "all"}, "n_components = 'all' is not allowed"),
+        ({"n_components": True}, "n_components = True is not allowed"),
+        (
+            {"solver": "qr"},
+            "solver = 'qr' is not known; choose one of 'auto', 'svd', 'covariance', 'gram', 'block-",
+        ),
+        ({"solver": 3}, "solver = 3 is not known"),
+        ({"svd_solver": "svd"}, "svd_solver = 'svd' is not known; choose one of 'auto', 'full'"),
+        ({"svd_solver": "full", "solver": "gram"}, "solver = 'gram' and svd_solver = 'full' say the same"),
+        ({"weighting": "counts"}, "weighting = 'counts' is not known"),
+        ({"tol": 2.0}, "tol = 2 is not allowed: a tolerance lies between 0 and 1"),
+        ({"tol": "small"}, "tol = 'small' is not allowed"),
+        ({"max_iter": 0}, "max_iter = 0 is not allowed"),
+        ({"n_threads": 0}, "n_threads = 0 is not allowed"),
+        ({"center": "yes"}, "center = 'yes' is not allowed: it must be True or False"),
+        ({"whiten": None}, "whiten = None is not allowed"),
+        ({"random_state": "x"}, "'x' cannot be used to seed"),
+    ],
+)
+def test_options_out_of_range_are_named(options, message, table):
+    with pytest.raises(ValueError, match=message):
+        PCA(**options).fit(table)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 0}, "n_components = 0 is not allowed"),
+        ({"n_components": 9}, "n_components = 9 is outside"),
+        ({"algorithm": "magic"}, "solver = 'magic' is not known"),
+        ({"algorithm": None}, "algorithm = None is not known"),
+    ],
+)
+def test_options_of_truncated_svd_out_of_range_are_named(options, message, table):
+    with pytest.raises(ValueError, match=message):
+        TruncatedSVD(**options).fit(table)
+
+
+def test_a_density_without_noise_is_refused():
+    x = np.array([[0.0, 0, 1], [1, 1, 1], [2, 2, 1], [3, 3, 1]])
+    with pytest.raises(ValueError, match="noise variance after component 1 is zero"):
+        PCA(1).fit(x).score(x)

@@ -1,0 +1,68 @@
+"""The package as a whole: imports, documentation, types."""
+
+import doctest
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import karhunen
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = [
+    "_convergence",
+    "_fitted",
+    "_inputs",
+    "_options",
+    "_pca",
+    "_progress",
+    "_to_sklearn",
+    "_truncated_svd",
+]
+
+
+def test_importing_the_package_imports_numpy_at_most():
+    source = "import sys, karhunen; print([m for m in ('sklearn', 'scipy', 'pandas', 'tqdm') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
+    assert out == "[]\n"
+
+
+def test_names_of_the_package():
+    assert set(karhunen.__all__) <= set(dir(karhunen))
+    for name in karhunen.__all__:
+        assert getattr(karhunen, name) is not None
+    assert re.fullmatch(r"\d+\.\d+\.\d+", karhunen.__version__)
+    with pytest.raises(AttributeError, match="no attribute 'PSA'"):
+        _ = karhunen.PSA
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_run(name):
+    result = doctest.testmod(importlib.import_module(f"karhunen.{name}"))
+    assert result.failed == 0
+    assert result.attempted > 0 or name not in ("_pca", "_truncated_svd")
+
+
+def test_readmes_run():
+    for path in (ROOT / "README.md", ROOT / "python/README.md"):
+        snippets = re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)
+        assert snippets, path
+        for snippet in snippets:
+            exec(compile(snippet, str(path), "exec"), {})
+
+
+def test_the_stub_tells_the_truth():
+    pytest.importorskip("mypy.stubtest")
+    command = [
+        sys.executable,
+        "-m",
+        "mypy.stubtest",
+        "karhunen._core",
+        "--mypy-config-file",
+        str(ROOT / "python/pyproject.toml"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MYPY_CACHE_DIR": os.devnull})
+    assert done.returncode == 0, done.stdout + done.stderr
