@@ -43,6 +43,8 @@ pub(crate) struct Totals {
     pub(crate) sum_of_squares: f64,
     /// The row of the largest weight, where the rows are known.
     pub(crate) heaviest: Option<usize>,
+    /// Whether the rows are known and all weights whole numbers.
+    pub(crate) whole: bool,
 }
 
 /// Sample weights that were checked: their totals, and the shares `v = w / s`.
@@ -60,7 +62,7 @@ impl Shares {
             let sum = n as f64;
             return Ok(Self {
                 shares: None,
-                totals: Totals { sum, sum_of_squares: 1.0 / sum, heaviest: Some(0) },
+                totals: Totals { sum, sum_of_squares: 1.0 / sum, heaviest: Some(0), whole: true },
             });
         };
         let largest = largest(SAMPLES, weights, n)?;
@@ -70,7 +72,8 @@ impl Shares {
         let sum: f64 = weights.iter().sum();
         let sum_of_squares = shares.iter().map(|v| v * v).sum();
         let heaviest = weights.iter().position(|&w| w == largest);
-        Ok(Self { shares: Some(shares), totals: Totals { sum, sum_of_squares, heaviest } })
+        let whole = weights.iter().all(|w| w.fract() == 0.0);
+        Ok(Self { shares: Some(shares), totals: Totals { sum, sum_of_squares, heaviest, whole } })
     }
 }
 
@@ -90,6 +93,15 @@ impl Totals {
                 Ok(1.0 / rest)
             }
         }
+    }
+
+    /// How many components all of them are: as many as the repeated rows have, where the weights count repetitions.
+    pub(crate) fn all_components(&self, weighting: Weighting, (n, p): (usize, usize)) -> usize {
+        if weighting == Weighting::Frequency && self.whole {
+            // A conversion beyond the range of the integer saturates.
+            return p.min(self.sum as usize);
+        }
+        n.min(p)
     }
 
     /// The number of observations that the weights stand for: squared singular values are population variances

@@ -124,6 +124,13 @@ struct Solved {
 impl Solved {
     fn model(self, pca: &Pca, feature_weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<PcaModel> {
         let Self { route, reason, tol, mut spectrum, affine, totals, n_samples, dtype } = self;
+        let shape = (n_samples, affine.mean.len());
+        let k = match pca.n_components {
+            NComponents::Count(k) => k,
+            NComponents::All | NComponents::Mle => totals.all_components(pca.weighting, shape),
+            NComponents::Variance(_) => spectrum.values.len().max(1),
+        };
+        spectrum.complete(k, rounding_level(route, &spectrum, shape), &exec.phase("components"))?;
         if pca.n_components == NComponents::Mle {
             let n_observations = totals.n_observations(pca.weighting);
             spectrum.truncate(most_probable_dimension(&spectrum.values, n_observations));
@@ -143,7 +150,6 @@ impl Solved {
         };
         let correction = totals.correction(pca.weighting)?;
         let population = Population { variances: &spectrum.values, total: affine.total_variance, correction };
-        let shape = (n_samples, affine.mean.len());
         let rank = rank_limit(&totals, pca.weighting, shape, spectrum.values.len());
         PcaModel::try_from(ModelParts {
             components,
@@ -196,6 +202,13 @@ fn check_memory(route: Route, problem: &Problem) -> Result<()> {
         Ok(()) => Ok(()),
         Err(_) => Err(Error::Memory { route: route.name(), bytes }),
     }
+}
+
+/// Variances up to this are what rounding leaves of zero. The SVD route never squares the condition number.
+fn rounding_level(route: Route, spectrum: &Spectrum, (n, p): (usize, usize)) -> f64 {
+    let largest = spectrum.values.first().copied().unwrap_or(0.0);
+    let rounding = f64::EPSILON * n.min(p) as f64;
+    largest * if route == Route::Svd { rounding * rounding } else { rounding }
 }
 
 /// Residuals are of the products as computed; what these cancel is added. Roundings of different rows are independent,

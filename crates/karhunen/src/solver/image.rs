@@ -3,8 +3,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
-use crate::linalg::basis::Basis;
-use crate::linalg::orthonormal::{Fresh, orthonormalize_against, polish_rows};
+use crate::linalg::orthonormal::polish_rows;
 use crate::operator::LinOp;
 use crate::solver::Spectrum;
 use crate::solver::leading::Pairs;
@@ -12,8 +11,8 @@ use crate::solver::leading::Pairs;
 /// Bytes of components that are computed at a time.
 const PART_BYTES: usize = 64 << 20;
 
-/// Maps eigenvectors of `B B'` back by one pass, or by one for every [`PART_BYTES`] of components. Eigenvalues at the level of rounding have no image: there the basis
-/// is completed by orthonormal vectors of zero variance. The residuals become bounds: `B'B w - lambda w` is
+/// Maps eigenvectors of `B B'` back by one pass, or by one for every [`PART_BYTES`] of components. Eigenvalues at the level
+/// of rounding have no image: their pairs are left out. The residuals become bounds: `B'B w - lambda w` is
 /// `B' r / sqrt(lambda)`, at most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
 pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
     let Pairs { mut values, vectors, mut residuals, n_products } = pairs;
@@ -32,14 +31,12 @@ pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) ->
         let part = op.apply_t(&scaled.columns(columns.clone()), &exec.part(0.0, 0.8))?;
         part.transpose_into(image.rows_mut(columns), &exec.part(0.8, 1.0))?;
     }
-    for (residual, value) in residuals.iter_mut().zip(&mut values) {
-        if *value > level {
-            *residual *= (largest / *value).sqrt();
-        } else {
-            (*residual, *value) = (0.0, 0.0);
-        }
+    values.truncate(rank);
+    residuals.truncate(rank);
+    for (residual, value) in residuals.iter_mut().zip(&values) {
+        *residual *= (largest / value).sqrt();
     }
-    let components = completed(image, values.len(), seed, &exec.part(0.8, 1.0))?;
+    let components = polish_rows(image, seed, &exec.part(0.8, 1.0))?;
     Ok(Spectrum { values, components, residuals, n_passes: n_products + n_parts })
 }
 
@@ -54,22 +51,4 @@ pub(crate) fn longest(values: &[f64], op: &dyn LinOp) -> f64 {
 fn rounding_level(largest: f64, op: &dyn LinOp) -> f64 {
     let (n, p) = op.shape();
     f64::EPSILON * n.max(p) as f64 * (largest + op.cancelled())
-}
-
-/// Orthonormal rows, `k` of them: those of `w`, which are so but for rounding, and random ones beside them.
-fn completed(w: Matrix, k: usize, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
-    let (rank, p) = w.shape();
-    if rank == k {
-        return polish_rows(w, seed, exec);
-    }
-    let known = polish_rows(w, seed, &exec.part(0.0, 0.4))?.transposed();
-    let (exec, last) = (&exec.part(0.4, 0.4), exec.part(0.4, 1.0));
-    let mut basis = Basis::new(p, k);
-    basis.append(&known, exec)?;
-    let mut fresh = Fresh::new(seed);
-    let mut rest = fresh.columns(p, k - rank);
-    let gram = basis.project_out(&mut rest, exec)?;
-    let rest = orthonormalize_against(&basis, rest, &gram, f64::MIN_POSITIVE, &mut fresh, exec)?.q;
-    let all = Matrix::from_fn(k, p, |i, j| if i < rank { known[(j, i)] } else { rest[(j, i - rank)] });
-    polish_rows(all, seed, &last)
 }

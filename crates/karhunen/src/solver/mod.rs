@@ -1,6 +1,7 @@
 //! The leading singular values and right singular vectors of a matrix. Never hears of means or samples.
 
 mod block_krylov;
+mod complete;
 mod covariance;
 mod gram;
 mod image;

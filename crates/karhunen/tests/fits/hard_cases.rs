@@ -3,7 +3,7 @@
 use karhunen::{NComponents, Pca, PcaModel, Route, Scalar, Weights};
 use karhunen_testkit::{
     Columns, Options, Rows, Tolerance, Weighting, assert_close, extreme_weights, gaussian, planted,
-    power_law, sparse, with_constant_column,
+    power_law, repeat_rows, sparse, with_constant_column,
 };
 
 use crate::expect::{Problem, SOLVERS, assert_none, components};
@@ -295,4 +295,32 @@ fn the_default_tolerance_is_kept_on_a_slow_spectrum() {
     let tolerance = Tolerance { multiple: 1.0, epsilon: 1e-12, norm: problem.oracle.explained_variance[0] };
     assert_close("variance", model.explained_variance(), &problem.oracle.explained_variance[..10], tolerance);
     assert_eq!(components(&model).len(), 10);
+}
+
+/// What the data leave open is chosen by the span of the components with variance alone: by every solver, for rows and
+/// columns of every layout, for weights as for repeated rows.
+#[test]
+fn components_without_variance_are_the_same_by_every_route() {
+    let rows = planted(6, 9, &power_law(5, 1.0), 1.0, 4).rows;
+    let counts = [2, 1, 3, 0, 1, 2];
+    let weights: Vec<f64> = counts.iter().map(|&w| f64::from(w)).collect();
+    let repeated = repeat_rows(&rows, &counts);
+    let fitted = |rows: &Rows, weights: Option<&[f64]>, layout: Layout, solver| {
+        let pca = Pca { solver, tol: Some(1e-13), ..Pca::default() };
+        let weights = Weights { samples: weights, features: None };
+        layout.lend::<f64, _>(rows, |x| pca.fit(x, &weights)).unwrap().components().clone()
+    };
+    let expected = fitted(&repeated, None, Layout::RowMajor, Some(Route::Svd));
+    assert_eq!(expected.shape(), (9, 9));
+    for layout in Layout::ALL {
+        for solver in SOLVERS {
+            for (rows, weights) in [(&rows, Some(&weights[..])), (&repeated, None)] {
+                let found = fitted(rows, weights, layout, solver);
+                assert_eq!(found.shape(), expected.shape());
+                for (found, expected) in found.as_slice().iter().zip(expected.as_slice()) {
+                    assert!((found - expected).abs() < 1e-8, "{layout:?} {solver:?}: {found} for {expected}");
+                }
+            }
+        }
+    }
 }

@@ -1,0 +1,96 @@
+//! Components without variance: any orthonormal rows beside the others would do. These depend on nothing but the space
+//! that the others span, so that every route, and weights and repeated rows, give the same.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::linalg::Matrix;
+use crate::solver::Spectrum;
+
+impl Spectrum {
+    /// Makes it `k` pairs: those with values above `level`, which is what rounding leaves of zero, and pairs without
+    /// variance. These are unit vectors made orthogonal to what is there, the first coordinates first; coordinates that
+    /// lie almost in the span already are passed over. Costs 4 k p multiply-adds for each.
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`].
+    pub(crate) fn complete(&mut self, k: usize, level: f64, exec: &Exec<'_>) -> Result<()> {
+        let rank = self.values.iter().take_while(|&&value| value > level).count().min(k);
+        let p = self.components.n_cols();
+        self.values.truncate(rank);
+        self.values.resize(k, 0.0);
+        self.residuals.truncate(rank);
+        self.residuals.resize(k, 0.0);
+        if rank == k && self.components.n_rows() == k {
+            return Ok(());
+        }
+        let mut rows = std::mem::replace(&mut self.components, Matrix::zeros(0, p)).into_vec();
+        rows.truncate(rank * p);
+        rows.reserve_exact((k - rank) * p);
+        // What is left of each unit vector beside the rows, squared: p - rank in all.
+        let mut left = vec![1.0; p];
+        for row in rows.chunks_exact(p) {
+            subtract_squares(&mut left, row);
+        }
+        for found in rank..k {
+            exec.report((found - rank) as f64 / (k - rank) as f64)?;
+            let enough = 0.25 * (p - found) as f64 / p as f64;
+            let Some(first) = left.iter().position(|&left| left >= enough) else { break };
+            let row = beside(&rows, first, p);
+            subtract_squares(&mut left, &row);
+            rows.extend(row);
+        }
+        self.components = Matrix::from_vec(k, p, rows)?;
+        Ok(())
+    }
+}
+
+fn subtract_squares(left: &mut [f64], row: &[f64]) {
+    left.iter_mut().zip(row).for_each(|(left, x)| *left -= x * x);
+}
+
+/// The unit vector along the coordinate `first`, orthogonal to the orthonormal `rows`, of length 1.
+fn beside(rows: &[f64], first: usize, p: usize) -> Vec<f64> {
+    let mut row = vec![0.0; p];
+    row[first] = 1.0;
+    // The second time removes what rounding has left of the first.
+    for _ in 0..2 {
+        for other in rows.chunks_exact(p) {
+            let along: f64 = row.iter().zip(other).map(|(x, o)| x * o).sum();
+            row.iter_mut().zip(other).for_each(|(x, o)| *x -= along * o);
+        }
+    }
+    let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+    row.iter_mut().for_each(|x| *x /= norm);
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unit_vectors_fill_up_what_has_no_variance() {
+        let components = Matrix::from_vec(2, 4, vec![0.6, 0.8, 0.0, 0.0, 0.1, 0.2, 0.3, 0.9]).unwrap();
+        let mut spectrum =
+            Spectrum { values: vec![2.0, 1e-17], components, residuals: vec![1e-9, 0.5], n_passes: 1 };
+        spectrum.complete(4, 1e-16, &Exec::sequential()).unwrap();
+        assert_eq!(
+            (spectrum.values, spectrum.residuals),
+            (vec![2.0, 0.0, 0.0, 0.0], vec![1e-9, 0.0, 0.0, 0.0])
+        );
+        let expected =
+            [[0.6, 0.8, 0.0, 0.0], [0.8, -0.6, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+        for (found, expected) in spectrum.components.as_slice().iter().zip(expected.as_flattened()) {
+            assert!((found - expected).abs() < 1e-15, "{found} for {expected}");
+        }
+    }
+
+    #[test]
+    fn a_spectrum_that_is_complete_stays_as_it_is() {
+        let components = Matrix::from_vec(1, 2, vec![0.6, 0.8]).unwrap();
+        let mut spectrum =
+            Spectrum { values: vec![2.0], components: components.clone(), residuals: vec![0.1], n_passes: 1 };
+        spectrum.complete(1, 1e-16, &Exec::sequential()).unwrap();
+        assert_eq!((spectrum.components, spectrum.residuals), (components, vec![0.1]));
+    }
+}
