@@ -4,6 +4,7 @@
 //! A matrix is a `Vec` of rows (`Rows`) here; [`row_major`] and [`column_major`] lay it out for the code under test.
 
 mod compare;
+mod holes;
 mod jacobi;
 mod makers;
 mod oracle;
@@ -12,6 +13,7 @@ mod sparse;
 pub use compare::{
     Mismatch, Tolerance, assert_close, assert_components, check_close, check_components, subspace_sine,
 };
+pub use holes::{Holes, SplitMix64};
 pub use jacobi::{Svd, svd};
 pub use makers::{
     Planted, column_major, extreme_weights, gaussian, integer_weights, planted, power_law, repeat_rows,

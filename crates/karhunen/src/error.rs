@@ -201,6 +201,36 @@ pub enum Error {
         /// The offending index.
         next: usize,
     },
+    /// An id of a triple is outside the shape.
+    #[error("entry {entry}: {axis} {id} is outside 0..{bound}")]
+    Triple {
+        /// The offending entry.
+        entry: usize,
+        /// `"row"` or `"column"`.
+        axis: &'static str,
+        /// The id found.
+        id: i128,
+        /// The number of rows or columns.
+        bound: usize,
+    },
+    /// An entry is given more than once.
+    #[error(
+        "row {row}, column {column} is given more than once; remove all but one, or ask for duplicates to be averaged"
+    )]
+    DuplicateEntry {
+        /// The row.
+        row: usize,
+        /// The column.
+        column: usize,
+    },
+    /// Nothing was observed.
+    #[error("none of the {n_samples} x {n_features} entries is observed; at least one is needed")]
+    NothingObserved {
+        /// Rows of the data.
+        n_samples: usize,
+        /// Columns of the data.
+        n_features: usize,
+    },
     /// Blocks of rows have different numbers of columns.
     #[error("row block {block} has {found} columns, but the first has {expected}")]
     BlockColumns {
@@ -351,6 +381,9 @@ impl Error {
             | Error::SparsePointer { .. }
             | Error::SparseIndex { .. }
             | Error::SparseOrder { .. }
+            | Error::Triple { .. }
+            | Error::DuplicateEntry { .. }
+            | Error::NothingObserved { .. }
             | Error::BlockColumns { .. }
             | Error::TooLarge { .. }
             | Error::ScoreOverflow { .. }

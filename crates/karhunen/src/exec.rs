@@ -232,9 +232,18 @@ impl<'a> Exec<'a> {
         piece_len: usize,
         work: impl Fn(usize, &mut [U]) -> Result<()> + Sync,
     ) -> Result<()> {
-        let n_pieces = out.len().div_ceil(piece_len.max(1));
-        let pieces = Mutex::new(out.chunks_mut(piece_len.max(1)).enumerate());
-        let n_workers = self.n_threads.min(n_pieces);
+        self.each(out.chunks_mut(piece_len.max(1)), work)
+    }
+
+    /// Does `work` on every item, several at a time. What it writes must not depend on who does it when.
+    pub(crate) fn each<W: Send>(
+        &self,
+        items: impl ExactSizeIterator<Item = W> + Send,
+        work: impl Fn(usize, W) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let n_items = items.len();
+        let items = Mutex::new(items.enumerate());
+        let n_workers = self.n_threads.min(n_items);
         let failed = AtomicBool::new(false);
         let done = AtomicUsize::new(0);
         let error = Mutex::new(None);
@@ -243,9 +252,9 @@ impl<'a> Exec<'a> {
                 if failed.load(Ordering::Relaxed) {
                     return;
                 }
-                let Some((index, piece)) = lock(&pieces).next() else { return };
-                let outcome = work(index, piece).and_then(|()| {
-                    self.report((done.fetch_add(1, Ordering::Relaxed) + 1) as f64 / n_pieces as f64)
+                let Some((index, item)) = lock(&items).next() else { return };
+                let outcome = work(index, item).and_then(|()| {
+                    self.report((done.fetch_add(1, Ordering::Relaxed) + 1) as f64 / n_items as f64)
                 });
                 if let Err(e) = outcome {
                     failed.store(true, Ordering::Relaxed);

@@ -18,6 +18,7 @@
 mod affine;
 mod error;
 mod exec;
+mod incomplete;
 mod linalg;
 mod moments;
 mod operator;
@@ -29,6 +30,11 @@ mod weights;
 
 pub use error::{Error, ErrorKind, Result};
 pub use exec::{Exec, Flow, Observer, Unobserved};
+pub use incomplete::{
+    Covariances, Duplicates, IncompleteConvergence, IncompleteModel, IncompleteParts, IncompletePca,
+    MeanMode, MeanPrior, Method, Observed, Prediction, Prior, Regularization, Start, StopReason, TraceEntry,
+    Triples,
+};
 pub use linalg::{ColumnMap, Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
 pub use moments::{Moments, Scatter};
 pub use operator::SymOp;

@@ -17,7 +17,7 @@ mod prefetch;
 pub(crate) mod random;
 pub(crate) mod rank_k;
 pub(crate) mod residual;
-mod simd;
+pub(crate) mod simd;
 pub(crate) mod small;
 mod sparse;
 #[cfg(test)]
@@ -41,6 +41,7 @@ pub(crate) mod tsqr;
 
 pub use dense::Dense;
 pub use matrix::Matrix;
+pub(crate) use sparse::Indices;
 pub use sparse::{IndexInt, Major, Sparse};
 pub use sparse_matrix::SparseMatrix;
 

@@ -6,7 +6,7 @@ use pulp::{Arch, Simd, WithSimd};
 use crate::scalar::Scalar;
 
 /// Element types of packed panels.
-pub(super) trait Lane: Scalar {
+pub(crate) trait Lane: Scalar {
     /// A register full of values.
     type Vector<S: Simd>: Pod;
     /// `x` in every lane.
@@ -56,6 +56,6 @@ impl Lane for f32 {
 }
 
 /// Runs `op` with the widest vectors of this processor.
-pub(super) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
+pub(crate) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
     Arch::new().dispatch(op)
 }

@@ -1,0 +1,88 @@
+//! Noise variance and covariances of point estimates: section 13 of the specification.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::cholesky::Upper;
+use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::kernels::normal::{Layout, gather};
+use crate::incomplete::observed::{Lines, Rows};
+use crate::linalg::Matrix;
+use crate::linalg::simd::Lane;
+
+/// Precision of the prior of rows of a factor, times the noise variance.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Precision {
+    /// Shape (c, c).
+    pub(crate) matrix: Matrix,
+    /// Whether it is multiplied by the weight of the entries of a row.
+    pub(crate) per_entry: bool,
+}
+
+/// `(G + P)^-1` of every row of a side, packed by rows of its lower triangle, and `sum tr G (G + P)^-1`: the number of
+/// parameters that the entries determine.
+pub(crate) fn inverses<T: Lane>(
+    lines: &Lines<T>,
+    factors: &Factors<T>,
+    side: Side,
+    precision: &Precision,
+    exec: &Exec<'_>,
+) -> Result<(Vec<T>, f64)> {
+    let c = factors.c;
+    let (own, other) = (factors.of(side), factors.of(side.other()));
+    let layout = Layout::new(c);
+    let width = c * (c + 1) / 2;
+    let mut packed = vec![T::default(); own.n_rows() * width];
+    let outs = [Rows { width, data: &mut packed }];
+    let [trace] = lines.pass(
+        exec,
+        layout.len(),
+        outs,
+        |segment, acc| gather(segment, other, c, own.row(segment.line)[c], layout, acc),
+        |line, acc, [row]| {
+            let (mut g, ..) = layout.parts(acc);
+            let times = if precision.per_entry { lines.weight(line).max(1.0) } else { 1.0 };
+            for k in 0..c {
+                for l in k..c {
+                    g.values[k * layout.stride + l] += times * precision.matrix[(k, l)];
+                }
+                // Nothing is certain to rounding.
+                g.values[k * layout.stride + k] *= 1.0 + 1e-9;
+            }
+            let inverse = invert(&mut g);
+            let mut trace = c as f64;
+            for k in 0..c {
+                for l in 0..=k {
+                    row[k * (k + 1) / 2 + l] = T::from_f64(inverse[(k, l)]);
+                }
+                trace -= (0..c).map(|l| times * precision.matrix[(k, l)] * inverse[(l, k)]).sum::<f64>();
+            }
+            Ok([trace])
+        },
+    )?;
+    Ok((packed, trace))
+}
+
+/// The inverse; zero where the matrix is singular all the same.
+fn invert(g: &mut Upper<'_>) -> Matrix {
+    let m = g.m;
+    let mut inverse = Matrix::zeros(m, m);
+    if g.factorize() {
+        let mut column = vec![0.0; m];
+        for k in 0..m {
+            column.fill(0.0);
+            column[k] = 1.0;
+            g.solve(&mut column);
+            (0..m).for_each(|l| inverse[(l, k)] = column[l]);
+        }
+    }
+    inverse
+}
+
+/// Parameters that least squares determine: `c` for each row and feature (and a mean), fewer where there are fewer
+/// entries, less the `c^2` that no prediction depends on.
+pub(crate) fn count_parameters<T: Lane>(rows: &Lines<T>, columns: &Lines<T>, c: usize, means: bool) -> f64 {
+    let count = |lines: &Lines<T>, most: usize| -> usize {
+        (0..lines.n_lines()).map(|line| lines.count(line).min(most)).sum()
+    };
+    (count(rows, c) + count(columns, c + usize::from(means))) as f64 - (c * c) as f64
+}

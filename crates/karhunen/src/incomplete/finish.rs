@@ -1,0 +1,155 @@
+//! From the best factors to the model.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::error_bars::{Precision, count_parameters, inverses};
+use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::fit::{Prepared, Run};
+use crate::incomplete::model::{Covariances, IncompleteModel, IncompleteParts, Prior};
+use crate::incomplete::options::{IncompletePca, MeanMode, Method};
+use crate::incomplete::problem::{Diagonal, Problem};
+use crate::incomplete::rotate::{Rotated, rotate};
+use crate::incomplete::stopping::IncompleteConvergence;
+use crate::linalg::Matrix;
+use crate::linalg::simd::Lane;
+use crate::linalg::small::t_multiply;
+
+impl<T: Lane> Run<T> {
+    /// Rotates to the principal components and adds the error bars.
+    pub(crate) fn into_model(
+        self,
+        pca: &IncompletePca,
+        method: Method,
+        reason: String,
+        problem: &Problem<'_, T>,
+        prepared: &Prepared,
+        exec: &Exec<'_>,
+    ) -> Result<IncompleteModel> {
+        let (n, c) = (problem.data.n_samples(), problem.c);
+        let rotated = rotate(&self.factors, problem.mean.joint, exec)?;
+        drop(self.factors);
+        let divisor = (n.max(2) - 1) as f64;
+        let explained: Vec<f64> = rotated.singular_values.iter().map(|d| d * d / divisor).collect();
+        let prior = prior(problem, &rotated);
+        let weight: f64 = prepared.sums.weight.iter().sum();
+        let bars = ErrorBars::new(problem, &rotated, &prior, &explained, self.squares, exec)?;
+        let keep = |packed: Vec<T>| Covariances {
+            n_components: c,
+            packed: packed.iter().map(|x| (x.to_f64() * bars.noise) as f32).collect(),
+        };
+        let of_mean = |w: &f64| if *w > 0.0 { bars.noise / w } else { prepared.spread.mean_square };
+        let total = prepared.spread.total_variance;
+        IncompleteModel::try_from(IncompleteParts {
+            components: rotated.loadings.transposed(),
+            mean: rotated.mean,
+            explained_variance_ratio: explained
+                .iter()
+                .map(|v| if total > 0.0 { v / total } else { 0.0 })
+                .collect(),
+            explained_variance: explained,
+            singular_values: rotated.singular_values,
+            total_variance: total,
+            noise_variance: bars.noise,
+            scores: rotated.scores,
+            score_covariances: pca.error_bars.then(|| keep(bars.scores)),
+            loading_covariances: pca.error_bars.then(|| keep(bars.loadings)),
+            mean_variance: match pca.mean {
+                MeanMode::None => vec![0.0; problem.data.n_features()],
+                _ => prepared
+                    .sums
+                    .weight
+                    .iter()
+                    .map(|w| w + pca.mean_prior.count)
+                    .map(|w| of_mean(&w))
+                    .collect(),
+            },
+            prior,
+            n_observed: (0..problem.data.n_features())
+                .map(|i| problem.data.n_observed_in_column(i))
+                .collect(),
+            options: pca.clone(),
+            dtype: T::NAME.to_owned(),
+            convergence: IncompleteConvergence {
+                method,
+                reason,
+                stop: self.stop,
+                cost: self.cost,
+                rmse: (self.squares / weight).sqrt(),
+                held_out_rmse: self.held_out_rmse,
+                trace: self.trace,
+            },
+        })
+    }
+}
+
+/// The penalties of the scores as the principal components see them.
+fn prior<T: Lane>(problem: &Problem<'_, T>, rotated: &Rotated) -> Prior {
+    let Precision { matrix, per_entry } = precision(problem, Side::Scores, &rotated.of_loadings);
+    let shifted = Matrix::from_fn(1, problem.c, |_, k| -rotated.shift[k]);
+    let mean = crate::linalg::small::multiply(&shifted, &rotated.of_scores).into_vec();
+    Prior { precision: matrix, per_entry, mean }
+}
+
+/// `M' D M` of the penalties `D` of a side; of penalties that grow with the entries of a row, those of one entry.
+fn precision<T: Lane>(problem: &Problem<'_, T>, side: Side, map: &Matrix) -> Precision {
+    let (penalty, c) = (problem.penalty(side), problem.c);
+    let per_entry = matches!(penalty, Diagonal::ByRow(_));
+    // The first row with entries shows the penalty of one.
+    let lines = problem.lines(side);
+    let shown = (0..lines.n_lines()).find(|line| lines.count(*line) > 0).unwrap_or(0);
+    let unit = if per_entry { 1.0 / lines.weight(shown) } else { 1.0 };
+    let scaled = Matrix::from_fn(c, c, |l, k| penalty.at(shown, l, c) * unit * map[(l, k)]);
+    Precision { matrix: t_multiply(map, &scaled), per_entry }
+}
+
+/// Unscaled covariances and the noise variance.
+struct ErrorBars<T> {
+    noise: f64,
+    scores: Vec<T>,
+    loadings: Vec<T>,
+}
+
+impl<T: Lane> ErrorBars<T> {
+    fn new(
+        problem: &Problem<'_, T>,
+        rotated: &Rotated,
+        prior: &Prior,
+        explained: &[f64],
+        squares: f64,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let (c, p) = (problem.c, problem.data.n_features());
+        let (rows, columns) = (problem.data.rows(), problem.data.columns());
+        let entries = rows.n_entries() as f64;
+        let counted = count_parameters(rows, columns, c, problem.mean.joint);
+        let rough = noise(squares, entries, counted);
+        let factors: Factors<T> = Factors::new(&rotated.loadings, &rotated.scores, &rotated.mean);
+        let regularized = !problem.scores.is_zero() && !problem.loadings.is_zero();
+        let (of_scores, of_loadings) = if regularized {
+            (
+                Precision { matrix: prior.precision.clone(), per_entry: prior.per_entry },
+                precision(problem, Side::Loadings, &rotated.of_scores),
+            )
+        } else {
+            // Without penalties a row of few entries would be uncertain without bounds: the population bounds it.
+            let diagonal = |variance: &dyn Fn(usize) -> f64| Precision {
+                matrix: Matrix::from_fn(c, c, |k, l| if k == l { rough / variance(k) } else { 0.0 }),
+                per_entry: false,
+            };
+            (diagonal(&|k| explained[k].max(f64::MIN_POSITIVE)), diagonal(&|_| 1.0 / p as f64))
+        };
+        let (scores, trace) = inverses(rows, &factors, Side::Scores, &of_scores, &exec.part(0.0, 0.5))?;
+        let (loadings, more) =
+            inverses(columns, &factors, Side::Loadings, &of_loadings, &exec.part(0.5, 1.0))?;
+        let means = if problem.mean.joint { p as f64 } else { 0.0 };
+        let noise =
+            if regularized { noise(squares, entries, trace + more - (c * c) as f64 + means) } else { rough };
+        Ok(Self { noise, scores, loadings })
+    }
+}
+
+/// Mean squared residual, less the parameters where entries outnumber them.
+fn noise(squares: f64, entries: f64, parameters: f64) -> f64 {
+    let left = entries - parameters.max(0.0);
+    squares / if left >= 1.0 { left } else { entries }
+}

@@ -1,0 +1,262 @@
+//! One fit, from top to bottom: mean, penalties, start, iterations, rotation, error bars.
+
+use std::time::Instant;
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Observer};
+use crate::incomplete::factors::Factors;
+use crate::incomplete::gauge::{gauge, penalties};
+use crate::incomplete::kernels::gradient::squares;
+use crate::incomplete::mean::{ColumnSums, Spread, spread};
+use crate::incomplete::methods::als::Als;
+use crate::incomplete::methods::conjugate::Conjugate;
+use crate::incomplete::methods::descent::{Descent, Metric};
+use crate::incomplete::methods::{Iterate, Progress};
+use crate::incomplete::model::IncompleteModel;
+use crate::incomplete::observed::{Observed, Typed};
+use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
+use crate::incomplete::problem::{Diagonal, MeanRule, Problem};
+use crate::incomplete::start::{Start, random, warm_up};
+use crate::incomplete::stopping::{StopReason, Stopping, TraceEntry};
+use crate::linalg::simd::Lane;
+use crate::scalar::Scalar;
+
+pub(crate) fn fit<T: Scalar>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    start: Option<&Start>,
+    observer: &dyn Observer,
+) -> Result<IncompleteModel> {
+    Exec::run(pca.n_threads, observer, |exec| match data.typed() {
+        Typed::F32(data) => fit_typed(pca, data, start, exec),
+        Typed::F64(data) => fit_typed(pca, data, start, exec),
+    })
+}
+
+fn fit_typed<T: Lane>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    start: Option<&Start>,
+    exec: &Exec<'_>,
+) -> Result<IncompleteModel> {
+    let split = match pca.early_stopping {
+        Some(share) => Some(data.split_by(share, pca.seed, &exec.phase("setting entries aside"))?),
+        None => None,
+    };
+    let (data, held_out) = match &split {
+        Some((kept, aside)) => (kept, Some(aside).filter(|aside| aside.n_observed() > 0)),
+        None => (data, None),
+    };
+    let prepared = Prepared::new(pca, data, start, &exec.phase("means and variances"))?;
+    let (method, reason) = match pca.method {
+        Method::Auto => (Method::Ridge, "the default for point estimates".to_owned()),
+        method => (method, "asked for".to_owned()),
+    };
+    let problem = prepared.problem(pca, method, data);
+    let mut best: Option<Run<T>> = None;
+    for number in 0..pca.n_starts {
+        let part = exec.phase(method.name());
+        let part = part.part(number as f64 / pca.n_starts as f64, (number + 1) as f64 / pca.n_starts as f64);
+        let factors = match start {
+            Some(start) => Factors::new(&start.loadings, &start.scores, &prepared.mean),
+            None => {
+                let seed = pca.seed.wrapping_add(number as u64);
+                let mut factors =
+                    random(data, pca.n_components, &prepared.mean, prepared.spread.mean_square.sqrt(), seed);
+                warm_up(&problem, &mut factors, &part.part(0.0, 0.0))?;
+                factors
+            }
+        };
+        let run = run(pca, method, problem.clone(), factors, held_out, &prepared, &part)?;
+        if best.as_ref().is_none_or(|best| run.rank() < best.rank()) {
+            best = Some(run);
+        }
+    }
+    match best {
+        Some(run) => run.into_model(pca, method, reason, &problem, &prepared, &exec.phase("error bars")),
+        // The options ask for at least one start.
+        None => unreachable!("a fit without a start"),
+    }
+}
+
+/// What is known before the first iteration.
+pub(crate) struct Prepared {
+    pub(crate) sums: ColumnSums,
+    /// The mean that the fit starts with.
+    pub(crate) mean: Vec<f64>,
+    /// The value of pseudo-observations.
+    pub(crate) prior: f64,
+    pub(crate) spread: Spread,
+}
+
+impl Prepared {
+    fn new<T: Lane>(
+        pca: &IncompletePca,
+        data: &Observed<T>,
+        start: Option<&Start>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let sums = ColumnSums::of(data, exec)?;
+        let prior = pca.mean_prior.value.unwrap_or_else(|| sums.grand_mean());
+        let observed = sums.means(pca.mean_prior.count, prior);
+        let mean = match (pca.mean, start.and_then(|start| start.mean.clone())) {
+            (MeanMode::None, _) => vec![0.0; data.n_features()],
+            (_, Some(mean)) => mean,
+            (_, None) => observed.clone(),
+        };
+        let spread = spread(data, if pca.mean == MeanMode::None { &mean } else { &observed }, exec)?;
+        // Squares of residuals and their sums must be in the range of the type.
+        let largest = if T::EPSILON > f64::EPSILON { 1e30 } else { 1e290 };
+        if !(spread.mean_square < largest) {
+            return Err(Error::Overflow { statistic: "variance", column: spread.widest });
+        }
+        Ok(Self { sums, mean, prior, spread })
+    }
+
+    /// The problem of a method: its penalties and its rule of the mean.
+    fn problem<'a, T: Lane>(
+        &self,
+        pca: &IncompletePca,
+        method: Method,
+        data: &'a Observed<T>,
+    ) -> Problem<'a, T> {
+        let default = match method {
+            Method::Als | Method::Ridge => Regularization::Ridge(self.spread.mean_square.sqrt()),
+            _ => Regularization::None,
+        };
+        let (loadings, scores) = match pca.regularization.unwrap_or(default) {
+            Regularization::None => (Diagonal::Same(0.0), Diagonal::Same(0.0)),
+            Regularization::Ridge(lambda) => (Diagonal::Same(lambda), Diagonal::Same(lambda)),
+            Regularization::Weighted(lambda) => (
+                Diagonal::ByRow(self.sums.weight.iter().map(|w| lambda * w).collect()),
+                Diagonal::ByRow((0..data.n_samples()).map(|j| lambda * data.rows().weight(j)).collect()),
+            ),
+        };
+        let mean =
+            MeanRule { joint: pca.mean == MeanMode::Joint, kappa: pca.mean_prior.count, prior: self.prior };
+        Problem { data, loadings, scores, mean, c: pca.n_components }
+    }
+}
+
+fn iterations<T: Lane>(pca: &IncompletePca, method: Method) -> Box<dyn Iterate<T>> {
+    match method {
+        Method::Em | Method::Als => Box::new(Als),
+        Method::Gradient => Box::new(Descent::new(Metric::Curvature(0.0), pca.step)),
+        Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), pca.step)),
+        Method::Natural => Box::new(Descent::new(Metric::Natural, pca.step)),
+        Method::Cg | Method::Ridge | Method::Auto => Box::new(Conjugate::new(pca.alpha)),
+    }
+}
+
+/// The iterations from one start.
+pub(crate) struct Run<T> {
+    pub(crate) factors: Factors<T>,
+    pub(crate) trace: Vec<TraceEntry>,
+    pub(crate) stop: StopReason,
+    pub(crate) cost: f64,
+    pub(crate) squares: f64,
+    pub(crate) held_out_rmse: Option<f64>,
+}
+
+impl<T> Run<T> {
+    /// Lower is better.
+    fn rank(&self) -> f64 {
+        self.held_out_rmse.unwrap_or(self.cost)
+    }
+}
+
+fn run<'a, T: Lane>(
+    pca: &IncompletePca,
+    method: Method,
+    mut problem: Problem<'a, T>,
+    mut factors: Factors<T>,
+    held_out: Option<&'a Observed<T>>,
+    prepared: &Prepared,
+    exec: &Exec<'_>,
+) -> Result<Run<T>> {
+    let began = Instant::now();
+    let weight: f64 = prepared.sums.weight.iter().sum();
+    let test = held_out.map(|data| Problem { data, ..problem.clone() });
+    let quiet = exec.part(0.0, 0.0);
+    let held_out_rmse = |factors: &Factors<T>| match &test {
+        None => Ok(None),
+        Some(test) => {
+            let weight: f64 = (0..test.data.n_samples()).map(|j| test.data.rows().weight(j)).sum();
+            Ok(Some((squares(test, factors, &quiet)? / weight).sqrt()))
+        }
+    };
+    let found = squares(&problem, &factors, &quiet)?;
+    let mut best = Run {
+        cost: found + penalties(&problem, &factors, &quiet)?,
+        squares: found,
+        held_out_rmse: held_out_rmse(&factors)?,
+        factors: factors.clone(),
+        trace: Vec::new(),
+        stop: StopReason::Iterations,
+    };
+    best.trace.push(TraceEntry {
+        iteration: 0,
+        cost: best.cost,
+        rmse: (found / weight).sqrt(),
+        held_out_rmse: best.held_out_rmse,
+        step: None,
+        seconds: began.elapsed().as_secs_f64(),
+    });
+    let mut iterations = iterations::<T>(pca, method);
+    let window = iterations.window();
+    let check_every = if window == 1 { 1 } else { 5 };
+    let mut stopping = Stopping {
+        tol: pca.tol,
+        max_iter: pca.max_iter,
+        time_limit: pca.time_limit,
+        window,
+        floor: f64::EPSILON * f64::EPSILON * weight * prepared.spread.mean_square,
+        began,
+        costs: vec![best.cost],
+        best: None,
+    };
+    let regularized = !problem.loadings.is_zero() || !problem.scores.is_zero();
+    for iteration in 1.. {
+        let at = |iteration: usize| iteration as f64 / pca.max_iter as f64;
+        let part = exec.part(at(iteration - 1).min(1.0), at(iteration).min(1.0));
+        let mut progress = iterations.iterate(&mut problem, &mut factors, &part)?;
+        if regularized && progress.accepted && iteration % window == 0 {
+            gauge(&problem, &mut factors, &quiet)?;
+            iterations.restart();
+            progress.cost = progress.squares + penalties(&problem, &factors, &quiet)?;
+        }
+        let checked = if iteration % check_every == 0 { held_out_rmse(&factors)? } else { None };
+        best.trace.push(entry(iteration, &progress, checked, weight, began));
+        if checked.is_some_and(|error| stopping.improves(error)) {
+            best.factors = factors.clone();
+            (best.cost, best.squares, best.held_out_rmse) = (progress.cost, progress.squares, checked);
+        }
+        if let Some(stop) = stopping.check(iteration, &progress) {
+            best.stop = stop;
+            if stopping.best.is_none() {
+                best.held_out_rmse = held_out_rmse(&factors)?;
+                best.factors = factors;
+                (best.cost, best.squares) = (progress.cost, progress.squares);
+            }
+            break;
+        }
+    }
+    Ok(best)
+}
+
+fn entry(
+    iteration: usize,
+    progress: &Progress,
+    held_out_rmse: Option<f64>,
+    weight: f64,
+    began: Instant,
+) -> TraceEntry {
+    TraceEntry {
+        iteration,
+        cost: progress.cost,
+        rmse: (progress.squares / weight).sqrt(),
+        held_out_rmse,
+        step: progress.step,
+        seconds: began.elapsed().as_secs_f64(),
+    }
+}

@@ -1,0 +1,136 @@
+//! Changes of the factors that no prediction sees but the penalties do, made exactly: section 8 of the specification.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::methods::descent::gram;
+use crate::incomplete::problem::{Diagonal, Problem};
+use crate::linalg::eigh::eigh;
+use crate::linalg::simd::Lane;
+use crate::linalg::small::{multiply, t_multiply};
+use crate::linalg::{Matrix, svd::svd};
+
+/// Moves along the gauge directions to lower penalties: the shift where the mean is free, and the best linear map where
+/// both sides have one penalty each.
+pub(crate) fn gauge<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    if problem.mean.joint && !problem.scores.is_zero() {
+        shift(problem, factors, exec)?;
+    }
+    if let (Diagonal::Same(da), Diagonal::Same(ds)) = (&problem.loadings, &problem.scores) {
+        if *da > 0.0 && *ds > 0.0 {
+            balance(factors, *da, *ds, exec)?;
+        }
+    }
+    Ok(())
+}
+
+/// `s -= m`, `mu += A m` with the best `m`:
+/// `(diag(sum_j dS_kj) + kappa A'A) m = sum_j dS_kj s_kj - kappa A'(mu - m0)`.
+pub(crate) fn shift<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let (c, kappa) = (factors.c, problem.mean.kappa);
+    let sums = factors.s.sum_rows(2 * c, exec, |j, row, sums| {
+        for k in 0..c {
+            let d = problem.scores.at(j, k, c);
+            sums[k] += d;
+            sums[c + k] += d * row[k].to_f64();
+        }
+    })?;
+    let (weights, mut m) = (&sums[..c], sums[c..].to_vec());
+    let stride = c.next_multiple_of(BLOCK);
+    let mut g = vec![0.0; c * stride];
+    for k in 0..c {
+        g[k * stride + k] = weights[k];
+    }
+    if kappa > 0.0 {
+        let products = gram(&factors.a, c, exec)?;
+        let away = factors.a.sum_rows(c, exec, |_, row, sums| {
+            let away = row[c].to_f64() - problem.mean.prior;
+            sums.iter_mut().zip(row).for_each(|(sum, a)| *sum += a.to_f64() * away);
+        })?;
+        for k in 0..c {
+            m[k] -= kappa * away[k];
+            (0..c).for_each(|l| g[k * stride + l] += kappa * products[(k, l)]);
+        }
+    }
+    solve_singular(&Upper { values: &mut g, m: c, stride }, &mut m)?;
+    factors.a.map_rows(exec, |_, row| {
+        let moved: f64 = row[..c].iter().zip(&m).map(|(a, m)| a.to_f64() * m).sum();
+        row[c] = T::from_f64(row[c].to_f64() + moved);
+    })?;
+    factors.s.map_rows(exec, |_, row| {
+        row[..c].iter_mut().zip(&m).for_each(|(s, m)| *s = T::from_f64(s.to_f64() - m));
+    })
+}
+
+/// The minimum of `da |A R|^2 + ds |S R^-T|^2` over all invertible `R`: equal lengths along the singular vectors of the
+/// product. Both Gram matrices become the same diagonal, up to the ratio of the penalties.
+fn balance<T: Lane>(factors: &mut Factors<T>, da: f64, ds: f64, exec: &Exec<'_>) -> Result<()> {
+    let c = factors.c;
+    let root_a = square_root(&gram(&factors.a, c, exec)?)?;
+    let root_s = square_root(&gram(&factors.s, c, exec)?)?;
+    // root_a root_s' = U D V' has the singular values of A S'; R = root_a^-1 U D^1/2 = root_s' V D^-1/2.
+    let middle = multiply(&root_a, &root_s.transposed());
+    let right = svd(&middle)?;
+    let ratio = (ds / da).sqrt().sqrt();
+    let least = right.s.first().map_or(0.0, |d| d * f64::EPSILON * c as f64);
+    // A component without variance cannot be balanced; its map is zero on both sides, which loses nothing.
+    let scaled = |vectors: &Matrix, factor: f64| {
+        Matrix::from_fn(c, c, |i, k| {
+            if right.s[k] > least { vectors[(i, k)] * factor / right.s[k].sqrt() } else { 0.0 }
+        })
+    };
+    let map_a = t_multiply(&root_s, &scaled(&right.v, ratio));
+    let map_s = t_multiply(&root_a, &scaled(&left_vectors(&middle, &right.v), 1.0 / ratio));
+    transform(&mut factors.a, &map_a, exec)?;
+    transform(&mut factors.s, &map_s, exec)
+}
+
+/// The left singular vectors that belong to the right ones, where the singular value is not zero.
+fn left_vectors(middle: &Matrix, right: &Matrix) -> Matrix {
+    let mut images = multiply(middle, right);
+    let c = images.n_cols();
+    for k in 0..c {
+        let norm = (0..c).map(|i| images[(i, k)] * images[(i, k)]).sum::<f64>().sqrt();
+        if norm > 0.0 {
+            (0..c).for_each(|i| images[(i, k)] /= norm);
+        }
+    }
+    images
+}
+
+/// `R` with `R'R = G`.
+fn square_root(g: &Matrix) -> Result<Matrix> {
+    let decomposed = eigh(g)?;
+    let c = g.n_rows();
+    Ok(Matrix::from_fn(c, c, |i, j| decomposed.values[i].max(0.0).sqrt() * decomposed.vectors[(j, i)]))
+}
+
+/// Multiplies the components of every row by `map`, shape (c, c).
+pub(crate) fn transform<T: Lane>(factor: &mut Factor<T>, map: &Matrix, exec: &Exec<'_>) -> Result<()> {
+    let c = map.n_rows();
+    factor.map_rows(exec, |_, row| {
+        let old: Vec<f64> = row[..c].iter().map(|x| x.to_f64()).collect();
+        for (k, x) in row[..c].iter_mut().enumerate() {
+            *x = T::from_f64((0..c).map(|l| old[l] * map[(l, k)]).sum());
+        }
+    })
+}
+
+/// The penalty terms of both sides.
+pub(crate) fn penalties<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<f64> {
+    Ok(problem.side_penalty(Side::Scores, factors, exec)?
+        + problem.side_penalty(Side::Loadings, factors, exec)?)
+}

@@ -1,0 +1,9 @@
+//! Passes over the observed entries. Each walks rows or columns, owns what it writes, and reads rows of the other factor.
+
+pub(crate) mod gradient;
+pub(crate) mod line_search;
+pub(crate) mod normal;
+mod rows;
+
+/// Number of entries whose products are summed in the precision of the data before they are added in `f64`.
+const RUN: usize = 256;

@@ -1,0 +1,185 @@
+//! Normal equations of one row of a factor: `G = sum w z z'`, `b = sum w y z`, `sum w y^2`, where `z` are rows of the
+//! other factor and `y = x - mu`. In `f64`, because the cost follows from them by a difference.
+
+use pulp::{Simd, WithSimd};
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::observed::{Rows, Segment};
+use crate::incomplete::problem::Problem;
+use crate::linalg::simd::{Lane, dispatch};
+
+/// Rows of the other factor that are gathered at a time.
+const GATHERED: usize = 32;
+
+/// Where the sums of one row lie in their accumulator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// Unknowns.
+    pub(crate) m: usize,
+    /// Values from one row of `G` to the next.
+    pub(crate) stride: usize,
+}
+
+impl Layout {
+    pub(crate) fn new(m: usize) -> Self {
+        Self { m, stride: m.next_multiple_of(BLOCK) }
+    }
+
+    /// Numbers in an accumulator: `G`, `b`, `sum w y^2`, and room for gathered rows and `y`.
+    pub(crate) fn len(self) -> usize {
+        self.stride * self.stride + self.stride + 1 + GATHERED * (self.stride + 1)
+    }
+
+    /// `G` (upper triangle), `b` and `sum w y^2`.
+    pub(crate) fn parts(self, acc: &mut [f64]) -> (Upper<'_>, &mut [f64], &mut f64) {
+        let (g, rest) = acc.split_at_mut(self.stride * self.stride);
+        let (b, rest) = rest.split_at_mut(self.stride);
+        (Upper { values: g, m: self.m, stride: self.stride }, b, &mut rest[0])
+    }
+}
+
+/// Adds the entries of a segment to an accumulator. `constant` is the last used value of the own row: the mean of a
+/// feature, one for a sample.
+pub(crate) fn gather<T: Lane>(
+    segment: Segment<'_, T>,
+    other: &Factor<T>,
+    c: usize,
+    constant: T,
+    layout: Layout,
+    acc: &mut [f64],
+) {
+    let (sums, room) = acc.split_at_mut(layout.stride * layout.stride + layout.stride + 1);
+    let (z, y) = room.split_at_mut(GATHERED * layout.stride);
+    for start in (0..segment.indices.len()).step_by(GATHERED) {
+        let entries = start..segment.indices.len().min(start + GATHERED);
+        let n = entries.len();
+        for (at, e) in entries.enumerate() {
+            let row = other.row(segment.indices[e] as usize);
+            let root = segment.weights.map_or(1.0, |w| w[e].to_f64().sqrt());
+            let z = &mut z[at * layout.stride..][..layout.m];
+            for (z, x) in z.iter_mut().zip(row) {
+                *z = root * x.to_f64();
+            }
+            y[at] = root * (segment.values[e].to_f64() - constant.to_f64() * row[c].to_f64());
+        }
+        dispatch(Products { z: &z[..n * layout.stride], y: &y[..n], stride: layout.stride, sums });
+    }
+}
+
+/// Replaces one factor by the minimiser of F given the other, the mean with the loadings if it is fitted.
+/// Returns F without the penalties of the other side, and the penalty terms of this one.
+pub(crate) fn solve_side<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    side: Side,
+    exec: &Exec<'_>,
+) -> Result<[f64; 2]> {
+    let c = problem.c;
+    let (own, other) = match side {
+        Side::Scores => (&mut factors.s, &factors.a),
+        Side::Loadings => (&mut factors.a, &factors.s),
+    };
+    let constants: Vec<T> = (0..own.n_rows()).map(|i| own.row(i)[c]).collect();
+    let layout = Layout::new(problem.n_fitted(side));
+    let outs = [Rows { width: own.width(), data: own.as_mut_slice() }];
+    problem.lines(side).pass(
+        exec,
+        layout.len(),
+        outs,
+        |segment, acc| gather(segment, other, c, constants[segment.line], layout, acc),
+        |line, acc, [row]| {
+            let (mut g, b, squares) = layout.parts(acc);
+            // Unknown is the change of the mean: its pull is towards the prior as seen from where it is.
+            let mut offset = 0.0;
+            for k in 0..layout.m {
+                let (d, centre) = problem.pull(side, line, k);
+                g.values[k * layout.stride + k] += d;
+                if k == c {
+                    let away = centre - row[c].to_f64();
+                    b[k] += d * away;
+                    offset = d * away * away;
+                }
+            }
+            let sides: Vec<f64> = b[..layout.m].to_vec();
+            solve(&mut g, b)?;
+            let explained: f64 = sides.iter().zip(b.iter()).map(|(side, x)| side * x).sum();
+            for (k, x) in b[..layout.m].iter().enumerate() {
+                let x = if k == c { x + row[c].to_f64() } else { *x };
+                row[k] = T::from_f64(x);
+            }
+            Ok([(*squares + offset - explained).max(0.0), problem.row_penalty(side, line, row)])
+        },
+    )
+}
+
+/// Solves in place of `b`; the least-norm solution where `G` is singular.
+fn solve(g: &mut Upper<'_>, b: &mut [f64]) -> Result<()> {
+    let mut kept = g.values.to_vec();
+    if g.factorize() {
+        g.solve(b);
+        return Ok(());
+    }
+    solve_singular(&Upper { values: &mut kept, m: g.m, stride: g.stride }, b)
+}
+
+struct Products<'a> {
+    /// Gathered rows.
+    z: &'a [f64],
+    y: &'a [f64],
+    stride: usize,
+    /// `G`, `b`, `sum y^2`.
+    sums: &'a mut [f64],
+}
+
+impl WithSimd for Products<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let lanes = size_of::<S::f64s>() / size_of::<f64>();
+        let (g, rest) = self.sums.split_at_mut(self.stride * self.stride);
+        for first in (0..self.stride).step_by(BLOCK) {
+            for column in (first..self.stride).step_by(lanes) {
+                tile(simd, self.z, self.stride, first, column, g);
+            }
+        }
+        let (b, squares) = rest.split_at_mut(self.stride);
+        for column in (0..self.stride).step_by(lanes) {
+            let mut sum = simd.splat_f64s(0.0);
+            for (z, y) in self.z.chunks_exact(self.stride).zip(self.y) {
+                let z: &[S::f64s] = bytemuck::cast_slice(&z[column..column + lanes]);
+                sum = <f64 as Lane>::mul_add(simd, simd.splat_f64s(*y), z[0], sum);
+            }
+            add::<S>(sum, &mut b[column..column + lanes]);
+        }
+        squares[0] += self.y.iter().map(|y| y * y).sum::<f64>();
+    }
+}
+
+/// Adds [`BLOCK`] rows of `z z'`, from row `first`, in the columns of one vector.
+#[inline(always)]
+fn tile<S: Simd>(simd: S, z: &[f64], stride: usize, first: usize, column: usize, g: &mut [f64]) {
+    let lanes = size_of::<S::f64s>() / size_of::<f64>();
+    let mut sums = [simd.splat_f64s(0.0); BLOCK];
+    for z in z.chunks_exact(stride) {
+        let vector: &[S::f64s] = bytemuck::cast_slice(&z[column..column + lanes]);
+        let rows = &z[first..first + BLOCK];
+        for r in 0..BLOCK {
+            sums[r] = <f64 as Lane>::mul_add(simd, simd.splat_f64s(rows[r]), vector[0], sums[r]);
+        }
+    }
+    for (r, sum) in sums.into_iter().enumerate() {
+        add::<S>(sum, &mut g[(first + r) * stride + column..][..lanes]);
+    }
+}
+
+#[inline(always)]
+fn add<S: Simd>(sum: S::f64s, to: &mut [f64]) {
+    let sum = [sum];
+    let values: &[f64] = bytemuck::cast_slice(&sum);
+    for (to, value) in to.iter_mut().zip(values) {
+        *to += value;
+    }
+}

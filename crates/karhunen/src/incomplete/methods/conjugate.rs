@@ -1,0 +1,182 @@
+//! Nonlinear conjugate gradients (Polak-Ribière, restarted) with the diagonal preconditioner of the Newton method and an
+//! exact line search: the cost along a line is a polynomial of degree four.
+
+use super::descent::precondition;
+use super::{Iterate, Progress};
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::kernels::gradient::gradient_pass;
+use crate::incomplete::kernels::line_search::{best_step, polynomial};
+use crate::incomplete::problem::Problem;
+use crate::linalg::simd::Lane;
+
+/// Time O(N c): one pass by rows and one by columns for the gradient, one by rows for the line search.
+#[derive(Debug)]
+pub(crate) struct Conjugate<T> {
+    alpha: f64,
+    state: Option<State<T>>,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    /// Minus half the gradient.
+    gradient: Factors<T>,
+    /// The gradient before.
+    before: Factors<T>,
+    /// The gradient times the preconditioner.
+    scaled: Factors<T>,
+    directions: Factors<T>,
+    /// `<Z, G>` of the iteration before; none at the start.
+    product: Option<f64>,
+    cost: f64,
+    squares: f64,
+}
+
+impl<T: Lane> Conjugate<T> {
+    pub(crate) fn new(alpha: f64) -> Self {
+        Self { alpha, state: None }
+    }
+
+    fn evaluate(
+        &self,
+        problem: &Problem<'_, T>,
+        factors: &Factors<T>,
+        state: &mut State<T>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let alpha = self.alpha;
+        let mut penalties = 0.0;
+        for (side, g, z) in [
+            (Side::Scores, &mut state.gradient.s, &mut state.scaled.s),
+            (Side::Loadings, &mut state.gradient.a, &mut state.scaled.a),
+        ] {
+            let found = gradient_pass(problem, factors, side, [g, z], exec, |g, h, [g_row, z_row]| {
+                for (k, (g, h)) in g.iter().zip(h).enumerate() {
+                    g_row[k] = T::from_f64(*g);
+                    z_row[k] = T::from_f64(g * precondition(*h, alpha));
+                }
+            })?;
+            penalties += found.penalty;
+            state.squares = found.squares;
+        }
+        state.cost = state.squares + penalties;
+        Ok(())
+    }
+
+    /// The next direction: `D = Z + beta D`.
+    fn turn(&self, state: &mut State<T>, exec: &Exec<'_>) -> Result<()> {
+        let (mut zg, mut z_before) = (0.0, 0.0);
+        for side in [Side::Scores, Side::Loadings] {
+            let (now, before) = (state.gradient.of(side), state.before.of(side));
+            let found = products(state.scaled.of(side), now, before, exec)?;
+            zg += found.0;
+            z_before += found.1;
+        }
+        let beta = match state.product {
+            Some(old) if old > 0.0 => ((zg - z_before) / old).max(0.0),
+            _ => 0.0,
+        };
+        state.product = Some(zg);
+        let mut along = 0.0;
+        for side in [Side::Scores, Side::Loadings] {
+            let (scaled, gradient) = (state.scaled.of(side), state.gradient.of(side));
+            let directions = match side {
+                Side::Scores => &mut state.directions.s,
+                Side::Loadings => &mut state.directions.a,
+            };
+            directions.map_rows(exec, |i, row| {
+                for (d, z) in row.iter_mut().zip(scaled.row(i)) {
+                    *d = T::from_f64(z.to_f64() + beta * d.to_f64());
+                }
+            })?;
+            along += products(directions, gradient, gradient, exec)?.0;
+        }
+        if !(along > 0.0) {
+            steepest(state);
+        }
+        Ok(())
+    }
+}
+
+/// The direction starts afresh.
+fn steepest<T: Lane>(state: &mut State<T>) {
+    state.directions.s.as_mut_slice().copy_from_slice(state.scaled.s.as_slice());
+    state.directions.a.as_mut_slice().copy_from_slice(state.scaled.a.as_slice());
+}
+
+/// `<x, y>` and `<x, z>`.
+fn products<T: Lane>(x: &Factor<T>, y: &Factor<T>, z: &Factor<T>, exec: &Exec<'_>) -> Result<(f64, f64)> {
+    let sums = x.sum_rows(2, exec, |i, x, sums| {
+        for ((x, y), z) in x.iter().zip(y.row(i)).zip(z.row(i)) {
+            sums[0] += x.to_f64() * y.to_f64();
+            sums[1] += x.to_f64() * z.to_f64();
+        }
+    })?;
+    Ok((sums[0], sums[1]))
+}
+
+impl<T: Lane> Iterate<T> for Conjugate<T> {
+    fn iterate(
+        &mut self,
+        problem: &mut Problem<'_, T>,
+        factors: &mut Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Progress> {
+        let mut state = match self.state.take() {
+            Some(state) => state,
+            None => {
+                let zeros = || Factors { a: factors.a.zeros_like(), s: factors.s.zeros_like(), c: factors.c };
+                let mut state = State {
+                    gradient: zeros(),
+                    before: zeros(),
+                    scaled: zeros(),
+                    directions: zeros(),
+                    product: None,
+                    cost: 0.0,
+                    squares: 0.0,
+                };
+                self.evaluate(problem, factors, &mut state, &exec.part(0.0, 0.1))?;
+                state
+            }
+        };
+        self.turn(&mut state, exec)?;
+        let search = exec.part(0.1, 0.4);
+        let mut step = best_step(polynomial(problem, factors, &state.directions, &search)?);
+        if step.is_none() {
+            steepest(&mut state);
+            step = best_step(polynomial(problem, factors, &state.directions, &search)?);
+        }
+        let before = (state.cost, state.squares);
+        if let Some(t) = step {
+            let old = factors.clone();
+            factors.a.set_step(&old.a, t, &state.directions.a, exec)?;
+            factors.s.set_step(&old.s, t, &state.directions.s, exec)?;
+            std::mem::swap(&mut state.gradient, &mut state.before);
+            self.evaluate(problem, factors, &mut state, &exec.part(0.4, 1.0))?;
+            if !(state.cost <= before.0) {
+                // Rounding is all that is left to gain.
+                *factors = old;
+                (state.cost, state.squares) = before;
+                step = None;
+            }
+        }
+        let progress = Progress {
+            cost: state.cost,
+            squares: state.squares,
+            step,
+            accepted: step.is_some(),
+            exhausted: step.is_none(),
+        };
+        self.state = step.map(|_| state);
+        Ok(progress)
+    }
+
+    fn window(&self) -> usize {
+        10
+    }
+
+    fn restart(&mut self) {
+        self.state = None;
+    }
+}

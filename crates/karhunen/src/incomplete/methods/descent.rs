@@ -1,0 +1,190 @@
+//! Simultaneous steps of loadings and scores with an adaptive learning rate: gradient descent, natural gradient, and the
+//! diagonal Newton method of Raiko, Ilin & Karhunen (2007), doi:10.1007/978-3-540-74958-5_69.
+
+use super::{Iterate, Progress};
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::kernels::gradient::gradient_pass;
+use crate::incomplete::kernels::line_search::{best_step, polynomial};
+use crate::incomplete::problem::Problem;
+use crate::linalg::Matrix;
+use crate::linalg::simd::Lane;
+
+/// An accepted step makes the next one longer by this factor.
+const LONGER: f64 = 1.1;
+/// A step that does not lower the cost is tried again divided by this.
+const SHORTER: f64 = 2.0;
+/// After so many refusals in a row nothing can be gained.
+const MOST_REFUSALS: usize = 40;
+
+/// What a gradient is multiplied by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Metric {
+    /// The second derivatives to the power `-alpha`: 0 is gradient descent, 1 the diagonal Newton method.
+    Curvature(f64),
+    /// `A'A` for the loadings, `S'S` for the scores: the natural gradient.
+    Natural,
+}
+
+/// `h^-alpha`; nothing where nothing was observed or the other factor is zero.
+#[inline(always)]
+pub(crate) fn precondition(h: f64, alpha: f64) -> f64 {
+    if !(h > 0.0) {
+        return 0.0;
+    }
+    if alpha == 0.0 {
+        1.0
+    } else if alpha == 1.0 {
+        1.0 / h
+    } else if alpha == 2.0 / 3.0 {
+        let root = h.cbrt();
+        1.0 / (root * root)
+    } else {
+        h.powf(-alpha)
+    }
+}
+
+/// Time O(N c): one pass by rows and, where the step is kept, one by columns.
+#[derive(Debug)]
+pub(crate) struct Descent<T> {
+    metric: Metric,
+    /// The first learning rate; found by a line search if `None`.
+    first_step: Option<f64>,
+    state: Option<State<T>>,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    directions: Factors<T>,
+    proposal: Factors<T>,
+    /// The directions of the scores as the proposal sees them.
+    ahead: Factor<T>,
+    cost: f64,
+    squares: f64,
+    step: f64,
+    n_refusals: usize,
+}
+
+impl<T: Lane> Descent<T> {
+    pub(crate) fn new(metric: Metric, first_step: Option<f64>) -> Self {
+        Self { metric, first_step, state: None }
+    }
+
+    fn start(&self, problem: &Problem<'_, T>, factors: &Factors<T>, exec: &Exec<'_>) -> Result<State<T>> {
+        let mut directions = Factors { a: factors.a.zeros_like(), s: factors.s.zeros_like(), c: factors.c };
+        let (squares, of_scores) =
+            self.direct(problem, factors, Side::Scores, &mut directions.s, &exec.part(0.0, 0.3))?;
+        let (_, of_loadings) =
+            self.direct(problem, factors, Side::Loadings, &mut directions.a, &exec.part(0.3, 0.7))?;
+        let step = match (self.first_step, self.metric) {
+            (Some(step), _) => step,
+            (None, Metric::Curvature(1.0)) => 1.0,
+            _ => best_step(polynomial(problem, factors, &directions, &exec.part(0.7, 1.0))?).unwrap_or(0.0),
+        };
+        let (proposal, ahead) = (factors.clone(), factors.s.zeros_like());
+        let cost = squares + of_scores + of_loadings;
+        Ok(State { directions, proposal, ahead, cost, squares, step, n_refusals: 0 })
+    }
+
+    /// Writes the directions of one side; returns the sum of squares and the penalty terms of the side.
+    fn direct(
+        &self,
+        problem: &Problem<'_, T>,
+        factors: &Factors<T>,
+        side: Side,
+        out: &mut Factor<T>,
+        exec: &Exec<'_>,
+    ) -> Result<(f64, f64)> {
+        let found = match self.metric {
+            Metric::Curvature(alpha) => {
+                gradient_pass(problem, factors, side, [out], exec, move |g, h, [row]| {
+                    for (k, (g, h)) in g.iter().zip(h).enumerate() {
+                        row[k] = T::from_f64(g * precondition(*h, alpha));
+                    }
+                })?
+            }
+            Metric::Natural => {
+                let gram = gram(factors.of(side), problem.c, exec)?;
+                gradient_pass(problem, factors, side, [out], exec, |g, _, [row]| natural(g, &gram, row))?
+            }
+        };
+        Ok((found.squares, found.penalty))
+    }
+}
+
+/// `g G`; the mean, where it is fitted, moves as fast as the components on average.
+fn natural<T: Lane>(g: &[f64], gram: &Matrix, row: &mut [T]) {
+    let c = gram.n_rows();
+    for k in 0..g.len() {
+        let value = if k < c {
+            (0..c).map(|l| g[l] * gram[(l, k)]).sum()
+        } else {
+            g[k] * (0..c).map(|l| gram[(l, l)]).sum::<f64>() / c as f64
+        };
+        row[k] = T::from_f64(value);
+    }
+}
+
+/// `X'X` of the first `c` values of the rows.
+pub(crate) fn gram<T: Lane>(factor: &Factor<T>, c: usize, exec: &Exec<'_>) -> Result<Matrix> {
+    let sums = factor.sum_rows(c * c, exec, |_, row, sums| {
+        for (x, sums) in row.iter().zip(sums.chunks_exact_mut(c)) {
+            for (y, sum) in row.iter().zip(sums) {
+                *sum += x.to_f64() * y.to_f64();
+            }
+        }
+    })?;
+    Matrix::from_vec(c, c, sums)
+}
+
+impl<T: Lane> Iterate<T> for Descent<T> {
+    fn iterate(
+        &mut self,
+        problem: &mut Problem<'_, T>,
+        factors: &mut Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Progress> {
+        let mut state = match self.state.take() {
+            Some(state) => state,
+            None => self.start(problem, factors, exec)?,
+        };
+        state.proposal.a.set_step(&factors.a, state.step, &state.directions.a, exec)?;
+        state.proposal.s.set_step(&factors.s, state.step, &state.directions.s, exec)?;
+        let (squares, of_scores) =
+            self.direct(problem, &state.proposal, Side::Scores, &mut state.ahead, &exec.part(0.0, 0.5))?;
+        let of_loadings = problem.side_penalty(Side::Loadings, &state.proposal, exec)?;
+        let cost = squares + of_scores + of_loadings;
+        let accepted = cost < state.cost;
+        if accepted {
+            std::mem::swap(factors, &mut state.proposal);
+            std::mem::swap(&mut state.directions.s, &mut state.ahead);
+            let columns = exec.part(0.5, 1.0);
+            self.direct(problem, factors, Side::Loadings, &mut state.directions.a, &columns)?;
+            (state.cost, state.squares) = (cost, squares);
+            state.step *= LONGER;
+            state.n_refusals = 0;
+        } else {
+            state.step /= SHORTER;
+            state.n_refusals += 1;
+        }
+        let progress = Progress {
+            cost: state.cost,
+            squares: state.squares,
+            step: Some(state.step),
+            accepted,
+            exhausted: state.n_refusals >= MOST_REFUSALS || state.step == 0.0,
+        };
+        self.state = Some(state);
+        Ok(progress)
+    }
+
+    fn window(&self) -> usize {
+        10
+    }
+
+    fn restart(&mut self) {
+        // The learning rate is worth keeping.
+        self.first_step = self.state.take().map(|state| state.step).or(self.first_step);
+    }
+}

@@ -1,0 +1,42 @@
+//! One file for each algorithm: what one iteration does. Everything around the iterations is in `fit.rs`.
+
+pub(crate) mod als;
+pub(crate) mod conjugate;
+pub(crate) mod descent;
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::Factors;
+use crate::incomplete::problem::Problem;
+
+/// One algorithm.
+pub(crate) trait Iterate<T> {
+    /// One iteration: changes `factors` and says what it came to.
+    fn iterate(
+        &mut self,
+        problem: &mut Problem<'_, T>,
+        factors: &mut Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Progress>;
+
+    /// Iterations over which the cost must fall by less than the tolerance for the fit to have converged.
+    fn window(&self) -> usize;
+
+    /// Forgets what it knows about the factors, after something else changed them.
+    fn restart(&mut self) {}
+}
+
+/// Where an iteration ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// The cost, F unless the method says otherwise.
+    pub(crate) cost: f64,
+    /// `sum w e^2`.
+    pub(crate) squares: f64,
+    /// The learning rate that comes next, of methods that have one.
+    pub(crate) step: Option<f64>,
+    /// Whether the factors changed.
+    pub(crate) accepted: bool,
+    /// Whether no further iteration can lower the cost.
+    pub(crate) exhausted: bool,
+}

@@ -1,0 +1,28 @@
+//! Principal component analysis of data with missing values, at a cost linear in what was observed.
+//!
+//! The model is `x_ij = mu_i + a_i . s_j + noise`; only observed entries take part. After T. Raiko, A. Ilin and
+//! J. Karhunen, "Principal component analysis for large scale problems with lots of missing values" (2007),
+//! doi:10.1007/978-3-540-74958-5_69. Every method minimises one cost, F of [`problem`], up to its penalties.
+
+mod cholesky;
+mod error_bars;
+mod factors;
+mod finish;
+mod fit;
+mod gauge;
+mod kernels;
+mod mean;
+mod methods;
+mod model;
+mod observed;
+mod options;
+mod problem;
+mod rotate;
+mod start;
+mod stopping;
+
+pub use model::{Covariances, IncompleteModel, IncompleteParts, Prediction, Prior};
+pub use observed::{Duplicates, Observed, Triples};
+pub use options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
+pub use start::Start;
+pub use stopping::{IncompleteConvergence, StopReason, TraceEntry};

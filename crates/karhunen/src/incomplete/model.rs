@@ -1,0 +1,336 @@
+//! The fitted model: components, scores, predictions with error bars, and what it does to new rows.
+
+use crate::error::{Error, Result};
+use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::observed::Observed;
+use crate::incomplete::options::IncompletePca;
+use crate::incomplete::stopping::IncompleteConvergence;
+use crate::linalg::Matrix;
+use crate::scalar::Scalar;
+
+/// Symmetric matrices of equal size, one for each sample or feature.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Covariances {
+    /// Number of components `c`.
+    pub n_components: usize,
+    /// The lower triangles, row after row, `c (c + 1) / 2` values for each matrix.
+    pub packed: Vec<f32>,
+}
+
+impl Covariances {
+    /// Entry `(k, l)` of matrix `i`.
+    ///
+    /// # Panics
+    /// If `i`, `k` or `l` is out of range.
+    pub fn get(&self, i: usize, k: usize, l: usize) -> f64 {
+        let c = self.n_components;
+        assert!(k < c && l < c, "entry ({k}, {l}) of a {c} x {c} matrix");
+        let (k, l) = (k.max(l), k.min(l));
+        f64::from(self.packed[i * (c * (c + 1) / 2) + k * (k + 1) / 2 + l])
+    }
+
+    /// `x' C_i x`.
+    fn quadratic(&self, i: usize, x: impl Fn(usize) -> f64) -> f64 {
+        let mut sum = 0.0;
+        for k in 0..self.n_components {
+            for l in 0..k {
+                sum += 2.0 * self.get(i, k, l) * x(k) * x(l);
+            }
+            sum += self.get(i, k, k) * x(k) * x(k);
+        }
+        sum
+    }
+}
+
+/// What draws the scores of a row towards the population, as the fit had it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prior {
+    /// Precision of the scores times the noise variance, shape (n_components, n_components); zero for least squares.
+    pub precision: Matrix,
+    /// Whether the precision is multiplied by the (weighted) number of entries of the row.
+    pub per_entry: bool,
+    /// Where the scores are drawn to.
+    pub mean: Vec<f64>,
+}
+
+/// Everything a model consists of, as plain data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IncompleteParts {
+    /// Orthonormal rows, shape (n_components, n_features).
+    pub components: Matrix,
+    /// The mean of each feature.
+    pub mean: Vec<f64>,
+    /// Variance along each component, descending: of the scores, divisor n_samples - 1.
+    pub explained_variance: Vec<f64>,
+    /// The same as a share of the total variance.
+    pub explained_variance_ratio: Vec<f64>,
+    /// Norms of the columns of the scores.
+    pub singular_values: Vec<f64>,
+    /// Sum over features of the variance of the observed entries.
+    pub total_variance: f64,
+    /// Variance of an observation about its prediction; of one with weight w, this divided by w.
+    pub noise_variance: f64,
+    /// Shape (n_samples, n_components).
+    pub scores: Matrix,
+    /// Posterior covariances of the scores of each sample.
+    pub score_covariances: Option<Covariances>,
+    /// Posterior covariances of the loadings of each feature.
+    pub loading_covariances: Option<Covariances>,
+    /// Posterior variance of the mean of each feature.
+    pub mean_variance: Vec<f64>,
+    /// What scores of new rows are drawn to.
+    pub prior: Prior,
+    /// Entries observed of each feature.
+    pub n_observed: Vec<usize>,
+    /// The options of the fit.
+    pub options: IncompletePca,
+    /// `"f32"` or `"f64"`: the type of the data.
+    pub dtype: String,
+    /// How the fit went.
+    pub convergence: IncompleteConvergence,
+}
+
+/// A predicted entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// Its mean.
+    pub value: f64,
+    /// Variance of the value without noise; `None` where the fit kept no error bars.
+    pub variance: Option<f64>,
+    /// Variance of the noise that an observation adds.
+    pub noise_variance: f64,
+}
+
+impl Prediction {
+    /// Standard deviation of a new observation, noise included.
+    pub fn std(&self) -> Option<f64> {
+        self.variance.map(|variance| (variance + self.noise_variance).sqrt())
+    }
+
+    /// Standard deviation of the value without noise.
+    pub fn noise_free_std(&self) -> Option<f64> {
+        self.variance.map(f64::sqrt)
+    }
+}
+
+/// A fitted principal component analysis of incomplete data. Made by [`IncompletePca::fit`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct IncompleteModel {
+    parts: IncompleteParts,
+}
+
+impl TryFrom<IncompleteParts> for IncompleteModel {
+    type Error = Error;
+
+    /// Checks that the shapes agree.
+    fn try_from(parts: IncompleteParts) -> Result<Self> {
+        let (c, p) = parts.components.shape();
+        let n = parts.scores.n_rows();
+        let packed = |covariances: &Option<Covariances>, rows: usize| {
+            covariances.as_ref().map_or(rows * (c * (c + 1) / 2), |x| x.packed.len())
+        };
+        let lengths = [
+            ("mean", parts.mean.len(), p),
+            ("explained_variance", parts.explained_variance.len(), c),
+            ("explained_variance_ratio", parts.explained_variance_ratio.len(), c),
+            ("singular_values", parts.singular_values.len(), c),
+            ("scores", parts.scores.n_cols(), c),
+            ("score_covariances", packed(&parts.score_covariances, n), n * (c * (c + 1) / 2)),
+            ("loading_covariances", packed(&parts.loading_covariances, p), p * (c * (c + 1) / 2)),
+            ("mean_variance", parts.mean_variance.len(), p),
+            ("prior", parts.prior.precision.n_rows().max(parts.prior.precision.n_cols()), c),
+            ("prior", parts.prior.precision.as_slice().len(), c * c),
+            ("prior", parts.prior.mean.len(), c),
+            ("n_observed", parts.n_observed.len(), p),
+        ];
+        for (what, found, expected) in lengths {
+            if found != expected {
+                return Err(Error::Shape { what, axis: "values", found, expected });
+            }
+        }
+        Ok(Self { parts })
+    }
+}
+
+impl IncompleteModel {
+    /// Number of components.
+    pub fn n_components(&self) -> usize {
+        self.parts.components.n_rows()
+    }
+
+    /// Number of columns of the data.
+    pub fn n_features(&self) -> usize {
+        self.parts.components.n_cols()
+    }
+
+    /// Number of rows fitted.
+    pub fn n_samples(&self) -> usize {
+        self.parts.scores.n_rows()
+    }
+
+    /// Principal axes as orthonormal rows, shape (n_components, n_features), in order of variance. In each row the entry
+    /// of largest absolute value is positive.
+    pub fn components(&self) -> &Matrix {
+        &self.parts.components
+    }
+
+    /// The mean of each feature.
+    pub fn mean(&self) -> &[f64] {
+        &self.parts.mean
+    }
+
+    /// Variance of the scores along each component, descending; divisor n_samples - 1.
+    pub fn explained_variance(&self) -> &[f64] {
+        &self.parts.explained_variance
+    }
+
+    /// Explained variance as a share of the total variance of the observed entries.
+    pub fn explained_variance_ratio(&self) -> &[f64] {
+        &self.parts.explained_variance_ratio
+    }
+
+    /// Norms of the columns of the scores.
+    pub fn singular_values(&self) -> &[f64] {
+        &self.parts.singular_values
+    }
+
+    /// Variance of an observation about its prediction.
+    pub fn noise_variance(&self) -> f64 {
+        self.parts.noise_variance
+    }
+
+    /// Scores of the rows fitted, shape (n_samples, n_components).
+    pub fn scores(&self) -> &Matrix {
+        &self.parts.scores
+    }
+
+    /// Posterior covariances of the scores.
+    pub fn score_covariances(&self) -> Option<&Covariances> {
+        self.parts.score_covariances.as_ref()
+    }
+
+    /// How the fit went.
+    pub fn convergence(&self) -> &IncompleteConvergence {
+        &self.parts.convergence
+    }
+
+    /// Everything, as plain data.
+    pub fn parts(&self) -> &IncompleteParts {
+        &self.parts
+    }
+
+    /// The prediction of an entry of the data fitted, observed or not, with its variance:
+    /// `v' C_j v + s' C_i s + var mu_i`, plus the noise for a new observation.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a row or column outside the data fitted.
+    pub fn predict(&self, row: usize, column: usize) -> Result<Prediction> {
+        for (option, index, bound) in [("row", row, self.n_samples()), ("column", column, self.n_features())]
+        {
+            if index >= bound {
+                let rule = "rows and columns are those of the data fitted";
+                return Err(Error::Option { option, value: index.to_string(), rule });
+            }
+        }
+        let parts = &self.parts;
+        let value = self.value(self.parts.scores.row(row), column);
+        let of_scores = parts.score_covariances.as_ref();
+        let variance = of_scores.zip(parts.loading_covariances.as_ref()).map(|(scores, loadings)| {
+            scores.quadratic(row, |k| parts.components[(k, column)])
+                + loadings.quadratic(column, |k| parts.scores[(row, k)])
+                + parts.mean_variance[column]
+        });
+        Ok(Prediction { value, variance, noise_variance: parts.noise_variance })
+    }
+
+    /// `mean + scores * components` of one column.
+    fn value(&self, scores: &[f64], column: usize) -> f64 {
+        let products = scores.iter().enumerate().map(|(k, s)| s * self.parts.components[(k, column)]);
+        self.parts.mean[column] + products.sum::<f64>()
+    }
+
+    /// Scores of new rows with holes, shape (n_rows, n_components): the best given the components, as the fit weighs
+    /// entries against its penalties. A row without entries gets the scores of the prior.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns; [`Error::Decomposition`] for values beyond range.
+    pub fn transform<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
+        let (c, p) = self.parts.components.shape();
+        if rows.n_features() != p {
+            return Err(Error::Shape {
+                what: "the data",
+                axis: "columns",
+                found: rows.n_features(),
+                expected: p,
+            });
+        }
+        let mut scores = Matrix::zeros(rows.n_samples(), c);
+        for row in 0..rows.n_samples() {
+            let solved = self.scores_of(rows, row)?;
+            scores.row_mut(row).copy_from_slice(&solved[..c]);
+        }
+        Ok(scores)
+    }
+
+    fn scores_of<T: Scalar>(&self, rows: &Observed<T>, row: usize) -> Result<Vec<f64>> {
+        let (parts, c) = (&self.parts, self.n_components());
+        let line = rows.rows().line(row);
+        let stride = c.next_multiple_of(BLOCK);
+        let (mut g, mut b) = (vec![0.0; c * stride], vec![0.0; stride]);
+        for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
+            let column = *column as usize;
+            let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
+            let y = value.to_f64() - parts.mean[column];
+            for k in 0..c {
+                let v = weight * parts.components[(k, column)];
+                b[k] += v * y;
+                (k..c).for_each(|l| g[k * stride + l] += v * parts.components[(l, column)]);
+            }
+        }
+        let times = if parts.prior.per_entry { rows.rows().weight(row) } else { 1.0 };
+        for k in 0..c {
+            for l in 0..c {
+                let p = times * parts.prior.precision[(k, l)];
+                b[k] += p * parts.prior.mean[l];
+                g[k * stride + l] += if l >= k { p } else { 0.0 };
+            }
+        }
+        let mut factored = g.clone();
+        let mut upper = Upper { values: &mut factored, m: c, stride };
+        if upper.factorize() {
+            upper.solve(&mut b);
+        } else {
+            solve_singular(&Upper { values: &mut g, m: c, stride }, &mut b)?;
+        }
+        Ok(b)
+    }
+
+    /// The values that scores stand for, shape (n_rows, n_features).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of components.
+    pub fn inverse_transform(&self, scores: &Matrix) -> Result<Matrix> {
+        let c = self.n_components();
+        if scores.n_cols() != c {
+            let (what, axis) = ("the scores", "columns");
+            return Err(Error::Shape { what, axis, found: scores.n_cols(), expected: c });
+        }
+        Ok(Matrix::from_fn(scores.n_rows(), self.n_features(), |i, j| self.value(scores.row(i), j)))
+    }
+
+    /// The rows with their holes filled by predictions; observed values stay as they are.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform`].
+    pub fn impute<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
+        let mut filled = self.inverse_transform(&self.transform(rows)?)?;
+        for i in 0..rows.n_samples() {
+            let (columns, values) = rows.row(i);
+            for (column, value) in columns.iter().zip(values) {
+                filled[(i, *column as usize)] = value.to_f64();
+            }
+        }
+        Ok(filled)
+    }
+}

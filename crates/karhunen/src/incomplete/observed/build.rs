@@ -1,0 +1,396 @@
+//! From arrays, sparse matrices and triples to entries by rows and by columns, without a temporary copy of either.
+
+use super::lines::Segment;
+use super::{Duplicates, Lines, Observed, Triples, check_shape};
+use crate::error::{Error, Result};
+use crate::exec::{Accumulate, Exec, Unobserved};
+use crate::linalg::{Dense, IndexInt, Indices, Major, Sparse};
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Observed<T> {
+    /// The entries of an array that are not NaN. `n_threads` as in the options of a fit.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] for infinite values; [`Error::Threads`].
+    pub fn from_dense(x: &Dense<'_, T>, n_threads: Option<usize>) -> Result<Self> {
+        let (n, p) = (x.n_rows(), x.n_cols());
+        check_shape(n, p)?;
+        Exec::run(n_threads, &Unobserved, |exec| {
+            let rows = collect_lines(n, p, false, exec, |row, f| {
+                for column in 0..p {
+                    let value = x.get(row, column);
+                    check_finite(row, column, value)?;
+                    f(column as u32, value, T::from_f64(1.0));
+                }
+                Ok(())
+            })?;
+            let columns = transpose(&rows, p, exec)?;
+            Ok(Self { rows, columns })
+        })
+    }
+
+    /// The stored entries of a sparse matrix, explicit zeros included; NaN counts as missing. `weights` are inverse
+    /// variances, one for each stored entry in their order; zero counts as missing.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] for infinite values; [`Error::WeightLength`] and [`Error::WeightValue`] for weights;
+    /// [`Error::Threads`].
+    pub fn from_sparse(x: &Sparse<'_, T>, weights: Option<&[T]>, n_threads: Option<usize>) -> Result<Self> {
+        let (n, p) = (x.n_rows(), x.n_cols());
+        check_shape(n, p)?;
+        check_weights(weights, x.n_stored())?;
+        let by_rows = x.major() == Major::Rows;
+        let (n_major, n_minor) = if by_rows { (n, p) } else { (p, n) };
+        Exec::run(n_threads, &Unobserved, |exec| {
+            let stored = collect_lines(n_major, n_minor, weights.is_some(), exec, |line, f| {
+                for e in x.pointers()[line]..x.pointers()[line + 1] {
+                    let index = match x.indices() {
+                        Indices::U32(indices) => indices[e],
+                        Indices::U64(indices) => indices[e] as u32,
+                    };
+                    let (row, column) = if by_rows { (line, index as usize) } else { (index as usize, line) };
+                    check_finite(row, column, x.values()[e])?;
+                    f(index, x.values()[e], weights.map_or(T::from_f64(1.0), |w| w[e]));
+                }
+                Ok(())
+            })?;
+            let other = transpose(&stored, n_minor, exec)?;
+            let (rows, columns) = if by_rows { (stored, other) } else { (other, stored) };
+            Ok(Self { rows, columns })
+        })
+    }
+
+    /// Entries in any order, of a matrix of the given shape. Peak memory: the triples and 16 bytes for each `f32` entry
+    /// (24 for `f64`), with 32-bit ids 2.4 times the triples.
+    ///
+    /// ```
+    /// use karhunen::{Duplicates, Observed, Triples};
+    /// let ratings = Triples { rows: &[0u32, 2, 0], columns: &[1, 0, 0], values: &[4.0f32, 3.0, 5.0], weights: None };
+    /// let observed = Observed::from_triples(&ratings, (3, 2), Duplicates::Refuse, None)?;
+    /// assert_eq!(observed.row(0), ([0, 1].as_slice(), [5.0, 4.0].as_slice()));
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for arrays of different lengths; [`Error::Triple`] for an id outside the shape;
+    /// [`Error::DuplicateEntry`] where duplicates are refused; else as [`Observed::from_sparse`].
+    pub fn from_triples<I: IndexInt>(
+        triples: &Triples<'_, I, T>,
+        (n_samples, n_features): (usize, usize),
+        duplicates: Duplicates,
+        n_threads: Option<usize>,
+    ) -> Result<Self> {
+        check_shape(n_samples, n_features)?;
+        check_triples(triples, (n_samples, n_features))?;
+        Exec::run(n_threads, &Unobserved, |exec| {
+            let unordered = scatter(n_features, triples.weights.is_some(), exec, &|f| {
+                for (e, (column, value)) in triples.columns.iter().zip(triples.values).enumerate() {
+                    let weight = triples.weights.map_or(T::from_f64(1.0), |w| w[e]);
+                    if is_observed(*value, weight) {
+                        f(column.widen() as usize, triples.rows[e].widen() as u32, *value, weight);
+                    }
+                }
+            })?;
+            let mut rows = transpose(&unordered, n_samples, exec)?;
+            drop(unordered);
+            if let Some((row, column)) = first_duplicate(&rows) {
+                if duplicates == Duplicates::Refuse {
+                    return Err(Error::DuplicateEntry { row, column });
+                }
+                rows = average_duplicates(&rows);
+            }
+            let columns = transpose(&rows, n_features, exec)?;
+            Ok(Self { rows, columns })
+        })
+    }
+
+    /// The entries of `rows` whose numbers `keep` accepts, by rows and by columns.
+    pub(super) fn filtered(
+        rows: &Lines<T>,
+        n_features: usize,
+        keep: impl Fn(usize) -> bool + Sync,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let one = T::from_f64(1.0);
+        let rows = collect_lines(rows.n_lines(), n_features, rows.is_weighted(), exec, |row, f| {
+            let line = rows.line(row);
+            for (at, (index, value)) in line.indices.iter().zip(line.values).enumerate() {
+                if keep(rows.pointers()[row] + at) {
+                    f(*index, *value, line.weights.map_or(one, |w| w[at]));
+                }
+            }
+            Ok(())
+        })?;
+        let columns = transpose(&rows, n_features, exec)?;
+        Ok(Self { rows, columns })
+    }
+}
+
+fn is_observed<T: Scalar>(value: T, weight: T) -> bool {
+    !value.to_f64().is_nan() && weight.to_f64() > 0.0
+}
+
+fn check_finite<T: Scalar>(row: usize, column: usize, value: T) -> Result<()> {
+    let value = value.to_f64();
+    if value.is_infinite() { Err(Error::NonFinite { row, column, value }) } else { Ok(()) }
+}
+
+fn check_weights<T: Scalar>(weights: Option<&[T]>, expected: usize) -> Result<()> {
+    let (what, Some(weights)) = ("entry weights", weights) else { return Ok(()) };
+    if weights.len() != expected {
+        return Err(Error::WeightLength { what, axis: "entries", found: weights.len(), expected });
+    }
+    match weights.iter().position(|w| !(w.to_f64() >= 0.0 && w.to_f64().is_finite())) {
+        Some(index) => Err(Error::WeightValue { what, index, value: weights[index].to_f64() }),
+        None => Ok(()),
+    }
+}
+
+fn check_triples<I: IndexInt, T: Scalar>(triples: &Triples<'_, I, T>, (n, p): (usize, usize)) -> Result<()> {
+    let n_entries = triples.values.len();
+    for (what, ids) in [("the array of row ids", triples.rows), ("the array of column ids", triples.columns)]
+    {
+        if ids.len() != n_entries {
+            return Err(Error::Shape { what, axis: "values", found: ids.len(), expected: n_entries });
+        }
+    }
+    check_weights(triples.weights, n_entries)?;
+    for entry in 0..n_entries {
+        let (row, column) = (triples.rows[entry].widen(), triples.columns[entry].widen());
+        for (axis, id, bound) in [("row", row, n), ("column", column, p)] {
+            if id < 0 || id >= bound as i128 {
+                return Err(Error::Triple { entry, axis, id, bound });
+            }
+        }
+        check_finite(row as usize, column as usize, triples.values[entry])?;
+    }
+    Ok(())
+}
+
+/// Lines whose entries are visited in order; counted first, then written.
+fn collect_lines<T: Scalar>(
+    n_lines: usize,
+    n_minor: usize,
+    weighted: bool,
+    exec: &Exec<'_>,
+    visit: impl Fn(usize, &mut dyn FnMut(u32, T, T)) -> Result<()> + Sync,
+) -> Result<Lines<T>> {
+    let mut pointers = vec![0; n_lines + 1];
+    let lines_at_a_time = ((1 << 16) / n_minor.max(1)).max(1);
+    exec.fill(&mut pointers[1..], lines_at_a_time, |piece, counts| {
+        for (at, count) in counts.iter_mut().enumerate() {
+            visit(piece * lines_at_a_time + at, &mut |_, value, weight| {
+                *count += usize::from(is_observed(value, weight));
+            })?;
+        }
+        Ok(())
+    })?;
+    let mut raw = Raw::zeros(pointers, weighted);
+    let cuts: Vec<usize> = (0..n_lines).step_by(lines_at_a_time).chain([n_lines]).collect();
+    let pieces = raw.pieces(&cuts);
+    exec.each(pieces.into_iter(), |piece, mut out| {
+        let mut next = 0;
+        for line in cuts[piece]..cuts[piece + 1] {
+            visit(line, &mut |index, value, weight| {
+                if is_observed(value, weight) {
+                    out.set(next, index, value, weight);
+                    next += 1;
+                }
+            })?;
+        }
+        Ok(())
+    })?;
+    Ok(raw.into_lines())
+}
+
+/// Puts entries, visited in any order, into their lines. Each worker owns a range of lines and visits everything: no
+/// copy is made, and within a line entries keep the order of the visit.
+fn scatter<T: Scalar>(
+    n_lines: usize,
+    weighted: bool,
+    exec: &Exec<'_>,
+    visit: &(dyn Fn(&mut dyn FnMut(usize, u32, T, T)) + Sync),
+) -> Result<Lines<T>> {
+    let mut pointers = vec![0; n_lines + 1];
+    visit(&mut |line, _, _, _| pointers[line + 1] += 1);
+    let mut raw = Raw::zeros(pointers, weighted);
+    let cuts = balanced(&raw.pointers, exec.n_threads());
+    let starts = raw.pointers.clone();
+    let pieces = raw.pieces(&cuts);
+    exec.each(pieces.into_iter(), |piece, mut out| {
+        let lines = cuts[piece]..cuts[piece + 1];
+        let base = starts[lines.start];
+        let mut next: Vec<usize> = starts[lines.clone()].iter().map(|start| start - base).collect();
+        visit(&mut |line, index, value, weight| {
+            if lines.contains(&line) {
+                let at = &mut next[line - lines.start];
+                out.set(*at, index, value, weight);
+                *at += 1;
+            }
+        });
+        Ok(())
+    })?;
+    Ok(raw.into_lines())
+}
+
+/// The same entries by lines of the other kind, of which there are `n_minor`; sorted within each line.
+fn transpose<T: Scalar>(lines: &Lines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<Lines<T>> {
+    let mut raw = Raw::zeros(count_minor(lines, n_minor, exec)?, lines.is_weighted());
+    let cuts = balanced(&raw.pointers, exec.n_threads());
+    let starts = raw.pointers.clone();
+    let pieces = raw.pieces(&cuts);
+    let one = T::from_f64(1.0);
+    exec.each(pieces.into_iter(), |piece, mut out| {
+        let (first, end) = (cuts[piece], cuts[piece + 1]);
+        let base = starts[first];
+        let mut next: Vec<usize> = starts[first..end].iter().map(|start| start - base).collect();
+        for l in 0..lines.n_lines() {
+            let line = lines.line(l);
+            for (e, index) in line.indices.iter().enumerate() {
+                let index = *index as usize;
+                if index >= first && index < end {
+                    let at = &mut next[index - first];
+                    out.set(*at, l as u32, line.values[e], line.weights.map_or(one, |w| w[e]));
+                    *at += 1;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(raw.into_lines())
+}
+
+/// Numbers of entries of lines of the other kind.
+struct Counts(Vec<usize>);
+
+impl Accumulate for Counts {
+    fn reset(&mut self) {
+        self.0.fill(0);
+    }
+    fn merge(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a += b;
+        }
+    }
+}
+
+/// Shifted by one, as [`Raw::zeros`] takes them.
+fn count_minor<T: Scalar>(lines: &Lines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<Vec<usize>> {
+    const PIECES: usize = 16;
+    let counts = exec.fold(
+        PIECES,
+        || Counts(vec![0; n_minor + 1]),
+        |piece, counts| {
+            let at = |piece| lines.n_lines() * piece / PIECES;
+            for line in at(piece)..at(piece + 1) {
+                for index in lines.line(line).indices {
+                    counts.0[*index as usize + 1] += 1;
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok(counts.0)
+}
+
+/// Cuts lines into `n` ranges of about as many entries; `n + 1` ends.
+fn balanced(pointers: &[usize], n: usize) -> Vec<usize> {
+    let (n_lines, total) = (pointers.len() - 1, pointers[pointers.len() - 1]);
+    let mut cuts: Vec<usize> =
+        (0..=n).map(|piece| pointers.partition_point(|&end| end < total / n * piece).min(n_lines)).collect();
+    cuts[n] = n_lines;
+    cuts
+}
+
+/// Entries while they are written.
+struct Raw<T> {
+    pointers: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<T>,
+    weights: Option<Vec<T>>,
+}
+
+/// The entries of some lines while they are written.
+struct RawPiece<'a, T> {
+    indices: &'a mut [u32],
+    values: &'a mut [T],
+    weights: Option<&'a mut [T]>,
+}
+
+impl<T: Scalar> RawPiece<'_, T> {
+    fn set(&mut self, at: usize, index: u32, value: T, weight: T) {
+        self.indices[at] = index;
+        self.values[at] = value;
+        if let Some(weights) = &mut self.weights {
+            weights[at] = weight;
+        }
+    }
+}
+
+impl<T: Scalar> Raw<T> {
+    /// Makes room. `counts[l + 1]` is the number of entries of line `l`.
+    fn zeros(counts: Vec<usize>, weighted: bool) -> Self {
+        let mut pointers = counts;
+        for line in 1..pointers.len() {
+            pointers[line] += pointers[line - 1];
+        }
+        let n = pointers[pointers.len() - 1];
+        let (indices, values) = (vec![0; n], vec![T::default(); n]);
+        Self { pointers, indices, values, weights: weighted.then(|| vec![T::default(); n]) }
+    }
+
+    /// The entries of the lines between each two cuts.
+    fn pieces(&mut self, cuts: &[usize]) -> Vec<RawPiece<'_, T>> {
+        let (mut indices, mut values) = (self.indices.as_mut_slice(), self.values.as_mut_slice());
+        let mut weights = self.weights.as_deref_mut();
+        let mut pieces = Vec::with_capacity(cuts.len() - 1);
+        for cut in cuts.windows(2) {
+            let n = self.pointers[cut[1]] - self.pointers[cut[0]];
+            let own = weights.take().map(|w| w.split_at_mut(n));
+            let (own_weights, rest) = own.map_or((None, None), |(own, rest)| (Some(own), Some(rest)));
+            weights = rest;
+            let (own_indices, rest) = std::mem::take(&mut indices).split_at_mut(n);
+            indices = rest;
+            let (own_values, rest) = std::mem::take(&mut values).split_at_mut(n);
+            values = rest;
+            pieces.push(RawPiece { indices: own_indices, values: own_values, weights: own_weights });
+        }
+        pieces
+    }
+
+    fn into_lines(self) -> Lines<T> {
+        Lines::new(self.pointers, self.indices, self.values, self.weights)
+    }
+}
+
+fn first_duplicate<T: Scalar>(rows: &Lines<T>) -> Option<(usize, usize)> {
+    (0..rows.n_lines()).find_map(|row| {
+        let repeated = rows.line(row).indices.windows(2).find(|pair| pair[0] == pair[1])?;
+        Some((row, repeated[0] as usize))
+    })
+}
+
+/// One entry for each run of equal indices: the mean of its values, the sum of its weights. The result is weighted by
+/// the number of values only where the entries were weighted: repeated ratings then count as one.
+fn average_duplicates<T: Scalar>(rows: &Lines<T>) -> Lines<T> {
+    let (mut pointers, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+    let mut weights = rows.is_weighted().then(Vec::new);
+    for row in 0..rows.n_lines() {
+        let Segment { indices: columns, values: found, weights: given, .. } = rows.line(row);
+        let mut from = 0;
+        while from < columns.len() {
+            let to = from + columns[from..].iter().take_while(|c| **c == columns[from]).count();
+            let weight = |e: usize| given.map_or(1.0, |w| w[e].to_f64());
+            let sum: f64 = (from..to).map(weight).sum();
+            let total: f64 = (from..to).map(|e| weight(e) * found[e].to_f64()).sum();
+            indices.push(columns[from]);
+            values.push(T::from_f64(total / sum));
+            if let Some(weights) = &mut weights {
+                weights.push(T::from_f64(sum));
+            }
+            from = to;
+        }
+        pointers.push(indices.len());
+    }
+    Lines::new(pointers, indices, values, weights)
+}

@@ -1,0 +1,311 @@
+//! Entries stored line after line, and how passes over them are spread over threads.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use crate::error::Result;
+use crate::exec::{Accumulate, Exec};
+use crate::scalar::Scalar;
+
+/// Entries (and lines) of one piece of work.
+const PIECE: usize = 1 << 15;
+
+/// The entries of a matrix line after line: rows (CSR) or columns (CSC).
+#[derive(Clone, Debug)]
+pub(crate) struct Lines<T> {
+    /// Line `l` has the entries `pointers[l]..pointers[l + 1]`.
+    pointers: Vec<usize>,
+    /// Which line of the other kind an entry lies in, increasing within a line.
+    indices: Vec<u32>,
+    values: Vec<T>,
+    /// Inverse variances; none where all are one.
+    weights: Option<Vec<T>>,
+    parts: Vec<Part>,
+}
+
+/// A piece of work: whole lines, or some entries of one long line.
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
+    lines: Range<usize>,
+    entries: Range<usize>,
+    whole: bool,
+}
+
+/// Some entries of one line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment<'a, T> {
+    pub(crate) line: usize,
+    pub(crate) indices: &'a [u32],
+    pub(crate) values: &'a [T],
+    pub(crate) weights: Option<&'a [T]>,
+}
+
+/// Rows that a pass writes, one of `width` values for each line.
+pub(crate) struct Rows<'a, T> {
+    pub(crate) data: &'a mut [T],
+    pub(crate) width: usize,
+}
+
+/// Sums over all lines.
+#[derive(Clone, Copy, Debug)]
+struct Sums<const M: usize>([f64; M]);
+
+impl<const M: usize> Accumulate for Sums<M> {
+    fn reset(&mut self) {
+        self.0 = [0.0; M];
+    }
+    fn merge(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(other.0) {
+            *a += b;
+        }
+    }
+}
+
+impl<T: Scalar> Lines<T> {
+    pub(crate) fn new(
+        pointers: Vec<usize>,
+        indices: Vec<u32>,
+        values: Vec<T>,
+        weights: Option<Vec<T>>,
+    ) -> Self {
+        let parts = parts(&pointers);
+        Self { pointers, indices, values, weights, parts }
+    }
+
+    pub(crate) fn n_lines(&self) -> usize {
+        self.pointers.len() - 1
+    }
+
+    pub(crate) fn n_entries(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(crate) fn pointers(&self) -> &[usize] {
+        &self.pointers
+    }
+
+    pub(crate) fn is_weighted(&self) -> bool {
+        self.weights.is_some()
+    }
+
+    /// Number of entries of a line.
+    pub(crate) fn count(&self, line: usize) -> usize {
+        self.pointers[line + 1] - self.pointers[line]
+    }
+
+    /// The sum of the weights of a line: its number of entries where they have none.
+    pub(crate) fn weight(&self, line: usize) -> f64 {
+        match &self.weights {
+            None => self.count(line) as f64,
+            Some(w) => w[self.pointers[line]..self.pointers[line + 1]].iter().map(|w| w.to_f64()).sum(),
+        }
+    }
+
+    /// All entries of a line.
+    pub(crate) fn line(&self, line: usize) -> Segment<'_, T> {
+        self.segment(line, self.pointers[line]..self.pointers[line + 1])
+    }
+
+    fn segment(&self, line: usize, entries: Range<usize>) -> Segment<'_, T> {
+        Segment {
+            line,
+            indices: &self.indices[entries.clone()],
+            values: &self.values[entries.clone()],
+            weights: self.weights.as_ref().map(|w| &w[entries]),
+        }
+    }
+
+    /// One pass over all entries. `gather` adds the entries of a segment to `acc_len` sums; `finish` gets the sums of
+    /// each line once they are complete, writes its rows of `outs`, and returns numbers that are summed over lines.
+    ///
+    /// Long lines are cut into fixed pieces whose sums are added in order: the same bits for any number of threads.
+    pub(crate) fn pass<const K: usize, const M: usize>(
+        &self,
+        exec: &Exec<'_>,
+        acc_len: usize,
+        outs: [Rows<'_, T>; K],
+        gather: impl Fn(Segment<'_, T>, &mut [f64]) + Sync,
+        finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
+    ) -> Result<[f64; M]> {
+        let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
+        let tasks: Vec<_> = self.tasks(outs).into_iter().map(Mutex::new).collect();
+        let total = exec.fold(
+            self.parts.len(),
+            || Sums([0.0; M]),
+            |piece, sums| {
+                let part = &self.parts[piece];
+                let mut task = tasks[piece].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let mut acc = vec![0.0; acc_len];
+                if !part.whole {
+                    gather(self.segment(part.lines.start, part.entries.clone()), &mut acc);
+                    task.partial = acc;
+                    return Ok(());
+                }
+                for (at, line) in part.lines.clone().enumerate() {
+                    acc.fill(0.0);
+                    gather(self.line(line), &mut acc);
+                    let mut rows = rows_of(&mut task.outs, &widths, at);
+                    sums.merge(&Sums(finish(line, &mut acc, &mut rows)?));
+                }
+                Ok(())
+            },
+        )?;
+        let tasks =
+            tasks.into_iter().map(|t| t.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
+        self.finish_long(total, tasks.collect(), &widths, finish)
+    }
+
+    /// Adds up the pieces of long lines.
+    fn finish_long<const K: usize, const M: usize>(
+        &self,
+        mut total: Sums<M>,
+        tasks: Vec<Task<'_, T, K>>,
+        widths: &[usize; K],
+        finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]>,
+    ) -> Result<[f64; M]> {
+        let mut sum: Vec<f64> = Vec::new();
+        for (part, mut task) in self.parts.iter().zip(tasks) {
+            if part.whole {
+                continue;
+            }
+            if sum.is_empty() {
+                sum = task.partial;
+            } else {
+                for (a, b) in sum.iter_mut().zip(&task.partial) {
+                    *a += b;
+                }
+            }
+            let line = part.lines.start;
+            if part.entries.end == self.pointers[line + 1] {
+                let mut rows = rows_of(&mut task.outs, widths, 0);
+                total.merge(&Sums(finish(line, &mut sum, &mut rows)?));
+                sum.clear();
+            }
+        }
+        Ok(total.0)
+    }
+
+    /// The rows that each part writes: of a long line, the last of its parts.
+    fn tasks<'a, const K: usize>(&self, outs: [Rows<'a, T>; K]) -> Vec<Task<'a, T, K>> {
+        let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
+        let mut rest = outs.map(|out| out.data);
+        let mut task = |part: &Part| {
+            let owns = part.whole || part.entries.end == self.pointers[part.lines.end];
+            let n_lines = if owns { part.lines.len() } else { 0 };
+            let outs = std::array::from_fn(|k| {
+                let (own, after) = std::mem::take(&mut rest[k]).split_at_mut(n_lines * widths[k]);
+                rest[k] = after;
+                own
+            });
+            Task { outs, partial: Vec::new() }
+        };
+        self.parts.iter().map(&mut task).collect()
+    }
+}
+
+/// What one part of a pass writes.
+struct Task<'a, T, const K: usize> {
+    outs: [&'a mut [T]; K],
+    /// The sums of a piece of a long line.
+    partial: Vec<f64>,
+}
+
+/// The rows of the `at`-th line of a part.
+fn rows_of<'b, T, const K: usize>(
+    outs: &'b mut [&mut [T]; K],
+    widths: &[usize; K],
+    at: usize,
+) -> [&'b mut [T]; K] {
+    let mut widths = widths.iter();
+    outs.each_mut().map(|out| {
+        let width = widths.next().copied().unwrap_or(0);
+        &mut out[at * width..(at + 1) * width]
+    })
+}
+
+/// Cuts lines into pieces of about [`PIECE`] entries, which depend on the entries alone.
+fn parts(pointers: &[usize]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let n_lines = pointers.len() - 1;
+    for line in 0..n_lines {
+        let (from, to) = (pointers[line], pointers[line + 1]);
+        let whole = |lines: Range<usize>| Part {
+            entries: pointers[lines.start]..pointers[lines.end],
+            lines,
+            whole: true,
+        };
+        if to - from >= 2 * PIECE {
+            if start < line {
+                parts.push(whole(start..line));
+            }
+            let pieces = (to - from).div_ceil(PIECE);
+            let at =
+                |piece: usize| from + (to - from) / pieces * piece + (to - from) % pieces * piece / pieces;
+            parts.extend((0..pieces).map(|piece| Part {
+                lines: line..line + 1,
+                entries: at(piece)..at(piece + 1),
+                whole: false,
+            }));
+            start = line + 1;
+        } else if to - pointers[start] + (line + 1 - start) >= PIECE {
+            parts.push(whole(start..line + 1));
+            start = line + 1;
+        }
+    }
+    if start < n_lines {
+        parts.push(Part { lines: start..n_lines, entries: pointers[start]..pointers[n_lines], whole: true });
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_in_one_part() {
+        let lengths = [0, 10, 5 * PIECE + 3, PIECE, 0, 2 * PIECE, 7, PIECE - 1, 1, 0];
+        let mut pointers = vec![0];
+        for length in lengths {
+            pointers.push(pointers.last().unwrap() + length);
+        }
+        let parts = parts(&pointers);
+        let mut next = 0;
+        for part in &parts {
+            assert_eq!(part.entries.start, next);
+            next = part.entries.end;
+            assert!(part.entries.len() <= 2 * PIECE);
+        }
+        assert_eq!(next, *pointers.last().unwrap());
+        assert_eq!(parts.iter().filter(|p| !p.whole).count(), 6 + 2);
+        assert_eq!(parts.last().unwrap().lines.end, lengths.len());
+    }
+
+    #[test]
+    fn long_lines_are_summed_in_pieces() {
+        let lengths = [3, 3 * PIECE, 0, 5];
+        let mut pointers = vec![0];
+        for length in lengths {
+            pointers.push(pointers.last().unwrap() + length);
+        }
+        let n = *pointers.last().unwrap();
+        let lines = Lines::new(pointers, vec![0; n], (0..n).map(|i| i as f64).collect(), None);
+        let mut out = vec![0.0; 4];
+        let total = lines
+            .pass(
+                &Exec::sequential(),
+                1,
+                [Rows { data: &mut out, width: 1 }],
+                |segment, acc| acc[0] += segment.values.iter().sum::<f64>(),
+                |_, acc, [row]| {
+                    row[0] = acc[0];
+                    Ok([acc[0]])
+                },
+            )
+            .unwrap();
+        let sum = |from: usize, to: usize| (from..to).map(|i| i as f64).sum::<f64>();
+        assert_eq!(out, [3.0, sum(3, 3 + 3 * PIECE), 0.0, sum(n - 5, n)]);
+        assert_eq!(total[0], sum(0, n));
+    }
+}

@@ -1,0 +1,51 @@
+//! Setting some entries aside.
+
+use super::Observed;
+use crate::error::Result;
+use crate::exec::{Exec, Unobserved};
+use crate::scalar::Scalar;
+
+impl<T: Scalar> Observed<T> {
+    /// Sets about `share` of the entries aside: those that stay, and those set aside, both of the same shape. The
+    /// choice depends on `seed` and the positions alone; no row or column loses its last entry.
+    ///
+    /// # Errors
+    /// [`crate::Error::Threads`].
+    pub fn split(&self, share: f64, seed: u64, n_threads: Option<usize>) -> Result<(Self, Self)> {
+        Exec::run(n_threads, &Unobserved, |exec| self.split_by(share, seed, exec))
+    }
+
+    /// As [`Observed::split`].
+    pub(crate) fn split_by(&self, share: f64, seed: u64, exec: &Exec<'_>) -> Result<(Self, Self)> {
+        let mut aside = vec![false; self.n_observed()];
+        let mut left: Vec<usize> = (0..self.n_features()).map(|j| self.n_observed_in_column(j)).collect();
+        let mut entry = 0;
+        for row in 0..self.n_samples() {
+            let mut left_in_row = self.n_observed_in_row(row);
+            for column in self.row(row).0 {
+                let column = *column as usize;
+                let chosen = uniform(seed, row as u64, column as u64) < share;
+                if chosen && left_in_row > 1 && left[column] > 1 {
+                    aside[entry] = true;
+                    left_in_row -= 1;
+                    left[column] -= 1;
+                }
+                entry += 1;
+            }
+        }
+        let p = self.n_features();
+        let kept = Self::filtered(&self.rows, p, |e| !aside[e], exec)?;
+        Ok((kept, Self::filtered(&self.rows, p, |e| aside[e], exec)?))
+    }
+}
+
+/// A number in [0, 1) that depends on its arguments alone: three rounds of the finaliser of SplitMix64.
+fn uniform(seed: u64, row: u64, column: u64) -> f64 {
+    let mix = |z: u64| {
+        let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    };
+    (mix(mix(mix(seed) ^ row) ^ column) >> 11) as f64 * (0.5f64).powi(53)
+}

@@ -1,0 +1,320 @@
+//! The options of a fit, and their rules.
+
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::exec::{Observer, Unobserved};
+use crate::incomplete::fit;
+use crate::incomplete::model::IncompleteModel;
+use crate::incomplete::observed::Observed;
+use crate::incomplete::start::Start;
+use crate::scalar::Scalar;
+
+/// The algorithm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Method {
+    /// Chosen by the data; the fitted model says which and why.
+    #[default]
+    Auto,
+    /// Least squares by alternating exact solutions: the EM algorithm of Grung & Manne.
+    Em,
+    /// The same with a ridge.
+    Als,
+    /// Gradient descent with an adaptive learning rate.
+    Gradient,
+    /// Natural gradient with an adaptive learning rate.
+    Natural,
+    /// Gradient divided by the second derivatives to the power `alpha`, with an adaptive learning rate.
+    Newton,
+    /// Conjugate gradients, preconditioned by the second derivatives to the power `alpha`, with an exact line search.
+    Cg,
+    /// Ridge: three sweeps of alternating least squares, then conjugate gradients, with exact gauge steps.
+    Ridge,
+}
+
+impl Method {
+    /// All methods, in the order of the documentation.
+    pub const ALL: [Method; 8] = [
+        Method::Auto,
+        Method::Em,
+        Method::Als,
+        Method::Gradient,
+        Method::Natural,
+        Method::Newton,
+        Method::Cg,
+        Method::Ridge,
+    ];
+
+    /// The name, the same on the command line and in Python.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Auto => "auto",
+            Method::Em => "em",
+            Method::Als => "als",
+            Method::Gradient => "gradient",
+            Method::Natural => "natural",
+            Method::Newton => "newton",
+            Method::Cg => "cg",
+            Method::Ridge => "ridge",
+        }
+    }
+
+    fn uses_alpha(self) -> bool {
+        matches!(self, Method::Auto | Method::Newton | Method::Cg | Method::Ridge)
+    }
+
+    fn uses_step(self) -> bool {
+        matches!(self, Method::Gradient | Method::Natural | Method::Newton)
+    }
+}
+
+/// Squared penalties on loadings and scores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Regularization {
+    /// None: least squares.
+    None,
+    /// `lambda (|A|^2 + |S|^2)`, in the units of the data: shrinks every singular value alike.
+    Ridge(f64),
+    /// `lambda` times the number of entries of each row and column.
+    Weighted(f64),
+}
+
+/// What the mean of each feature is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum MeanMode {
+    /// Zero.
+    None,
+    /// The mean of the observed entries, or that of the start. Biased where being observed depends on the value.
+    Fixed,
+    /// Fitted with the components.
+    #[default]
+    Joint,
+}
+
+/// Pseudo-observations that every feature has beside its entries: a Dirichlet prior of its mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct MeanPrior {
+    /// How many; zero for none.
+    pub count: f64,
+    /// Their value; the mean of all observed entries if `None`.
+    pub value: Option<f64>,
+}
+
+/// Principal component analysis of data with missing values: options are plain data, [`IncompletePca::fit`] is the verb.
+///
+/// ```
+/// use karhunen::{Dense, IncompletePca, Observed};
+/// // Rank one but for a hole: row 2 is twice row 0.
+/// let x = [1.0, 2.0, 3.0, -1.0, -2.0, -3.0, 2.0, f64::NAN, 6.0, -2.0, -4.0, -6.0];
+/// let observed = Observed::from_dense(&Dense::row_major(&x, 4, 3)?, None)?;
+/// let pca = IncompletePca { method: karhunen::Method::Em, ..IncompletePca::new(1) };
+/// let model = pca.fit(&observed)?;
+/// assert!((model.predict(2, 1)?.value - 4.0).abs() < 1e-4);
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct IncompletePca {
+    /// How many components to fit, from 1 to min(n_samples, n_features).
+    pub n_components: usize,
+    /// The algorithm.
+    pub method: Method,
+    /// The power of the second derivatives in `newton`, `cg` and `ridge`, from 0 to 1.
+    pub alpha: f64,
+    /// Penalties; if `None`, none for the methods of least squares, and for `als` and `ridge` a ridge of the standard
+    /// deviation of the entries about their means.
+    pub regularization: Option<Regularization>,
+    /// What the mean is.
+    pub mean: MeanMode,
+    /// Pseudo-observations of the mean.
+    pub mean_prior: MeanPrior,
+    /// The first learning rate of `gradient`, `natural` and `newton`; found by a line search if `None`.
+    pub step: Option<f64>,
+    /// The fit stops when the cost falls by less than this share of itself in one iteration (on average over ten where
+    /// iterations are cheap).
+    pub tol: f64,
+    /// Most iterations.
+    pub max_iter: usize,
+    /// The share of the entries that is set aside to stop when their error no longer falls, between 0 and 1; the best
+    /// factors are kept. `None` for none.
+    pub early_stopping: Option<f64>,
+    /// Most time that iterations may take; the fit stops after the first that ends later.
+    pub time_limit: Option<Duration>,
+    /// Random starts; the best result is kept.
+    pub n_starts: usize,
+    /// Seed of the random starts and of the entries set aside.
+    pub seed: u64,
+    /// Keep the covariances of scores and loadings, for error bars: `4 c^2` bytes for each row and column.
+    pub error_bars: bool,
+    /// Threads; those of the current rayon pool if `None`. The result does not depend on them.
+    pub n_threads: Option<usize>,
+}
+
+impl Default for IncompletePca {
+    fn default() -> Self {
+        Self {
+            n_components: 2,
+            method: Method::Auto,
+            alpha: 2.0 / 3.0,
+            regularization: None,
+            mean: MeanMode::Joint,
+            mean_prior: MeanPrior::default(),
+            step: None,
+            tol: 1e-6,
+            max_iter: 1000,
+            early_stopping: None,
+            time_limit: None,
+            n_starts: 1,
+            seed: 0,
+            error_bars: true,
+            n_threads: None,
+        }
+    }
+}
+
+impl IncompletePca {
+    /// Fits `n_components` components; everything else at its default.
+    pub fn new(n_components: usize) -> Self {
+        Self { n_components, ..Self::default() }
+    }
+
+    /// Fits the observed entries.
+    ///
+    /// # Errors
+    /// [`Error::NComponents`]; [`Error::Option`] for an option outside its rule or without use for the method;
+    /// [`Error::NothingObserved`]; [`Error::Threads`]; [`Error::Decomposition`] where values are beyond the range of
+    /// their type.
+    pub fn fit<T: Scalar>(&self, data: &Observed<T>) -> Result<IncompleteModel> {
+        self.fit_observed(data, None, &Unobserved)
+    }
+
+    /// As [`IncompletePca::fit`], from a given start if there is one (no sweeps are made before the first iteration),
+    /// telling `observer` how far it has come.
+    ///
+    /// # Errors
+    /// As [`IncompletePca::fit`]; [`Error::Shape`] and [`Error::NonFinite`] for the start; [`Error::Stopped`] if the
+    /// observer asks to stop.
+    pub fn fit_observed<T: Scalar>(
+        &self,
+        data: &Observed<T>,
+        start: Option<&Start>,
+        observer: &dyn Observer,
+    ) -> Result<IncompleteModel> {
+        self.check(data.shape(), start.is_some())?;
+        if data.n_observed() == 0 {
+            let (n_samples, n_features) = data.shape();
+            return Err(Error::NothingObserved { n_samples, n_features });
+        }
+        if let Some(start) = start {
+            start.check(data.shape(), self.n_components)?;
+        }
+        fit::fit(self, data, start, observer)
+    }
+
+    /// Every rule of the options, in one place.
+    fn check(&self, (n_samples, n_features): (usize, usize), has_start: bool) -> Result<()> {
+        if n_samples == 0 || n_features == 0 {
+            return Err(Error::Empty { n_samples, n_features });
+        }
+        let (requested, max) = (self.n_components, n_samples.min(n_features));
+        if requested == 0 || requested > max {
+            return Err(Error::NComponents { requested, max, n_samples, n_features });
+        }
+        let method = self.method;
+        let positive = |x: f64| x > 0.0 && x.is_finite();
+        let lambda = match self.regularization {
+            Some(Regularization::Ridge(lambda) | Regularization::Weighted(lambda)) => Some(lambda),
+            _ => None,
+        };
+        let alpha_default = self.alpha == Self::default().alpha;
+        let rules: [(bool, &'static str, String, &'static str); 12] = [
+            (
+                (0.0..=1.0).contains(&self.alpha),
+                "alpha",
+                self.alpha.to_string(),
+                "the power lies between 0 and 1",
+            ),
+            (
+                alpha_default || method.uses_alpha(),
+                "alpha",
+                self.alpha.to_string(),
+                "only the methods newton, cg and ridge have this power",
+            ),
+            (
+                lambda.is_none_or(positive),
+                "regularization",
+                format!("{lambda:?}"),
+                "a penalty must be positive and finite",
+            ),
+            (
+                lambda.is_none() || method != Method::Em,
+                "regularization",
+                format!("{lambda:?}"),
+                "the method em has no penalties; use als",
+            ),
+            (
+                self.regularization != Some(Regularization::None)
+                    || !matches!(method, Method::Als | Method::Ridge),
+                "regularization",
+                "none".to_owned(),
+                "the methods als and ridge need a penalty; use em or cg for least squares",
+            ),
+            (
+                self.mean_prior.count >= 0.0 && self.mean_prior.count.is_finite(),
+                "mean_prior.count",
+                self.mean_prior.count.to_string(),
+                "the number of pseudo-observations is finite and not negative",
+            ),
+            (
+                self.mean_prior.value.is_none_or(f64::is_finite),
+                "mean_prior.value",
+                format!("{:?}", self.mean_prior.value),
+                "the value of pseudo-observations is finite",
+            ),
+            (
+                self.mean != MeanMode::None || self.mean_prior == MeanPrior::default(),
+                "mean_prior",
+                self.mean_prior.count.to_string(),
+                "without a mean there is no use for pseudo-observations",
+            ),
+            (
+                self.step.is_none_or(|step| positive(step) && method.uses_step()),
+                "step",
+                format!("{:?}", self.step),
+                "a first learning rate is positive, and only gradient, natural and newton have one",
+            ),
+            (
+                self.tol >= 0.0 && self.tol < 1.0,
+                "tol",
+                self.tol.to_string(),
+                "a tolerance lies between 0 and 1, one excluded",
+            ),
+            (
+                self.early_stopping.is_none_or(|share| share > 0.0 && share < 1.0),
+                "early_stopping",
+                format!("{:?}", self.early_stopping),
+                "the share set aside lies between 0 and 1, both excluded",
+            ),
+            (
+                self.n_starts >= 1 && (self.n_starts == 1 || !has_start),
+                "n_starts",
+                self.n_starts.to_string(),
+                "at least one start is needed, and just one where it is given",
+            ),
+        ];
+        match rules.into_iter().find(|(obeyed, ..)| !obeyed) {
+            Some((_, option, value, rule)) => Err(Error::Option { option, value, rule }),
+            None if self.max_iter == 0 => Err(Error::Option {
+                option: "max_iter",
+                value: "0".to_owned(),
+                rule: "at least one iteration is needed",
+            }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What is minimised: the observed entries, the penalties, the rule of the mean. Section 3 of the specification:
+//!
+//! `F = sum_O e_ij^2 + sum_ik dA_ik a_ik^2 + sum_kj dS_kj s_kj^2 + kappa sum_i (mu_i - m0)^2`
+//!
+//! with `e_ij = x_ij - mu_i - a_i.s_j`, each square times the weight of its entry.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::observed::{Lines, Observed};
+use crate::scalar::Scalar;
+
+/// Diagonal penalties of one side, never negative.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Diagonal {
+    /// The same for every value.
+    Same(f64),
+    /// One for each component.
+    ByComponent(Vec<f64>),
+    /// One for each row of the factor: a multiple of its number of entries.
+    ByRow(Vec<f64>),
+    /// One for each value, `c` for each row.
+    Full(Vec<f64>),
+}
+
+impl Diagonal {
+    /// The penalty of component `k` of row `i`, of `c` components.
+    #[inline(always)]
+    pub(crate) fn at(&self, i: usize, k: usize, c: usize) -> f64 {
+        match self {
+            Diagonal::Same(d) => *d,
+            Diagonal::ByComponent(d) => d[k],
+            Diagonal::ByRow(d) => d[i],
+            Diagonal::Full(d) => d[i * c + k],
+        }
+    }
+
+    /// Whether nothing is penalised.
+    pub(crate) fn is_zero(&self) -> bool {
+        match self {
+            Diagonal::Same(d) => *d == 0.0,
+            Diagonal::ByComponent(d) | Diagonal::ByRow(d) | Diagonal::Full(d) => d.iter().all(|d| *d == 0.0),
+        }
+    }
+}
+
+/// How the mean takes part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct MeanRule {
+    /// Whether it is fitted with the factors; otherwise it stays.
+    pub(crate) joint: bool,
+    /// Number of pseudo-observations.
+    pub(crate) kappa: f64,
+    /// Their value.
+    pub(crate) prior: f64,
+}
+
+/// Data and penalties.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem<'a, T> {
+    pub(crate) data: &'a Observed<T>,
+    pub(crate) loadings: Diagonal,
+    pub(crate) scores: Diagonal,
+    pub(crate) mean: MeanRule,
+    /// Number of components.
+    pub(crate) c: usize,
+}
+
+impl<T: Scalar> Problem<'_, T> {
+    /// The entries, line after line of a side.
+    pub(crate) fn lines(&self, side: Side) -> &Lines<T> {
+        match side {
+            Side::Scores => self.data.rows(),
+            Side::Loadings => self.data.columns(),
+        }
+    }
+
+    /// The penalties of a side.
+    pub(crate) fn penalty(&self, side: Side) -> &Diagonal {
+        match side {
+            Side::Scores => &self.scores,
+            Side::Loadings => &self.loadings,
+        }
+    }
+
+    /// How many leading values of a row are fitted: the components, and of loadings the mean if it is.
+    pub(crate) fn n_fitted(&self, side: Side) -> usize {
+        self.c + usize::from(side == Side::Loadings && self.mean.joint)
+    }
+
+    /// Penalty of value `k` of row `i`, and what it is drawn to: zero but for the mean.
+    #[inline(always)]
+    pub(crate) fn pull(&self, side: Side, i: usize, k: usize) -> (f64, f64) {
+        if k < self.c {
+            (self.penalty(side).at(i, k, self.c), 0.0)
+        } else {
+            (self.mean.kappa, self.mean.prior)
+        }
+    }
+
+    /// The penalty terms of one row.
+    #[inline(always)]
+    pub(crate) fn row_penalty(&self, side: Side, i: usize, row: &[T]) -> f64 {
+        let mut sum = 0.0;
+        for (k, value) in row[..self.n_fitted(side)].iter().enumerate() {
+            let (d, centre) = self.pull(side, i, k);
+            let away = value.to_f64() - centre;
+            sum += d * away * away;
+        }
+        sum
+    }
+
+    /// The penalty terms of one side.
+    pub(crate) fn side_penalty(&self, side: Side, factors: &Factors<T>, exec: &Exec<'_>) -> Result<f64> {
+        let sums = factors.of(side).sum_rows(1, exec, |i, row, sum| sum[0] += self.row_penalty(side, i, row));
+        Ok(sums?[0])
+    }
+}

@@ -1,0 +1,107 @@
+//! From fitted factors to principal components: orthonormal directions in order of variance. Section 14 of the
+//! specification.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::Factors;
+use crate::linalg::Matrix;
+use crate::linalg::orthonormal::orthonormalize;
+use crate::linalg::small::{multiply, t_multiply};
+use crate::linalg::svd::svd;
+use crate::scalar::Scalar;
+
+/// The principal components of a fit, and the map from the fitted factors to them.
+#[derive(Clone, Debug)]
+pub(crate) struct Rotated {
+    /// Orthonormal columns, shape (n_features, c).
+    pub(crate) loadings: Matrix,
+    /// Orthogonal columns, shape (n_samples, c).
+    pub(crate) scores: Matrix,
+    pub(crate) mean: Vec<f64>,
+    /// Norms of the columns of the scores, descending.
+    pub(crate) singular_values: Vec<f64>,
+    /// `W`: scores of components are the fitted scores, less `shift`, times `W`. Shape (c, c).
+    pub(crate) of_scores: Matrix,
+    /// `W^-T`, which the fitted loadings are multiplied by; zero for components without variance.
+    pub(crate) of_loadings: Matrix,
+    /// What was subtracted from the fitted scores.
+    pub(crate) shift: Vec<f64>,
+}
+
+/// Rotates; where the mean is free, the scores are centred first.
+pub(crate) fn rotate<T: Scalar>(factors: &Factors<T>, centre: bool, exec: &Exec<'_>) -> Result<Rotated> {
+    let c = factors.c;
+    let (n, p) = (factors.s.n_rows(), factors.a.n_rows());
+    let shift = if centre {
+        let sums = factors.s.sum_rows(c, exec, |_, row, sums| {
+            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
+        })?;
+        sums.iter().map(|sum| sum / n as f64).collect()
+    } else {
+        vec![0.0; c]
+    };
+    let a = factors.a.to_matrix(c);
+    let s = Matrix::from_fn(n, c, |j, k| factors.s.row(j)[k].to_f64() - shift[k]);
+    let mut mean = factors.mean();
+    for (mean, row) in mean.iter_mut().zip(a.as_slice().chunks_exact(c)) {
+        *mean += row.iter().zip(&shift).map(|(a, m)| a * m).sum::<f64>();
+    }
+    let (qa, ra) = triangle(a, exec)?;
+    let (qs, rs) = triangle(s, exec)?;
+    // S A' = Qs Rs Ra' Qa' = (Qs V) D (Qa U)', where Ra Rs' = U D V'.
+    let middle = multiply(&ra, &rs.transposed());
+    let decomposed = svd(&middle)?;
+    let (d, v) = (decomposed.s, decomposed.v);
+    let u = left_vectors(multiply(&middle, &v), &d, exec)?;
+    let mut loadings = multiply(&qa, &u);
+    let mut scores = multiply(&qs, &v);
+    let mut of_scores = multiply(&ra.transposed(), &u);
+    let mut of_loadings = multiply(&rs.transposed(), &v);
+    let least = d.first().map_or(0.0, |d| d * f64::EPSILON * c as f64);
+    for k in 0..c {
+        let sign = sign((0..p).map(|i| loadings[(i, k)]));
+        (0..p).for_each(|i| loadings[(i, k)] *= sign);
+        (0..n).for_each(|j| scores[(j, k)] *= sign * d[k]);
+        let inverse = if d[k] > least { sign / d[k] } else { 0.0 };
+        (0..c).for_each(|l| {
+            of_scores[(l, k)] *= sign;
+            of_loadings[(l, k)] *= inverse;
+        });
+    }
+    Ok(Rotated { loadings, scores, mean, singular_values: d, of_scores, of_loadings, shift })
+}
+
+/// `X = Q R` with orthonormal columns of `Q`; random ones beside those of a small or deficient `X`.
+fn triangle(x: Matrix, exec: &Exec<'_>) -> Result<(Matrix, Matrix)> {
+    let (rows, c) = x.shape();
+    if rows >= c {
+        let result = orthonormalize(x, 0, exec)?;
+        return Ok((result.q, result.r));
+    }
+    // Rows of zeros make it tall enough.
+    let tall = Matrix::from_fn(c, c, |i, k| if i < rows { x[(i, k)] } else { 0.0 });
+    let result = orthonormalize(tall, 0, exec)?;
+    Ok((result.q.rows(0..rows), result.r))
+}
+
+/// `U` of `M V = U D`, completed where `D` vanishes.
+fn left_vectors(mv: Matrix, d: &[f64], exec: &Exec<'_>) -> Result<Matrix> {
+    let c = d.len();
+    let scaled = Matrix::from_fn(c, c, |i, k| if d[k] > 0.0 { mv[(i, k)] / d[k] } else { 0.0 });
+    let mut result = orthonormalize(scaled.clone(), 1, exec)?;
+    let overlap = t_multiply(&result.q, &scaled);
+    for k in (0..c).filter(|k| overlap[(*k, *k)] < 0.0) {
+        (0..c).for_each(|i| result.q[(i, k)] *= -1.0);
+    }
+    Ok(result.q)
+}
+
+/// The sign that makes the entry of largest absolute value positive, the first of them where several are as large.
+fn sign(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    const TIE: f64 = 1e-10;
+    let largest = values.clone().fold(0.0f64, |m, x| m.max(x.abs()));
+    match values.into_iter().find(|x| x.abs() >= largest * (1.0 - TIE)) {
+        Some(x) if x < 0.0 => -1.0,
+        _ => 1.0,
+    }
+}

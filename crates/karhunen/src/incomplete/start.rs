@@ -1,0 +1,100 @@
+//! Where a fit begins.
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::incomplete::factors::Factors;
+use crate::incomplete::methods::Iterate;
+use crate::incomplete::methods::als::Als;
+use crate::incomplete::observed::Observed;
+use crate::incomplete::problem::{Diagonal, Problem};
+use crate::linalg::Matrix;
+use crate::linalg::random::gaussian;
+use crate::linalg::simd::Lane;
+
+/// Sweeps of alternating least squares that every random start begins with.
+const SWEEPS: usize = 3;
+/// Their ridge, as a share of the mean curvature of the random start.
+const RIDGE: f64 = 1e-2;
+
+/// Where a fit begins: any factors, orthogonal or not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    /// Shape (n_features, n_components).
+    pub loadings: Matrix,
+    /// Shape (n_samples, n_components).
+    pub scores: Matrix,
+    /// One value for each feature; the mean of the observed entries if `None`.
+    pub mean: Option<Vec<f64>>,
+}
+
+impl Start {
+    /// Refuses shapes that do not fit and values that are not finite.
+    pub(crate) fn check(&self, (n, p): (usize, usize), c: usize) -> Result<()> {
+        let mean = self.mean.as_deref();
+        for (what, axis, found, expected) in [
+            ("the loadings of the start", "rows", self.loadings.n_rows(), p),
+            ("the loadings of the start", "columns", self.loadings.n_cols(), c),
+            ("the scores of the start", "rows", self.scores.n_rows(), n),
+            ("the scores of the start", "columns", self.scores.n_cols(), c),
+            ("the mean of the start", "values", mean.map_or(p, <[f64]>::len), p),
+        ] {
+            if found != expected {
+                return Err(Error::Shape { what, axis, found, expected });
+            }
+        }
+        for (values, width) in
+            [(self.loadings.as_slice(), c), (self.scores.as_slice(), c), (mean.unwrap_or(&[]), 1)]
+        {
+            if let Some(at) = values.iter().position(|x| !x.is_finite()) {
+                let (row, column, value) = (at / width, at % width, values[at]);
+                return Err(Error::NonFinite { row, column, value });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gaussian loadings and scores, of the square root of the deviation of an entry.
+pub(crate) fn random<T: Lane>(
+    data: &Observed<T>,
+    c: usize,
+    mean: &[f64],
+    deviation: f64,
+    seed: u64,
+) -> Factors<T> {
+    let scale = deviation.sqrt();
+    let draw = |n: usize, stream: u64| {
+        let mut x = gaussian(n, c, seed, stream);
+        x.as_mut_slice().iter_mut().for_each(|x| *x *= scale);
+        x
+    };
+    Factors::new(&draw(data.n_features(), 0), &draw(data.n_samples(), 1), mean)
+}
+
+/// A few sweeps with a small ridge: every method depends less on where it started after them.
+pub(crate) fn warm_up<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let (n, p) = problem.data.shape();
+    let entries = problem.data.n_observed() as f64;
+    let c = problem.c;
+    let square = |rows: usize, sums: Vec<f64>| sums[0] / (rows * c) as f64;
+    let sum = |x: &[T], sums: &mut [f64]| {
+        sums[0] += x[..c].iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>();
+    };
+    let of_scores = RIDGE * entries / n as f64 * square(p, factors.a.sum_rows(1, exec, |_, x, s| sum(x, s))?);
+    let of_loadings =
+        RIDGE * entries / p as f64 * square(n, factors.s.sum_rows(1, exec, |_, x, s| sum(x, s))?);
+    let mut ridge = Problem {
+        loadings: Diagonal::Same(of_loadings),
+        scores: Diagonal::Same(of_scores),
+        ..problem.clone()
+    };
+    for sweep in 0..SWEEPS {
+        let part = exec.part(sweep as f64 / SWEEPS as f64, (sweep + 1) as f64 / SWEEPS as f64);
+        Als.iterate(&mut ridge, factors, &part)?;
+    }
+    Ok(())
+}
