@@ -22,7 +22,19 @@ pub(crate) struct Upper<'a> {
 impl Upper<'_> {
     /// Replaces `G` by `U`, `U'U = G`; `false` where `G` is singular to rounding.
     pub(crate) fn factorize(&mut self) -> bool {
-        dispatch(Factorize { values: self.values, m: self.m, stride: self.stride })
+        dispatch(Factorize { g: self, b: &mut [] })
+    }
+
+    /// Replaces `G` by `U` and `b` by the solution of `G x = b`. Returns `b'x`; `None`, with `G` and `b` in pieces,
+    /// where `G` is singular to rounding.
+    pub(crate) fn factorize_and_solve(&mut self, b: &mut [f64]) -> Option<f64> {
+        let m = self.m;
+        if !dispatch(Factorize { g: self, b: &mut b[..m] }) {
+            return None;
+        }
+        let explained = b[..m].iter().map(|z| z * z).sum();
+        self.substitute_back(b);
+        Some(explained)
     }
 
     /// `U'U x = b`, in place of `b`.
@@ -35,37 +47,51 @@ impl Upper<'_> {
                 *b -= done[k] * u;
             }
         }
+        self.substitute_back(b);
+    }
+
+    /// `U x = b`, in place of `b`.
+    fn substitute_back(&self, b: &mut [f64]) {
         for k in (0..self.m).rev() {
-            let row = &self.values[k * self.stride..][..self.m];
-            let known: f64 = row[k + 1..].iter().zip(&b[k + 1..]).map(|(u, x)| u * x).sum();
-            b[k] = (b[k] - known) / row[k];
+            let (before, x) = b.split_at_mut(k);
+            x[0] /= self.values[k * self.stride + k];
+            for (b, row) in before.iter_mut().zip(self.values.chunks_exact(self.stride)) {
+                *b -= x[0] * row[k];
+            }
         }
     }
 }
 
-struct Factorize<'a> {
-    values: &'a mut [f64],
-    m: usize,
-    stride: usize,
+struct Factorize<'a, 'b> {
+    g: &'a mut Upper<'b>,
+    /// Replaced by `U^-T b`, of length `m` or zero.
+    b: &'a mut [f64],
 }
 
-impl WithSimd for Factorize<'_> {
+impl WithSimd for Factorize<'_, '_> {
     type Output = bool;
     /// Compiled for the vectors of this processor; the loops over whole blocks need no more than that.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> bool {
-        let Self { values, m, stride } = self;
+        let Upper { values, m, stride } = self.g;
+        let (m, stride) = (*m, *stride);
         for k in 0..m {
             let pivot = values[k * stride + k];
             // The diagonal entry as it was: the pivot and what was subtracted from it.
-            let removed: f64 = (0..k).map(|i| values[i * stride + k] * values[i * stride + k]).sum();
-            if !(pivot > LEAST_PIVOT * (pivot + removed)) {
+            let mut original = pivot;
+            for i in 0..k {
+                original += values[i * stride + k] * values[i * stride + k];
+            }
+            // NaN is no pivot either.
+            if pivot.is_nan() || pivot <= LEAST_PIVOT * original {
                 return false;
             }
             let (above, below) = values.split_at_mut((k + 1) * stride);
             let row_k = &mut above[k * stride..];
             let scale = 1.0 / pivot.sqrt();
-            row_k.iter_mut().for_each(|x| *x *= scale);
+            for u in row_k.iter_mut() {
+                *u *= scale;
+            }
             for (i, row_i) in (k + 1..m).zip(below.chunks_exact_mut(stride)) {
                 let (factor, from) = (row_k[i], i / BLOCK * BLOCK);
                 let blocks = row_i[from..].chunks_exact_mut(BLOCK).zip(row_k[from..].chunks_exact(BLOCK));
@@ -75,28 +101,37 @@ impl WithSimd for Factorize<'_> {
                     }
                 }
             }
+            if !self.b.is_empty() {
+                let (done, rest) = self.b.split_at_mut(k + 1);
+                done[k] *= scale;
+                for (b, u) in rest.iter_mut().zip(&row_k[k + 1..]) {
+                    *b -= done[k] * u;
+                }
+            }
         }
         true
     }
 }
 
 /// The solution of `G x = b` of least norm, where `G` is singular or nearly so; directions below rounding are left out.
-pub(crate) fn solve_singular(g: &Upper<'_>, b: &mut [f64]) -> Result<()> {
+/// Returns `b'x`.
+pub(crate) fn solve_singular(g: &Upper<'_>, b: &mut [f64]) -> Result<f64> {
     let m = g.m;
     let full = Matrix::from_fn(m, m, |i, j| g.values[i.min(j) * g.stride + i.max(j)]);
     let decomposed = eigh(&full)?;
     let least = decomposed.values.first().map_or(0.0, |largest| largest * LEAST_PIVOT * m as f64);
-    let mut x = vec![0.0; m];
+    let (mut x, mut explained) = (vec![0.0; m], 0.0);
     for (k, value) in decomposed.values.iter().enumerate() {
         if *value > least {
             let along: f64 = (0..m).map(|i| decomposed.vectors[(i, k)] * b[i]).sum();
+            explained += along * along / value;
             for (i, x) in x.iter_mut().enumerate() {
                 *x += decomposed.vectors[(i, k)] * along / value;
             }
         }
     }
     b[..m].copy_from_slice(&x);
-    Ok(())
+    Ok(explained)
 }
 
 #[cfg(test)]
@@ -126,11 +161,16 @@ mod tests {
             let original = gram(m, m + 5, stride);
             let expected: Vec<f64> = (0..m).map(|i| (i as f64 - 2.5).sin()).collect();
             let mut b = product(&original, m, stride, &expected);
-            let mut g = original;
+            let (mut g, mut again) = (original.clone(), b.clone());
             let mut upper = Upper { values: &mut g, m, stride };
             assert!(upper.factorize());
             upper.solve(&mut b);
             assert!(b.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-9), "{m}");
+            let product: f64 = again.iter().zip(&expected).map(|(b, x)| b * x).sum();
+            let mut g = original;
+            let explained = Upper { values: &mut g, m, stride }.factorize_and_solve(&mut again).unwrap();
+            assert!((explained - product).abs() < 1e-9 * product.abs(), "{m}");
+            assert!(again.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-9), "{m}");
         }
     }
 

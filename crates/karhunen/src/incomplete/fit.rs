@@ -107,7 +107,7 @@ impl Prepared {
         let spread = spread(data, if pca.mean == MeanMode::None { &mean } else { &observed }, exec)?;
         // Squares of residuals and their sums must be in the range of the type.
         let largest = if T::EPSILON > f64::EPSILON { 1e30 } else { 1e290 };
-        if !(spread.mean_square < largest) {
+        if spread.mean_square.is_nan() || spread.mean_square > largest {
             return Err(Error::Overflow { statistic: "variance", column: spread.widest });
         }
         Ok(Self { sums, mean, prior, spread })

@@ -21,10 +21,11 @@ pub(crate) fn gauge<T: Lane>(
     if problem.mean.joint && !problem.scores.is_zero() {
         shift(problem, factors, exec)?;
     }
-    if let (Diagonal::Same(da), Diagonal::Same(ds)) = (&problem.loadings, &problem.scores) {
-        if *da > 0.0 && *ds > 0.0 {
+    match (&problem.loadings, &problem.scores) {
+        (Diagonal::Same(da), Diagonal::Same(ds)) if *da > 0.0 && *ds > 0.0 => {
             balance(factors, *da, *ds, exec)?;
         }
+        _ => {}
     }
     Ok(())
 }

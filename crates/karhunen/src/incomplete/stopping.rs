@@ -93,13 +93,17 @@ impl Stopping {
     /// Whether this held-out error is the lowest so far.
     pub(crate) fn improves(&mut self, held_out: f64) -> bool {
         match self.best {
-            Some((lowest, since)) if !(held_out < lowest * (1.0 - LEAST_IMPROVEMENT)) => {
-                self.best = Some((lowest, since + 1));
-                false
-            }
-            _ => {
+            Some((lowest, _)) if held_out < lowest * (1.0 - LEAST_IMPROVEMENT) => {
                 self.best = Some((held_out, 0));
                 true
+            }
+            None => {
+                self.best = Some((held_out, 0));
+                true
+            }
+            Some((lowest, since)) => {
+                self.best = Some((lowest, since + 1));
+                false
             }
         }
     }

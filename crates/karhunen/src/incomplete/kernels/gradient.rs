@@ -91,7 +91,7 @@ impl<T: Lane> WithSimd for Gradient<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let zero = T::splat(simd, T::default());
-        match self.own.len() * size_of::<T>() / size_of::<T::Vector<S>>() {
+        match size_of_val(self.own) / size_of::<T::Vector<S>>() {
             1 => self.run(simd, &mut [zero; 1], &mut [zero; 1]),
             2 => self.run(simd, &mut [zero; 2], &mut [zero; 2]),
             3 => self.run(simd, &mut [zero; 3], &mut [zero; 3]),

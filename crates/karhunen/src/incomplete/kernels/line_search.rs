@@ -104,7 +104,7 @@ impl<T: Lane> WithSimd for Products<'_, T> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match self.s.len() * size_of::<T>() / size_of::<T::Vector<S>>() {
+        match size_of_val(self.s) / size_of::<T::Vector<S>>() {
             1 => self.run::<S, 1>(simd),
             2 => self.run::<S, 2>(simd),
             3 => self.run::<S, 3>(simd),
@@ -132,12 +132,12 @@ impl<T: Lane> Products<'_, T> {
             let q2 = dot::<S, T>(simd, da, ds).to_f64();
             let weight = weights.map_or(1.0, |w| w[at].to_f64());
             let terms = [e * q1, e * q2, q1 * q1, q1 * q2, q2 * q2];
-            for k in 0..5 {
-                sums[k] += weight * terms[k];
+            for (sum, term) in sums.iter_mut().zip(terms) {
+                *sum += weight * term;
             }
         }
-        for k in 0..5 {
-            self.acc[k] += sums[k];
+        for (acc, sum) in self.acc.iter_mut().zip(sums) {
+            *acc += sum;
         }
     }
 }

@@ -28,16 +28,17 @@ impl Layout {
         Self { m, stride: m.next_multiple_of(BLOCK) }
     }
 
-    /// Numbers in an accumulator: `G`, `b`, `sum w y^2`, and room for gathered rows and `y`.
+    /// Numbers in an accumulator: `G`, `b`, `sum w y^2`, and room for gathered rows and `y`, or for another `G`.
     pub(crate) fn len(self) -> usize {
-        self.stride * self.stride + self.stride + 1 + GATHERED * (self.stride + 1)
+        self.stride * self.stride + self.stride + 1 + GATHERED.max(self.stride) * (self.stride + 1)
     }
 
-    /// `G` (upper triangle), `b` and `sum w y^2`.
-    pub(crate) fn parts(self, acc: &mut [f64]) -> (Upper<'_>, &mut [f64], &mut f64) {
+    /// `G` (upper triangle), `b`, `sum w y^2`, and room.
+    pub(crate) fn parts(self, acc: &mut [f64]) -> (Upper<'_>, &mut [f64], f64, &mut [f64]) {
         let (g, rest) = acc.split_at_mut(self.stride * self.stride);
         let (b, rest) = rest.split_at_mut(self.stride);
-        (Upper { values: g, m: self.m, stride: self.stride }, b, &mut rest[0])
+        let (squares, room) = rest.split_at_mut(1);
+        (Upper { values: g, m: self.m, stride: self.stride }, b, squares[0], room)
     }
 }
 
@@ -51,21 +52,49 @@ pub(crate) fn gather<T: Lane>(
     layout: Layout,
     acc: &mut [f64],
 ) {
-    let (sums, room) = acc.split_at_mut(layout.stride * layout.stride + layout.stride + 1);
-    let (z, y) = room.split_at_mut(GATHERED * layout.stride);
-    for start in (0..segment.indices.len()).step_by(GATHERED) {
-        let entries = start..segment.indices.len().min(start + GATHERED);
-        let n = entries.len();
-        for (at, e) in entries.enumerate() {
-            let row = other.row(segment.indices[e] as usize);
-            let root = segment.weights.map_or(1.0, |w| w[e].to_f64().sqrt());
-            let z = &mut z[at * layout.stride..][..layout.m];
-            for (z, x) in z.iter_mut().zip(row) {
-                *z = root * x.to_f64();
+    dispatch(Gather { segment, other, c, constant, layout, acc });
+}
+
+struct Gather<'a, T> {
+    segment: Segment<'a, T>,
+    other: &'a Factor<T>,
+    c: usize,
+    constant: T,
+    layout: Layout,
+    acc: &'a mut [f64],
+}
+
+impl<T: Lane> WithSimd for Gather<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Segment { indices, values, weights, .. } = self.segment;
+        let stride = self.layout.stride;
+        let (sums, room) = self.acc.split_at_mut(stride * stride + stride + 1);
+        let (z, y) = room.split_at_mut(GATHERED * stride);
+        let constant = self.constant.to_f64();
+        for start in (0..indices.len()).step_by(GATHERED) {
+            let end = indices.len().min(start + GATHERED);
+            for (at, z) in z.chunks_exact_mut(stride).take(end - start).enumerate() {
+                let e = start + at;
+                let row = self.other.row(indices[e] as usize);
+                // What a row holds beyond its fitted values ends up in sums that nobody reads.
+                for (z, x) in z.chunks_exact_mut(BLOCK).zip(row.chunks_exact(BLOCK)) {
+                    for (z, x) in z.iter_mut().zip(x) {
+                        *z = x.to_f64();
+                    }
+                }
+                y[at] = values[e].to_f64() - constant * row[self.c].to_f64();
+                if let Some(weights) = weights {
+                    let root = weights[e].to_f64().sqrt();
+                    y[at] *= root;
+                    for z in z.iter_mut() {
+                        *z *= root;
+                    }
+                }
             }
-            y[at] = root * (segment.values[e].to_f64() - constant.to_f64() * row[c].to_f64());
+            add_products(simd, &z[..(end - start) * stride], &y[..end - start], stride, sums);
         }
-        dispatch(Products { z: &z[..n * layout.stride], y: &y[..n], stride: layout.stride, sums });
     }
 }
 
@@ -91,70 +120,63 @@ pub(crate) fn solve_side<T: Lane>(
         outs,
         |segment, acc| gather(segment, other, c, constants[segment.line], layout, acc),
         |line, acc, [row]| {
-            let (mut g, b, squares) = layout.parts(acc);
+            let (mut g, b, squares, room) = layout.parts(acc);
             // Unknown is the change of the mean: its pull is towards the prior as seen from where it is.
             let mut offset = 0.0;
-            for k in 0..layout.m {
+            for (k, b) in b[..layout.m].iter_mut().enumerate() {
                 let (d, centre) = problem.pull(side, line, k);
                 g.values[k * layout.stride + k] += d;
                 if k == c {
                     let away = centre - row[c].to_f64();
-                    b[k] += d * away;
+                    *b += d * away;
                     offset = d * away * away;
                 }
             }
-            let sides: Vec<f64> = b[..layout.m].to_vec();
-            solve(&mut g, b)?;
-            let explained: f64 = sides.iter().zip(b.iter()).map(|(side, x)| side * x).sum();
+            let explained = solve(&mut g, b, room)?;
             for (k, x) in b[..layout.m].iter().enumerate() {
                 let x = if k == c { x + row[c].to_f64() } else { *x };
                 row[k] = T::from_f64(x);
             }
-            Ok([(*squares + offset - explained).max(0.0), problem.row_penalty(side, line, row)])
+            Ok([(squares + offset - explained).max(0.0), problem.row_penalty(side, line, row)])
         },
     )
 }
 
-/// Solves in place of `b`; the least-norm solution where `G` is singular.
-fn solve(g: &mut Upper<'_>, b: &mut [f64]) -> Result<()> {
-    let mut kept = g.values.to_vec();
-    if g.factorize() {
-        g.solve(b);
-        return Ok(());
+/// Solves in place of `b`, the least-norm solution where `G` is singular; returns `b'x`.
+fn solve(g: &mut Upper<'_>, b: &mut [f64], room: &mut [f64]) -> Result<f64> {
+    let n = g.values.len();
+    let (kept, rest) = room.split_at_mut(n);
+    kept.copy_from_slice(g.values);
+    let sides = &mut rest[..g.m];
+    sides.copy_from_slice(&b[..g.m]);
+    if let Some(explained) = g.factorize_and_solve(b) {
+        return Ok(explained);
     }
-    solve_singular(&Upper { values: &mut kept, m: g.m, stride: g.stride }, b)
+    b[..g.m].copy_from_slice(sides);
+    solve_singular(&Upper { values: kept, m: g.m, stride: g.stride }, b)
 }
 
-struct Products<'a> {
-    /// Gathered rows.
-    z: &'a [f64],
-    y: &'a [f64],
-    stride: usize,
-    /// `G`, `b`, `sum y^2`.
-    sums: &'a mut [f64],
-}
-
-impl WithSimd for Products<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let lanes = size_of::<S::f64s>() / size_of::<f64>();
-        let (g, rest) = self.sums.split_at_mut(self.stride * self.stride);
-        for first in (0..self.stride).step_by(BLOCK) {
-            for column in (first..self.stride).step_by(lanes) {
-                tile(simd, self.z, self.stride, first, column, g);
-            }
+/// Adds gathered rows `z` and their `y` to `G`, `b`, `sum y^2`.
+#[inline(always)]
+fn add_products<S: Simd>(simd: S, z: &[f64], y: &[f64], stride: usize, sums: &mut [f64]) {
+    let lanes = size_of::<S::f64s>() / size_of::<f64>();
+    let (g, rest) = sums.split_at_mut(stride * stride);
+    for first in (0..stride).step_by(BLOCK) {
+        for column in (first..stride).step_by(lanes) {
+            tile(simd, z, stride, first, column, g);
         }
-        let (b, squares) = rest.split_at_mut(self.stride);
-        for column in (0..self.stride).step_by(lanes) {
-            let mut sum = simd.splat_f64s(0.0);
-            for (z, y) in self.z.chunks_exact(self.stride).zip(self.y) {
-                let z: &[S::f64s] = bytemuck::cast_slice(&z[column..column + lanes]);
-                sum = <f64 as Lane>::mul_add(simd, simd.splat_f64s(*y), z[0], sum);
-            }
-            add::<S>(sum, &mut b[column..column + lanes]);
+    }
+    let (b, squares) = rest.split_at_mut(stride);
+    for column in (0..stride).step_by(lanes) {
+        let mut sum = simd.splat_f64s(0.0);
+        for (z, y) in z.chunks_exact(stride).zip(y) {
+            let z: &[S::f64s] = bytemuck::cast_slice(&z[column..column + lanes]);
+            sum = <f64 as Lane>::mul_add(simd, simd.splat_f64s(*y), z[0], sum);
         }
-        squares[0] += self.y.iter().map(|y| y * y).sum::<f64>();
+        add::<S>(sum, &mut b[column..column + lanes]);
+    }
+    for y in y {
+        squares[0] += y * y;
     }
 }
 
@@ -170,8 +192,9 @@ fn tile<S: Simd>(simd: S, z: &[f64], stride: usize, first: usize, column: usize,
             sums[r] = <f64 as Lane>::mul_add(simd, simd.splat_f64s(rows[r]), vector[0], sums[r]);
         }
     }
-    for (r, sum) in sums.into_iter().enumerate() {
-        add::<S>(sum, &mut g[(first + r) * stride + column..][..lanes]);
+    // Plain loops: closures given to array methods are not compiled for the vector extensions.
+    for r in 0..BLOCK {
+        add::<S>(sums[r], &mut g[(first + r) * stride + column..][..lanes]);
     }
 }
 

@@ -92,7 +92,7 @@ impl<T: Lane> Conjugate<T> {
             })?;
             along += products(directions, gradient, gradient, exec)?.0;
         }
-        if !(along > 0.0) {
+        if along.is_nan() || along <= 0.0 {
             steepest(state);
         }
         Ok(())
@@ -154,7 +154,7 @@ impl<T: Lane> Iterate<T> for Conjugate<T> {
             factors.s.set_step(&old.s, t, &state.directions.s, exec)?;
             std::mem::swap(&mut state.gradient, &mut state.before);
             self.evaluate(problem, factors, &mut state, &exec.part(0.4, 1.0))?;
-            if !(state.cost <= before.0) {
+            if state.cost.is_nan() || state.cost > before.0 {
                 // Rounding is all that is left to gain.
                 *factors = old;
                 (state.cost, state.squares) = before;

@@ -30,7 +30,7 @@ pub(crate) enum Metric {
 /// `h^-alpha`; nothing where nothing was observed or the other factor is zero.
 #[inline(always)]
 pub(crate) fn precondition(h: f64, alpha: f64) -> f64 {
-    if !(h > 0.0) {
+    if h.is_nan() || h <= 0.0 {
         return 0.0;
     }
     if alpha == 0.0 {

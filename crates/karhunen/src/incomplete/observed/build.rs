@@ -16,14 +16,9 @@ impl<T: Scalar> Observed<T> {
         let (n, p) = (x.n_rows(), x.n_cols());
         check_shape(n, p)?;
         Exec::run(n_threads, &Unobserved, |exec| {
-            let rows = collect_lines(n, p, false, exec, |row, f| {
-                for column in 0..p {
-                    let value = x.get(row, column);
-                    check_finite(row, column, value)?;
-                    f(column as u32, value, T::from_f64(1.0));
-                }
-                Ok(())
-            })?;
+            let one = T::from_f64(1.0);
+            let entries = |row| (0..p).map(move |column| (column as u32, x.get(row, column), one));
+            let rows = collect_lines(Major::Rows, (n, p), false, exec, entries)?;
             let columns = transpose(&rows, p, exec)?;
             Ok(Self { rows, columns })
         })
@@ -42,18 +37,16 @@ impl<T: Scalar> Observed<T> {
         let by_rows = x.major() == Major::Rows;
         let (n_major, n_minor) = if by_rows { (n, p) } else { (p, n) };
         Exec::run(n_threads, &Unobserved, |exec| {
-            let stored = collect_lines(n_major, n_minor, weights.is_some(), exec, |line, f| {
-                for e in x.pointers()[line]..x.pointers()[line + 1] {
+            let entries = |line| {
+                (x.pointers()[line]..x.pointers()[line + 1]).map(move |e| {
                     let index = match x.indices() {
                         Indices::U32(indices) => indices[e],
                         Indices::U64(indices) => indices[e] as u32,
                     };
-                    let (row, column) = if by_rows { (line, index as usize) } else { (index as usize, line) };
-                    check_finite(row, column, x.values()[e])?;
-                    f(index, x.values()[e], weights.map_or(T::from_f64(1.0), |w| w[e]));
-                }
-                Ok(())
-            })?;
+                    (index, x.values()[e], weights.map_or(T::from_f64(1.0), |w| w[e]))
+                })
+            };
+            let stored = collect_lines(x.major(), (n_major, n_minor), weights.is_some(), exec, entries)?;
             let other = transpose(&stored, n_minor, exec)?;
             let (rows, columns) = if by_rows { (stored, other) } else { (other, stored) };
             Ok(Self { rows, columns })
@@ -83,14 +76,7 @@ impl<T: Scalar> Observed<T> {
         check_shape(n_samples, n_features)?;
         check_triples(triples, (n_samples, n_features))?;
         Exec::run(n_threads, &Unobserved, |exec| {
-            let unordered = scatter(n_features, triples.weights.is_some(), exec, &|f| {
-                for (e, (column, value)) in triples.columns.iter().zip(triples.values).enumerate() {
-                    let weight = triples.weights.map_or(T::from_f64(1.0), |w| w[e]);
-                    if is_observed(*value, weight) {
-                        f(column.widen() as usize, triples.rows[e].widen() as u32, *value, weight);
-                    }
-                }
-            })?;
+            let unordered = by_columns(triples, n_features, exec)?;
             let mut rows = transpose(&unordered, n_samples, exec)?;
             drop(unordered);
             if let Some((row, column)) = first_duplicate(&rows) {
@@ -111,15 +97,12 @@ impl<T: Scalar> Observed<T> {
         keep: impl Fn(usize) -> bool + Sync,
         exec: &Exec<'_>,
     ) -> Result<Self> {
-        let one = T::from_f64(1.0);
-        let rows = collect_lines(rows.n_lines(), n_features, rows.is_weighted(), exec, |row, f| {
-            let line = rows.line(row);
-            for (at, (index, value)) in line.indices.iter().zip(line.values).enumerate() {
-                if keep(rows.pointers()[row] + at) {
-                    f(*index, *value, line.weights.map_or(one, |w| w[at]));
-                }
-            }
-            Ok(())
+        let shape = (rows.n_lines(), n_features);
+        let rows = collect_lines(Major::Rows, shape, rows.is_weighted(), exec, |row| {
+            let (line, first, keep) = (rows.line(row), rows.pointers()[row], &keep);
+            let kept = (0..line.values.len()).filter(move |at| keep(first + at));
+            let one = T::from_f64(1.0);
+            kept.map(move |at| (line.indices[at], line.values[at], line.weights.map_or(one, |w| w[at])))
         })?;
         let columns = transpose(&rows, n_features, exec)?;
         Ok(Self { rows, columns })
@@ -167,67 +150,71 @@ fn check_triples<I: IndexInt, T: Scalar>(triples: &Triples<'_, I, T>, (n, p): (u
     Ok(())
 }
 
-/// Lines whose entries are visited in order; counted first, then written.
-fn collect_lines<T: Scalar>(
-    n_lines: usize,
-    n_minor: usize,
+/// Lines of `shape.0` with indices below `shape.1`: `(index, value, weight)` of their entries, which are counted first,
+/// then written. What is NaN or weighs nothing is left out.
+fn collect_lines<T: Scalar, I: Iterator<Item = (u32, T, T)>>(
+    major: Major,
+    shape: (usize, usize),
     weighted: bool,
     exec: &Exec<'_>,
-    visit: impl Fn(usize, &mut dyn FnMut(u32, T, T)) -> Result<()> + Sync,
+    entries: impl Fn(usize) -> I + Sync,
 ) -> Result<Lines<T>> {
+    let (n_lines, n_minor) = shape;
     let mut pointers = vec![0; n_lines + 1];
     let lines_at_a_time = ((1 << 16) / n_minor.max(1)).max(1);
     exec.fill(&mut pointers[1..], lines_at_a_time, |piece, counts| {
         for (at, count) in counts.iter_mut().enumerate() {
-            visit(piece * lines_at_a_time + at, &mut |_, value, weight| {
+            let line = piece * lines_at_a_time + at;
+            for (index, value, weight) in entries(line) {
+                match major {
+                    Major::Rows => check_finite(line, index as usize, value)?,
+                    Major::Columns => check_finite(index as usize, line, value)?,
+                }
                 *count += usize::from(is_observed(value, weight));
-            })?;
+            }
         }
         Ok(())
     })?;
     let mut raw = Raw::zeros(pointers, weighted);
     let cuts: Vec<usize> = (0..n_lines).step_by(lines_at_a_time).chain([n_lines]).collect();
-    let pieces = raw.pieces(&cuts);
-    exec.each(pieces.into_iter(), |piece, mut out| {
-        let mut next = 0;
-        for line in cuts[piece]..cuts[piece + 1] {
-            visit(line, &mut |index, value, weight| {
-                if is_observed(value, weight) {
-                    out.set(next, index, value, weight);
-                    next += 1;
-                }
-            })?;
+    exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
+        let observed = (cuts[piece]..cuts[piece + 1]).flat_map(&entries);
+        let observed = observed.filter(|(_, value, weight)| is_observed(*value, *weight));
+        for (at, (index, value, weight)) in observed.enumerate() {
+            out.set(at, index, value, weight);
         }
         Ok(())
     })?;
     Ok(raw.into_lines())
 }
 
-/// Puts entries, visited in any order, into their lines. Each worker owns a range of lines and visits everything: no
-/// copy is made, and within a line entries keep the order of the visit.
-fn scatter<T: Scalar>(
-    n_lines: usize,
-    weighted: bool,
+/// Triples by columns; within a column they keep their order. Each worker owns a range of columns and reads everything:
+/// no copy is made.
+fn by_columns<I: IndexInt, T: Scalar>(
+    triples: &Triples<'_, I, T>,
+    n_features: usize,
     exec: &Exec<'_>,
-    visit: &(dyn Fn(&mut dyn FnMut(usize, u32, T, T)) + Sync),
 ) -> Result<Lines<T>> {
-    let mut pointers = vec![0; n_lines + 1];
-    visit(&mut |line, _, _, _| pointers[line + 1] += 1);
-    let mut raw = Raw::zeros(pointers, weighted);
+    let one = T::from_f64(1.0);
+    let weight = |e: usize| triples.weights.map_or(one, |w| w[e]);
+    let mut pointers = vec![0; n_features + 1];
+    for (e, column) in triples.columns.iter().enumerate() {
+        pointers[column.widen() as usize + 1] += usize::from(is_observed(triples.values[e], weight(e)));
+    }
+    let mut raw = Raw::zeros(pointers, triples.weights.is_some());
     let cuts = balanced(&raw.pointers, exec.n_threads());
     let starts = raw.pointers.clone();
-    let pieces = raw.pieces(&cuts);
-    exec.each(pieces.into_iter(), |piece, mut out| {
-        let lines = cuts[piece]..cuts[piece + 1];
-        let base = starts[lines.start];
-        let mut next: Vec<usize> = starts[lines.clone()].iter().map(|start| start - base).collect();
-        visit(&mut |line, index, value, weight| {
-            if lines.contains(&line) {
-                let at = &mut next[line - lines.start];
-                out.set(*at, index, value, weight);
+    exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
+        let (first, end) = (cuts[piece], cuts[piece + 1]);
+        let mut next: Vec<usize> = starts[first..end].iter().map(|start| start - starts[first]).collect();
+        for (e, column) in triples.columns.iter().enumerate() {
+            let column = column.widen() as usize;
+            if column >= first && column < end && is_observed(triples.values[e], weight(e)) {
+                let at = &mut next[column - first];
+                out.set(*at, triples.rows[e].widen() as u32, triples.values[e], weight(e));
                 *at += 1;
             }
-        });
+        }
         Ok(())
     })?;
     Ok(raw.into_lines())
@@ -238,12 +225,10 @@ fn transpose<T: Scalar>(lines: &Lines<T>, n_minor: usize, exec: &Exec<'_>) -> Re
     let mut raw = Raw::zeros(count_minor(lines, n_minor, exec)?, lines.is_weighted());
     let cuts = balanced(&raw.pointers, exec.n_threads());
     let starts = raw.pointers.clone();
-    let pieces = raw.pieces(&cuts);
     let one = T::from_f64(1.0);
-    exec.each(pieces.into_iter(), |piece, mut out| {
+    exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
         let (first, end) = (cuts[piece], cuts[piece + 1]);
-        let base = starts[first];
-        let mut next: Vec<usize> = starts[first..end].iter().map(|start| start - base).collect();
+        let mut next: Vec<usize> = starts[first..end].iter().map(|start| start - starts[first]).collect();
         for l in 0..lines.n_lines() {
             let line = lines.line(l);
             for (e, index) in line.indices.iter().enumerate() {
