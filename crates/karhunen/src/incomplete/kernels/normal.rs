@@ -79,9 +79,9 @@ impl<T: Lane> WithSimd for Gather<'_, T> {
                 let e = start + at;
                 let row = self.other.row(indices[e] as usize);
                 // What a row holds beyond its fitted values ends up in sums that nobody reads.
-                for (z, x) in z.chunks_exact_mut(BLOCK).zip(row.chunks_exact(BLOCK)) {
-                    for (z, x) in z.iter_mut().zip(x) {
-                        *z = x.to_f64();
+                for (z, x) in z.as_chunks_mut::<BLOCK>().0.iter_mut().zip(row.as_chunks::<BLOCK>().0) {
+                    for k in 0..BLOCK {
+                        z[k] = x[k].to_f64();
                     }
                 }
                 y[at] = values[e].to_f64() - constant * row[self.c].to_f64();
@@ -161,41 +161,51 @@ fn solve(g: &mut Upper<'_>, b: &mut [f64], room: &mut [f64]) -> Result<f64> {
 fn add_products<S: Simd>(simd: S, z: &[f64], y: &[f64], stride: usize, sums: &mut [f64]) {
     let lanes = size_of::<S::f64s>() / size_of::<f64>();
     let (g, rest) = sums.split_at_mut(stride * stride);
-    for first in (0..stride).step_by(BLOCK) {
-        for column in (first..stride).step_by(lanes) {
-            tile(simd, z, stride, first, column, g);
-        }
-    }
     let (b, squares) = rest.split_at_mut(stride);
     for column in (0..stride).step_by(lanes) {
-        let mut sum = simd.splat_f64s(0.0);
-        for (z, y) in z.chunks_exact(stride).zip(y) {
-            let z: &[S::f64s] = bytemuck::cast_slice(&z[column..column + lanes]);
-            sum = <f64 as Lane>::mul_add(simd, simd.splat_f64s(*y), z[0], sum);
+        let of_y = tile::<S, true>(simd, z, y, stride, 0, column, g);
+        add::<S>(of_y, &mut b[column..column + lanes]);
+    }
+    for first in (BLOCK..stride).step_by(BLOCK) {
+        for column in (first..stride).step_by(lanes) {
+            tile::<S, false>(simd, z, y, stride, first, column, g);
         }
-        add::<S>(sum, &mut b[column..column + lanes]);
     }
     for y in y {
         squares[0] += y * y;
     }
 }
 
-/// Adds [`BLOCK`] rows of `z z'`, from row `first`, in the columns of one vector.
+/// Adds [`BLOCK`] rows of `z z'`, from row `first`, in the columns of one vector; returns those columns of `z' y` if
+/// `WITH_Y`.
 #[inline(always)]
-fn tile<S: Simd>(simd: S, z: &[f64], stride: usize, first: usize, column: usize, g: &mut [f64]) {
+fn tile<S: Simd, const WITH_Y: bool>(
+    simd: S,
+    z: &[f64],
+    y: &[f64],
+    stride: usize,
+    first: usize,
+    column: usize,
+    g: &mut [f64],
+) -> S::f64s {
     let lanes = size_of::<S::f64s>() / size_of::<f64>();
     let mut sums = [simd.splat_f64s(0.0); BLOCK];
-    for z in z.chunks_exact(stride) {
+    let mut of_y = simd.splat_f64s(0.0);
+    for (z, y) in z.chunks_exact(stride).zip(y) {
         let vector: &[S::f64s] = bytemuck::cast_slice(&z[column..column + lanes]);
         let rows = &z[first..first + BLOCK];
         for r in 0..BLOCK {
             sums[r] = <f64 as Lane>::mul_add(simd, simd.splat_f64s(rows[r]), vector[0], sums[r]);
+        }
+        if WITH_Y {
+            of_y = <f64 as Lane>::mul_add(simd, simd.splat_f64s(*y), vector[0], of_y);
         }
     }
     // Plain loops: closures given to array methods are not compiled for the vector extensions.
     for r in 0..BLOCK {
         add::<S>(sums[r], &mut g[(first + r) * stride + column..][..lanes]);
     }
+    of_y
 }
 
 #[inline(always)]
