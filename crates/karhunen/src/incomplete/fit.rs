@@ -9,8 +9,10 @@ use crate::incomplete::gauge::{gauge, penalties};
 use crate::incomplete::kernels::gradient::squares;
 use crate::incomplete::mean::{ColumnSums, Spread, spread};
 use crate::incomplete::methods::als::Als;
+use crate::incomplete::methods::ccd::Ccd;
 use crate::incomplete::methods::conjugate::Conjugate;
 use crate::incomplete::methods::descent::{Descent, Metric};
+use crate::incomplete::methods::imputation::Imputation;
 use crate::incomplete::methods::{Iterate, Progress};
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::{Observed, Typed};
@@ -121,7 +123,9 @@ impl Prepared {
         data: &'a Observed<T>,
     ) -> Problem<'a, T> {
         let default = match method {
-            Method::Als | Method::Ridge => Regularization::Ridge(self.spread.mean_square.sqrt()),
+            Method::Als | Method::Ridge | Method::Soft => {
+                Regularization::Ridge(self.spread.mean_square.sqrt())
+            }
             _ => Regularization::None,
         };
         let (loadings, scores) = match pca.regularization.unwrap_or(default) {
@@ -141,6 +145,8 @@ impl Prepared {
 fn iterations<T: Lane>(pca: &IncompletePca, method: Method) -> Box<dyn Iterate<T>> {
     match method {
         Method::Em | Method::Als => Box::new(Als),
+        Method::Ccd => Box::new(Ccd { inner: pca.inner_iterations }),
+        Method::Imputation | Method::Soft => Box::new(Imputation::new()),
         Method::Gradient => Box::new(Descent::new(Metric::Curvature(0.0), pca.step)),
         Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), pca.step)),
         Method::Natural => Box::new(Descent::new(Metric::Natural, pca.step)),

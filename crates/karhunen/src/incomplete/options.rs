@@ -18,10 +18,16 @@ pub enum Method {
     /// Chosen by the data; the fitted model says which and why.
     #[default]
     Auto,
+    /// Imputation by a truncated singular value decomposition: holes are filled with the fit, which is fitted again.
+    Imputation,
+    /// The same with singular values shrunk by the ridge.
+    Soft,
     /// Least squares by alternating exact solutions: the EM algorithm of Grung & Manne.
     Em,
     /// The same with a ridge.
     Als,
+    /// Cyclic coordinate descent, one component at a time.
+    Ccd,
     /// Gradient descent with an adaptive learning rate.
     Gradient,
     /// Natural gradient with an adaptive learning rate.
@@ -36,10 +42,13 @@ pub enum Method {
 
 impl Method {
     /// All methods, in the order of the documentation.
-    pub const ALL: [Method; 8] = [
+    pub const ALL: [Method; 11] = [
         Method::Auto,
+        Method::Imputation,
+        Method::Soft,
         Method::Em,
         Method::Als,
+        Method::Ccd,
         Method::Gradient,
         Method::Natural,
         Method::Newton,
@@ -51,8 +60,11 @@ impl Method {
     pub fn name(self) -> &'static str {
         match self {
             Method::Auto => "auto",
+            Method::Imputation => "imputation",
+            Method::Soft => "soft",
             Method::Em => "em",
             Method::Als => "als",
+            Method::Ccd => "ccd",
             Method::Gradient => "gradient",
             Method::Natural => "natural",
             Method::Newton => "newton",
@@ -126,7 +138,7 @@ pub struct IncompletePca {
     pub method: Method,
     /// The power of the second derivatives in `newton`, `cg` and `ridge`, from 0 to 1.
     pub alpha: f64,
-    /// Penalties; if `None`, none for the methods of least squares, and for `als` and `ridge` a ridge of the standard
+    /// Penalties; if `None`, none for the methods of least squares, and for `als`, `ridge` and `soft` a ridge of the standard
     /// deviation of the entries about their means.
     pub regularization: Option<Regularization>,
     /// What the mean is.
@@ -135,6 +147,8 @@ pub struct IncompletePca {
     pub mean_prior: MeanPrior,
     /// The first learning rate of `gradient`, `natural` and `newton`; found by a line search if `None`.
     pub step: Option<f64>,
+    /// How often `ccd` fits scores and loadings of a component in turn before it goes on to the next.
+    pub inner_iterations: usize,
     /// The fit stops when the cost falls by less than this share of itself in one iteration (on average over ten where
     /// iterations are cheap).
     pub tol: f64,
@@ -165,6 +179,7 @@ impl Default for IncompletePca {
             mean: MeanMode::Joint,
             mean_prior: MeanPrior::default(),
             step: None,
+            inner_iterations: 3,
             tol: 1e-6,
             max_iter: 1000,
             early_stopping: None,
@@ -232,7 +247,7 @@ impl IncompletePca {
             _ => None,
         };
         let alpha_default = self.alpha == Self::default().alpha;
-        let rules: [(bool, &'static str, String, &'static str); 12] = [
+        let rules: [(bool, &'static str, String, &'static str); 15] = [
             (
                 (0.0..=1.0).contains(&self.alpha),
                 "alpha",
@@ -252,17 +267,35 @@ impl IncompletePca {
                 "a penalty must be positive and finite",
             ),
             (
-                lambda.is_none() || method != Method::Em,
+                lambda.is_none() || !matches!(method, Method::Em | Method::Imputation),
                 "regularization",
                 format!("{lambda:?}"),
-                "the method em has no penalties; use als",
+                "the methods em and imputation have no penalties; use als or soft",
+            ),
+            (
+                method != Method::Soft || !matches!(self.regularization, Some(Regularization::Weighted(_))),
+                "regularization",
+                format!("{lambda:?}"),
+                "the method soft shrinks all rows alike; use als for weighted penalties",
+            ),
+            (
+                self.inner_iterations >= 1,
+                "inner_iterations",
+                self.inner_iterations.to_string(),
+                "at least one is needed",
+            ),
+            (
+                self.inner_iterations == Self::default().inner_iterations || method == Method::Ccd,
+                "inner_iterations",
+                self.inner_iterations.to_string(),
+                "only the method ccd has inner iterations",
             ),
             (
                 self.regularization != Some(Regularization::None)
-                    || !matches!(method, Method::Als | Method::Ridge),
+                    || !matches!(method, Method::Als | Method::Ridge | Method::Soft),
                 "regularization",
                 "none".to_owned(),
-                "the methods als and ridge need a penalty; use em or cg for least squares",
+                "the methods als, ridge and soft need a penalty; use em, cg or imputation for least squares",
             ),
             (
                 self.mean_prior.count >= 0.0 && self.mean_prior.count.is_finite(),

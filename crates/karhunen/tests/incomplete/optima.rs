@@ -66,21 +66,22 @@ fn assert_optimum(model: &IncompleteModel, expected: &Optimum) {
 
 #[test]
 fn least_squares() {
-    for method in [Method::Em, Method::Cg, Method::Newton, Method::Gradient] {
+    for method in [Method::Em, Method::Cg, Method::Newton, Method::Gradient, Method::Ccd, Method::Imputation]
+    {
         assert_optimum(&fit(method, None), &LEAST_SQUARES);
     }
 }
 
 #[test]
 fn ridge() {
-    for method in [Method::Als, Method::Ridge, Method::Cg, Method::Newton] {
+    for method in [Method::Als, Method::Ridge, Method::Cg, Method::Newton, Method::Ccd, Method::Soft] {
         assert_optimum(&fit(method, Some(Regularization::Ridge(1.0))), &RIDGE);
     }
 }
 
 #[test]
 fn weighted_ridge() {
-    for method in [Method::Als, Method::Cg] {
+    for method in [Method::Als, Method::Cg, Method::Ccd] {
         assert_optimum(&fit(method, Some(Regularization::Weighted(0.02))), &WEIGHTED);
     }
 }

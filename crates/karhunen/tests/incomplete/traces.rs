@@ -88,6 +88,14 @@ fn conjugate_gradients() {
 }
 
 #[test]
+fn coordinate_descent() {
+    let trace =
+        trace(IncompletePca { method: Method::Ccd, inner_iterations: 1, ..IncompletePca::default() }, 5);
+    let costs = [394.531555, 126.781090, 57.839900, 22.923969, 16.587580];
+    assert_costs(&trace, &(1..=5).zip(costs).collect::<Vec<_>>());
+}
+
+#[test]
 fn alternating_least_squares() {
     let trace = trace(IncompletePca { method: Method::Em, ..IncompletePca::default() }, 5);
     let costs = [352.318562, 79.986585, 21.125500, 14.457903, 13.616292];

@@ -3,6 +3,7 @@
 pub(crate) mod gradient;
 pub(crate) mod line_search;
 pub(crate) mod normal;
+pub(crate) mod residuals;
 mod rows;
 
 /// Number of entries whose products are summed in the precision of the data before they are added in `f64`.

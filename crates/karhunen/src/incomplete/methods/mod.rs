@@ -1,8 +1,10 @@
 //! One file for each algorithm: what one iteration does. Everything around the iterations is in `fit.rs`.
 
 pub(crate) mod als;
+pub(crate) mod ccd;
 pub(crate) mod conjugate;
 pub(crate) mod descent;
+pub(crate) mod imputation;
 
 use crate::error::Result;
 use crate::exec::Exec;

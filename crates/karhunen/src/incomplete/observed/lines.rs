@@ -88,6 +88,11 @@ impl<T: Scalar> Lines<T> {
         self.weights.is_some()
     }
 
+    /// The largest weight: one where entries have none.
+    pub(crate) fn largest_weight(&self) -> f64 {
+        self.weights.as_ref().map_or(1.0, |w| w.iter().fold(0.0, |m: f64, w| m.max(w.to_f64())))
+    }
+
     /// Number of entries of a line.
     pub(crate) fn count(&self, line: usize) -> usize {
         self.pointers[line + 1] - self.pointers[line]
@@ -127,23 +132,41 @@ impl<T: Scalar> Lines<T> {
         gather: impl Fn(Segment<'_, T>, &mut [f64]) + Sync,
         finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
     ) -> Result<[f64; M]> {
+        self.pass_with(exec, acc_len, &mut [], outs, |segment, _, acc| gather(segment, acc), finish)
+    }
+
+    /// As [`Lines::pass`], where `gather` may change one value of `entries` for each entry.
+    pub(crate) fn pass_with<const K: usize, const M: usize>(
+        &self,
+        exec: &Exec<'_>,
+        acc_len: usize,
+        entries: &mut [T],
+        outs: [Rows<'_, T>; K],
+        gather: impl Fn(Segment<'_, T>, &mut [T], &mut [f64]) + Sync,
+        finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
+    ) -> Result<[f64; M]> {
         let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
-        let tasks: Vec<_> = self.tasks(outs).into_iter().map(Mutex::new).collect();
+        let tasks: Vec<_> = self.tasks(entries, outs).into_iter().map(Mutex::new).collect();
         let total = exec.fold(
             self.parts.len(),
             || Sums([0.0; M]),
             |piece, sums| {
                 let part = &self.parts[piece];
                 let mut task = tasks[piece].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let task = &mut *task;
+                let mut entries = std::mem::take(&mut task.entries);
                 let mut acc = vec![0.0; acc_len];
                 if !part.whole {
-                    gather(self.segment(part.lines.start, part.entries.clone()), &mut acc);
+                    let segment = self.segment(part.lines.start, part.entries.clone());
+                    gather(segment, entries, &mut acc);
                     task.partial = acc;
                     return Ok(());
                 }
                 for (at, line) in part.lines.clone().enumerate() {
                     acc.fill(0.0);
-                    gather(self.line(line), &mut acc);
+                    let (own, rest) = split(std::mem::take(&mut entries), self.count(line));
+                    entries = rest;
+                    gather(self.line(line), own, &mut acc);
                     let mut rows = rows_of(&mut task.outs, &widths, at);
                     sums.merge(&Sums(finish(line, &mut acc, &mut rows)?));
                 }
@@ -186,7 +209,11 @@ impl<T: Scalar> Lines<T> {
     }
 
     /// The rows that each part writes: of a long line, the last of its parts.
-    fn tasks<'a, const K: usize>(&self, outs: [Rows<'a, T>; K]) -> Vec<Task<'a, T, K>> {
+    fn tasks<'a, const K: usize>(
+        &self,
+        mut entries: &'a mut [T],
+        outs: [Rows<'a, T>; K],
+    ) -> Vec<Task<'a, T, K>> {
         let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
         let mut rest = outs.map(|out| out.data);
         let mut task = |part: &Part| {
@@ -197,7 +224,9 @@ impl<T: Scalar> Lines<T> {
                 rest[k] = after;
                 own
             });
-            Task { outs, partial: Vec::new() }
+            let (own, after) = split(std::mem::take(&mut entries), part.entries.len());
+            entries = after;
+            Task { entries: own, outs, partial: Vec::new() }
         };
         self.parts.iter().map(&mut task).collect()
     }
@@ -205,9 +234,16 @@ impl<T: Scalar> Lines<T> {
 
 /// What one part of a pass writes.
 struct Task<'a, T, const K: usize> {
+    entries: &'a mut [T],
     outs: [&'a mut [T]; K],
     /// The sums of a piece of a long line.
     partial: Vec<f64>,
+}
+
+/// The first `n` of values that there are for all entries or for none.
+fn split<T>(values: &mut [T], n: usize) -> (&mut [T], &mut [T]) {
+    let n = n.min(values.len());
+    values.split_at_mut(n)
 }
 
 /// The rows of the `at`-th line of a part.

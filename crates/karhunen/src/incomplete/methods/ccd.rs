@@ -1,0 +1,143 @@
+//! Cyclic coordinate descent by components (CCD++): Yu, Hsieh, Si & Dhillon (2012), doi:10.1109/ICDM.2012.168. Each
+//! component in turn is fitted to the residuals of the others, scores and loadings alternately.
+
+use super::{Iterate, Progress};
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::kernels::residuals::residuals;
+use crate::incomplete::observed::{Lines, Rows, Segment};
+use crate::incomplete::problem::Problem;
+use crate::linalg::simd::Lane;
+
+/// Time O(N c) for each sweep, `2 c (T + 1)` streams over the entries; memory for the residuals twice. Monotone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ccd {
+    /// How often scores and loadings of a component are fitted in turn: `T`.
+    pub(crate) inner: usize,
+}
+
+/// One component: a value for each feature and one for each sample.
+struct Pair<T> {
+    a: Vec<T>,
+    s: Vec<T>,
+}
+
+impl<T: Lane> Pair<T> {
+    /// Component `k` of the factors.
+    fn of(factors: &Factors<T>, k: usize) -> Self {
+        let column = |factor: &Factor<T>| (0..factor.n_rows()).map(|i| factor.row(i)[k]).collect();
+        Self { a: column(&factors.a), s: column(&factors.s) }
+    }
+
+    fn side(&self, side: Side) -> &[T] {
+        match side {
+            Side::Scores => &self.s,
+            Side::Loadings => &self.a,
+        }
+    }
+}
+
+/// What is done to residuals on the way: the component before is taken out, the present one put back.
+struct Exchange<'a, T> {
+    out: &'a Pair<T>,
+    back: &'a Pair<T>,
+}
+
+/// Sums of one line: `sum w e x`, `sum w x^2`, `sum w e^2`.
+const SUMS: usize = 3;
+
+/// Fits one side of a component to the residuals, `own[i] = sum e x / (sum x^2 + d)`; returns `sum w e^2` after it.
+fn fit_side<T: Lane>(
+    problem: &Problem<'_, T>,
+    (side, k): (Side, usize),
+    residuals: &mut [T],
+    exchange: Option<Exchange<'_, T>>,
+    other: &[T],
+    own: &mut [T],
+    exec: &Exec<'_>,
+) -> Result<f64> {
+    let lines: &Lines<T> = problem.lines(side);
+    let outs = [Rows { data: own, width: 1 }];
+    let [squares] = lines.pass_with(
+        exec,
+        SUMS,
+        residuals,
+        outs,
+        |segment, e, acc| {
+            if let Some(Exchange { out, back }) = &exchange {
+                let (out_own, back_own) =
+                    (out.side(side)[segment.line].to_f64(), back.side(side)[segment.line].to_f64());
+                let (out, back) = (out.side(side.other()), back.side(side.other()));
+                for (e, index) in e.iter_mut().zip(segment.indices) {
+                    let index = *index as usize;
+                    let change = back_own * back[index].to_f64() - out_own * out[index].to_f64();
+                    *e = T::from_f64(e.to_f64() + change);
+                }
+            }
+            add(segment, e, other, acc);
+        },
+        |line, acc, [row]| {
+            let (penalty, centre) = problem.pull(side, line, k);
+            let curvature = acc[1] + penalty;
+            let x = if curvature > 0.0 { (acc[0] + penalty * centre) / curvature } else { 0.0 };
+            row[0] = T::from_f64(x);
+            let x = row[0].to_f64();
+            Ok([(acc[2] - 2.0 * x * acc[0] + x * x * acc[1]).max(0.0)])
+        },
+    )?;
+    Ok(squares)
+}
+
+fn add<T: Lane>(segment: Segment<'_, T>, e: &[T], other: &[T], acc: &mut [f64]) {
+    for (at, (e, index)) in e.iter().zip(segment.indices).enumerate() {
+        let (e, x) = (e.to_f64(), other[*index as usize].to_f64());
+        let weight = segment.weights.map_or(1.0, |w| w[at].to_f64());
+        acc[0] += weight * e * x;
+        acc[1] += weight * x * x;
+        acc[2] += weight * e * e;
+    }
+}
+
+impl<T: Lane> Iterate<T> for Ccd {
+    fn iterate(
+        &mut self,
+        problem: &mut Problem<'_, T>,
+        factors: &mut Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Progress> {
+        let c = problem.c;
+        // Afresh in every sweep: sums of many changes would drift.
+        let mut by_rows = residuals(problem, factors, Side::Scores, exec)?;
+        let mut by_columns = residuals(problem, factors, Side::Loadings, exec)?;
+        let zeros =
+            Pair { a: vec![T::default(); factors.a.n_rows()], s: vec![T::default(); factors.s.n_rows()] };
+        let (mut before, mut squares) = (zeros, 0.0);
+        // The mean is a component whose scores are one.
+        for k in problem.mean.joint.then_some(c).into_iter().chain(0..c) {
+            let old = Pair::of(factors, k);
+            let mut new = Pair { a: old.a.clone(), s: old.s.clone() };
+            for round in 0..if k == c { 1 } else { self.inner } {
+                let exchange = || (round == 0).then_some(Exchange { out: &before, back: &old });
+                let scores = (Side::Scores, k);
+                fit_side(problem, scores, &mut by_rows, exchange(), &new.a, &mut new.s, exec)?;
+                if k == c {
+                    new.s.copy_from_slice(&old.s);
+                }
+                let loadings = (Side::Loadings, k);
+                squares = fit_side(problem, loadings, &mut by_columns, exchange(), &new.s, &mut new.a, exec)?;
+            }
+            factors.a.map_rows(exec, |i, row| row[k] = new.a[i])?;
+            factors.s.map_rows(exec, |j, row| row[k] = new.s[j])?;
+            before = new;
+        }
+        let cost = squares
+            + problem.side_penalty(Side::Scores, factors, exec)?
+            + problem.side_penalty(Side::Loadings, factors, exec)?;
+        Ok(Progress { cost, squares, step: None, accepted: true, exhausted: false })
+    }
+
+    fn window(&self) -> usize {
+        1
+    }
+}
