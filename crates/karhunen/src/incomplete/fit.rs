@@ -219,7 +219,7 @@ fn run<'a, T: Lane>(
         floor: f64::EPSILON * f64::EPSILON * weight * prepared.spread.mean_square,
         began,
         costs: vec![best.cost],
-        best: None,
+        best: best.held_out_rmse.map(|error| (error, 0)),
     };
     let regularized = !problem.loadings.is_zero() || !problem.scores.is_zero();
     for iteration in 1.. {

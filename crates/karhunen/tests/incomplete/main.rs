@@ -1,5 +1,10 @@
 //! PCA with missing values: the numbers of the specification, and what must hold for every method.
 
+mod calibration;
 mod fixtures;
+mod invariants;
 mod optima;
+mod refusals;
+mod small_example;
+mod stopping;
 mod traces;

@@ -1,0 +1,46 @@
+//! Whether error bars are as wide as they claim.
+
+use karhunen::{IncompletePca, Method, Regularization};
+use karhunen_testkit::Holes;
+
+use crate::fixtures::observed;
+
+/// The share of hidden values within 1.96 standard deviations of their predictions, over several seeds: of noisy values
+/// with the noise, of noise-free values without.
+fn coverage(method: Method, regularization: Option<Regularization>, missing: f64) -> [f64; 2] {
+    let (mut within, mut n) = ([0usize; 2], 0);
+    for seed in 0..10 {
+        let holes = Holes::planted(300, 40, &[2.0, 1.5, 1.0], 0.5, missing, 100 + seed);
+        let pca =
+            IncompletePca { method, regularization, tol: 1e-9, max_iter: 20_000, ..IncompletePca::new(3) };
+        let model = pca.fit(&observed(&holes)).unwrap();
+        for (j, i, value) in holes.entries(false) {
+            let found = model.predict(j, i).unwrap();
+            let away = [value - found.value, holes.noise_free[j][i] - found.value];
+            let stds = [found.std().unwrap(), found.noise_free_std().unwrap()];
+            for k in 0..2 {
+                within[k] += usize::from(away[k].abs() < 1.96 * stds[k]);
+            }
+            n += 1;
+        }
+    }
+    within.map(|w| w as f64 / n as f64)
+}
+
+#[test]
+fn least_squares_with_the_parameters_taken_off() {
+    for missing in [0.4, 0.6] {
+        let [noisy, noise_free] = coverage(Method::Em, None, missing);
+        assert!((0.93..0.97).contains(&noisy), "{missing} missing: {noisy}");
+        assert!((0.92..0.98).contains(&noise_free), "{missing} missing: {noise_free}");
+    }
+}
+
+#[test]
+fn a_small_ridge() {
+    for missing in [0.4, 0.6, 0.8] {
+        let [noisy, noise_free] = coverage(Method::Ridge, Some(Regularization::Ridge(0.5)), missing);
+        assert!((0.93..0.97).contains(&noisy), "{missing} missing: {noisy}");
+        assert!((0.91..0.98).contains(&noise_free), "{missing} missing: {noise_free}");
+    }
+}

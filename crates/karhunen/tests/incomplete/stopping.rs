@@ -1,0 +1,93 @@
+//! When fits stop, and what they keep.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use karhunen::{Error, Flow, IncompletePca, Method, Observer, StopReason};
+use karhunen_testkit::Holes;
+
+use crate::fixtures::observed;
+
+#[test]
+fn entries_set_aside_stop_a_fit_and_the_best_is_kept() {
+    // Many components, little data: least squares overfits.
+    let data = observed(&Holes::planted(80, 30, &[2.0, 1.0], 0.5, 0.6, 9));
+    for method in [Method::Em, Method::Cg, Method::Newton, Method::Ccd] {
+        let pca = IncompletePca { method, early_stopping: Some(0.05), seed: 4, ..IncompletePca::new(8) };
+        let model = pca.fit(&data).unwrap();
+        let convergence = model.convergence();
+        assert_eq!(convergence.stop, StopReason::HeldOut, "{}", method.name());
+        let lowest = convergence.trace.iter().filter_map(|e| e.held_out_rmse).fold(f64::MAX, f64::min);
+        let kept = convergence.held_out_rmse.unwrap();
+        assert!(kept <= lowest * (1.0 + 2e-5), "{}: {kept}, but {lowest} was seen", method.name());
+        let last = convergence.trace.iter().rev().find_map(|e| e.held_out_rmse).unwrap();
+        assert!(last > kept, "{}", method.name());
+        // The error that is reported is that of the model.
+        let (_, aside) = data.split(0.05, 4, None).unwrap();
+        let mut squares = 0.0;
+        for row in 0..80 {
+            let (columns, values) = aside.row(row);
+            for (column, value) in columns.iter().zip(values) {
+                squares += (model.predict(row, *column as usize).unwrap().value - value).powi(2);
+            }
+        }
+        let again = (squares / aside.n_observed() as f64).sqrt();
+        assert!((again - kept).abs() < 1e-10, "{}: {again} {kept}", method.name());
+    }
+}
+
+#[test]
+fn a_split_leaves_something_everywhere() {
+    let data = observed(&Holes::planted(50, 20, &[1.0], 0.5, 0.8, 2));
+    let (kept, aside) = data.split(0.9, 0, None).unwrap();
+    assert_eq!(kept.n_observed() + aside.n_observed(), data.n_observed());
+    assert!(aside.n_observed() > data.n_observed() / 2);
+    for row in 0..50 {
+        assert_eq!(kept.n_observed_in_row(row) == 0, data.n_observed_in_row(row) == 0);
+    }
+    for column in 0..20 {
+        assert_eq!(kept.n_observed_in_column(column) == 0, data.n_observed_in_column(column) == 0);
+    }
+}
+
+#[test]
+fn tolerance_iterations_and_time() {
+    let data = observed(&Holes::problem_q());
+    let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
+    let model = em.fit(&data).unwrap();
+    assert_eq!(model.convergence().stop, StopReason::Tolerance);
+    assert!(model.convergence().converged());
+    let few = IncompletePca { max_iter: 3, ..em.clone() }.fit(&data).unwrap();
+    assert_eq!((few.convergence().stop, few.convergence().trace.len()), (StopReason::Iterations, 4));
+    assert!(!few.convergence().converged());
+    let hasty = IncompletePca { time_limit: Some(Duration::ZERO), ..em }.fit(&data).unwrap();
+    assert_eq!((hasty.convergence().stop, hasty.convergence().trace.len()), (StopReason::TimeLimit, 2));
+}
+
+#[test]
+fn several_starts_keep_the_best() {
+    let data = observed(&Holes::planted(40, 15, &[2.0, 1.0, 1.0], 0.3, 0.75, 1));
+    let em = IncompletePca { method: Method::Em, tol: 1e-9, max_iter: 300, ..IncompletePca::new(3) };
+    let cost = |pca: &IncompletePca| pca.fit(&data).unwrap().convergence().cost;
+    let single: Vec<f64> = (0..5).map(|seed| cost(&IncompletePca { seed, ..em.clone() })).collect();
+    let several = cost(&IncompletePca { n_starts: 5, ..em });
+    assert_eq!(several, single.iter().copied().fold(f64::MAX, f64::min));
+    assert!(single.iter().any(|cost| *cost > several));
+}
+
+struct StopAfter(usize, AtomicUsize);
+
+impl Observer for StopAfter {
+    fn update(&self, phase: &'static str, _: f64) -> Flow {
+        let n = if phase == "em" { self.1.fetch_add(1, Ordering::Relaxed) } else { 0 };
+        if n >= self.0 { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+#[test]
+fn an_observer_stops_a_fit() {
+    let data = observed(&Holes::problem_q());
+    let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
+    let error = em.fit_observed(&data, None, &StopAfter(7, AtomicUsize::new(0))).unwrap_err();
+    assert!(matches!(error, Error::Stopped { phase: "em" }));
+}
