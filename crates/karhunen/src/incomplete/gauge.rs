@@ -11,8 +11,8 @@ use crate::linalg::simd::Lane;
 use crate::linalg::small::{multiply, t_multiply};
 use crate::linalg::{Matrix, svd::svd};
 
-/// Moves along the gauge directions to lower penalties: the shift where the mean is free, and the best linear map where
-/// both sides have one penalty each.
+/// Moves along the gauge directions to lower penalties: the shift where the mean is free, and the best linear map exact where
+/// both sides have one penalty each, otherwise by pairs of components.
 pub(crate) fn gauge<T: Lane>(
     problem: &Problem<'_, T>,
     factors: &mut Factors<T>,
@@ -25,9 +25,123 @@ pub(crate) fn gauge<T: Lane>(
         (Diagonal::Same(da), Diagonal::Same(ds)) if *da > 0.0 && *ds > 0.0 => {
             balance(factors, *da, *ds, exec)?;
         }
-        _ => {}
+        _ => {
+            let weighted = Moments::of(problem, factors, exec)?;
+            let mut map = Map::identity(factors.c);
+            weighted.shear(&mut map);
+            weighted.scale(&mut map);
+            transform(&mut factors.a, &map.a, exec)?;
+            transform(&mut factors.s, &map.s, exec)?;
+        }
     }
     Ok(())
+}
+
+/// What penalties are of both sides as functions of a linear map: `P_l = sum_i dA_il a_i a_i'` and
+/// `Q_k = sum_j dS_kj s_j s_j'`, shape (c, c) each.
+pub(crate) struct Moments {
+    p: Vec<Matrix>,
+    q: Vec<Matrix>,
+}
+
+/// A change of both factors that keeps their product: `A R`, `S W` with `R W' = I`.
+pub(crate) struct Map {
+    /// `R`.
+    pub(crate) a: Matrix,
+    /// `W`.
+    pub(crate) s: Matrix,
+}
+
+impl Map {
+    pub(crate) fn identity(c: usize) -> Self {
+        let unit = Matrix::from_fn(c, c, |k, l| f64::from(u8::from(k == l)));
+        Self { a: unit.clone(), s: unit }
+    }
+}
+
+impl Moments {
+    pub(crate) fn of<T: Lane>(
+        problem: &Problem<'_, T>,
+        factors: &Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let side = |side: Side| weighted_grams(factors.of(side), problem.penalty(side), factors.c, exec);
+        Ok(Self { p: side(Side::Loadings)?, q: side(Side::Scores)? })
+    }
+
+    /// Two rounds of `a_l += t a_k`, `s_k -= t s_l` over all ordered pairs, each with its best `t`.
+    pub(crate) fn shear(&self, map: &mut Map) {
+        const ROUNDS: usize = 2;
+        let c = self.p.len();
+        for _ in 0..ROUNDS {
+            for (l, k) in (0..c).flat_map(|l| (0..c).map(move |k| (l, k))).filter(|(l, k)| l != k) {
+                let (p, q) = (&self.p[l], &self.q[k]);
+                let falls = form(p, &map.a, l, k) - form(q, &map.s, k, l);
+                let curvature = form(p, &map.a, k, k) + form(q, &map.s, l, l);
+                if curvature > 0.0 {
+                    let t = -falls / curvature;
+                    for row in 0..c {
+                        map.a[(row, l)] += t * map.a[(row, k)];
+                        map.s[(row, k)] -= t * map.s[(row, l)];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes the penalties of both sides equal for each component: the best lengths while the penalties stay.
+    pub(crate) fn scale(&self, map: &mut Map) {
+        for l in 0..self.p.len() {
+            let (of_a, of_s) = (form(&self.p[l], &map.a, l, l), form(&self.q[l], &map.s, l, l));
+            let ratio = (of_s / of_a).sqrt().sqrt();
+            if ratio > 0.0 && ratio.is_finite() {
+                for row in 0..self.p.len() {
+                    map.a[(row, l)] *= ratio;
+                    map.s[(row, l)] /= ratio;
+                }
+            }
+        }
+    }
+}
+
+/// `M_k' G M_l` of two columns.
+fn form(g: &Matrix, m: &Matrix, k: usize, l: usize) -> f64 {
+    let c = g.n_rows();
+    (0..c).map(|i| m[(i, k)] * (0..c).map(|j| g[(i, j)] * m[(j, l)]).sum::<f64>()).sum()
+}
+
+/// `sum_i d_ik x_i x_i'` for each component `k`.
+fn weighted_grams<T: Lane>(
+    factor: &Factor<T>,
+    penalty: &Diagonal,
+    c: usize,
+    exec: &Exec<'_>,
+) -> Result<Vec<Matrix>> {
+    // One matrix serves all components unless every value has a penalty of its own.
+    let each = matches!(penalty, Diagonal::Full(_));
+    let n = if each { c } else { 1 };
+    let sums = factor.sum_rows(n * c * c, exec, |i, row, sums| {
+        for (k, sums) in sums.chunks_exact_mut(c * c).enumerate() {
+            let weight = match penalty {
+                Diagonal::ByRow(_) | Diagonal::Full(_) => penalty.at(i, k, c),
+                Diagonal::Same(_) | Diagonal::ByComponent(_) => 1.0,
+            };
+            for (x, sums) in row.iter().zip(sums.chunks_exact_mut(c)) {
+                let x = weight * x.to_f64();
+                sums.iter_mut().zip(row).for_each(|(sum, y)| *sum += x * y.to_f64());
+            }
+        }
+    })?;
+    (0..c)
+        .map(|k| {
+            let from = if each { k * c * c } else { 0 };
+            let mut gram = Matrix::from_vec(c, c, sums[from..from + c * c].to_vec())?;
+            if let Diagonal::Same(_) | Diagonal::ByComponent(_) = penalty {
+                gram.scale(penalty.at(0, k, c));
+            }
+            Ok(gram)
+        })
+        .collect()
 }
 
 /// `s -= m`, `mu += A m` with the best `m`:

@@ -5,6 +5,8 @@ pub(crate) mod line_search;
 pub(crate) mod normal;
 pub(crate) mod residuals;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 /// Number of entries whose products are summed in the precision of the data before they are added in `f64`.
 const RUN: usize = 256;
