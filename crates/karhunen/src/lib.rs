@@ -32,8 +32,8 @@ pub use error::{Error, ErrorKind, Result};
 pub use exec::{Exec, Flow, Observer, Unobserved};
 pub use incomplete::{
     Covariances, Duplicates, IncompleteConvergence, IncompleteModel, IncompleteParts, IncompletePca,
-    MeanMode, MeanPrior, Method, Observed, Prediction, Prior, Regularization, Start, StopReason, TraceEntry,
-    Triples,
+    IncompleteStream, MeanMode, MeanPrior, Method, Observed, OnlineRule, Prediction, Prior, Regularization,
+    Start, StopReason, TraceEntry, Triples,
 };
 pub use linalg::{ColumnMap, Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
 pub use moments::{Moments, Scatter};

@@ -4,15 +4,17 @@ use std::time::Instant;
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer};
-use crate::incomplete::factors::Factors;
+use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::gauge::{gauge, penalties};
 use crate::incomplete::kernels::gradient::squares;
+use crate::incomplete::kernels::normal::solve_side;
 use crate::incomplete::mean::{ColumnSums, Spread, spread};
 use crate::incomplete::methods::als::Als;
 use crate::incomplete::methods::ccd::Ccd;
 use crate::incomplete::methods::conjugate::Conjugate;
 use crate::incomplete::methods::descent::{Descent, Metric};
 use crate::incomplete::methods::imputation::Imputation;
+use crate::incomplete::methods::online::Online;
 use crate::incomplete::methods::{Iterate, Progress};
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::{Observed, Typed};
@@ -65,7 +67,9 @@ fn fit_typed<T: Lane>(
                 let seed = pca.seed.wrapping_add(number as u64);
                 let mut factors =
                     random(data, pca.n_components, &prepared.mean, prepared.spread.mean_square.sqrt(), seed);
-                warm_up(&problem, &mut factors, &part.part(0.0, 0.0))?;
+                if method != Method::Online {
+                    warm_up(&problem, &mut factors, &part.part(0.0, 0.0))?;
+                }
                 factors
             }
         };
@@ -79,6 +83,38 @@ fn fit_typed<T: Lane>(
         // The options ask for at least one start.
         None => unreachable!("a fit without a start"),
     }
+}
+
+/// The model of given loadings and mean: scores by one half sweep, nothing iterated.
+pub(crate) fn finish_from<T: Scalar>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    start: &Start,
+    observer: &dyn Observer,
+) -> Result<IncompleteModel> {
+    let pca = IncompletePca { n_components: start.loadings.n_cols(), method: Method::Online, ..pca.clone() };
+    pca.check_all(data, Some(start))?;
+    Exec::run(pca.n_threads, observer, |exec| match data.typed() {
+        Typed::F32(data) => finish_typed(&pca, data, start, exec),
+        Typed::F64(data) => finish_typed(&pca, data, start, exec),
+    })
+}
+
+fn finish_typed<T: Lane>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    start: &Start,
+    exec: &Exec<'_>,
+) -> Result<IncompleteModel> {
+    let prepared = Prepared::new(pca, data, Some(start), &exec.phase("means and variances"))?;
+    let problem = prepared.problem(pca, Method::Online, data);
+    let mut factors = Factors::new(&start.loadings, &start.scores, &prepared.mean);
+    let [squares, _] = solve_side(&problem, &mut factors, Side::Scores, &exec.phase("scores"))?;
+    let cost = squares + problem.side_penalty(Side::Loadings, &factors, exec)?;
+    let stop = StopReason::Iterations;
+    let run = Run { factors, trace: Vec::new(), stop, cost, squares, held_out_rmse: None };
+    let reason = "asked for".to_owned();
+    run.into_model(pca, Method::Online, reason, &problem, &prepared, &exec.phase("error bars"))
 }
 
 /// What is known before the first iteration.
@@ -142,7 +178,7 @@ impl Prepared {
     }
 }
 
-fn iterations<T: Lane>(pca: &IncompletePca, method: Method) -> Box<dyn Iterate<T>> {
+fn iterations<T: Lane>(pca: &IncompletePca, method: Method, deviation: f64) -> Box<dyn Iterate<T>> {
     match method {
         Method::Em | Method::Als => Box::new(Als),
         Method::Ccd => Box::new(Ccd { inner: pca.inner_iterations }),
@@ -150,6 +186,7 @@ fn iterations<T: Lane>(pca: &IncompletePca, method: Method) -> Box<dyn Iterate<T
         Method::Gradient => Box::new(Descent::new(Metric::Curvature(0.0), pca.step)),
         Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), pca.step)),
         Method::Natural => Box::new(Descent::new(Metric::Natural, pca.step)),
+        Method::Online => Box::new(Online::new(deviation)),
         Method::Cg | Method::Ridge | Method::Auto => Box::new(Conjugate::new(pca.alpha)),
     }
 }
@@ -208,7 +245,7 @@ fn run<'a, T: Lane>(
         step: None,
         seconds: began.elapsed().as_secs_f64(),
     });
-    let mut iterations = iterations::<T>(pca, method);
+    let mut iterations = iterations::<T>(pca, method, prepared.spread.mean_square.sqrt());
     let window = iterations.window();
     let check_every = if window == 1 { 1 } else { 5 };
     let mut stopping = Stopping {

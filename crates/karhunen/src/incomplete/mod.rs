@@ -15,6 +15,7 @@ mod mean;
 mod methods;
 mod model;
 mod observed;
+mod online;
 mod options;
 mod problem;
 mod rotate;
@@ -23,6 +24,7 @@ mod stopping;
 
 pub use model::{Covariances, IncompleteModel, IncompleteParts, Prediction, Prior};
 pub use observed::{Duplicates, Observed, Triples};
+pub use online::{IncompleteStream, OnlineRule};
 pub use options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
 pub use start::Start;
 pub use stopping::{IncompleteConvergence, StopReason, TraceEntry};

@@ -36,13 +36,15 @@ pub enum Method {
     Newton,
     /// Conjugate gradients, preconditioned by the second derivatives to the power `alpha`, with an exact line search.
     Cg,
+    /// Learning from one row at a time; an iteration is a pass over all rows.
+    Online,
     /// Ridge: three sweeps of alternating least squares, then conjugate gradients, with exact gauge steps.
     Ridge,
 }
 
 impl Method {
     /// All methods, in the order of the documentation.
-    pub const ALL: [Method; 11] = [
+    pub const ALL: [Method; 12] = [
         Method::Auto,
         Method::Imputation,
         Method::Soft,
@@ -54,6 +56,7 @@ impl Method {
         Method::Newton,
         Method::Cg,
         Method::Ridge,
+        Method::Online,
     ];
 
     /// The name, the same on the command line and in Python.
@@ -70,6 +73,7 @@ impl Method {
             Method::Newton => "newton",
             Method::Cg => "cg",
             Method::Ridge => "ridge",
+            Method::Online => "online",
         }
     }
 
@@ -220,15 +224,18 @@ impl IncompletePca {
         start: Option<&Start>,
         observer: &dyn Observer,
     ) -> Result<IncompleteModel> {
+        self.check_all(data, start)?;
+        fit::fit(self, data, start, observer)
+    }
+
+    /// Every rule of options, data and start.
+    pub(crate) fn check_all<T: Scalar>(&self, data: &Observed<T>, start: Option<&Start>) -> Result<()> {
         self.check(data.shape(), start.is_some())?;
         if data.n_observed() == 0 {
             let (n_samples, n_features) = data.shape();
             return Err(Error::NothingObserved { n_samples, n_features });
         }
-        if let Some(start) = start {
-            start.check(data.shape(), self.n_components)?;
-        }
-        fit::fit(self, data, start, observer)
+        start.map_or(Ok(()), |start| start.check(data.shape(), self.n_components))
     }
 
     /// Every rule of the options, in one place.
@@ -267,10 +274,10 @@ impl IncompletePca {
                 "a penalty must be positive and finite",
             ),
             (
-                lambda.is_none() || !matches!(method, Method::Em | Method::Imputation),
+                lambda.is_none() || !matches!(method, Method::Em | Method::Imputation | Method::Online),
                 "regularization",
                 format!("{lambda:?}"),
-                "the methods em and imputation have no penalties; use als or soft",
+                "the methods em, imputation and online have no penalties; use als or soft",
             ),
             (
                 method != Method::Soft || !matches!(self.regularization, Some(Regularization::Weighted(_))),

@@ -19,7 +19,7 @@ const LEAST_SQUARES: [Method; 7] = [
 
 fn regularization_of(method: Method) -> [Option<Regularization>; 2] {
     match method {
-        Method::Em | Method::Imputation => [None, None],
+        Method::Em | Method::Imputation | Method::Online => [None, None],
         Method::Soft => [None, Some(Regularization::Ridge(2.0))],
         _ => [Some(Regularization::Ridge(2.0)), Some(Regularization::Weighted(0.05))],
     }
@@ -28,7 +28,8 @@ fn regularization_of(method: Method) -> [Option<Regularization>; 2] {
 #[test]
 fn the_cost_never_rises() {
     let data = observed(&Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3));
-    for method in Method::ALL {
+    // Online learning promises no such thing.
+    for method in Method::ALL.into_iter().filter(|method| *method != Method::Online) {
         for regularization in regularization_of(method) {
             for mean_prior in [MeanPrior::default(), MeanPrior { count: 5.0, value: None }] {
                 let pca = IncompletePca { method, regularization, mean_prior, ..IncompletePca::new(3) };

@@ -3,6 +3,7 @@
 mod calibration;
 mod fixtures;
 mod invariants;
+mod online;
 mod optima;
 mod refusals;
 mod small_example;

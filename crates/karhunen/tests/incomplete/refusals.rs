@@ -40,7 +40,10 @@ fn options_without_use() {
     refused(IncompletePca { step: Some(0.1), ..of(Method::Cg) }, "only gradient, natural and newton");
     refused(IncompletePca { inner_iterations: 1, ..of(Method::Als) }, "only the method ccd");
     let ridge = Some(Regularization::Ridge(1.0));
-    refused(IncompletePca { regularization: ridge, ..of(Method::Em) }, "em and imputation have no penalties");
+    refused(
+        IncompletePca { regularization: ridge, ..of(Method::Em) },
+        "em, imputation and online have no penalties",
+    );
     let none = Some(Regularization::None);
     refused(IncompletePca { regularization: none, ..of(Method::Ridge) }, "need a penalty");
     let weighted = Some(Regularization::Weighted(1.0));

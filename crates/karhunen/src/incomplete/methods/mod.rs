@@ -5,6 +5,7 @@ pub(crate) mod ccd;
 pub(crate) mod conjugate;
 pub(crate) mod descent;
 pub(crate) mod imputation;
+pub(crate) mod online;
 
 use crate::error::Result;
 use crate::exec::Exec;

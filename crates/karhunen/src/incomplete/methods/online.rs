@@ -1,0 +1,54 @@
+//! Passes of online learning over the rows, each followed by the scores of all rows.
+
+use super::{Iterate, Progress};
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::kernels::normal::solve_side;
+use crate::incomplete::online::IncompleteStream;
+use crate::incomplete::problem::Problem;
+use crate::linalg::simd::Lane;
+
+/// One sweep of scores by rows on all threads, and the learning on one. Not monotone.
+#[derive(Debug)]
+pub(crate) struct Online {
+    /// Deviation of an entry about the means.
+    pub(crate) deviation: f64,
+    stream: Option<IncompleteStream>,
+}
+
+impl Online {
+    pub(crate) fn new(deviation: f64) -> Self {
+        Self { deviation, stream: None }
+    }
+}
+
+impl<T: Lane> Iterate<T> for Online {
+    fn iterate(
+        &mut self,
+        problem: &mut Problem<'_, T>,
+        factors: &mut Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Progress> {
+        let (c, deviation) = (problem.c, self.deviation);
+        let stream = self.stream.get_or_insert_with(|| {
+            let loadings = factors.a.to_matrix(c);
+            IncompleteStream::from_factors(&loadings, &factors.mean(), problem.mean.joint, deviation)
+        });
+        stream.partial_fit(problem.data)?;
+        let (loadings, mean) = (stream.loadings(), stream.mean());
+        factors.a.map_rows(exec, |i, row| {
+            for (to, from) in row.iter_mut().zip(loadings.row(i).iter().chain([&mean[i]])) {
+                *to = T::from_f64(*from);
+            }
+        })?;
+        let [cost, of_scores] = solve_side(problem, factors, Side::Scores, &exec.part(0.5, 1.0))?;
+        let squares = (cost - of_scores).max(0.0);
+        let cost = cost + problem.side_penalty(Side::Loadings, factors, exec)?;
+        Ok(Progress { cost, squares, step: None, accepted: true, exhausted: false })
+    }
+
+    fn window(&self) -> usize {
+        1
+    }
+}

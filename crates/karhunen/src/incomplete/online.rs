@@ -1,0 +1,249 @@
+//! One sample at a time: Oja's and Karhunen's rules for rows with holes, section 12 of the specification.
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Unobserved};
+use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::fit::finish_from;
+use crate::incomplete::mean::{ColumnSums, spread};
+use crate::incomplete::model::IncompleteModel;
+use crate::incomplete::observed::{Observed, Segment};
+use crate::incomplete::options::{IncompletePca, MeanMode};
+use crate::incomplete::start::Start;
+use crate::linalg::Matrix;
+use crate::linalg::random::gaussian;
+use crate::scalar::Scalar;
+
+/// The ridge of the scores of one sample, as a share of the deviation of an entry.
+const RIDGE: f64 = 1e-3;
+/// How many samples the memory of a feature holds when it is new: the first, bad scores fade.
+const FADING: f64 = 5.0;
+/// The first learning rate of Oja's rule, and after how many samples it is halved.
+const OJA: (f64, f64) = (0.5, 400.0);
+
+/// How one sample moves the loadings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum OnlineRule {
+    /// Each loading by its own curvature, a decaying sum of squared scores.
+    #[default]
+    Diagonal,
+    /// Along the gradient, with a learning rate that falls with the number of samples.
+    Oja,
+}
+
+/// Components that learn from rows with holes as they arrive, and forget the rows.
+///
+/// ```
+/// use karhunen::{Dense, IncompletePca, IncompleteStream, Observed, OnlineRule};
+/// let x: Vec<f64> = (0..60).map(|e| if e % 7 == 3 { f64::NAN } else { (e / 3) as f64 % 4.0 * (1 + e % 3) as f64 }).collect();
+/// let rows = Observed::from_dense(&Dense::row_major(&x, 20, 3)?, None)?;
+/// let mut stream = IncompleteStream::new(1, 3, OnlineRule::Diagonal, 0)?;
+/// for _ in 0..20 {
+///     stream.partial_fit(&rows)?;
+/// }
+/// let model = stream.finish(&rows, &IncompletePca::new(1))?;
+/// assert_eq!(stream.n_samples_seen(), 400);
+/// assert!((model.predict(1, 0)?.value - 1.0).abs() < 0.05);
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct IncompleteStream {
+    rule: OnlineRule,
+    c: usize,
+    /// `(a_i, mu_i)` of each feature.
+    loadings: Matrix,
+    /// Decaying sums of `(s^2, 1)` of each feature.
+    curvatures: Matrix,
+    /// Times each feature was seen.
+    seen: Vec<f64>,
+    n_samples: usize,
+    /// Whether the mean is learned.
+    mean: bool,
+    /// Whether means were given, rather than taken from the first entries.
+    mean_known: bool,
+    /// Deviation of an entry, once rows have shown it.
+    deviation: Option<f64>,
+}
+
+impl IncompleteStream {
+    /// Small random loadings.
+    ///
+    /// # Errors
+    /// [`Error::Option`] unless 1 <= n_components <= n_features.
+    pub fn new(n_components: usize, n_features: usize, rule: OnlineRule, seed: u64) -> Result<Self> {
+        if n_components == 0 || n_components > n_features {
+            return Err(Error::Option {
+                option: "n_components",
+                value: n_components.to_string(),
+                rule: "at least one component and at most one for each feature can be learned",
+            });
+        }
+        let c = n_components;
+        let random = gaussian(n_features, c, seed, 0);
+        let loadings = Matrix::from_fn(n_features, c + 1, |i, k| if k < c { random[(i, k)] } else { 0.0 });
+        let curvatures = Matrix::zeros(n_features, c + 1);
+        let seen = vec![0.0; n_features];
+        Ok(Self {
+            rule,
+            c,
+            loadings,
+            curvatures,
+            seen,
+            n_samples: 0,
+            mean: true,
+            mean_known: false,
+            deviation: None,
+        })
+    }
+
+    /// From given loadings, shape (n_features, c), and mean; the mean stays unless `learned`.
+    pub(crate) fn from_factors(loadings: &Matrix, mean: &[f64], learned: bool, deviation: f64) -> Self {
+        let (p, c) = loadings.shape();
+        Self {
+            rule: OnlineRule::Diagonal,
+            c,
+            loadings: Matrix::from_fn(p, c + 1, |i, k| if k < c { loadings[(i, k)] } else { mean[i] }),
+            curvatures: Matrix::zeros(p, c + 1),
+            seen: vec![0.0; p],
+            n_samples: 0,
+            mean: learned,
+            mean_known: true,
+            deviation: Some(deviation),
+        }
+    }
+
+    /// Rows seen so far, repeated ones included.
+    pub fn n_samples_seen(&self) -> usize {
+        self.n_samples
+    }
+
+    /// The loadings as they are, shape (n_features, n_components): neither orthogonal nor ordered.
+    pub fn loadings(&self) -> Matrix {
+        self.loadings.columns(0..self.c)
+    }
+
+    /// The mean of each feature as it is.
+    pub fn mean(&self) -> Vec<f64> {
+        (0..self.loadings.n_rows()).map(|i| self.loadings[(i, self.c)]).collect()
+    }
+
+    /// Learns from every row in turn: time O(|O_j| c^2 + c^3) for a row of `|O_j|` entries, on the calling thread.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns; [`Error::Overflow`] for values beyond range.
+    pub fn partial_fit<T: Scalar>(&mut self, rows: &Observed<T>) -> Result<()> {
+        let p = self.loadings.n_rows();
+        if rows.n_features() != p {
+            return Err(Error::Shape {
+                what: "the data",
+                axis: "columns",
+                found: rows.n_features(),
+                expected: p,
+            });
+        }
+        if self.deviation.is_none() && rows.n_observed() > 0 {
+            let exec = Exec::sequential();
+            let sums = ColumnSums::of(rows, &exec)?;
+            let mean = sums.means(0.0, sums.grand_mean());
+            let found = spread(rows, &mean, &exec)?;
+            if !found.mean_square.is_finite() {
+                return Err(Error::Overflow { statistic: "variance", column: found.widest });
+            }
+            // One value in each column, or constant columns, show no deviation.
+            let deviation = if found.mean_square > 0.0 { found.mean_square.sqrt() } else { 1.0 };
+            self.deviation = Some(deviation);
+            for row in self.loadings.as_mut_slice().chunks_exact_mut(self.c + 1) {
+                row[..self.c].iter_mut().for_each(|a| *a *= deviation.sqrt());
+            }
+        }
+        for j in 0..rows.n_samples() {
+            self.learn(rows.rows().line(j))?;
+            self.n_samples += 1;
+        }
+        Ok(())
+    }
+
+    fn learn<T: Scalar>(&mut self, sample: Segment<'_, T>) -> Result<()> {
+        let c = self.c;
+        for (index, value) in sample.indices.iter().zip(sample.values) {
+            let i = *index as usize;
+            if !self.mean_known && self.seen[i] == 0.0 {
+                self.loadings[(i, c)] = value.to_f64();
+            }
+        }
+        let ridge = RIDGE * self.deviation.unwrap_or(1.0);
+        let mut u = self.scores(sample, ridge)?;
+        u.push(1.0);
+        let used = if self.mean { c + 1 } else { c };
+        let norm: f64 = u[..c].iter().map(|s| s * s).sum();
+        let rate = OJA.0 / (1.0 + self.n_samples as f64 / OJA.1);
+        for (at, (index, value)) in sample.indices.iter().zip(sample.values).enumerate() {
+            let i = *index as usize;
+            let weight = sample.weights.map_or(1.0, |w| w[at].to_f64());
+            let row = self.loadings.row_mut(i);
+            let e = value.to_f64() - row.iter().zip(&u).map(|(a, u)| a * u).sum::<f64>();
+            let fade = self.seen[i] / (self.seen[i] + FADING);
+            match self.rule {
+                OnlineRule::Diagonal => {
+                    let h = self.curvatures.row_mut(i);
+                    let mut total = 0.0;
+                    for (h, u) in h[..used].iter_mut().zip(&u) {
+                        *h = fade * *h + weight * u * u;
+                        total += if *h > 0.0 { weight * u * u / *h } else { 0.0 };
+                    }
+                    let length = weight * e / total.max(1.0);
+                    for (k, a) in row[..used].iter_mut().enumerate() {
+                        *a += if h[k] > 0.0 { length * u[k] / h[k] } else { 0.0 };
+                    }
+                }
+                OnlineRule::Oja => {
+                    for (a, u) in row[..c].iter_mut().zip(&u) {
+                        *a += rate * e * u / (norm + ridge);
+                    }
+                    row[c] += if self.mean { (1.0 - fade).min(0.5) * e } else { 0.0 };
+                }
+            }
+            self.seen[i] += weight;
+        }
+        Ok(())
+    }
+
+    /// `(A_o'A_o + r I)^-1 A_o'(x_o - mu_o)`.
+    fn scores<T: Scalar>(&self, sample: Segment<'_, T>, ridge: f64) -> Result<Vec<f64>> {
+        let (c, stride) = (self.c, self.c.next_multiple_of(BLOCK));
+        let (mut g, mut b) = (vec![0.0; c * stride], vec![0.0; c]);
+        for (at, (index, value)) in sample.indices.iter().zip(sample.values).enumerate() {
+            let row = self.loadings.row(*index as usize);
+            let weight = sample.weights.map_or(1.0, |w| w[at].to_f64());
+            let y = weight * (value.to_f64() - row[c]);
+            for k in 0..c {
+                b[k] += y * row[k];
+                let a = weight * row[k];
+                for (g, x) in g[k * stride + k..k * stride + c].iter_mut().zip(&row[k..c]) {
+                    *g += a * x;
+                }
+            }
+        }
+        (0..c).for_each(|k| g[k * stride + k] += ridge);
+        let (mut kept, sides) = (g.clone(), b.clone());
+        if (Upper { values: &mut g, m: c, stride }).factorize_and_solve(&mut b).is_none() {
+            b.copy_from_slice(&sides);
+            solve_singular(&Upper { values: &mut kept, m: c, stride }, &mut b)?;
+        }
+        Ok(b)
+    }
+
+    /// A model of `rows`, seen before or not: their scores given the loadings, rotated to principal components, with
+    /// error bars as `options` ask. Nothing is iterated.
+    ///
+    /// # Errors
+    /// As [`IncompletePca::fit`].
+    pub fn finish<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
+        let start = Start {
+            loadings: self.loadings(),
+            scores: Matrix::zeros(rows.n_samples(), self.c),
+            mean: (options.mean != MeanMode::None).then(|| self.mean()),
+        };
+        finish_from(options, rows, &start, &Unobserved)
+    }
+}
