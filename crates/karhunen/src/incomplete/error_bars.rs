@@ -35,7 +35,7 @@ pub(crate) fn inverses<T: Lane>(
     let outs = [Rows { width, data: &mut packed }];
     let [trace] = lines.pass(
         exec,
-        layout.len(),
+        layout.lengths(),
         outs,
         |segment, acc| gather(segment, other, c, own.row(segment.line)[c], layout, acc),
         |line, acc, [row]| {

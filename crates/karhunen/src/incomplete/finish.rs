@@ -32,7 +32,7 @@ impl<T: Lane> Run<T> {
         let explained: Vec<f64> = rotated.singular_values.iter().map(|d| d * d / divisor).collect();
         let prior = prior(problem, &rotated);
         let weight: f64 = prepared.sums.weight.iter().sum();
-        let bars = ErrorBars::new(problem, &rotated, &prior, &explained, self.squares, exec)?;
+        let bars = ErrorBars::new(problem, &rotated, &prior, &explained, self.squares, pca.error_bars, exec)?;
         let keep = |packed: Vec<T>| Covariances {
             n_components: c,
             packed: packed.iter().map(|x| (x.to_f64() * bars.noise) as f32).collect(),
@@ -116,6 +116,7 @@ impl<T: Lane> ErrorBars<T> {
         prior: &Prior,
         explained: &[f64],
         squares: f64,
+        covariances: bool,
         exec: &Exec<'_>,
     ) -> Result<Self> {
         let (c, p) = (problem.c, problem.data.n_features());
@@ -125,6 +126,9 @@ impl<T: Lane> ErrorBars<T> {
         let rough = noise(squares, entries, counted);
         let factors: Factors<T> = Factors::new(&rotated.loadings, &rotated.scores, &rotated.mean);
         let regularized = !problem.scores.is_zero() && !problem.loadings.is_zero();
+        if !covariances && !regularized {
+            return Ok(Self { noise: rough, scores: Vec::new(), loadings: Vec::new() });
+        }
         let (of_scores, of_loadings) = if regularized {
             (
                 Precision { matrix: prior.precision.clone(), per_entry: prior.per_entry },

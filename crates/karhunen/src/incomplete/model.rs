@@ -1,12 +1,16 @@
 //! The fitted model: components, scores, predictions with error bars, and what it does to new rows.
 
 use crate::error::{Error, Result};
+use crate::exec::{Exec, Unobserved};
 use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::stopping::IncompleteConvergence;
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
+
+/// Rows that are transformed at a time.
+const ROWS: usize = 64;
 
 /// Symmetric matrices of equal size, one for each sample or feature.
 #[derive(Clone, Debug, PartialEq)]
@@ -254,7 +258,8 @@ impl IncompleteModel {
     /// entries against its penalties. A row without entries gets the scores of the prior.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of columns; [`Error::Decomposition`] for values beyond range.
+    /// [`Error::Shape`] for another number of columns; [`Error::Decomposition`] for values beyond range;
+    /// [`Error::Threads`].
     pub fn transform<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
         let (c, p) = self.parts.components.shape();
         if rows.n_features() != p {
@@ -265,15 +270,21 @@ impl IncompleteModel {
                 expected: p,
             });
         }
+        let loadings = self.parts.components.transposed();
         let mut scores = Matrix::zeros(rows.n_samples(), c);
-        for row in 0..rows.n_samples() {
-            let solved = self.scores_of(rows, row)?;
-            scores.row_mut(row).copy_from_slice(&solved[..c]);
-        }
+        Exec::run(self.parts.options.n_threads, &Unobserved, |exec| {
+            exec.phase("scores").fill(scores.as_mut_slice(), ROWS * c, |piece, out| {
+                for (at, out) in out.chunks_exact_mut(c).enumerate() {
+                    out.copy_from_slice(&self.scores_of(rows, piece * ROWS + at, &loadings)?[..c]);
+                }
+                Ok(())
+            })
+        })?;
         Ok(scores)
     }
 
-    fn scores_of<T: Scalar>(&self, rows: &Observed<T>, row: usize) -> Result<Vec<f64>> {
+    /// Scores of one row; `loadings` is the transposed matrix of components.
+    fn scores_of<T: Scalar>(&self, rows: &Observed<T>, row: usize, loadings: &Matrix) -> Result<Vec<f64>> {
         let (parts, c) = (&self.parts, self.n_components());
         let line = rows.rows().line(row);
         let stride = c.next_multiple_of(BLOCK);
@@ -282,10 +293,13 @@ impl IncompleteModel {
             let column = *column as usize;
             let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
             let y = value.to_f64() - parts.mean[column];
+            let loadings = loadings.row(column);
             for k in 0..c {
-                let v = weight * parts.components[(k, column)];
+                let v = weight * loadings[k];
                 b[k] += v * y;
-                (k..c).for_each(|l| g[k * stride + l] += v * parts.components[(l, column)]);
+                for (g, x) in g[k * stride + k..k * stride + c].iter_mut().zip(&loadings[k..]) {
+                    *g += v * x;
+                }
             }
         }
         let times = if parts.prior.per_entry { rows.rows().weight(row) } else { 1.0 };

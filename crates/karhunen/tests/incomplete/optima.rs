@@ -1,6 +1,6 @@
 //! Optima of problem Q, by every method that has them.
 
-use karhunen::{IncompleteModel, IncompletePca, Method, Regularization};
+use karhunen::{IncompleteModel, IncompletePca, Matrix, MeanMode, Method, Regularization, Start, Unobserved};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};
@@ -62,6 +62,18 @@ fn assert_optimum(model: &IncompleteModel, expected: &Optimum) {
     for (found, expected) in model.singular_values().iter().zip(expected.singular_values) {
         assert!((found - expected).abs() < 1e-4, "{name}: D {found} instead of {expected}");
     }
+}
+
+#[test]
+fn the_mean_alone() {
+    let holes = Holes::problem_q();
+    let start = Start { loadings: Matrix::zeros(12, 1), scores: Matrix::zeros(40, 1), mean: None };
+    let pca =
+        IncompletePca { method: Method::Em, mean: MeanMode::Fixed, max_iter: 1, ..IncompletePca::new(1) };
+    let model = pca.fit_observed(&observed(&holes), Some(&start), &Unobserved).unwrap();
+    // Nothing comes of nothing: factors of zeros are a saddle.
+    assert!((model.convergence().rmse - 1.4980603887).abs() < 1e-10);
+    assert!((test_rmse(&model, &holes) - 1.6009143029).abs() < 1e-10);
 }
 
 #[test]

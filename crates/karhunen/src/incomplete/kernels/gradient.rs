@@ -38,7 +38,7 @@ pub(crate) fn gradient_pass<T: Lane, const K: usize>(
     let outs = outs.map(|out| Rows { width: out.width(), data: out.as_mut_slice() });
     let sums = problem.lines(side).pass(
         exec,
-        2 * width + 1,
+        (2 * width + 1, 0),
         outs,
         |segment, acc| dispatch(Gradient { segment, own: own.row(segment.line), other, acc }),
         |line, acc, outs| {
@@ -68,7 +68,7 @@ pub(crate) fn squares<T: Lane>(
 ) -> Result<f64> {
     let sums = problem.lines(Side::Scores).pass(
         exec,
-        1,
+        (1, 0),
         [],
         |segment, acc| {
             dispatch(Squares { segment, own: factors.s.row(segment.line), other: &factors.a, acc });

@@ -19,7 +19,7 @@ pub(crate) fn polynomial<T: Lane>(
 ) -> Result<[f64; 4]> {
     let sums = problem.lines(Side::Scores).pass(
         exec,
-        5,
+        (5, 0),
         [],
         |segment, acc| {
             let (s, ds) = (factors.s.row(segment.line), directions.s.row(segment.line));

@@ -9,7 +9,7 @@ use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::observed::{Rows, Segment};
 use crate::incomplete::problem::Problem;
-use crate::linalg::simd::{Lane, dispatch};
+use crate::linalg::simd::{Lane, dispatch, prefetch};
 
 /// Rows of the other factor that are gathered at a time.
 const GATHERED: usize = 32;
@@ -28,9 +28,10 @@ impl Layout {
         Self { m, stride: m.next_multiple_of(BLOCK) }
     }
 
-    /// Numbers in an accumulator: `G`, `b`, `sum w y^2`, and room for gathered rows and `y`, or for another `G`.
-    pub(crate) fn len(self) -> usize {
-        self.stride * self.stride + self.stride + 1 + GATHERED.max(self.stride) * (self.stride + 1)
+    /// Numbers in an accumulator: `G`, `b`, `sum w y^2`; and room for gathered rows and `y`, or for another `G`.
+    pub(crate) fn lengths(self) -> (usize, usize) {
+        let sums = self.stride * self.stride + self.stride + 1;
+        (sums, GATHERED.max(self.stride) * (self.stride + 1))
     }
 
     /// `G` (upper triangle), `b`, `sum w y^2`, and room.
@@ -77,6 +78,9 @@ impl<T: Lane> WithSimd for Gather<'_, T> {
             let end = indices.len().min(start + GATHERED);
             for (at, z) in z.chunks_exact_mut(stride).take(end - start).enumerate() {
                 let e = start + at;
+                if let Some(index) = indices.get(e + GATHERED) {
+                    prefetch(self.other.as_slice(), *index as usize * self.other.width());
+                }
                 let row = self.other.row(indices[e] as usize);
                 // What a row holds beyond its fitted values ends up in sums that nobody reads.
                 for (z, x) in z.as_chunks_mut::<BLOCK>().0.iter_mut().zip(row.as_chunks::<BLOCK>().0) {
@@ -116,7 +120,7 @@ pub(crate) fn solve_side<T: Lane>(
     let outs = [Rows { width: own.width(), data: own.as_mut_slice() }];
     problem.lines(side).pass(
         exec,
-        layout.len(),
+        layout.lengths(),
         outs,
         |segment, acc| gather(segment, other, c, constants[segment.line], layout, acc),
         |line, acc, [row]| {

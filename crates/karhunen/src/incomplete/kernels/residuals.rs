@@ -22,7 +22,7 @@ pub(crate) fn residuals<T: Lane>(
     let mut out = vec![T::default(); lines.n_entries()];
     lines.pass_with(
         exec,
-        0,
+        (0, 0),
         &mut out,
         [],
         |segment, out, _| dispatch(Residuals { segment, own: own.row(segment.line), other, out }),

@@ -61,7 +61,7 @@ fn fit_side<T: Lane>(
     let outs = [Rows { data: own, width: 1 }];
     let [squares] = lines.pass_with(
         exec,
-        SUMS,
+        (SUMS, 0),
         residuals,
         outs,
         |segment, e, acc| {

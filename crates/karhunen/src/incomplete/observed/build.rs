@@ -1,6 +1,5 @@
 //! From arrays, sparse matrices and triples to entries by rows and by columns, without a temporary copy of either.
 
-use super::lines::Segment;
 use super::{Duplicates, Lines, Observed, Triples, check_shape};
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec, Unobserved};
@@ -83,7 +82,7 @@ impl<T: Scalar> Observed<T> {
                 if duplicates == Duplicates::Refuse {
                     return Err(Error::DuplicateEntry { row, column });
                 }
-                rows = average_duplicates(&rows);
+                rows = average_duplicates(rows);
             }
             let columns = transpose(&rows, n_features, exec)?;
             Ok(Self { rows, columns })
@@ -355,27 +354,31 @@ fn first_duplicate<T: Scalar>(rows: &Lines<T>) -> Option<(usize, usize)> {
     })
 }
 
-/// One entry for each run of equal indices: the mean of its values, the sum of its weights. The result is weighted by
-/// the number of values only where the entries were weighted: repeated ratings then count as one.
-fn average_duplicates<T: Scalar>(rows: &Lines<T>) -> Lines<T> {
-    let (mut pointers, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    let mut weights = rows.is_weighted().then(Vec::new);
-    for row in 0..rows.n_lines() {
-        let Segment { indices: columns, values: found, weights: given, .. } = rows.line(row);
-        let mut from = 0;
-        while from < columns.len() {
-            let to = from + columns[from..].iter().take_while(|c| **c == columns[from]).count();
-            let weight = |e: usize| given.map_or(1.0, |w| w[e].to_f64());
+/// One entry for each run of equal indices: the mean of its values, the sum of its weights. Without weights, repeated
+/// entries count as one. In place.
+fn average_duplicates<T: Scalar>(rows: Lines<T>) -> Lines<T> {
+    let (mut pointers, mut indices, mut values, mut weights) = rows.into_raw();
+    let (mut kept, mut from) = (0, 0);
+    for pointer in &mut pointers[1..] {
+        let end = *pointer;
+        while from < end {
+            let to = from + indices[from..end].iter().take_while(|c| **c == indices[from]).count();
+            let weight = |e: usize| weights.as_ref().map_or(1.0, |w| w[e].to_f64());
             let sum: f64 = (from..to).map(weight).sum();
-            let total: f64 = (from..to).map(|e| weight(e) * found[e].to_f64()).sum();
-            indices.push(columns[from]);
-            values.push(T::from_f64(total / sum));
+            let total: f64 = (from..to).map(|e| weight(e) * values[e].to_f64()).sum();
+            indices[kept] = indices[from];
+            values[kept] = T::from_f64(total / sum);
             if let Some(weights) = &mut weights {
-                weights.push(T::from_f64(sum));
+                weights[kept] = T::from_f64(sum);
             }
-            from = to;
+            (kept, from) = (kept + 1, to);
         }
-        pointers.push(indices.len());
+        *pointer = kept;
+    }
+    indices.truncate(kept);
+    values.truncate(kept);
+    if let Some(weights) = &mut weights {
+        weights.truncate(kept);
     }
     Lines::new(pointers, indices, values, weights)
 }

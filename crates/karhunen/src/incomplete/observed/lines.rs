@@ -72,6 +72,11 @@ impl<T: Scalar> Lines<T> {
         Self { pointers, indices, values, weights, parts }
     }
 
+    /// Pointers, indices, values and weights.
+    pub(crate) fn into_raw(self) -> (Vec<usize>, Vec<u32>, Vec<T>, Option<Vec<T>>) {
+        (self.pointers, self.indices, self.values, self.weights)
+    }
+
     pub(crate) fn n_lines(&self) -> usize {
         self.pointers.len() - 1
     }
@@ -120,26 +125,27 @@ impl<T: Scalar> Lines<T> {
         }
     }
 
-    /// One pass over all entries. `gather` adds the entries of a segment to `acc_len` sums; `finish` gets the sums of
+    /// One pass over all entries. `gather` adds the entries of a segment to `lengths.0` sums, beside
+    /// which it has room for `lengths.1` numbers; `finish` gets the sums of
     /// each line once they are complete, writes its rows of `outs`, and returns numbers that are summed over lines.
     ///
     /// Long lines are cut into fixed pieces whose sums are added in order: the same bits for any number of threads.
     pub(crate) fn pass<const K: usize, const M: usize>(
         &self,
         exec: &Exec<'_>,
-        acc_len: usize,
+        lengths: (usize, usize),
         outs: [Rows<'_, T>; K],
         gather: impl Fn(Segment<'_, T>, &mut [f64]) + Sync,
         finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
     ) -> Result<[f64; M]> {
-        self.pass_with(exec, acc_len, &mut [], outs, |segment, _, acc| gather(segment, acc), finish)
+        self.pass_with(exec, lengths, &mut [], outs, |segment, _, acc| gather(segment, acc), finish)
     }
 
     /// As [`Lines::pass`], where `gather` may change one value of `entries` for each entry.
     pub(crate) fn pass_with<const K: usize, const M: usize>(
         &self,
         exec: &Exec<'_>,
-        acc_len: usize,
+        lengths: (usize, usize),
         entries: &mut [T],
         outs: [Rows<'_, T>; K],
         gather: impl Fn(Segment<'_, T>, &mut [T], &mut [f64]) + Sync,
@@ -155,7 +161,7 @@ impl<T: Scalar> Lines<T> {
                 let mut task = tasks[piece].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 let task = &mut *task;
                 let mut entries = std::mem::take(&mut task.entries);
-                let mut acc = vec![0.0; acc_len];
+                let mut acc = vec![0.0; lengths.0 + lengths.1];
                 if !part.whole {
                     let segment = self.segment(part.lines.start, part.entries.clone());
                     gather(segment, entries, &mut acc);
@@ -163,7 +169,7 @@ impl<T: Scalar> Lines<T> {
                     return Ok(());
                 }
                 for (at, line) in part.lines.clone().enumerate() {
-                    acc.fill(0.0);
+                    acc[..lengths.0].fill(0.0);
                     let (own, rest) = split(std::mem::take(&mut entries), self.count(line));
                     entries = rest;
                     gather(self.line(line), own, &mut acc);
@@ -331,7 +337,7 @@ mod tests {
         let total = lines
             .pass(
                 &Exec::sequential(),
-                1,
+                (1, 0),
                 [Rows { data: &mut out, width: 1 }],
                 |segment, acc| acc[0] += segment.values.iter().sum::<f64>(),
                 |_, acc, [row]| {
