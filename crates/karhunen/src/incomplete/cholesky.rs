@@ -50,6 +50,36 @@ impl Upper<'_> {
         self.substitute_back(b);
     }
 
+    /// The logarithm of the determinant of `G`, of a factorized matrix.
+    pub(crate) fn log_determinant(&self) -> f64 {
+        (0..self.m).map(|k| 2.0 * self.values[k * self.stride + k].ln()).sum()
+    }
+
+    /// Writes the upper triangle of `G^-1`, of a factorized matrix, into the rows of `inverse`; `room` is as large.
+    pub(crate) fn invert(&self, inverse: &mut [f64], room: &mut [f64]) {
+        let (m, stride) = (self.m, self.stride);
+        // U^-1 from its last row upwards, then U^-1 U^-T.
+        for k in (0..m).rev() {
+            let (before, after) = room.split_at_mut((k + 1) * stride);
+            let row = &mut before[k * stride..];
+            row.fill(0.0);
+            let scale = 1.0 / self.values[k * stride + k];
+            row[k] = scale;
+            for (i, below) in (k + 1..m).zip(after.chunks_exact(stride)) {
+                let factor = scale * self.values[k * stride + i];
+                for (x, y) in row[i..m].iter_mut().zip(&below[i..m]) {
+                    *x -= factor * y;
+                }
+            }
+        }
+        for k in 0..m {
+            for l in k..m {
+                let (x, y) = (&room[k * stride + l..k * stride + m], &room[l * stride + l..l * stride + m]);
+                inverse[k * stride + l] = x.iter().zip(y).map(|(x, y)| x * y).sum();
+            }
+        }
+    }
+
     /// `U x = b`, in place of `b`.
     fn substitute_back(&self, b: &mut [f64]) {
         for k in (0..self.m).rev() {
@@ -171,6 +201,28 @@ mod tests {
             let explained = Upper { values: &mut g, m, stride }.factorize_and_solve(&mut again).unwrap();
             assert!((explained - product).abs() < 1e-9 * product.abs(), "{m}");
             assert!(again.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-9), "{m}");
+        }
+    }
+
+    #[test]
+    fn inverses_and_determinants() {
+        for m in [1usize, 2, 9] {
+            let stride = m.next_multiple_of(BLOCK);
+            let original = gram(m, m + 5, stride);
+            let mut g = original.clone();
+            let mut upper = Upper { values: &mut g, m, stride };
+            assert!(upper.factorize());
+            let (mut inverse, mut room) = (vec![0.0; m * stride], vec![0.0; m * stride]);
+            upper.invert(&mut inverse, &mut room);
+            for k in 0..m {
+                let column: Vec<f64> = (0..m).map(|l| inverse[k.min(l) * stride + k.max(l)]).collect();
+                let unit = product(&original, m, stride, &column);
+                assert!((0..m).all(|l| (unit[l] - f64::from(u8::from(k == l))).abs() < 1e-9), "{m}");
+            }
+            let values =
+                eigh(&Matrix::from_fn(m, m, |i, j| original[i.min(j) * stride + i.max(j)])).unwrap().values;
+            let expected: f64 = values.iter().map(|x| x.ln()).sum();
+            assert!((upper.log_determinant() - expected).abs() < 1e-9, "{m}");
         }
     }
 

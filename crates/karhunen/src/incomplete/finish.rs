@@ -7,6 +7,7 @@ use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::fit::{Prepared, Run};
 use crate::incomplete::model::{Covariances, IncompleteModel, IncompleteParts, Prior};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method};
+use crate::incomplete::posterior::Posterior;
 use crate::incomplete::problem::{Diagonal, Problem};
 use crate::incomplete::rotate::{Rotated, rotate};
 use crate::incomplete::stopping::IncompleteConvergence;
@@ -25,19 +26,18 @@ impl<T: Lane> Run<T> {
         prepared: &Prepared,
         exec: &Exec<'_>,
     ) -> Result<IncompleteModel> {
-        let (n, c) = (problem.data.n_samples(), problem.c);
-        let rotated = rotate(&self.factors, problem.mean.joint, exec)?;
-        drop(self.factors);
-        let divisor = (n.max(2) - 1) as f64;
-        let explained: Vec<f64> = rotated.singular_values.iter().map(|d| d * d / divisor).collect();
-        let prior = prior(problem, &rotated);
-        let weight: f64 = prepared.sums.weight.iter().sum();
-        let bars = ErrorBars::new(problem, &rotated, &prior, &explained, self.squares, pca.error_bars, exec)?;
-        let keep = |packed: Vec<T>| Covariances {
-            n_components: c,
-            packed: packed.iter().map(|x| (x.to_f64() * bars.noise) as f32).collect(),
+        // Methods may have learned penalties and left out components.
+        let [loadings, scores] = self.penalties.clone();
+        let problem = &Problem { loadings, scores, c: self.factors.c, ..problem.clone() };
+        let found = match &self.posterior {
+            Some(posterior) => {
+                Found::of_posterior(posterior, problem, self.factors, pca.error_bars, method, exec)?
+            }
+            None => Found::of_point(problem, &self.factors, self.squares, pca.error_bars, exec)?,
         };
-        let of_mean = |w: &f64| if *w > 0.0 { bars.noise / w } else { prepared.spread.mean_square };
+        let Found { rotated, explained, prior, noise, score_covariances, loading_covariances } = found;
+        let weight: f64 = prepared.sums.weight.iter().sum();
+        let of_mean = |w: &f64| if *w > 0.0 { noise / w } else { prepared.spread.mean_square };
         let total = prepared.spread.total_variance;
         IncompleteModel::try_from(IncompleteParts {
             components: rotated.loadings.transposed(),
@@ -49,10 +49,10 @@ impl<T: Lane> Run<T> {
             explained_variance: explained,
             singular_values: rotated.singular_values,
             total_variance: total,
-            noise_variance: bars.noise,
+            noise_variance: noise,
             scores: rotated.scores,
-            score_covariances: pca.error_bars.then(|| keep(bars.scores)),
-            loading_covariances: pca.error_bars.then(|| keep(bars.loadings)),
+            score_covariances,
+            loading_covariances,
             mean_variance: match pca.mean {
                 MeanMode::None => vec![0.0; problem.data.n_features()],
                 _ => prepared
@@ -80,6 +80,71 @@ impl<T: Lane> Run<T> {
             },
         })
     }
+}
+
+/// A fit in the coordinates of its principal components.
+struct Found {
+    rotated: Rotated,
+    explained: Vec<f64>,
+    prior: Prior,
+    noise: f64,
+    score_covariances: Option<Covariances>,
+    loading_covariances: Option<Covariances>,
+}
+
+impl Found {
+    fn of_posterior<T: Lane>(
+        posterior: &Posterior<T>,
+        problem: &Problem<'_, T>,
+        factors: Factors<T>,
+        error_bars: bool,
+        method: Method,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let found = posterior.rotate(problem, factors, error_bars, exec)?;
+        Ok(Self {
+            explained: explained(&found.rotated),
+            rotated: found.rotated,
+            prior: found.prior,
+            noise: posterior.noise,
+            score_covariances: found.scores,
+            // New rows are weighed with them.
+            loading_covariances: Some(found.loadings)
+                .filter(|_| error_bars || method.has_posterior_loadings()),
+        })
+    }
+
+    fn of_point<T: Lane>(
+        problem: &Problem<'_, T>,
+        factors: &Factors<T>,
+        squares: f64,
+        error_bars: bool,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let c = problem.c;
+        let rotated = rotate(factors, problem.mean.joint, exec)?;
+        let explained = explained(&rotated);
+        let prior = prior(problem, &rotated);
+        let bars = ErrorBars::new(problem, &rotated, &prior, &explained, squares, error_bars, exec)?;
+        let keep = |packed: Vec<T>| Covariances {
+            n_components: c,
+            packed: packed.iter().map(|x| (x.to_f64() * bars.noise) as f32).collect(),
+        };
+        Ok(Self {
+            rotated,
+            explained,
+            prior,
+            noise: bars.noise,
+            score_covariances: error_bars.then(|| keep(bars.scores)),
+            loading_covariances: error_bars.then(|| keep(bars.loadings)),
+        })
+    }
+}
+
+/// Variance of the scores along each component.
+fn explained(rotated: &Rotated) -> Vec<f64> {
+    let divisor = (rotated.scores.n_rows().max(2) - 1) as f64;
+    rotated.singular_values.iter().map(|d| d * d / divisor).collect()
 }
 
 /// The penalties of the scores as the principal components see them.

@@ -13,12 +13,14 @@ use crate::incomplete::methods::als::Als;
 use crate::incomplete::methods::ccd::Ccd;
 use crate::incomplete::methods::conjugate::Conjugate;
 use crate::incomplete::methods::descent::{Descent, Metric};
+use crate::incomplete::methods::full::{Full, Loadings};
 use crate::incomplete::methods::imputation::Imputation;
 use crate::incomplete::methods::online::Online;
 use crate::incomplete::methods::{Iterate, Progress};
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::{Observed, Typed};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
+use crate::incomplete::posterior::Posterior;
 use crate::incomplete::problem::{Diagonal, MeanRule, Problem};
 use crate::incomplete::start::{Start, random, warm_up};
 use crate::incomplete::stopping::{StopReason, Stopping, TraceEntry};
@@ -112,7 +114,17 @@ fn finish_typed<T: Lane>(
     let [squares, _] = solve_side(&problem, &mut factors, Side::Scores, &exec.phase("scores"))?;
     let cost = squares + problem.side_penalty(Side::Loadings, &factors, exec)?;
     let stop = StopReason::Iterations;
-    let run = Run { factors, trace: Vec::new(), stop, cost, squares, held_out_rmse: None };
+    let penalties = [problem.loadings.clone(), problem.scores.clone()];
+    let run = Run {
+        factors,
+        trace: Vec::new(),
+        stop,
+        cost,
+        squares,
+        held_out_rmse: None,
+        posterior: None,
+        penalties,
+    };
     let reason = "asked for".to_owned();
     run.into_model(pca, Method::Online, reason, &problem, &prepared, &exec.phase("error bars"))
 }
@@ -178,7 +190,7 @@ impl Prepared {
     }
 }
 
-fn iterations<T: Lane>(pca: &IncompletePca, method: Method, deviation: f64) -> Box<dyn Iterate<T>> {
+fn iterations<T: Lane>(pca: &IncompletePca, method: Method, mean_square: f64) -> Box<dyn Iterate<T>> {
     match method {
         Method::Em | Method::Als => Box::new(Als),
         Method::Ccd => Box::new(Ccd { inner: pca.inner_iterations }),
@@ -186,7 +198,9 @@ fn iterations<T: Lane>(pca: &IncompletePca, method: Method, deviation: f64) -> B
         Method::Gradient => Box::new(Descent::new(Metric::Curvature(0.0), pca.step)),
         Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), pca.step)),
         Method::Natural => Box::new(Descent::new(Metric::Natural, pca.step)),
-        Method::Online => Box::new(Online::new(deviation)),
+        Method::Online => Box::new(Online::new(mean_square.sqrt())),
+        Method::Ppca => Box::new(Full::new(Loadings::Point, mean_square)),
+        Method::VbFull => Box::new(Full::new(Loadings::Posterior, mean_square)),
         Method::Cg | Method::Ridge | Method::Auto => Box::new(Conjugate::new(pca.alpha)),
     }
 }
@@ -199,6 +213,10 @@ pub(crate) struct Run<T> {
     pub(crate) cost: f64,
     pub(crate) squares: f64,
     pub(crate) held_out_rmse: Option<f64>,
+    /// Of methods that have one.
+    pub(crate) posterior: Option<Posterior<T>>,
+    /// The penalties of loadings and scores at the end, which some methods learn.
+    pub(crate) penalties: [Diagonal; 2],
 }
 
 impl<T> Run<T> {
@@ -236,16 +254,22 @@ fn run<'a, T: Lane>(
         factors: factors.clone(),
         trace: Vec::new(),
         stop: StopReason::Iterations,
+        posterior: None,
+        penalties: [problem.loadings.clone(), problem.scores.clone()],
     };
-    best.trace.push(TraceEntry {
-        iteration: 0,
-        cost: best.cost,
-        rmse: (found / weight).sqrt(),
-        held_out_rmse: best.held_out_rmse,
-        step: None,
-        seconds: began.elapsed().as_secs_f64(),
-    });
-    let mut iterations = iterations::<T>(pca, method, prepared.spread.mean_square.sqrt());
+    // Before its first iteration a method that learns variances has no cost, and no model.
+    let has_start = !method.learns_variances();
+    if has_start {
+        best.trace.push(TraceEntry {
+            iteration: 0,
+            cost: best.cost,
+            rmse: (found / weight).sqrt(),
+            held_out_rmse: best.held_out_rmse,
+            step: None,
+            seconds: began.elapsed().as_secs_f64(),
+        });
+    }
+    let mut iterations = iterations::<T>(pca, method, prepared.spread.mean_square);
     let window = iterations.window();
     let check_every = if window == 1 { 1 } else { 5 };
     let mut stopping = Stopping {
@@ -255,8 +279,8 @@ fn run<'a, T: Lane>(
         window,
         floor: f64::EPSILON * f64::EPSILON * weight * prepared.spread.mean_square,
         began,
-        costs: vec![best.cost],
-        best: best.held_out_rmse.map(|error| (error, 0)),
+        costs: if has_start { vec![best.cost] } else { Vec::new() },
+        best: best.held_out_rmse.map(|error| (if has_start { error } else { f64::INFINITY }, 0)),
     };
     let regularized = !problem.loadings.is_zero() || !problem.scores.is_zero();
     for iteration in 1.. {
@@ -270,15 +294,20 @@ fn run<'a, T: Lane>(
         }
         let checked = if iteration % check_every == 0 { held_out_rmse(&factors)? } else { None };
         best.trace.push(entry(iteration, &progress, checked, weight, began));
-        if checked.is_some_and(|error| stopping.improves(error)) {
+        let ready = iterations.ready();
+        if ready && checked.is_some_and(|error| stopping.improves(error)) {
             best.factors = factors.clone();
+            best.posterior = iterations.posterior();
+            best.penalties = [problem.loadings.clone(), problem.scores.clone()];
             (best.cost, best.squares, best.held_out_rmse) = (progress.cost, progress.squares, checked);
         }
-        if let Some(stop) = stopping.check(iteration, &progress) {
+        if let Some(stop) = stopping.check(iteration, &progress, ready) {
             best.stop = stop;
-            if stopping.best.is_none() {
+            if stopping.best.is_none_or(|(lowest, _)| lowest.is_infinite()) {
                 best.held_out_rmse = held_out_rmse(&factors)?;
                 best.factors = factors;
+                best.posterior = iterations.posterior();
+                best.penalties = [problem.loadings, problem.scores];
                 (best.cost, best.squares) = (progress.cost, progress.squares);
             }
             break;

@@ -17,6 +17,7 @@ mod model;
 mod observed;
 mod online;
 mod options;
+mod posterior;
 mod problem;
 mod rotate;
 mod start;

@@ -34,6 +34,15 @@ impl Covariances {
         f64::from(self.packed[i * (c * (c + 1) / 2) + k * (k + 1) / 2 + l])
     }
 
+    /// `tr C_i D_j`.
+    fn trace_of_product(&self, i: usize, other: &Self, j: usize) -> f64 {
+        let width = self.n_components * (self.n_components + 1) / 2;
+        let (x, y) = (&self.packed[i * width..][..width], &other.packed[j * width..][..width]);
+        let all: f64 = x.iter().zip(y).map(|(x, y)| 2.0 * f64::from(*x) * f64::from(*y)).sum();
+        let diagonal: f64 = (0..self.n_components).map(|k| self.get(i, k, k) * other.get(j, k, k)).sum();
+        all - diagonal
+    }
+
     /// `x' C_i x`.
     fn quadratic(&self, i: usize, x: impl Fn(usize) -> f64) -> f64 {
         let mut sum = 0.0;
@@ -225,7 +234,7 @@ impl IncompleteModel {
     }
 
     /// The prediction of an entry of the data fitted, observed or not, with its variance:
-    /// `v' C_j v + s' C_i s + var mu_i`, plus the noise for a new observation.
+    /// `v' C_j v + s' C_i s + var mu_i`, of a posterior also `tr C_i C_j`, plus the noise for a new observation.
     ///
     /// # Errors
     /// [`Error::Option`] for a row or column outside the data fitted.
@@ -244,6 +253,11 @@ impl IncompleteModel {
             scores.quadratic(row, |k| parts.components[(k, column)])
                 + loadings.quadratic(column, |k| parts.scores[(row, k)])
                 + parts.mean_variance[column]
+                + if parts.convergence.method.has_posterior() {
+                    scores.trace_of_product(row, loadings, column)
+                } else {
+                    0.0
+                }
         });
         Ok(Prediction { value, variance, noise_variance: parts.noise_variance })
     }
@@ -302,6 +316,16 @@ impl IncompleteModel {
                 }
             }
         }
+        if let Some(spread) = self.weighing() {
+            for (e, column) in line.indices.iter().enumerate() {
+                let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
+                for k in 0..c {
+                    for l in k..c {
+                        g[k * stride + l] += weight * spread.get(*column as usize, k, l);
+                    }
+                }
+            }
+        }
         let times = if parts.prior.per_entry { rows.rows().weight(row) } else { 1.0 };
         for k in 0..c {
             for l in 0..c {
@@ -318,6 +342,12 @@ impl IncompleteModel {
             solve_singular(&Upper { values: &mut g, m: c, stride }, &mut b)?;
         }
         Ok(b)
+    }
+
+    /// Covariances of the loadings where scores depend on them: a feature that is hardly known says little of a row.
+    fn weighing(&self) -> Option<&Covariances> {
+        let known = self.parts.convergence.method.has_posterior_loadings();
+        self.parts.loading_covariances.as_ref().filter(|_| known)
     }
 
     /// The values that scores stand for, shape (n_rows, n_features).

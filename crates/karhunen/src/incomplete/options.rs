@@ -12,7 +12,7 @@ use crate::scalar::Scalar;
 
 /// The algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Method {
     /// Chosen by the data; the fitted model says which and why.
@@ -40,11 +40,16 @@ pub enum Method {
     Online,
     /// Ridge: three sweeps of alternating least squares, then conjugate gradients, with exact gauge steps.
     Ridge,
+    /// Probabilistic PCA: expectation maximisation with a posterior of the scores and a value of the loadings.
+    Ppca,
+    /// Variational Bayes with posteriors of full covariance and learned variances: components that the data do not support
+    /// are left out.
+    VbFull,
 }
 
 impl Method {
     /// All methods, in the order of the documentation.
-    pub const ALL: [Method; 12] = [
+    pub const ALL: [Method; 14] = [
         Method::Auto,
         Method::Imputation,
         Method::Soft,
@@ -56,6 +61,8 @@ impl Method {
         Method::Newton,
         Method::Cg,
         Method::Ridge,
+        Method::Ppca,
+        Method::VbFull,
         Method::Online,
     ];
 
@@ -73,8 +80,25 @@ impl Method {
             Method::Newton => "newton",
             Method::Cg => "cg",
             Method::Ridge => "ridge",
+            Method::Ppca => "ppca",
+            Method::VbFull => "vb-full",
             Method::Online => "online",
         }
+    }
+
+    /// Whether the model is a posterior: the noise is learned, predictions have its error bars.
+    pub(crate) fn has_posterior(self) -> bool {
+        matches!(self, Method::Ppca) || self.has_posterior_loadings()
+    }
+
+    /// Whether loadings have a posterior that the scores of new rows depend on.
+    pub(crate) fn has_posterior_loadings(self) -> bool {
+        matches!(self, Method::VbFull)
+    }
+
+    /// Whether the variances of the noise and of a prior take the place of penalties.
+    pub(crate) fn learns_variances(self) -> bool {
+        self.has_posterior()
     }
 
     fn uses_alpha(self) -> bool {
@@ -254,7 +278,7 @@ impl IncompletePca {
             _ => None,
         };
         let alpha_default = self.alpha == Self::default().alpha;
-        let rules: [(bool, &'static str, String, &'static str); 15] = [
+        let rules: [(bool, &'static str, String, &'static str); 16] = [
             (
                 (0.0..=1.0).contains(&self.alpha),
                 "alpha",
@@ -278,6 +302,12 @@ impl IncompletePca {
                 "regularization",
                 format!("{lambda:?}"),
                 "the methods em, imputation and online have no penalties; use als or soft",
+            ),
+            (
+                self.regularization.is_none() || !method.learns_variances(),
+                "regularization",
+                format!("{:?}", self.regularization),
+                "the probabilistic and variational methods learn variances in place of penalties",
             ),
             (
                 method != Method::Soft || !matches!(self.regularization, Some(Regularization::Weighted(_))),

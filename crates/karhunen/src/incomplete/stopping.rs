@@ -108,13 +108,13 @@ impl Stopping {
         }
     }
 
-    /// Whether to stop after iteration number `iteration`.
-    pub(crate) fn check(&mut self, iteration: usize, progress: &Progress) -> Option<StopReason> {
-        if progress.accepted {
+    /// Whether to stop after iteration number `iteration`; only at a limit unless the method is `ready` to.
+    pub(crate) fn check(&mut self, iteration: usize, progress: &Progress, ready: bool) -> Option<StopReason> {
+        if progress.accepted && ready {
             self.costs.push(progress.cost);
         }
         let (last, n) = (progress.cost, self.costs.len());
-        let settled = progress.accepted && n > self.window && {
+        let settled = ready && progress.accepted && n > self.window && {
             let fall = (self.costs[n - 1 - self.window] - last) / self.window as f64;
             fall < self.tol * last.abs()
         };

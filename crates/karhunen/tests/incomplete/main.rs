@@ -5,6 +5,7 @@ mod fixtures;
 mod invariants;
 mod online;
 mod optima;
+mod posteriors;
 mod refusals;
 mod small_example;
 mod stopping;

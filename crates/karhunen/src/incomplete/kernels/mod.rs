@@ -2,6 +2,7 @@
 
 pub(crate) mod gradient;
 pub(crate) mod line_search;
+pub(crate) mod moments;
 pub(crate) mod normal;
 pub(crate) mod residuals;
 mod rows;

@@ -4,12 +4,14 @@ pub(crate) mod als;
 pub(crate) mod ccd;
 pub(crate) mod conjugate;
 pub(crate) mod descent;
+pub(crate) mod full;
 pub(crate) mod imputation;
 pub(crate) mod online;
 
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
+use crate::incomplete::posterior::Posterior;
 use crate::incomplete::problem::Problem;
 
 /// One algorithm.
@@ -24,6 +26,16 @@ pub(crate) trait Iterate<T> {
 
     /// Iterations over which the cost must fall by less than the tolerance for the fit to have converged.
     fn window(&self) -> usize;
+
+    /// Whether the cost may be trusted to tell when to stop; not while variances are held that will be learned.
+    fn ready(&self) -> bool {
+        true
+    }
+
+    /// The posterior of loadings and means, of methods that have one.
+    fn posterior(&self) -> Option<Posterior<T>> {
+        None
+    }
 
     /// Forgets what it knows about the factors, after something else changed them.
     fn restart(&mut self) {}

@@ -1,0 +1,339 @@
+//! What methods with posteriors share: the affine change of the scores that lowers their cost most, and the posterior that
+//! a model is made of.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::kernels::moments::{Expected, moments_pass, sums_of_scores};
+use crate::incomplete::methods::full::{Moments, score_posteriors};
+use crate::incomplete::model::{Covariances, Prior};
+use crate::incomplete::problem::Problem;
+use crate::incomplete::rotate::{Rotated, rotate};
+use crate::linalg::Matrix;
+use crate::linalg::eigh::eigh;
+use crate::linalg::simd::Lane;
+use crate::linalg::small::{multiply, t_multiply};
+
+/// Rows of covariances of one piece of work.
+const ROWS: usize = 64;
+
+/// The posterior of a fit: loadings and means, the rest follows.
+#[derive(Debug)]
+pub(crate) struct Posterior<T> {
+    /// `v_x`.
+    pub(crate) noise: f64,
+    /// The noise over the prior variance of the scores of each component.
+    pub(crate) score_penalty: Vec<f64>,
+    /// Expected values of the loadings, see [`Expected`].
+    pub(crate) table: Factor<T>,
+    /// Whether loadings were taken as certain: their covariances are then found in the end.
+    pub(crate) point: bool,
+}
+
+/// A posterior in the coordinates of the principal components.
+pub(crate) struct Rotation {
+    pub(crate) rotated: Rotated,
+    pub(crate) prior: Prior,
+    pub(crate) scores: Option<Covariances>,
+    pub(crate) loadings: Covariances,
+}
+
+impl<T: Lane> Posterior<T> {
+    /// Posterior of the scores given the loadings, all in the coordinates of the principal components.
+    pub(crate) fn rotate(
+        &self,
+        problem: &Problem<'_, T>,
+        mut factors: Factors<T>,
+        keep_scores: bool,
+        exec: &Exec<'_>,
+    ) -> Result<Rotation> {
+        let c = problem.c;
+        let (expected, _) =
+            score_posteriors(problem, &mut factors, &self.table, &self.score_penalty, self.noise, exec)?;
+        let rotated = rotate(&factors, false, exec)?;
+        let scaled = Matrix::from_fn(c, c, |l, k| self.score_penalty[l] * rotated.of_loadings[(l, k)]);
+        let prior = Prior {
+            precision: t_multiply(&rotated.of_loadings, &scaled),
+            per_entry: false,
+            mean: vec![0.0; c],
+        };
+        let of_point =
+            if self.point { Some(self.spread_of_loadings(problem, &expected, exec)?) } else { None };
+        let table = of_point.as_ref().unwrap_or(&self.table);
+        let loadings = covariances(table, c, &rotated.of_loadings, exec)?;
+        let scores =
+            if keep_scores { Some(covariances(&expected, c, &rotated.of_scores, exec)?) } else { None };
+        Ok(Rotation { rotated, prior, scores, loadings })
+    }
+
+    /// Expected values of loadings that were taken as certain, given the scores, under a prior of their own spread.
+    fn spread_of_loadings(
+        &self,
+        problem: &Problem<'_, T>,
+        scores: &Factor<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Factor<T>> {
+        let c = problem.c;
+        let layout = Expected::new::<T>(c);
+        let stride = c.next_multiple_of(BLOCK);
+        let p = problem.data.n_features();
+        let squares = self.table.sum_rows(c, exec, |_, row, sums| {
+            (0..c).for_each(|k| sums[k] += row[layout.at(k, k)].to_f64() / p as f64);
+        })?;
+        let constants: Vec<T> = (0..p).map(|i| self.table.row(i)[c]).collect();
+        let mut out = Factor::zeros(p, layout.width);
+        moments_pass(
+            problem,
+            Side::Loadings,
+            (scores, &constants),
+            3 * c * stride,
+            [&mut out],
+            exec,
+            |line, acc, [row]| {
+                let (sums, room) = acc.split_at_mut(layout.n_sums());
+                let (g, room) = room.split_at_mut(c * stride);
+                let (inverse, room) = room.split_at_mut(c * stride);
+                for k in 0..c {
+                    (k..c).for_each(|l| g[k * stride + l] = sums[layout.at(l, k)]);
+                    g[k * stride + k] += self.noise / squares[k].max(f64::MIN_POSITIVE);
+                }
+                let mut phi = Upper { values: g, m: c, stride };
+                inverse.fill(0.0);
+                if phi.factorize() {
+                    phi.invert(inverse, room);
+                }
+                row.copy_from_slice(self.table.row(line));
+                for k in 0..c {
+                    for l in 0..=k {
+                        let at = layout.at(k, l);
+                        row[at] = T::from_f64(row[at].to_f64() + self.noise * inverse[l * stride + k]);
+                    }
+                }
+                Ok([])
+            },
+        )?;
+        Ok(out)
+    }
+}
+
+/// `M' (E zz' - z z') M` of every row.
+fn covariances<T: Lane>(table: &Factor<T>, c: usize, map: &Matrix, exec: &Exec<'_>) -> Result<Covariances> {
+    let layout = Expected::new::<T>(c);
+    let width = c * (c + 1) / 2;
+    let mut packed = vec![0.0f32; table.n_rows() * width];
+    exec.fill(&mut packed, ROWS * width, |piece, out| {
+        let mut product = Matrix::zeros(c, c);
+        for (at, out) in out.chunks_exact_mut(width).enumerate() {
+            let row = table.row(piece * ROWS + at);
+            let covariance = |k: usize, l: usize| {
+                let moment = row[layout.at(k.max(l), k.min(l))].to_f64() - row[k].to_f64() * row[l].to_f64();
+                // What is below rounding is none.
+                if k == l { moment.max(0.0) } else { moment }
+            };
+            product.as_mut_slice().fill(0.0);
+            for k in 0..c {
+                for l in 0..c {
+                    let x = covariance(k, l);
+                    let to = product.row_mut(k);
+                    to.iter_mut().zip(map.row(l)).for_each(|(sum, m)| *sum += x * m);
+                }
+            }
+            for k in 0..c {
+                for l in 0..=k {
+                    let sum: f64 = (0..c).map(|i| map[(i, k)] * product[(i, l)]).sum();
+                    out[k * (k + 1) / 2 + l] = sum as f32;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Covariances { n_components: c, packed })
+}
+
+/// A change of the scores, `s -> R (s - m)`, which loadings and means follow so that no prediction changes.
+#[derive(Clone, Debug)]
+pub(crate) struct Affine {
+    /// `R`, shape (c, c).
+    pub(crate) map: Matrix,
+    /// `m`.
+    pub(crate) shift: Vec<f64>,
+    /// `ln |det R|`.
+    pub(crate) log_determinant: f64,
+    /// Mean expected squares of the loadings after it.
+    pub(crate) variances: Vec<f64>,
+}
+
+impl Affine {
+    pub(crate) fn identity(c: usize) -> Self {
+        let map = Matrix::from_fn(c, c, |k, l| f64::from(u8::from(k == l)));
+        Self { map, shift: vec![0.0; c], log_determinant: 0.0, variances: vec![0.0; c] }
+    }
+
+    /// Moves one row of scores.
+    pub(crate) fn apply<T: Lane>(&self, row: &mut [T]) {
+        let centred: Vec<f64> = row.iter().zip(&self.shift).map(|(s, m)| s.to_f64() - m).collect();
+        for (k, x) in row.iter_mut().enumerate() {
+            *x = T::from_f64(self.map.row(k).iter().zip(&centred).map(|(r, s)| r * s).sum());
+        }
+    }
+
+    /// The sums of a feature, see [`Expected::n_sums`], as the moved scores have them, with its mean moved by `delta`:
+    /// `sum w E (s, 1)(s, 1)'` into the upper triangle of `g`, `sum w y (s, 1)` into `b`; returns `sum w y^2`.
+    pub(crate) fn moved_sums(
+        &self,
+        layout: Expected,
+        sums: &[f64],
+        delta: f64,
+        (g, stride): (&mut [f64], usize),
+        b: &mut [f64],
+    ) -> f64 {
+        let (c, m) = (layout.c, &self.shift);
+        let weight = sums[c];
+        let (first, of_y) = (&sums[..c], &sums[layout.width..layout.width + layout.head]);
+        let mut half = vec![0.0; c * c];
+        for i in 0..c {
+            for j in 0..c {
+                let second = sums[layout.at(i.max(j), i.min(j))];
+                let x = second - first[i] * m[j] - m[i] * first[j] + weight * m[i] * m[j];
+                for (k, half) in half[i * c..(i + 1) * c].iter_mut().enumerate() {
+                    *half += x * self.map[(k, j)];
+                }
+            }
+        }
+        g.fill(0.0);
+        b.fill(0.0);
+        for k in 0..c {
+            for i in 0..c {
+                let r = self.map[(k, i)];
+                for l in k..c {
+                    g[k * stride + l] += r * half[i * c + l];
+                }
+                let centred = first[i] - weight * m[i];
+                g[k * stride + c] += r * centred;
+                b[k] += r * (of_y[i] - of_y[c] * m[i] - delta * centred);
+            }
+        }
+        g[c * stride + c] = weight;
+        b[c] = of_y[c] - delta * weight;
+        sums[layout.width + layout.head] - 2.0 * delta * of_y[c] + delta * delta * weight
+    }
+}
+
+/// The affine change that lowers the cost most: centred where the mean is free, uncorrelated expected moments of scores
+/// (one each) and loadings (descending). With variances of the prior of the loadings `held`, components are scaled to them.
+pub(crate) fn best_affine<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &Factors<T>,
+    (table, moments): (&Factor<T>, &Moments),
+    noise: f64,
+    held: Option<&[f64]>,
+    uncertain: bool,
+    exec: &Exec<'_>,
+) -> Result<Affine> {
+    let (c, n, p) = (problem.c, moments.n, problem.data.n_features() as f64);
+    let layout = Expected::new::<T>(c);
+    let shift = if problem.mean.joint {
+        best_shift(problem, factors, (table, moments), noise, uncertain, exec)?
+    } else {
+        vec![0.0; c]
+    };
+    let mut second = moments.about(&shift);
+    second.scale(1.0 / n);
+    let of_scores = eigh(&second)?;
+    let root: Vec<f64> = of_scores.values.iter().map(|d| d.max(f64::MIN_POSITIVE).sqrt()).collect();
+    let w = Matrix::from_fn(c, c, |i, k| of_scores.vectors[(i, k)] * root[k]);
+    let sums = table.sum_rows(layout.width, exec, |_, row, sums| {
+        sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
+    })?;
+    let b = Matrix::from_fn(c, c, |k, l| sums[layout.at(k.max(l), k.min(l))] / p);
+    let of_loadings = eigh(&t_multiply(&w, &multiply(&b, &w)))?;
+    let mut variances = of_loadings.values.clone();
+    // R = V' W^-1 = V' D^-1/2 U'.
+    let inverse = Matrix::from_fn(c, c, |k, i| of_scores.vectors[(i, k)] / root[k]);
+    let mut map = t_multiply(&of_loadings.vectors, &inverse);
+    let mut log_determinant = -root.iter().map(|d| d.ln()).sum::<f64>();
+    if let Some(held) = held {
+        for k in 0..c {
+            let qa = p * variances[k] / held[k];
+            let root = ((n - p).powi(2) + 4.0 * qa * n).sqrt();
+            let u = if n >= p { 2.0 * n / (n - p + root) } else { (p - n + root) / (2.0 * qa) };
+            if u > 0.0 && u.is_finite() {
+                variances[k] *= u;
+                log_determinant -= 0.5 * u.ln();
+                map.row_mut(k).iter_mut().for_each(|r| *r /= u.sqrt());
+            }
+        }
+    }
+    Ok(Affine { map, shift, log_determinant, variances })
+}
+
+/// `m` of `(sum_j H_j + kappa A'A) m = sum_j H_j s_j - kappa A'(mu - m0)`, `H_j = v_x I + sum_i w Sa_i`.
+fn best_shift<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &Factors<T>,
+    (table, moments): (&Factor<T>, &Moments),
+    noise: f64,
+    uncertain: bool,
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
+    let (c, kappa) = (problem.c, problem.mean.kappa);
+    let layout = Expected::new::<T>(c);
+    let seen = if uncertain { Some(sums_of_scores(problem, &factors.s, exec)?) } else { None };
+    let sums = table.sum_rows(c * c + c, exec, |i, row, sums| {
+        let (of_g, of_b) = sums.split_at_mut(c * c);
+        let away = row[c].to_f64() - problem.mean.prior;
+        for k in 0..c {
+            for l in 0..c {
+                let product = row[k].to_f64() * row[l].to_f64();
+                of_g[k * c + l] += kappa * product;
+                if let Some(seen) = &seen {
+                    let spread = row[layout.at(k.max(l), k.min(l))].to_f64() - product;
+                    of_g[k * c + l] += seen.row(i)[c].to_f64() * spread;
+                    of_b[k] += spread * seen.row(i)[l].to_f64();
+                }
+            }
+            of_b[k] -= kappa * row[k].to_f64() * away;
+        }
+    })?;
+    let stride = c.next_multiple_of(BLOCK);
+    let mut g = vec![0.0; c * stride];
+    let mut m = vec![0.0; c];
+    for k in 0..c {
+        for l in k..c {
+            g[k * stride + l] = sums[k * c + l] + if k == l { moments.n * noise } else { 0.0 };
+        }
+        m[k] = sums[c * c + k] + noise * moments.first[k];
+    }
+    solve_singular(&Upper { values: &mut g, m: c, stride }, &mut m)?;
+    Ok(m)
+}
+
+/// The terms of the means in the cost: `-ln p` of values, or the divergence of posteriors from the prior. `pull` is
+/// `kappa sum ((mu - m0)^2 + mu~)`.
+pub(crate) fn kl_of_means(
+    pull: f64,
+    log_variance: f64,
+    kappa: f64,
+    n_means: f64,
+    noise: f64,
+    posterior: bool,
+) -> f64 {
+    let log_prior = if kappa > 0.0 { (noise / kappa).ln() } else { 0.0 };
+    let log_two_pi = std::f64::consts::TAU.ln();
+    match (posterior, kappa > 0.0) {
+        (true, true) => 0.5 * (pull / noise + n_means * (log_prior - 1.0) - log_variance),
+        (true, false) => -0.5 * (n_means * (log_two_pi + 1.0) + log_variance),
+        (false, true) => 0.5 * (pull / noise + n_means * (log_prior + log_two_pi)),
+        (false, false) => 0.0,
+    }
+}
+
+/// The factors without one component.
+pub(crate) fn without_component<T: Lane>(factors: &Factors<T>, dropped: usize) -> Factors<T> {
+    let c = factors.c;
+    let kept = |factor: &Factor<T>| {
+        Matrix::from_fn(factor.n_rows(), c - 1, |i, k| factor.row(i)[k + usize::from(k >= dropped)].to_f64())
+    };
+    Factors::new(&kept(&factors.a), &kept(&factors.s), &factors.mean())
+}
