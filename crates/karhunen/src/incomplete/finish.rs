@@ -71,7 +71,7 @@ impl<T: Lane> Run<T> {
             dtype: T::NAME.to_owned(),
             convergence: IncompleteConvergence {
                 method,
-                reason,
+                reason: self.remark.map_or_else(|| reason.clone(), |remark| format!("{reason}; {remark}")),
                 stop: self.stop,
                 cost: self.cost,
                 rmse: (self.squares / weight).sqrt(),

@@ -13,8 +13,10 @@ use crate::incomplete::methods::als::Als;
 use crate::incomplete::methods::ccd::Ccd;
 use crate::incomplete::methods::conjugate::Conjugate;
 use crate::incomplete::methods::descent::{Descent, Metric};
+use crate::incomplete::methods::factorial::Factorial;
 use crate::incomplete::methods::full::{Full, Loadings};
 use crate::incomplete::methods::imputation::Imputation;
+use crate::incomplete::methods::map::Map;
 use crate::incomplete::methods::online::Online;
 use crate::incomplete::methods::{Iterate, Progress};
 use crate::incomplete::model::IncompleteModel;
@@ -54,10 +56,7 @@ fn fit_typed<T: Lane>(
         None => (data, None),
     };
     let prepared = Prepared::new(pca, data, start, &exec.phase("means and variances"))?;
-    let (method, reason) = match pca.method {
-        Method::Auto => (Method::Ridge, "the default for point estimates".to_owned()),
-        method => (method, "asked for".to_owned()),
-    };
+    let (method, reason) = pca.chosen();
     let problem = prepared.problem(pca, method, data);
     let mut best: Option<Run<T>> = None;
     for number in 0..pca.n_starts {
@@ -124,6 +123,7 @@ fn finish_typed<T: Lane>(
         held_out_rmse: None,
         posterior: None,
         penalties,
+        remark: None,
     };
     let reason = "asked for".to_owned();
     run.into_model(pca, Method::Online, reason, &problem, &prepared, &exec.phase("error bars"))
@@ -200,6 +200,9 @@ fn iterations<T: Lane>(pca: &IncompletePca, method: Method, mean_square: f64) ->
         Method::Natural => Box::new(Descent::new(Metric::Natural, pca.step)),
         Method::Online => Box::new(Online::new(mean_square.sqrt())),
         Method::Ppca => Box::new(Full::new(Loadings::Point, mean_square)),
+        Method::Map => Box::new(Map::new(mean_square)),
+        Method::Vb => Box::new(Factorial::new(true, None, mean_square)),
+        Method::VbFixed => Box::new(Factorial::new(false, pca.prior_variance, mean_square)),
         Method::VbFull => Box::new(Full::new(Loadings::Posterior, mean_square)),
         Method::Cg | Method::Ridge | Method::Auto => Box::new(Conjugate::new(pca.alpha)),
     }
@@ -217,6 +220,8 @@ pub(crate) struct Run<T> {
     pub(crate) posterior: Option<Posterior<T>>,
     /// The penalties of loadings and scores at the end, which some methods learn.
     pub(crate) penalties: [Diagonal; 2],
+    /// What the user should know.
+    pub(crate) remark: Option<&'static str>,
 }
 
 impl<T> Run<T> {
@@ -256,6 +261,7 @@ fn run<'a, T: Lane>(
         stop: StopReason::Iterations,
         posterior: None,
         penalties: [problem.loadings.clone(), problem.scores.clone()],
+        remark: None,
     };
     // Before its first iteration a method that learns variances has no cost, and no model.
     let has_start = !method.learns_variances();
@@ -297,16 +303,17 @@ fn run<'a, T: Lane>(
         let ready = iterations.ready();
         if ready && checked.is_some_and(|error| stopping.improves(error)) {
             best.factors = factors.clone();
-            best.posterior = iterations.posterior();
+            best.posterior = iterations.posterior(&factors);
             best.penalties = [problem.loadings.clone(), problem.scores.clone()];
             (best.cost, best.squares, best.held_out_rmse) = (progress.cost, progress.squares, checked);
         }
         if let Some(stop) = stopping.check(iteration, &progress, ready) {
             best.stop = stop;
+            best.remark = iterations.remark();
             if stopping.best.is_none_or(|(lowest, _)| lowest.is_infinite()) {
                 best.held_out_rmse = held_out_rmse(&factors)?;
+                best.posterior = iterations.posterior(&factors);
                 best.factors = factors;
-                best.posterior = iterations.posterior();
                 best.penalties = [problem.loadings, problem.scores];
                 (best.cost, best.squares) = (progress.cost, progress.squares);
             }

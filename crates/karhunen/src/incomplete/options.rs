@@ -10,6 +10,9 @@ use crate::incomplete::observed::Observed;
 use crate::incomplete::start::Start;
 use crate::scalar::Scalar;
 
+/// Most components for which `auto` takes posteriors of full covariance.
+const MOST_FULL: usize = 32;
+
 /// The algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -40,8 +43,15 @@ pub enum Method {
     Online,
     /// Ridge: three sweeps of alternating least squares, then conjugate gradients, with exact gauge steps.
     Ridge,
+    /// The most probable loadings and scores, variances learned. It may end with no component at all where data are sparse.
+    Map,
     /// Probabilistic PCA: expectation maximisation with a posterior of the scores and a value of the loadings.
     Ppca,
+    /// Variational Bayes with factorial posteriors and learned variances, for many components: those that the data do not
+    /// support are left out.
+    Vb,
+    /// The same with one variance of all scores, held.
+    VbFixed,
     /// Variational Bayes with posteriors of full covariance and learned variances: components that the data do not support
     /// are left out.
     VbFull,
@@ -49,7 +59,7 @@ pub enum Method {
 
 impl Method {
     /// All methods, in the order of the documentation.
-    pub const ALL: [Method; 14] = [
+    pub const ALL: [Method; 17] = [
         Method::Auto,
         Method::Imputation,
         Method::Soft,
@@ -61,7 +71,10 @@ impl Method {
         Method::Newton,
         Method::Cg,
         Method::Ridge,
+        Method::Map,
         Method::Ppca,
+        Method::Vb,
+        Method::VbFixed,
         Method::VbFull,
         Method::Online,
     ];
@@ -81,6 +94,9 @@ impl Method {
             Method::Cg => "cg",
             Method::Ridge => "ridge",
             Method::Ppca => "ppca",
+            Method::Map => "map",
+            Method::Vb => "vb",
+            Method::VbFixed => "vb-fixed",
             Method::VbFull => "vb-full",
             Method::Online => "online",
         }
@@ -88,17 +104,17 @@ impl Method {
 
     /// Whether the model is a posterior: the noise is learned, predictions have its error bars.
     pub(crate) fn has_posterior(self) -> bool {
-        matches!(self, Method::Ppca) || self.has_posterior_loadings()
+        self == Method::Ppca || self.has_posterior_loadings()
     }
 
     /// Whether loadings have a posterior that the scores of new rows depend on.
     pub(crate) fn has_posterior_loadings(self) -> bool {
-        matches!(self, Method::VbFull)
+        matches!(self, Method::Vb | Method::VbFixed | Method::VbFull)
     }
 
     /// Whether the variances of the noise and of a prior take the place of penalties.
     pub(crate) fn learns_variances(self) -> bool {
-        self.has_posterior()
+        self.has_posterior() || self == Method::Map
     }
 
     fn uses_alpha(self) -> bool {
@@ -169,6 +185,8 @@ pub struct IncompletePca {
     /// Penalties; if `None`, none for the methods of least squares, and for `als`, `ridge` and `soft` a ridge of the standard
     /// deviation of the entries about their means.
     pub regularization: Option<Regularization>,
+    /// The variance of the scores of `vb-fixed`, broad: a thousand mean squares of the data if `None`.
+    pub prior_variance: Option<f64>,
     /// What the mean is.
     pub mean: MeanMode,
     /// Pseudo-observations of the mean.
@@ -204,6 +222,7 @@ impl Default for IncompletePca {
             method: Method::Auto,
             alpha: 2.0 / 3.0,
             regularization: None,
+            prior_variance: None,
             mean: MeanMode::Joint,
             mean_prior: MeanPrior::default(),
             step: None,
@@ -252,6 +271,29 @@ impl IncompletePca {
         fit::fit(self, data, start, observer)
     }
 
+    /// The method, and why.
+    pub(crate) fn chosen(&self) -> (Method, String) {
+        let (method, reason) = match self.method {
+            Method::Auto if self.regularization == Some(Regularization::None) => {
+                (Method::Cg, "least squares, as no penalty was asked for")
+            }
+            Method::Auto if self.regularization.is_some() => (Method::Ridge, "a penalty was given"),
+            Method::Auto if self.alpha != Self::default().alpha => {
+                (Method::Ridge, "a power of the second derivatives was given")
+            }
+            Method::Auto if self.n_components <= MOST_FULL => (
+                Method::VbFull,
+                "variances are learned, and with 32 components at most posteriors can be full",
+            ),
+            Method::Auto => (
+                Method::Vb,
+                "variances are learned, and with more than 32 components posteriors are factorial",
+            ),
+            method => (method, "asked for"),
+        };
+        (method, reason.to_owned())
+    }
+
     /// Every rule of options, data and start.
     pub(crate) fn check_all<T: Scalar>(&self, data: &Observed<T>, start: Option<&Start>) -> Result<()> {
         self.check(data.shape(), start.is_some())?;
@@ -278,7 +320,7 @@ impl IncompletePca {
             _ => None,
         };
         let alpha_default = self.alpha == Self::default().alpha;
-        let rules: [(bool, &'static str, String, &'static str); 16] = [
+        let rules: [(bool, &'static str, String, &'static str); 17] = [
             (
                 (0.0..=1.0).contains(&self.alpha),
                 "alpha",
@@ -314,6 +356,12 @@ impl IncompletePca {
                 "regularization",
                 format!("{lambda:?}"),
                 "the method soft shrinks all rows alike; use als for weighted penalties",
+            ),
+            (
+                self.prior_variance.is_none_or(|v| positive(v) && method == Method::VbFixed),
+                "prior_variance",
+                format!("{:?}", self.prior_variance),
+                "a variance is positive and finite, and only the method vb-fixed has one that is given",
             ),
             (
                 self.inner_iterations >= 1,

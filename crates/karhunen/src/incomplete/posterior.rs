@@ -329,6 +329,18 @@ pub(crate) fn kl_of_means(
     }
 }
 
+/// `sum_i (mu_i - m0)^2`.
+pub(crate) fn pull_of_means<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<f64> {
+    let sums = factors.a.sum_rows(1, exec, |_, row, sum| {
+        sum[0] += (row[factors.c].to_f64() - problem.mean.prior).powi(2);
+    })?;
+    Ok(sums[0])
+}
+
 /// The factors without one component.
 pub(crate) fn without_component<T: Lane>(factors: &Factors<T>, dropped: usize) -> Factors<T> {
     let c = factors.c;

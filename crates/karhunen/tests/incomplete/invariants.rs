@@ -19,7 +19,14 @@ const LEAST_SQUARES: [Method; 7] = [
 
 fn regularization_of(method: Method) -> [Option<Regularization>; 2] {
     match method {
-        Method::Em | Method::Imputation | Method::Online => [None, None],
+        Method::Em
+        | Method::Imputation
+        | Method::Online
+        | Method::Map
+        | Method::Ppca
+        | Method::Vb
+        | Method::VbFixed
+        | Method::VbFull => [None, None],
         Method::Soft => [None, Some(Regularization::Ridge(2.0))],
         _ => [Some(Regularization::Ridge(2.0)), Some(Regularization::Weighted(0.05))],
     }

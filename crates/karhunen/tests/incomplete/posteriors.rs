@@ -44,3 +44,34 @@ fn variational_bayes_with_full_covariances() {
         assert_optimum(&pca.fit(&observed(&Holes::problem_q())).unwrap(), &expected);
     }
 }
+
+#[test]
+fn variational_bayes_with_factorial_posteriors() {
+    let expected = Optimum { cost: 281.792049, rmse: 0.189168485, test_rmse: 0.360950, noise: 0.05643879 };
+    for seed in 0..5 {
+        let pca = IncompletePca { seed, ..strict(Method::Vb, 2) };
+        assert_optimum(&pca.fit(&observed(&Holes::problem_q())).unwrap(), &expected);
+    }
+}
+
+#[test]
+fn variational_bayes_with_a_broad_prior() {
+    let expected = Optimum { cost: 350.074149, rmse: 0.188868649, test_rmse: 0.361031, noise: 0.05634468 };
+    let pca = IncompletePca { prior_variance: Some(1000.0), ..strict(Method::VbFixed, 2) };
+    assert_optimum(&pca.fit(&observed(&Holes::problem_q())).unwrap(), &expected);
+}
+
+#[test]
+fn regularized_with_learned_variances() {
+    let holes = Holes::problem_q();
+    let model = strict(Method::Map, 2).fit(&observed(&holes)).unwrap();
+    let found = model.convergence();
+    assert!((found.cost + 665.912629558).abs() < 2e-8, "{}", found.cost);
+    assert!((found.rmse - 0.188661371).abs() < 1e-8, "{}", found.rmse);
+    assert!((found.rmse.powi(2) - 0.0355931130).abs() < 1e-8);
+    assert!((test_rmse(&model, &holes) - 0.361802).abs() < 1e-6);
+    // v_s = D^2 / n^2.
+    for (d, expected) in model.singular_values().iter().zip([0.45778218, 0.21610962]) {
+        assert!((d * d / 1600.0 - expected).abs() < 1e-7, "{}", d * d / 1600.0);
+    }
+}

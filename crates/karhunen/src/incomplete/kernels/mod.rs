@@ -6,6 +6,7 @@ pub(crate) mod moments;
 pub(crate) mod normal;
 pub(crate) mod residuals;
 mod rows;
+pub(crate) mod spreads;
 #[cfg(test)]
 mod tests;
 

@@ -252,7 +252,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
         self.loadings == Loadings::Point || self.iteration > BROAD + 5
     }
 
-    fn posterior(&self) -> Option<Posterior<T>> {
+    fn posterior(&self, _: &Factors<T>) -> Option<Posterior<T>> {
         let state = self.state.as_ref()?;
         let c = state.prior.len();
         Some(Posterior {

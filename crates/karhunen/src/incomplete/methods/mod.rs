@@ -4,8 +4,10 @@ pub(crate) mod als;
 pub(crate) mod ccd;
 pub(crate) mod conjugate;
 pub(crate) mod descent;
+pub(crate) mod factorial;
 pub(crate) mod full;
 pub(crate) mod imputation;
+pub(crate) mod map;
 pub(crate) mod online;
 
 use crate::error::Result;
@@ -33,7 +35,12 @@ pub(crate) trait Iterate<T> {
     }
 
     /// The posterior of loadings and means, of methods that have one.
-    fn posterior(&self) -> Option<Posterior<T>> {
+    fn posterior(&self, _factors: &Factors<T>) -> Option<Posterior<T>> {
+        None
+    }
+
+    /// What the user should know about how the fit went.
+    fn remark(&self) -> Option<&'static str> {
         None
     }
 

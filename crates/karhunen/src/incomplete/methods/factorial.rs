@@ -1,0 +1,386 @@
+//! Variational Bayes with factorial posteriors, of Raiko, Ilin & Karhunen (2007); section 10 of the specification:
+//! `q = prod N(a_ik; a, a~) prod N(s_kj; s, s~) prod N(mu_i; mu, mu~)`, `p(a_ik) = N(0, 1)`, `p(s_kj) = N(0, v_sk)`.
+
+use super::conjugate::Conjugate;
+use super::full::LEAST_NOISE;
+use super::{Iterate, Progress};
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::gauge::{Map, Moments, shift, transform};
+use crate::incomplete::kernels::gradient::squares;
+use crate::incomplete::kernels::moments::Expected;
+use crate::incomplete::kernels::spreads::spreads_pass;
+use crate::incomplete::posterior::{Posterior, kl_of_means, pull_of_means, without_component};
+use crate::incomplete::problem::{Diagonal, Problem};
+use crate::linalg::simd::Lane;
+
+/// Iterations with a broad prior of the scores, before its variances are learned.
+const BROAD: usize = 30;
+/// The variance of the broad prior, in mean squares of the data.
+const BROAD_VARIANCE: f64 = 1e3;
+/// Steps of conjugate gradients in one iteration.
+const STEPS: usize = 5;
+/// The power of the second derivatives in them.
+const ALPHA: f64 = 2.0 / 3.0;
+/// How often components are looked at that may not be needed.
+const PRUNE_EVERY: usize = 10;
+/// Components that explain more of an entry than this share of the noise are not looked at.
+const NEGLIGIBLE: f64 = 0.02;
+
+/// Time O(N c + (n + p) c^3) for each iteration.
+#[derive(Debug)]
+pub(crate) struct Factorial<T> {
+    /// Whether variances of the scores are learned in the end.
+    learned: bool,
+    /// The variance of the scores while it is held.
+    broad: f64,
+    /// Mean squared deviation of an entry.
+    scale: f64,
+    iteration: usize,
+    state: Option<State<T>>,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    /// `v_x`.
+    noise: f64,
+    /// `v_s`.
+    prior: Vec<f64>,
+    /// Posterior variances.
+    of_loadings: Factor<T>,
+    of_scores: Factor<T>,
+    /// `sum w s~` over the samples that saw a feature, and `sum w a~` over the features of a sample.
+    pull_loadings: Factor<T>,
+    pull_scores: Factor<T>,
+    /// How much of an entry each component explains, mean square.
+    shares: Vec<f64>,
+}
+
+/// What a pass over all variances found.
+struct Spread {
+    /// `T` without the means: what uncertain factors add to the squares.
+    excess: f64,
+    /// `sum w mu~`, `sum ln mu~` and the number of means that have a posterior.
+    means: [f64; 3],
+}
+
+impl<T: Lane> Factorial<T> {
+    /// `fixed` is the variance of the scores of `vb-fixed`; `scale` the mean squared deviation of an entry.
+    pub(crate) fn new(learned: bool, fixed: Option<f64>, scale: f64) -> Self {
+        let scale = scale.max(f64::MIN_POSITIVE);
+        let broad = fixed.unwrap_or(BROAD_VARIANCE * scale);
+        Self { learned, broad, scale, iteration: 0, state: None }
+    }
+
+    fn learns_now(&self) -> bool {
+        self.learned && self.iteration > BROAD
+    }
+
+    fn start(&self, problem: &Problem<'_, T>, factors: &Factors<T>, exec: &Exec<'_>) -> Result<State<T>> {
+        let found = squares(problem, factors, exec)? / problem.data.n_observed() as f64;
+        let mut state = State {
+            noise: found.max(LEAST_NOISE * self.scale),
+            prior: vec![self.broad; problem.c],
+            of_loadings: factors.a.zeros_like(),
+            of_scores: factors.s.zeros_like(),
+            pull_loadings: factors.a.zeros_like(),
+            pull_scores: factors.s.zeros_like(),
+            shares: vec![0.0; problem.c],
+        };
+        state.spread(problem, factors, exec)?;
+        Ok(state)
+    }
+
+    /// One round: means, gauge, variances of factors, of the noise and of the prior. Returns the cost and `sum w e^2`.
+    fn round(
+        &self,
+        problem: &mut Problem<'_, T>,
+        factors: &mut Factors<T>,
+        state: &mut State<T>,
+        exec: &Exec<'_>,
+    ) -> Result<[f64; 2]> {
+        let c = problem.c;
+        problem.loadings = penalties(&state.pull_loadings, |_| state.noise, c, exec)?;
+        problem.scores = penalties(&state.pull_scores, |k| state.noise / state.prior[k], c, exec)?;
+        let mut solver = Conjugate::new(ALPHA);
+        let mut squares = 0.0;
+        for step in 0..STEPS {
+            let part = exec.part(0.7 * step as f64 / STEPS as f64, 0.7 * (step + 1) as f64 / STEPS as f64);
+            let progress = solver.iterate(problem, factors, &part)?;
+            squares = progress.squares;
+            if progress.exhausted {
+                break;
+            }
+        }
+        let rest = exec.part(0.7, 1.0);
+        if problem.mean.joint {
+            shift(problem, factors, &rest)?;
+        }
+        let mut map = Map::identity(c);
+        Moments::of(problem, factors, &rest)?.shear(&mut map);
+        transform(&mut factors.a, &map.a, &rest)?;
+        transform(&mut factors.s, &map.s, &rest)?;
+        let spread = state.spread(problem, factors, &rest)?;
+        let [of_means, log_means, n_means] = spread.means;
+        let (p, entries) = (problem.data.n_features() as f64, problem.data.n_observed() as f64);
+        let kappa = if problem.mean.joint { problem.mean.kappa } else { 0.0 };
+        let pulled = if kappa > 0.0 { p } else { 0.0 };
+        // With pseudo-observations, each counts once: kappa (W + kappa)^-1 of the noise is the share of the prior.
+        let of_prior = kappa * (pull_of_means(problem, factors, &rest)? + state.mean_variances(problem));
+        let expected = squares + spread.excess + of_means;
+        state.noise = ((expected + of_prior) / (entries + pulled)).max(LEAST_NOISE * self.scale);
+        self.rescale(factors, state, &rest)?;
+        let kl_means = if problem.mean.joint {
+            kl_of_means(of_prior, log_means, kappa, n_means, state.noise, true)
+        } else {
+            0.0
+        };
+        let likelihood =
+            0.5 * entries * (std::f64::consts::TAU * state.noise).ln() + expected / (2.0 * state.noise);
+        let kl = divergence(&factors.a, &state.of_loadings, &vec![1.0; c], &rest)?
+            + divergence(&factors.s, &state.of_scores, &state.prior, &rest)?;
+        Ok([likelihood + kl + kl_means, squares])
+    }
+
+    /// Variances of the prior of the scores, where they are learned: loadings get a mean square of one. Otherwise the scale
+    /// of each component that the priors like best.
+    fn rescale(&self, factors: &mut Factors<T>, state: &mut State<T>, exec: &Exec<'_>) -> Result<()> {
+        let c = state.prior.len();
+        let of_a = mean_squares(&factors.a, &state.of_loadings, c, exec)?;
+        let of_s = mean_squares(&factors.s, &state.of_scores, c, exec)?;
+        let (n, p) = (factors.s.n_rows() as f64, factors.a.n_rows() as f64);
+        let mut ratio = vec![1.0; c];
+        for k in 0..c {
+            let (a, s) = (of_a[k], of_s[k]);
+            if self.learns_now() {
+                let r = if a > 0.0 { 1.0 / a } else { 1.0 };
+                (ratio[k], state.prior[k]) = (r, (s / r).max(f64::MIN_POSITIVE.sqrt() * self.scale));
+            } else {
+                let (qa, qs) = (p * a, n * s / state.prior[k]);
+                let root = ((n - p).powi(2) + 4.0 * qa * qs).sqrt();
+                let u = if n >= p { 2.0 * qs / (n - p + root) } else { (p - n + root) / (2.0 * qa) };
+                ratio[k] = if u > 0.0 && u.is_finite() { u } else { 1.0 };
+            }
+        }
+        let scale = |factor: &mut Factor<T>, by: &(dyn Fn(f64) -> f64 + Sync)| {
+            factor.map_rows(exec, |_, row| {
+                for (x, r) in row.iter_mut().zip(&ratio) {
+                    *x = T::from_f64(x.to_f64() * by(*r));
+                }
+            })
+        };
+        scale(&mut factors.a, &|r| r.sqrt())?;
+        scale(&mut factors.s, &|r| 1.0 / r.sqrt())?;
+        scale(&mut state.of_loadings, &|r| r)?;
+        scale(&mut state.of_scores, &|r| 1.0 / r)?;
+        scale(&mut state.pull_loadings, &|r| 1.0 / r)?;
+        scale(&mut state.pull_scores, &|r| r)
+    }
+
+    /// Leaves out components that the data do not support: those without which the cost is lower.
+    fn prune(
+        &self,
+        problem: &mut Problem<'_, T>,
+        factors: &mut Factors<T>,
+        state: &mut State<T>,
+        mut reached: [f64; 2],
+        exec: &Exec<'_>,
+    ) -> Result<[f64; 2]> {
+        while problem.c > 1 {
+            let c = problem.c;
+            let weakest = (0..c).min_by(|k, l| state.shares[*k].total_cmp(&state.shares[*l])).unwrap_or(0);
+            if state.shares[weakest] >= NEGLIGIBLE * state.noise {
+                break;
+            }
+            let mut fewer = Problem { c: c - 1, ..problem.clone() };
+            let mut trial = without_component(factors, weakest);
+            let mut of_trial = state.without(weakest, exec)?;
+            let without = self.round(&mut fewer, &mut trial, &mut of_trial, exec)?;
+            if without[0].is_nan() || without[0] >= reached[0] {
+                break;
+            }
+            (*problem, *factors, *state, reached) = (fewer, trial, of_trial, without);
+        }
+        Ok(reached)
+    }
+}
+
+impl<T: Lane> State<T> {
+    /// Posterior variances of both factors given their means, one after the other, and what they add to the penalties.
+    fn spread(&mut self, problem: &Problem<'_, T>, factors: &Factors<T>, exec: &Exec<'_>) -> Result<Spread> {
+        let (c, noise, prior) = (problem.c, self.noise, &self.prior);
+        let a = (&factors.a, &self.of_loadings);
+        spreads_pass(problem, Side::Scores, a, [&mut self.of_scores], exec, |_, squares, spreads, [row]| {
+            for k in 0..c {
+                row[k] = T::from_f64(noise / (squares[k] + spreads[k] + noise / prior[k]));
+            }
+            []
+        })?;
+        let s = (&factors.s, &self.of_scores);
+        let mut explained = factors.a.zeros_like();
+        let outs = [&mut self.of_loadings, &mut self.pull_loadings, &mut explained];
+        let (joint, kappa) = (problem.mean.joint, problem.mean.kappa);
+        let [excess, of_means, log_means, n_means] =
+            spreads_pass(problem, Side::Loadings, s, outs, exec, |line, squares, spreads, rows| {
+                let [variance, pull, explained] = rows;
+                let mut excess = 0.0;
+                for k in 0..c {
+                    let a = factors.a.row(line)[k].to_f64();
+                    let moment = squares[k] + spreads[k];
+                    variance[k] = T::from_f64(noise / (moment + noise));
+                    pull[k] = T::from_f64(spreads[k]);
+                    let spread = variance[k].to_f64();
+                    excess += spread * moment + a * a * spreads[k];
+                    explained[k] = T::from_f64((a * a + spread) * moment);
+                }
+                let weight = problem.data.columns().weight(line);
+                if joint && weight + kappa > 0.0 {
+                    let variance = noise / (weight + kappa);
+                    [excess, weight * variance, variance.ln(), 1.0]
+                } else {
+                    [excess, 0.0, 0.0, 0.0]
+                }
+            })?;
+        let a = (&factors.a, &self.of_loadings);
+        spreads_pass(problem, Side::Scores, a, [&mut self.pull_scores], exec, |_, _, spreads, [row]| {
+            (0..c).for_each(|k| row[k] = T::from_f64(spreads[k]));
+            []
+        })?;
+        let entries = problem.data.n_observed() as f64;
+        self.shares = explained.sum_rows(c, exec, |_, row, sums| {
+            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64() / entries);
+        })?;
+        Ok(Spread { excess, means: [of_means, log_means, n_means] })
+    }
+
+    /// `sum mu~`, with the noise as it was when the factors' variances were found.
+    fn mean_variances(&self, problem: &Problem<'_, T>) -> f64 {
+        let columns = problem.data.columns();
+        let weights = (0..columns.n_lines()).map(|i| columns.weight(i) + problem.mean.kappa);
+        weights.filter(|w| *w > 0.0).map(|w| self.noise / w).sum()
+    }
+
+    /// The state without one component.
+    fn without(&self, dropped: usize, exec: &Exec<'_>) -> Result<Self> {
+        let c = self.prior.len();
+        let keep = |values: &[f64]| (0..c).filter(|k| *k != dropped).map(|k| values[k]).collect::<Vec<f64>>();
+        let reduce = |factor: &Factor<T>| {
+            let mut out = Factor::zeros(factor.n_rows(), c);
+            out.map_rows(exec, |i, row| {
+                let old = factor.row(i);
+                (0..c - 1).for_each(|k| row[k] = old[k + usize::from(k >= dropped)]);
+            })?;
+            Ok::<_, crate::error::Error>(out)
+        };
+        Ok(Self {
+            noise: self.noise,
+            prior: keep(&self.prior),
+            of_loadings: reduce(&self.of_loadings)?,
+            of_scores: reduce(&self.of_scores)?,
+            pull_loadings: reduce(&self.pull_loadings)?,
+            pull_scores: reduce(&self.pull_scores)?,
+            shares: keep(&self.shares),
+        })
+    }
+}
+
+/// Penalties of each value: what the uncertainty of the other factor adds, and what the prior does.
+fn penalties<T: Lane>(
+    pull: &Factor<T>,
+    of_prior: impl Fn(usize) -> f64 + Sync,
+    c: usize,
+    exec: &Exec<'_>,
+) -> Result<Diagonal> {
+    const ROWS: usize = 1024;
+    let mut full = vec![0.0; pull.n_rows() * c];
+    exec.fill(&mut full, ROWS * c, |piece, out| {
+        for (at, out) in out.chunks_exact_mut(c).enumerate() {
+            let row = pull.row(piece * ROWS + at);
+            out.iter_mut().enumerate().for_each(|(k, d)| *d = row[k].to_f64() + of_prior(k));
+        }
+        Ok(())
+    })?;
+    Ok(Diagonal::Full(full))
+}
+
+/// Mean expected squares of each component.
+fn mean_squares<T: Lane>(
+    means: &Factor<T>,
+    variances: &Factor<T>,
+    c: usize,
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
+    let n = means.n_rows() as f64;
+    means.sum_rows(c, exec, |i, row, sums| {
+        for (k, v) in variances.row(i)[..c].iter().enumerate() {
+            sums[k] += (row[k].to_f64() * row[k].to_f64() + v.to_f64()) / n;
+        }
+    })
+}
+
+/// The divergence of the posterior of a factor from its prior.
+fn divergence<T: Lane>(
+    means: &Factor<T>,
+    variances: &Factor<T>,
+    prior: &[f64],
+    exec: &Exec<'_>,
+) -> Result<f64> {
+    let sums = means.sum_rows(1, exec, |i, row, sum| {
+        for (k, v0) in prior.iter().enumerate() {
+            let (m, v) = (row[k].to_f64(), variances.row(i)[k].to_f64());
+            sum[0] += 0.5 * ((m * m + v) / v0 - 1.0 + (v0 / v).ln());
+        }
+    })?;
+    Ok(sums[0])
+}
+
+impl<T: Lane> Iterate<T> for Factorial<T> {
+    fn iterate(
+        &mut self,
+        problem: &mut Problem<'_, T>,
+        factors: &mut Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Progress> {
+        self.iteration += 1;
+        let mut state = match self.state.take() {
+            Some(state) => state,
+            None => self.start(problem, factors, &exec.part(0.0, 0.0))?,
+        };
+        let mut reached = self.round(problem, factors, &mut state, exec)?;
+        if self.learns_now() && self.iteration.is_multiple_of(PRUNE_EVERY) {
+            reached = self.prune(problem, factors, &mut state, reached, &exec.part(1.0, 1.0))?;
+        }
+        self.state = Some(state);
+        let [cost, squares] = reached;
+        Ok(Progress { cost, squares, step: None, accepted: true, exhausted: false })
+    }
+
+    fn window(&self) -> usize {
+        1
+    }
+
+    fn ready(&self) -> bool {
+        self.iteration > if self.learned { BROAD + 5 } else { 5 }
+    }
+
+    fn posterior(&self, factors: &Factors<T>) -> Option<Posterior<T>> {
+        let state = self.state.as_ref()?;
+        let c = factors.c;
+        let layout = Expected::new::<T>(c);
+        let mut table = Factor::zeros(factors.a.n_rows(), layout.width);
+        for i in 0..table.n_rows() {
+            let (a, variances) = (factors.a.row(i), state.of_loadings.row(i));
+            let row = table.row_mut(i);
+            row[..=c].copy_from_slice(&a[..=c]);
+            for k in 0..c {
+                for l in 0..=k {
+                    let spread = if k == l { variances[k].to_f64() } else { 0.0 };
+                    row[layout.at(k, l)] = T::from_f64(a[k].to_f64() * a[l].to_f64() + spread);
+                }
+            }
+        }
+        let score_penalty = state.prior.iter().map(|v| state.noise / v).collect();
+        Some(Posterior { noise: state.noise, score_penalty, table, point: false })
+    }
+}
