@@ -275,7 +275,53 @@ impl IncompleteModel {
     /// [`Error::Shape`] for another number of columns; [`Error::Decomposition`] for values beyond range;
     /// [`Error::Threads`].
     pub fn transform<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
-        let (c, p) = self.parts.components.shape();
+        let c = self.n_components();
+        let mut scores = Matrix::zeros(rows.n_samples(), c);
+        self.each_row(rows, scores.as_mut_slice(), c, |equations, out| {
+            equations.solve()?;
+            out.copy_from_slice(&equations.b[..c]);
+            Ok(())
+        })?;
+        Ok(scores)
+    }
+
+    /// As [`IncompleteModel::transform`], with the covariance of the scores of each row: the noise variance times the
+    /// inverse of its normal equations. Without penalties it is zero for rows of fewer entries than components.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform`].
+    pub fn transform_with_covariances<T: Scalar>(&self, rows: &Observed<T>) -> Result<(Matrix, Covariances)> {
+        let (c, n) = (self.n_components(), rows.n_samples());
+        let width = c * (c + 1) / 2;
+        let mut both = vec![0.0; n * (c + width)];
+        self.each_row(rows, &mut both, c + width, |equations, out| {
+            let (scores, covariance) = out.split_at_mut(c);
+            let inverse = equations.inverse();
+            equations.solve()?;
+            scores.copy_from_slice(&equations.b[..c]);
+            for k in 0..c {
+                for l in 0..=k {
+                    covariance[k * (k + 1) / 2 + l] =
+                        self.parts.noise_variance * inverse[l * equations.stride + k];
+                }
+            }
+            Ok(())
+        })?;
+        let rows = || both.chunks_exact(c + width);
+        let scores = Matrix::from_vec(n, c, rows().flat_map(|row| &row[..c]).copied().collect())?;
+        let packed = rows().flat_map(|row| &row[c..]).map(|x| *x as f32).collect();
+        Ok((scores, Covariances { n_components: c, packed }))
+    }
+
+    /// Calls `f` with the normal equations of every row and its `width` values of `out`.
+    fn each_row<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        out: &mut [f64],
+        width: usize,
+        f: impl Fn(&mut Equations, &mut [f64]) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let p = self.n_features();
         if rows.n_features() != p {
             return Err(Error::Shape {
                 what: "the data",
@@ -285,24 +331,23 @@ impl IncompleteModel {
             });
         }
         let loadings = self.parts.components.transposed();
-        let mut scores = Matrix::zeros(rows.n_samples(), c);
         Exec::run(self.parts.options.n_threads, &Unobserved, |exec| {
-            exec.phase("scores").fill(scores.as_mut_slice(), ROWS * c, |piece, out| {
-                for (at, out) in out.chunks_exact_mut(c).enumerate() {
-                    out.copy_from_slice(&self.scores_of(rows, piece * ROWS + at, &loadings)?[..c]);
+            exec.phase("scores").fill(out, ROWS * width, |piece, out| {
+                for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                    f(&mut self.equations(rows, piece * ROWS + at, &loadings), out)?;
                 }
                 Ok(())
             })
-        })?;
-        Ok(scores)
+        })
     }
 
-    /// Scores of one row; `loadings` is the transposed matrix of components.
-    fn scores_of<T: Scalar>(&self, rows: &Observed<T>, row: usize, loadings: &Matrix) -> Result<Vec<f64>> {
+    /// The normal equations of the scores of one row; `loadings` is the transposed matrix of components.
+    fn equations<T: Scalar>(&self, rows: &Observed<T>, row: usize, loadings: &Matrix) -> Equations {
         let (parts, c) = (&self.parts, self.n_components());
         let line = rows.rows().line(row);
         let stride = c.next_multiple_of(BLOCK);
         let (mut g, mut b) = (vec![0.0; c * stride], vec![0.0; stride]);
+        let spread = self.weighing();
         for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
             let column = *column as usize;
             let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
@@ -314,15 +359,8 @@ impl IncompleteModel {
                 for (g, x) in g[k * stride + k..k * stride + c].iter_mut().zip(&loadings[k..]) {
                     *g += v * x;
                 }
-            }
-        }
-        if let Some(spread) = self.weighing() {
-            for (e, column) in line.indices.iter().enumerate() {
-                let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
-                for k in 0..c {
-                    for l in k..c {
-                        g[k * stride + l] += weight * spread.get(*column as usize, k, l);
-                    }
+                if let Some(spread) = spread {
+                    (k..c).for_each(|l| g[k * stride + l] += weight * spread.get(column, k, l));
                 }
             }
         }
@@ -334,14 +372,7 @@ impl IncompleteModel {
                 g[k * stride + l] += if l >= k { p } else { 0.0 };
             }
         }
-        let mut factored = g.clone();
-        let mut upper = Upper { values: &mut factored, m: c, stride };
-        if upper.factorize() {
-            upper.solve(&mut b);
-        } else {
-            solve_singular(&Upper { values: &mut g, m: c, stride }, &mut b)?;
-        }
-        Ok(b)
+        Equations { g, b, c, stride }
     }
 
     /// Covariances of the loadings where scores depend on them: a feature that is hardly known says little of a row.
@@ -376,5 +407,39 @@ impl IncompleteModel {
             }
         }
         Ok(filled)
+    }
+}
+
+/// `G s = b` of one row.
+struct Equations {
+    /// The upper triangle, in rows of `stride` values.
+    g: Vec<f64>,
+    b: Vec<f64>,
+    c: usize,
+    stride: usize,
+}
+
+impl Equations {
+    /// Solves in place of `b`, the least-norm solution where `G` is singular.
+    fn solve(&mut self) -> Result<()> {
+        let mut factored = self.g.clone();
+        let mut upper = Upper { values: &mut factored, m: self.c, stride: self.stride };
+        if upper.factorize() {
+            upper.solve(&mut self.b);
+        } else {
+            solve_singular(&Upper { values: &mut self.g, m: self.c, stride: self.stride }, &mut self.b)?;
+        }
+        Ok(())
+    }
+
+    /// The upper triangle of the inverse, zero where `G` is singular.
+    fn inverse(&self) -> Vec<f64> {
+        let (mut factored, mut room) = (self.g.clone(), vec![0.0; self.g.len()]);
+        let mut inverse = vec![0.0; self.g.len()];
+        let mut upper = Upper { values: &mut factored, m: self.c, stride: self.stride };
+        if upper.factorize() {
+            upper.invert(&mut inverse, &mut room);
+        }
+        inverse
     }
 }

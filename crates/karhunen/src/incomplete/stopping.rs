@@ -110,7 +110,9 @@ impl Stopping {
 
     /// Whether to stop after iteration number `iteration`; only at a limit unless the method is `ready` to.
     pub(crate) fn check(&mut self, iteration: usize, progress: &Progress, ready: bool) -> Option<StopReason> {
-        if progress.accepted && ready {
+        if !ready {
+            self.costs.clear();
+        } else if progress.accepted {
             self.costs.push(progress.cost);
         }
         let (last, n) = (progress.cost, self.costs.len());

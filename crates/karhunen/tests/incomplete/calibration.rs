@@ -44,3 +44,24 @@ fn a_small_ridge() {
         assert!((0.91..0.98).contains(&noise_free), "{missing} missing: {noise_free}");
     }
 }
+
+#[test]
+fn variational_bayes() {
+    for method in [Method::Vb, Method::VbFull, Method::VbFixed] {
+        for missing in [0.4, 0.6, 0.8] {
+            let [noisy, noise_free] = coverage(method, None, missing);
+            let name = method.name();
+            assert!((0.93..0.97).contains(&noisy), "{name} {missing} missing: {noisy}");
+            assert!((0.91..0.98).contains(&noise_free), "{name} {missing} missing: {noise_free}");
+        }
+    }
+}
+
+#[test]
+fn probabilistic_pca() {
+    for missing in [0.4, 0.6] {
+        let [noisy, noise_free] = coverage(Method::Ppca, None, missing);
+        assert!((0.92..0.97).contains(&noisy), "{missing} missing: {noisy}");
+        assert!((0.90..0.98).contains(&noise_free), "{missing} missing: {noise_free}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Methods with posteriors: optima of problem Q, closed forms of complete data, how many components they find.
 
-use karhunen::{Dense, IncompleteModel, IncompletePca, Method, Observed, Pca, Weights};
+use karhunen::{Dense, IncompleteModel, IncompletePca, Method, Observed, Pca, Regularization, Weights};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};
@@ -73,5 +73,118 @@ fn regularized_with_learned_variances() {
     // v_s = D^2 / n^2.
     for (d, expected) in model.singular_values().iter().zip([0.45778218, 0.21610962]) {
         assert!((d * d / 1600.0 - expected).abs() < 1e-7, "{}", d * d / 1600.0);
+    }
+}
+
+/// Singular values of centred complete data, and a fit of them.
+fn complete(method: Method, c: usize) -> (Vec<f64>, IncompleteModel) {
+    let holes = Holes::planted(50, 9, &[3.0, 2.0, 1.0], 0.3, 0.0, 5);
+    let x = holes.with_nan();
+    let dense = Dense::row_major(&x, 50, 9).unwrap();
+    let exact = Pca { n_components: karhunen::NComponents::Count(c), ..Pca::default() };
+    let exact = exact.fit(&dense, &Weights::default()).unwrap();
+    let model = strict(method, c).fit(&Observed::from_dense(&dense, None).unwrap()).unwrap();
+    (exact.singular_values().to_vec(), model)
+}
+
+#[test]
+fn complete_data_have_the_closed_form_of_the_most_probable() {
+    let (exact, model) = complete(Method::Map, 3);
+    let (n, v_x) = (50.0, model.convergence().rmse.powi(2));
+    for (found, g) in model.singular_values().iter().zip(exact) {
+        let expected = 0.5 * (g + (g * g - 4.0 * n * v_x).sqrt());
+        assert!((found - expected).abs() < 1e-5, "{found} instead of {expected}");
+    }
+}
+
+#[test]
+fn complete_data_have_the_closed_form_of_variational_bayes() {
+    let mut costs = Vec::new();
+    for method in [Method::VbFull, Method::Vb] {
+        let (exact, model) = complete(method, 3);
+        let (n, p, v_x) = (50.0, 9.0, model.noise_variance());
+        for (found, g) in model.singular_values().iter().zip(exact) {
+            let t = 1.0 - (n + p) * v_x / (g * g);
+            let expected = 0.5 * g * (t + (t * t - 4.0 * n * p * v_x * v_x / g.powi(4)).sqrt());
+            assert!((found - expected).abs() < 1e-4, "{}: {found} instead of {expected}", method.name());
+        }
+        costs.push(model.convergence().cost);
+    }
+    // Nothing is lost by factorial posteriors of complete data.
+    assert!((costs[0] - costs[1]).abs() < 1e-6, "{costs:?}");
+}
+
+#[test]
+fn components_that_the_data_do_not_support_are_left_out() {
+    for seed in 0..4 {
+        let data = observed(&Holes::planted(200, 40, &[3.0, 2.0, 1.5], 0.5, 0.5, 20 + seed));
+        for method in [Method::Vb, Method::VbFull] {
+            let pca = IncompletePca { method, seed, ..IncompletePca::new(8) };
+            let model = pca.fit(&data).unwrap();
+            assert_eq!(model.n_components(), 3, "{}", method.name());
+            assert_eq!(model.scores().shape(), (200, 3));
+            assert_eq!(model.convergence().method, method);
+        }
+    }
+}
+
+#[test]
+fn noise_alone_is_said_to_be_collapsed() {
+    let data = observed(&Holes::planted(100, 30, &[], 1.0, 0.5, 4));
+    let model = IncompletePca { method: Method::Map, ..IncompletePca::new(3) }.fit(&data).unwrap();
+    assert_eq!(model.n_components(), 1);
+    assert!(model.convergence().reason.contains("collapsed"), "{:?}", model.convergence());
+    assert!(model.scores().as_slice().iter().all(|s| *s == 0.0));
+    let found = model.predict(0, 0).unwrap();
+    assert!((found.value - model.mean()[0]).abs() < 1e-12 && found.std().unwrap() > 0.5);
+}
+
+#[test]
+fn posteriors_of_new_rows_are_those_of_the_rows_fitted() {
+    let data = observed(&Holes::problem_q());
+    for method in [Method::Ppca, Method::Vb, Method::VbFixed, Method::VbFull] {
+        let model = strict(method, 2).fit(&data).unwrap();
+        let (scores, covariances) = model.transform_with_covariances(&data).unwrap();
+        for j in 0..40 {
+            for k in 0..2 {
+                assert!((scores[(j, k)] - model.scores()[(j, k)]).abs() < 1e-5, "{}", method.name());
+                for l in 0..2 {
+                    let expected = model.score_covariances().unwrap().get(j, k, l);
+                    let found = covariances.get(j, k, l);
+                    assert!((found - expected).abs() < 1e-5 * (1.0 + expected), "{}", method.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn automatic_choice() {
+    let data = observed(&Holes::planted(60, 40, &[3.0, 2.0], 0.5, 0.3, 3));
+    let chosen = |pca: IncompletePca| {
+        let model = IncompletePca { max_iter: 2, ..pca }.fit(&data).unwrap();
+        (model.convergence().method, model.convergence().reason.clone())
+    };
+    assert_eq!(chosen(IncompletePca::new(2)).0, Method::VbFull);
+    assert!(chosen(IncompletePca::new(2)).1.contains("32 components"));
+    assert_eq!(chosen(IncompletePca::new(33)).0, Method::Vb);
+    let with = |regularization| IncompletePca { regularization, ..IncompletePca::new(2) };
+    assert_eq!(chosen(with(Some(Regularization::Ridge(1.0)))).0, Method::Ridge);
+    assert_eq!(chosen(with(Some(Regularization::None))).0, Method::Cg);
+    assert_eq!(chosen(IncompletePca { alpha: 0.5, ..IncompletePca::new(2) }).0, Method::Ridge);
+}
+
+#[test]
+fn the_best_posterior_of_held_out_entries_is_kept() {
+    let data = observed(&Holes::planted(200, 40, &[3.0, 2.0, 1.5], 0.5, 0.5, 7));
+    for method in [Method::Map, Method::Ppca, Method::Vb, Method::VbFull] {
+        let pca = IncompletePca { method, early_stopping: Some(0.05), ..IncompletePca::new(5) };
+        let model = pca.fit(&data).unwrap();
+        let found = model.convergence();
+        let held_out = found.held_out_rmse.unwrap();
+        assert!(held_out < 0.7, "{}: {held_out}", method.name());
+        assert!(found.trace.iter().all(|entry| entry.held_out_rmse.is_some()));
+        let prediction = model.predict(0, 0).unwrap();
+        assert!(prediction.std().unwrap() > prediction.noise_free_std().unwrap());
     }
 }

@@ -30,12 +30,14 @@ pub(crate) struct Map {
     /// `v_x` and `v_s`.
     variances: Option<(f64, Vec<f64>)>,
     collapsed: bool,
+    /// Whether the last iteration left out components, and with them terms of the cost.
+    pruned: bool,
 }
 
 impl Map {
     /// `scale` is the mean squared deviation of an entry.
     pub(crate) fn new(scale: f64) -> Self {
-        Self { scale: scale.max(f64::MIN_POSITIVE), variances: None, collapsed: false }
+        Self { scale: scale.max(f64::MIN_POSITIVE), variances: None, collapsed: false, pruned: false }
     }
 
     /// A ridge solution along its principal axes, whose loadings have a mean square of one, and its variances.
@@ -69,6 +71,7 @@ impl Map {
         (noise, of_scores): (f64, &mut Vec<f64>),
     ) {
         let per_feature = problem.data.n_samples() as f64 / problem.data.n_features() as f64;
+        self.pruned = false;
         // Descending: the last is the weakest.
         while of_scores.last().is_some_and(|v| v.is_nan() || v * per_feature < VANISHED * noise) {
             if problem.c == 1 {
@@ -82,6 +85,7 @@ impl Map {
                 of_scores[0] = VANISHED * noise / per_feature;
                 break;
             }
+            self.pruned = true;
             problem.c -= 1;
             *factors = without_component(factors, problem.c);
             of_scores.pop();
@@ -135,6 +139,10 @@ impl<T: Lane> Iterate<T> for Map {
 
     fn window(&self) -> usize {
         1
+    }
+
+    fn ready(&self) -> bool {
+        !self.pruned
     }
 
     fn remark(&self) -> Option<&'static str> {
