@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from karhunen._core import NotConvergedError, __version__
 
 if TYPE_CHECKING:
+    from karhunen import plot
     from karhunen._convergence import Convergence
     from karhunen._pca import PCA
     from karhunen._truncated_svd import TruncatedSVD
 
-__all__ = ["PCA", "Convergence", "NotConvergedError", "TruncatedSVD", "__version__"]
+__all__ = ["PCA", "Convergence", "NotConvergedError", "TruncatedSVD", "__version__", "plot"]
 
 _HOMES = {
     "PCA": "karhunen._pca",
@@ -25,6 +26,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for the first time."""
+    if name == "plot":
+        return import_module("karhunen.plot")
     if name not in _HOMES:
         raise AttributeError(f"module 'karhunen' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,49 @@
+"""Axes to draw on, and their looks."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Okabe & Ito's colours, without yellow and black, which do not stand out on white or beside text.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+GREY = "#8a8f98"
+INK = "#2b2f36"
+SOFT = "#555b66"
+FAINT = "#d9dce1"
+
+
+def pyplot() -> ModuleType:
+    """Import matplotlib, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"karhunen.plot draws with matplotlib, which cannot be imported ({error}); "
+            "install it with `pip install 'karhunen[plot]'`"
+        ) from error
+    return plt
+
+
+def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """Give `ax`, or the Axes of a new figure of `size` inches, without the frame that carries no data."""
+    plt = pyplot()
+    if ax is None:
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(GREY)
+    ax.tick_params(colors=INK, color=GREY)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def cross(ax: Axes) -> None:
+    """Draw the lines on which one of two components is zero."""
+    ax.axhline(0.0, color=FAINT, linewidth=0.9, zorder=0.5)
+    ax.axvline(0.0, color=FAINT, linewidth=0.9, zorder=0.5)

@@ -1,0 +1,132 @@
+"""Correlations of the features with two components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from karhunen.plot import _arrows, _fitted_model
+from karhunen.plot._axes import COLOURS, FAINT, GREY, axes, cross
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Components explain all variance if their shares add up to 1 within this.
+ROUNDING = 1e-9
+TOTAL = 1e-6
+#: Room for names beside the circle: units for each letter, and the most.
+LETTER = 0.044
+WIDEST = 2.4
+
+
+def correlation_circle(
+    pca: Any,
+    X: Any = None,
+    *,
+    components: tuple[int, int] = (0, 1),
+    sample_weight: Any = None,
+    feature_names: Sequence[Any] | None = None,
+    n_arrows: int = 30,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the correlation of each feature with two components, inside the circle of radius 1.
+
+    An arrow that reaches the circle is a feature that the two components explain wholly; its squared length is the
+    share of its variance that they explain.
+
+    Parameters
+    ----------
+    pca : PCA
+        Fitted, karhunen's or scikit-learn's.
+    X : array-like, sparse matrix or dataframe of shape (n_samples, n_features) or None, default=None
+        The data that `pca` was fitted to. A model with all components, or karhunen's with ``scale=True`` and without
+        feature weights, knows the correlations by itself.
+    components : (int, int), default=(0, 1)
+        Indices of the components across and upwards, from 0.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weights of the rows of `X`, if the fit had any.
+    feature_names : sequence of shape (n_features,) or None, default=None
+        Names of the features; those of the fitted data frame if None.
+    n_arrows : int, default=30
+        Arrows at most: the longest of this plane.
+    ax : Axes or None, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The picture.
+
+    Examples
+    --------
+    >>> from karhunen import PCA, plot
+    >>> from sklearn.datasets import load_wine
+    >>> ax = plot.correlation_circle(PCA(2, scale=True).fit(load_wine(as_frame=True).data))
+    >>> ax.get_xlabel()
+    'PC1 (36.2 % of the variance)'
+    """
+    _fitted_model.check(pca)
+    first, second = _fitted_model.plane(pca, components)
+    names = _fitted_model.feature_names(pca, feature_names)
+    most = _fitted_model.count("n_arrows", n_arrows, len(names))
+    if X is None:
+        if sample_weight is not None:
+            raise ValueError("sample_weight weighs the rows of X; pass X as well")
+        tips = _known_correlations(pca)[:, [first, second]]
+    else:
+        tips = _correlations(X, np.asarray(pca.transform(X))[:, [first, second]], sample_weight)
+    chosen = _arrows.longest(tips, most)
+
+    ends = tips[chosen, 0] + np.sign(tips[chosen, 0]) * [LETTER * len(names[j]) for j in chosen]
+    left, right = np.clip([-ends.min(), ends.max()], 1.15, WIDEST)
+    ax = axes(ax, (0.8 + 1.8 * (left + right), 4.7))
+    cross(ax)
+    angle = np.linspace(0.0, 2.0 * np.pi, 361)
+    ax.plot(np.cos(angle), np.sin(angle), color=GREY, linewidth=1.0, zorder=1)
+    ax.plot(np.cos(angle) / 2, np.sin(angle) / 2, color=FAINT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=0.6)
+    _arrows.draw(ax, tips[chosen], COLOURS[0])
+    ticks = [-1.0, -0.5, 0.0, 0.5, 1.0]
+    ax.set(xlim=(-left, right), ylim=(-1.15, 1.15), xticks=ticks, yticks=ticks)
+    ax.set_aspect("equal", adjustable="box")
+    ax.set_xlabel(_fitted_model.axis_label(pca, first))
+    ax.set_ylabel(_fitted_model.axis_label(pca, second))
+    _arrows.name(ax, tips[chosen], [names[j] for j in chosen], COLOURS[0])
+    return ax
+
+
+def _known_correlations(pca: Any) -> np.ndarray:
+    """Give the correlations that follow from the model alone, shape (n_features, n_components)."""
+    loadings = _fitted_model.loadings_of(pca)
+    explained = float(np.sum(pca.explained_variance_ratio_))
+    if abs(explained - 1.0) <= ROUNDING:
+        spread = np.linalg.norm(loadings, axis=1)
+        return loadings / np.where(spread > 0.0, spread, 1.0)[:, None]
+    # Scaled features have variance 1 each, or 0 if constant; feature weights would show in the total variance.
+    total = float(np.sum(pca.explained_variance_)) / explained
+    if getattr(pca, "scale", False) and abs(total - round(total)) <= TOTAL and total <= len(loadings) + TOTAL:
+        return loadings
+    raise ValueError(
+        f"the {len(pca.components_)} components do not tell the variance of each feature; "
+        "pass the data as X, or fit with scale=True"
+    )
+
+
+def _correlations(X: Any, at: np.ndarray, sample_weight: Any) -> np.ndarray:
+    """Compute the correlations of the columns of `X` with scores (n, 2), weighted."""
+    matrix = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=float)
+    weight = np.ones(len(at)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if weight.shape != (len(at),):
+        raise ValueError(f"sample_weight has shape {weight.shape}, but X has {len(at)} rows")
+    weight = weight / weight.sum()
+    mean = matrix.T @ weight
+    if sp.issparse(matrix):
+        variance = matrix.multiply(matrix).T @ weight - mean**2
+    else:
+        matrix = matrix - mean
+        variance = (matrix**2).T @ weight
+    centred = at - weight @ at
+    spread = np.sqrt(np.outer(np.clip(variance, 0.0, None), weight @ centred**2))
+    return (matrix.T @ (weight[:, None] * centred)) / np.where(spread > 0.0, spread, 1.0)

@@ -1,0 +1,92 @@
+"""What pictures read from a fitted model, karhunen's or scikit-learn's, and from its data."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+
+def check(pca: Any) -> None:
+    """Refuse what is no fitted model with components."""
+    for name in ("fit", "transform"):
+        if not hasattr(pca, name):
+            raise ValueError(f"pca is a {type(pca).__name__}; pass a fitted karhunen.PCA or scikit-learn's")
+    check_is_fitted(pca)
+    if not hasattr(pca, "components_") or not hasattr(pca, "explained_variance_ratio_"):
+        raise ValueError(
+            f"pca is a {type(pca).__name__} without components_ and explained_variance_ratio_; "
+            "of a pipeline, pass the step that is a PCA"
+        )
+
+
+def plane(pca: Any, components: tuple[int, int]) -> tuple[int, int]:
+    """Check two indices of components."""
+    n = len(pca.components_)
+    try:
+        first, second = (operator.index(c) for c in components)
+    except (TypeError, ValueError):
+        raise ValueError(f"components = {components!r}; give the indices of two components, such as (0, 1)") from None
+    for index in (first, second):
+        if not 0 <= index < n:
+            raise ValueError(f"components = {components!r} has {index}, but the model has components 0 to {n - 1}")
+    if first == second:
+        raise ValueError(f"components = {components!r} are the same; give two different ones")
+    return first, second
+
+
+def count(name: str, value: int | None, most: int) -> int:
+    """Check how many to show; None is all."""
+    if value is None:
+        return most
+    if isinstance(value, bool) or not hasattr(value, "__index__") or operator.index(value) < 1:
+        raise ValueError(f"{name} = {value!r}; give a whole number of at least 1, or None")
+    return min(operator.index(value), most)
+
+
+def component_name(index: int) -> str:
+    """Name a component for people, who count from 1."""
+    return f"PC{index + 1}"
+
+
+def axis_label(pca: Any, index: int) -> str:
+    """Name a component and the share of the variance that it explains."""
+    share = 100.0 * pca.explained_variance_ratio_[index]
+    return f"{component_name(index)} ({share:.{1 if share >= 0.95 else 2}f} % of the variance)"
+
+
+def loadings_of(pca: Any) -> np.ndarray:
+    """Give components times the square root of their variance, shape (n_features, n_components)."""
+    if hasattr(pca, "loadings_"):
+        return pca.loadings_
+    return pca.components_.T * np.sqrt(pca.explained_variance_)
+
+
+def feature_names(pca: Any, given: Sequence[Any] | None) -> list[str]:
+    """Give the names of the features: `given`, those of the fit, or x0, x1 and so on as scikit-learn has them."""
+    p = pca.components_.shape[1]
+    if given is None:
+        given = getattr(pca, "feature_names_in_", [f"x{j}" for j in range(p)])
+    if len(given) != p:
+        raise ValueError(f"feature_names has {len(given)} names, but the model has {p} features")
+    return [str(name) for name in given]
+
+
+def row_names(X: Any, given: Sequence[Any] | bool | None, n: int) -> list[str] | None:
+    """Give the names of the rows: `given`, or the index of a data frame if that holds names rather than numbers."""
+    if given is False:
+        return None
+    if given is None or given is True:
+        index = getattr(X, "index", None)
+        named = index is not None and not callable(index) and any(isinstance(name, str) for name in index)
+        if given is True and index is not None and not callable(index):
+            named = True
+        elif given is True:
+            raise ValueError("labels = True takes the index of a data frame, and X is none; give the names themselves")
+        return [str(name) for name in index] if named else None
+    if len(given) != n:
+        raise ValueError(f"labels has {len(given)} names, but X has {n} rows")
+    return [str(name) for name in given]

@@ -1,0 +1,110 @@
+"""What the components are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from karhunen.plot import _fitted_model
+from karhunen.plot._axes import INK, axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Cells beyond this number are too small for their values in digits.
+MOST_NUMBERS = 260
+#: More columns than this are named by their number alone, and not each of them.
+MOST_NAMED = 12
+#: More rows than this are not all named.
+MOST_ROWS = 60
+
+
+def loadings(
+    pca: Any,
+    *,
+    n_components: int | None = None,
+    n_features: int | None = None,
+    feature_names: Sequence[Any] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the loadings of the features on the components as a heat map.
+
+    Loadings are components times the square root of their variance. After ``scale=True`` they are correlations;
+    otherwise they have the units of the features, and features that vary much stand out.
+
+    Parameters
+    ----------
+    pca : PCA or TruncatedSVD
+        Fitted, karhunen's or scikit-learn's.
+    n_components : int or None, default=None
+        How many components to draw; all that were fitted if None.
+    n_features : int or None, default=None
+        How many features to draw: those with the longest rows of loadings, in their own order; all if None.
+    feature_names : sequence of shape (n_features,) or None, default=None
+        Names of the features; those of the fitted data frame if None.
+    ax : Axes or None, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Components across, features downwards.
+
+    Examples
+    --------
+    >>> from karhunen import PCA, plot
+    >>> from sklearn.datasets import load_wine
+    >>> ax = plot.loadings(PCA(3, scale=True).fit(load_wine(as_frame=True).data))
+    >>> [label.get_text() for label in ax.get_yticklabels()][:2]
+    ['alcohol', 'malic_acid']
+    """
+    _fitted_model.check(pca)
+    names = _fitted_model.feature_names(pca, feature_names)
+    k = _fitted_model.count("n_components", n_components, len(pca.components_))
+    p = _fitted_model.count("n_features", n_features, len(names))
+    values = _fitted_model.loadings_of(pca)[:, :k]
+    rows = np.sort(np.argsort(-np.sum(values**2, axis=1), kind="stable")[:p])
+    values = values[rows]
+    most = np.abs(values).max() or 1.0
+
+    ax = axes(ax, (float(np.clip(3.0 + 0.55 * k, 4.2, 9.0)), float(np.clip(1.0 + 0.27 * p, 2.6, 11.0))))
+    image = ax.imshow(values, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto", interpolation="nearest")
+    if k <= MOST_NAMED:
+        ax.set_xticks(range(k), [_x_label(pca, i) for i in range(k)])
+    else:
+        shown = range(0, k, -(-k // MOST_NAMED))
+        ax.set_xticks(shown, [str(i + 1) for i in shown])
+        ax.set_xlabel("Component")
+    shown = range(0, p, -(-p // MOST_ROWS))
+    ax.set_yticks(shown, [names[rows[i]] for i in shown])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    if k <= MOST_NAMED and p * k <= MOST_NUMBERS:
+        _write_values(ax, values)
+    bar = ax.get_figure().colorbar(image, ax=ax, aspect=30, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=INK, length=0)
+    bar.set_label("Loading")
+    return ax
+
+
+def _x_label(pca: Any, index: int) -> str:
+    """Name a component over the share of the variance that it explains."""
+    return f"{_fitted_model.component_name(index)}\n{100.0 * pca.explained_variance_ratio_[index]:.1f} %"
+
+
+def _write_values(ax: Axes, values: np.ndarray) -> None:
+    """Part the cells by white lines and write the value into each."""
+    p, k = values.shape
+    ax.set_xticks(np.arange(k - 1) + 0.5, minor=True)
+    ax.set_yticks(np.arange(p - 1) + 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=1.5)
+    ax.tick_params(which="minor", length=0)
+    most = np.abs(values).max()
+    digits = 2 if most < 10.0 else 1 if most < 100.0 else 0
+    for (i, j), value in np.ndenumerate(values):
+        colour = "white" if abs(value) > 0.65 * most else INK
+        text = f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0: no minus before a zero
+        ax.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)

@@ -1,0 +1,69 @@
+"""The rows on two components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from karhunen.plot import _fitted_model, _points
+from karhunen.plot._axes import axes, cross
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def scores(
+    pca: Any,
+    X: Any,
+    *,
+    components: tuple[int, int] = (0, 1),
+    color_by: Any = None,
+    labels: Sequence[Any] | bool | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the rows of `X` by their scores on two components.
+
+    Units are equal along both axes, so that distances between points are those in the plane of the two components.
+
+    Parameters
+    ----------
+    pca : PCA or TruncatedSVD
+        Fitted, karhunen's or scikit-learn's.
+    X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+        Rows, as `transform` takes them.
+    components : (int, int), default=(0, 1)
+        Indices of the components across and upwards, from 0.
+    color_by : array-like of shape (n_samples,) or None, default=None
+        Colours: groups (strings, booleans, categories, up to ten integers) get a colour and marker each, and a legend;
+        numbers get a colour bar. The name of a pandas series is the title.
+    labels : sequence of shape (n_samples,), bool or None, default=None
+        Names of the rows. None takes the index of a data frame if it holds strings, True in any case, False writes
+        none. Labels that would cover one another or a point are left out, the outermost rows coming first.
+    ax : Axes or None, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The picture.
+
+    Examples
+    --------
+    >>> from karhunen import PCA, plot
+    >>> from sklearn.datasets import load_wine
+    >>> wine = load_wine(as_frame=True)
+    >>> ax = plot.scores(PCA(2, scale=True).fit(wine.data), wine.data, color_by=wine.target)
+    >>> ax.get_xlabel()
+    'PC1 (36.2 % of the variance)'
+    """
+    _fitted_model.check(pca)
+    first, second = _fitted_model.plane(pca, components)
+    at = _points.scores_in_plane(pca, X, first, second)
+    ax = axes(ax, (6.2, 4.6))
+    cross(ax)
+    _points.draw(ax, at, color_by)
+    ax.set_xlabel(_fitted_model.axis_label(pca, first))
+    ax.set_ylabel(_fitted_model.axis_label(pca, second))
+    _points.frame(ax)
+    _points.name_points(ax, at, X, labels)
+    return ax

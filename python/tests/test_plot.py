@@ -1,0 +1,299 @@
+"""The pictures: what they show, read back from the artists."""
+
+import builtins
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn.decomposition
+from karhunen import PCA, TruncatedSVD, plot
+from sklearn.datasets import load_wine
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.text import Text  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(as_frame=True)
+
+
+@pytest.fixture(scope="module")
+def pca(wine):
+    return PCA(scale=True).fit(wine.data)
+
+
+def texts(ax):
+    return [text for text in ax.texts if text.get_text()]
+
+
+def boxes(ax):
+    ax.figure.draw_without_rendering()
+    # Of the text alone: the extent of an annotation has its line as well.
+    return [Text.get_window_extent(text) for text in texts(ax)]
+
+
+def offsets(ax):
+    return np.vstack([c.get_offsets() for c in ax.collections if np.any(c.get_sizes() > 0.0)])
+
+
+def test_scree_shows_shares_and_their_running_sum(pca):
+    ax = plot.scree(pca)
+    heights = [bar.get_height() for bar in ax.patches]
+    np.testing.assert_allclose(heights, 100.0 * pca.explained_variance_ratio_)
+    x, total = ax.lines[0].get_data()
+    np.testing.assert_allclose(x, np.arange(1, 14))
+    np.testing.assert_allclose(total[-1], 100.0)
+    assert [t.get_text() for t in ax.texts][:2] == ["36.2", "19.2"]
+
+
+def test_scree_shows_as_many_as_asked_for(pca):
+    ax = plot.scree(pca, n_components=4, cumulative=False)
+    assert len(ax.patches) == 4
+    assert not ax.lines
+    assert len(plot.scree(PCA(n_components=40).fit(np.random.default_rng(0).normal(size=(60, 50)))).texts) == 0
+
+
+def test_everything_is_drawn_into_the_given_axes(pca, wine):
+    figure, axes = plt.subplots(1, 5, figsize=(25, 5), layout="constrained")
+    assert plot.scree(pca, ax=axes[0]) is axes[0]
+    assert plot.scores(pca, wine.data, ax=axes[1]) is axes[1]
+    assert plot.biplot(pca, wine.data, ax=axes[2]) is axes[2]
+    assert plot.correlation_circle(pca, ax=axes[3]) is axes[3]
+    assert plot.loadings(pca, ax=axes[4]) is axes[4]
+    assert plt.get_fignums() == [figure.number]
+
+
+def test_scores_are_those_of_transform(pca, wine):
+    ax = plot.scores(pca, wine.data, components=(2, 0))
+    np.testing.assert_allclose(offsets(ax), pca.transform(wine.data)[:, [2, 0]])
+    assert ax.get_xlabel() == "PC3 (11.1 % of the variance)"
+    assert ax.get_ylabel() == "PC1 (36.2 % of the variance)"
+    assert ax.get_aspect() == 1.0
+
+
+def test_groups_get_a_legend_and_numbers_a_colour_bar(pca, wine):
+    ax = plot.scores(pca, wine.data, color_by=wine.target_names[wine.target])
+    legend = ax.get_legend()
+    assert [t.get_text() for t in legend.get_texts()] == ["class_0", "class_1", "class_2"]
+    colours = {tuple(c.get_facecolor()[0]) for c in ax.collections}
+    assert len(colours) == 3
+    ax = plot.scores(pca, wine.data, color_by=wine.target)
+    assert ax.get_legend().get_title().get_text() == "target"
+    ax = plot.scores(pca, wine.data, color_by=wine.data["alcohol"])
+    assert ax.get_legend() is None
+    assert ax.figure.axes[1].get_ylabel() == "alcohol"
+    np.testing.assert_allclose(ax.collections[0].get_array(), wine.data["alcohol"])
+
+
+def test_every_group_that_is_missing_from_none_is_drawn_whole(pca, wine):
+    group = np.where(wine.target == 0, "first", "other")
+    ax = plot.scores(pca, wine.data, color_by=group)
+    assert [len(c.get_offsets()) for c in ax.collections] == [59, 119]
+
+
+def test_rows_are_labelled_by_the_names_of_a_data_frame(wine):
+    frame = wine.data.head(20).set_axis([f"wine {i}" for i in range(20)])
+    pca = PCA(2, scale=True).fit(frame)
+    found = [t.get_text() for t in texts(plot.scores(pca, frame))]
+    assert len(found) > 10
+    assert set(found) <= set(frame.index)
+    assert texts(plot.scores(pca, frame, labels=False)) == []
+    assert texts(plot.scores(pca, frame.reset_index(drop=True))) == []
+    numbered = frame.reset_index(drop=True)
+    assert {t.get_text() for t in texts(plot.scores(pca, numbered, labels=True))} <= set(map(str, range(20)))
+    given = [f"given {i}" for i in range(20)]
+    assert {t.get_text() for t in texts(plot.scores(pca, frame, labels=given))} <= set(given)
+    with pytest.raises(ValueError, match="labels has 2 names, but X has 20 rows"):
+        plot.scores(pca, frame, labels=["a", "b"])
+
+
+@pytest.mark.parametrize("n", [30, 300])
+def test_labels_cover_neither_one_another_nor_points(n):
+    x = np.random.default_rng(n).normal(size=(n, 4))
+    names = [f"a long label {i}" for i in range(n)]
+    ax = plot.scores(PCA().fit(x), x, labels=names)
+    found = boxes(ax)
+    assert len(found) >= 12
+    for a, b in itertools.combinations(found, 2):
+        assert not a.overlaps(b)
+    points = ax.transData.transform(offsets(ax))
+    for box in found:
+        assert not np.any(np.all((points > box.min) & (points < box.max), axis=1))
+        assert ax.get_window_extent().contains(*box.min)
+
+
+def test_arrows_of_a_biplot_are_components_up_to_one_factor(pca, wine):
+    ax = plot.biplot(pca, wine.data)
+    tips = {t.get_text(): t.xy for t in texts(ax)}
+    assert set(tips) == set(wine.data.columns)
+    found = np.array([tips[name] for name in wine.data.columns])
+    factor = found / pca.components_[:2].T
+    np.testing.assert_allclose(factor, factor[0, 0])
+    assert factor[0, 0] > 0.0
+    assert len(texts(plot.biplot(pca, wine.data, n_arrows=5))) == 5
+
+
+def test_a_covariance_biplot_has_scores_of_unit_variance_and_loadings(pca, wine):
+    ax = plot.biplot(pca, wine.data, scaling="covariance")
+    np.testing.assert_allclose(offsets(ax).std(axis=0), 1.0)
+    tips = {t.get_text(): t.xy for t in texts(ax)}
+    factor = np.array([tips[name] for name in wine.data.columns]) / pca.loadings_[:, :2]
+    np.testing.assert_allclose(factor, factor[0, 0])
+
+
+def circle_tips(ax, names):
+    tips = {t.get_text(): t.xy for t in texts(ax)}
+    return np.array([tips[name] for name in names])
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_circle_shows_correlations(wine, scale, sparse, weighted):
+    x = wine.data.to_numpy()
+    weight = np.arange(len(x)) % 3 if weighted else np.ones(len(x), dtype=int)
+    pca = PCA(2, scale=scale).fit(x, sample_weight=weight)
+    data = sp.csr_array(x) if sparse else x
+    ax = plot.correlation_circle(pca, data, sample_weight=weight, feature_names=wine.feature_names)
+    repeated = np.repeat(x, weight, axis=0)
+    expected = np.corrcoef(repeated.T, pca.transform(repeated).T)[:13, 13:]
+    np.testing.assert_allclose(circle_tips(ax, wine.feature_names), expected, atol=1e-9)
+    if scale:
+        ax = plot.correlation_circle(pca, feature_names=wine.feature_names)
+        np.testing.assert_allclose(circle_tips(ax, wine.feature_names), expected, atol=1e-9)
+
+
+def test_the_circle_asks_for_the_data_where_the_model_cannot_tell(wine):
+    weighted = PCA(2, scale=True).fit(wine.data, feature_weight=np.linspace(0.5, 2.0, 13))
+    for pca in (PCA(2).fit(wine.data), weighted):
+        with pytest.raises(ValueError, match="do not tell the variance of each feature; pass the data as X"):
+            plot.correlation_circle(pca)
+    whole = PCA().fit(wine.data)
+    expected = np.corrcoef(wine.data.T, whole.transform(wine.data).T)[:13, 13:15]
+    tips = circle_tips(plot.correlation_circle(whole), wine.feature_names)
+    np.testing.assert_allclose(tips, expected, atol=1e-9)
+    with pytest.raises(ValueError, match="pass X as well"):
+        plot.correlation_circle(whole, sample_weight=np.ones(178))
+
+
+def test_constant_features_have_no_correlation():
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    x[:, 1] = 5.0
+    for pca, data in [(PCA(2, scale=True).fit(x), None), (PCA(2).fit(x), x), (PCA().fit(x), None)]:
+        tips = circle_tips(plot.correlation_circle(pca, data), ["x0", "x1", "x2"])
+        np.testing.assert_allclose(tips[1], 0.0, atol=1e-7)
+        np.testing.assert_allclose(np.hypot(*tips[[0, 2]].T), 1.0, atol=1e-7)
+
+
+def test_the_heat_map_shows_the_largest_loadings(pca, wine):
+    ax = plot.loadings(pca, n_components=3, n_features=4)
+    chosen = [label.get_text() for label in ax.get_yticklabels()]
+    rows = [list(wine.data.columns).index(name) for name in chosen]
+    shown = np.asarray(ax.images[0].get_array())
+    np.testing.assert_allclose(shown, pca.loadings_[rows, :3])
+    lengths = np.linalg.norm(pca.loadings_[:, :3], axis=1)
+    assert sorted(rows) == sorted(np.argsort(-lengths)[:4])
+    low, high = ax.images[0].get_clim()
+    assert low == -high
+    assert [t.get_text() for t in ax.texts] == [f"{v:.2f}".replace("-0.00", "0.00") for v in shown.ravel()]
+
+
+def test_the_heat_map_of_many_features_names_some_of_them():
+    pca = PCA(20).fit(np.random.default_rng(0).normal(size=(90, 130)))
+    ax = plot.loadings(pca)
+    assert ax.images[0].get_array().shape == (130, 20)
+    assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["x0", "x3"]
+    assert not ax.texts
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [sklearn.decomposition.PCA(), sklearn.decomposition.TruncatedSVD(5), TruncatedSVD(5), PCA(whiten=True)],
+    ids=["sklearn-PCA", "sklearn-SVD", "SVD", "whitened"],
+)
+def test_other_estimators_are_drawn(estimator, wine):
+    x = (wine.data - wine.data.mean()) / wine.data.std()
+    estimator.fit(x)
+    assert len(plot.scree(estimator, n_components=5).patches) == 5
+    np.testing.assert_allclose(offsets(plot.scores(estimator, x)), estimator.transform(x)[:, :2])
+    assert len(texts(plot.biplot(estimator, x))) == 13
+    expected = np.corrcoef(x.T, estimator.transform(x)[:, :2].T)[:13, 13:]
+    tips = circle_tips(plot.correlation_circle(estimator, x), x.columns)
+    np.testing.assert_allclose(tips, expected, atol=1e-9)
+    assert plot.loadings(estimator).images
+
+
+def test_scores_in_a_data_frame_and_sparse_rows():
+    x = sp.random(80, 12, density=0.3, random_state=0, format="csr")
+    pca = PCA(3).fit(x)
+    expected = np.asarray(pca.transform(x))[:, :2]
+    np.testing.assert_allclose(offsets(plot.scores(pca, x)), expected)
+    frame = pd.DataFrame(x.toarray(), columns=[f"c{j}" for j in range(12)])
+    pca = PCA(3).set_output(transform="pandas").fit(frame)
+    np.testing.assert_allclose(offsets(plot.scores(pca, frame)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p, x: plot.scree("model"), "pca is a str; pass a fitted"),
+        (lambda p, x: plot.scores(p, x, components=(0, 13)), "has 13, but the model has components 0 to 12"),
+        (lambda p, x: plot.scores(p, x, components=(1, 1)), "are the same"),
+        (lambda p, x: plot.scores(p, x, components=3), "give the indices of two components"),
+        (lambda p, x: plot.scores(p, x, color_by=[1, 2]), r"color_by has shape \(2,\)"),
+        (lambda p, x: plot.scores(p, x, color_by=[str(i) for i in range(178)]), "178 groups; at most 10"),
+        (lambda p, x: plot.scores(p.fit(x.to_numpy()), x.to_numpy(), labels=True), "takes the index of a data frame"),
+        (lambda p, x: plot.biplot(p, x, scaling="both"), "scaling = 'both'"),
+        (lambda p, x: plot.biplot(p, x, feature_names=["a"]), "feature_names has 1 names"),
+        (lambda p, x: plot.biplot(p, x, n_arrows=0), "n_arrows = 0"),
+        (lambda p, x: plot.scree(p, n_components=True), "n_components = True"),
+        (lambda p, x: plot.correlation_circle(p, x, sample_weight=[1.0]), r"sample_weight has shape \(1,\)"),
+    ],
+)
+def test_mistakes_are_told(wine, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(PCA().fit(wine.data), wine.data)
+
+
+def test_an_unfitted_model_is_refused():
+    with pytest.raises(ValueError, match="not fitted"):
+        plot.scree(PCA())
+
+
+def test_a_pipeline_is_told_to_pass_its_step(wine):
+    from sklearn.pipeline import make_pipeline
+
+    with pytest.raises(ValueError, match="of a pipeline, pass the step that is a PCA"):
+        plot.scree(make_pipeline(PCA()).fit(wine.data))
+
+
+def test_without_matplotlib_the_error_says_what_to_install(pca, monkeypatch):
+    importing = builtins.__import__
+
+    def refuse(name, *rest, **more):
+        if name.startswith("matplotlib"):
+            raise ModuleNotFoundError(f"No module named {name!r}")
+        return importing(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ImportError, match=r"pip install 'karhunen\[plot\]'"):
+        plot.scree(pca)
+
+
+def test_importing_the_pictures_does_not_import_matplotlib():
+    source = "import sys; from karhunen import plot; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
