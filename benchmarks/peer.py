@@ -1,6 +1,8 @@
-"""Fits one workload by one peer in this process and prints the result as JSON. Started by run.py."""
+"""Fits one workload by one competitor in this process and prints the result as JSON. Started by run.py."""
 
+import importlib.metadata
 import json
+import os
 import re
 import sys
 import time
@@ -15,38 +17,68 @@ def memory_kb(field: str) -> int:
         return int(re.search(rf"{field}:\s+(\d+)", status.read()).group(1))
 
 
+def karhunen(_):
+    from karhunen import PCA
+
+    return lambda x, k: PCA(k, n_threads=int(os.environ["OMP_NUM_THREADS"])).fit(x)
+
+
 def sklearn_pca(solver, is_sparse):
     from sklearn.decomposition import PCA
 
-    return lambda x, k: PCA(k, svd_solver=solver, random_state=0).fit(x).explained_variance_
+    return lambda x, k: PCA(k, svd_solver=solver, random_state=0).fit(x)
 
 
 def sklearnex(_):
     from sklearnex.decomposition import PCA
 
-    return lambda x, k: PCA(k, svd_solver="covariance_eigh").fit(x).explained_variance_
+    return lambda x, k: PCA(k, svd_solver="covariance_eigh").fit(x)
 
 
 def fbpca(_):
     import fbpca as package
 
-    # Rows less their mean, as fbpca does by itself unless `raw`.
-    return lambda x, k: package.pca(x, k, raw=False)[1] ** 2 / (len(x) - 1)
+    class Fit:
+        """Rows less their mean, as fbpca does by itself unless `raw`."""
+
+        def __init__(self, x, k):
+            self.explained_variance_ = package.pca(x, k, raw=False)[1] ** 2 / (len(x) - 1)
+
+    return Fit
 
 
-PEERS = {
-    "sklearn-covariance": lambda s: sklearn_pca("covariance_eigh", s),
-    "sklearn-randomized": lambda s: sklearn_pca("randomized", s),
-    "sklearn-arpack": lambda s: sklearn_pca("arpack", s),
-    "sklearn-full": lambda s: sklearn_pca("full", s),
-    "sklearnex": sklearnex,
-    "fbpca": fbpca,
+def faiss(_):
+    import faiss as package
+
+    class Fit:
+        """PCAMatrix, held to the whole of the data: by itself it takes 1000 rows for each column."""
+
+        def __init__(self, x, k):
+            pca = package.PCAMatrix(x.shape[1], k)
+            pca.max_points_per_d = len(x)
+            pca.train(x)
+            self.explained_variance_ = package.vector_to_array(pca.eigenvalues)[:k].astype(float) / (len(x) - 1)
+
+    return Fit
+
+
+# Name: the package that is measured, and a function that makes its fit.
+COMPETITORS = {
+    "karhunen": ("karhunen", karhunen),
+    "sklearn-covariance": ("scikit-learn", lambda s: sklearn_pca("covariance_eigh", s)),
+    "sklearn-randomized": ("scikit-learn", lambda s: sklearn_pca("randomized", s)),
+    "sklearn-arpack": ("scikit-learn", lambda s: sklearn_pca("arpack", s)),
+    "sklearn-full": ("scikit-learn", lambda s: sklearn_pca("full", s)),
+    "sklearnex": ("scikit-learn-intelex", sklearnex),
+    "fbpca": ("fbpca", fbpca),
+    "faiss": ("faiss-cpu", faiss),
 }
 
 
-def main(peer: str, description: str, k: int) -> None:
+def main(who: str, description: str, k: int) -> None:
     workload = workloads.Workload(**json.loads(description))
-    fit = PEERS[peer](workload.is_sparse)
+    package, maker = COMPETITORS[who]
+    fit = maker(workload.is_sparse)
     # Libraries load and threads start outside of the timer.
     small = np.random.default_rng(0).standard_normal((60, 30)).astype(workload.dtype)
     fit(workloads.sp.csr_matrix(small) if workload.is_sparse else small, 5)
@@ -55,10 +87,17 @@ def main(peer: str, description: str, k: int) -> None:
         peak.write("5")
     before = memory_kb("VmRSS")
     start = time.perf_counter()
-    variance = fit(x, k)
+    fitted = fit(x, k)
     seconds = time.perf_counter() - start
     growth = (memory_kb("VmHWM") - before) / 1024
-    print(json.dumps({"seconds": seconds, "growth_mb": growth, "explained_variance": np.sort(variance)[::-1].tolist()}))
+    result = {
+        "seconds": seconds,
+        "growth_mb": growth,
+        "explained_variance": np.sort(fitted.explained_variance_)[::-1].tolist(),
+        "route": getattr(fitted, "solver_", ""),
+        "version": f"{package} {importlib.metadata.version(package)}",
+    }
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Whole fits of karhunen beside its peers on the same data: time ratio, accuracy, growth of peak memory.
+"""Whole fits of karhunen's Python package beside its peers on the same data: time ratio, accuracy, peak memory.
 
     python3 benchmarks/run.py [--quick] [--rounds N] [--threads N] [--only NAME …]
 
-Needs nothing but Python and cargo: the first run makes benchmarks/cache/venv and installs requirements.txt there.
+Needs nothing but Python and cargo: the first run makes benchmarks/cache/venv and installs requirements.txt there; each
+run builds the package and installs it there. The engine without Python, an example of karhunen-io, takes part as well.
 Every competitor runs in a process of its own, alternating, on data in anonymous memory; only the fit is timed.
 """
 
@@ -15,6 +16,7 @@ import datetime
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -25,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 VENV = HERE / "cache" / "venv"
 OURS = "karhunen"
+ENGINE = "karhunen-engine"
 
 
 def in_venv() -> None:
@@ -49,6 +52,13 @@ def arguments() -> argparse.Namespace:
 
 
 def build() -> Path:
+    """Installs the package as it is now; returns the program that times the engine alone."""
+    wheels = HERE / "cache" / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    maturin = [sys.executable, "-m", "maturin", "build", "--release", "--quiet", "--out", wheels]
+    subprocess.run(maturin, cwd=ROOT / "python", check=True)
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--force-reinstall", *wheels.iterdir()]
+    subprocess.run(pip, check=True)
     subprocess.run(["cargo", "build", "--release", "--workspace", "--example", "time_fit"], cwd=ROOT, check=True)
     return ROOT / "target" / "release" / "examples" / "time_fit"
 
@@ -56,7 +66,7 @@ def build() -> Path:
 def fit_once(who: str, workload, options: argparse.Namespace, program: Path) -> dict:
     import dataclasses
 
-    if who == OURS:
+    if who == ENGINE:
         kind = "sparse" if workload.is_sparse else "dense"
         command = [program, kind, workload.path, str(workload.p), str(options.components), str(options.threads)]
     else:
@@ -75,7 +85,7 @@ def measure(workload, options: argparse.Namespace, program: Path) -> list[dict]:
     import workloads
 
     exact = workloads.prepare(workload, options.components)
-    competitors = [OURS, *workload.peers]
+    competitors = [OURS, ENGINE, *workload.peers]
     runs = {who: [] for who in competitors}
     for _ in range(options.rounds):
         for who in competitors:
@@ -91,7 +101,8 @@ def measure(workload, options: argparse.Namespace, program: Path) -> list[dict]:
                 "p": workload.p,
                 "dtype": workload.dtype,
                 "competitor": who,
-                "route": runs[who][-1].get("route", ""),
+                "route": runs[who][-1]["route"],
+                "version": runs[who][-1].get("version", ""),
                 "median_s": statistics.median(run["seconds"] for run in runs[who]),
                 "time_ratio": statistics.median(ratios),
                 "worst_error": float(np.max(np.abs(found - exact) / exact)),
@@ -106,7 +117,7 @@ def show(rows: list[dict]) -> None:
         who = f"{row['competitor']} ({row['route']})" if row["route"] else row["competitor"]
         shape = f"{row['n']} x {row['p']}"
         print(
-            f"{row['workload']:<16} {shape:>14} {who:<24} {row['median_s']:>9.3f} s {row['time_ratio']:>7.2f} x "
+            f"{row['workload']:<16} {shape:>14} {who:<30} {row['median_s']:>9.3f} s {row['time_ratio']:>7.2f} x "
             f"{row['worst_error']:>9.1e} {row['growth_mb']:>8.0f} MB",
             flush=True,
         )

@@ -34,12 +34,13 @@ class Workload:
 
 
 TALL = ("sklearn-covariance", "sklearnex")
+TALL_F32 = (*TALL, "faiss")  # which knows float32 alone
 SPARSE = ("sklearn-arpack",)
 
 WORKLOADS = (
     Workload("tall-f64", 100_000, 500, "float64", TALL),
-    Workload("very-tall-f32", 1_000_000, 100, "float32", TALL),
-    Workload("large-f32", 60_000, 2_000, "float32", TALL),
+    Workload("very-tall-f32", 1_000_000, 100, "float32", TALL_F32),
+    Workload("large-f32", 60_000, 2_000, "float32", TALL_F32),
     Workload("wide-f64", 500, 100_000, "float64", ("sklearn-full", "sklearn-randomized", "fbpca")),
     Workload("square-f64", 5_000, 5_000, "float64", ("sklearn-covariance", "sklearn-randomized", "sklearn-arpack")),
     # Draws per row are set so that about 20, 20 and 11 million different entries remain.
