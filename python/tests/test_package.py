@@ -53,6 +53,15 @@ def test_examples_in_docstrings_run(name):
     assert result.attempted > 0 or not name.startswith(("_pca", "_truncated_svd", "plot"))
 
 
+@pytest.mark.parametrize("page", sorted(p.name for p in (ROOT / "python/docs").glob("*.rst")))
+def test_examples_in_the_pages_run(page, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    result = doctest.testfile(str(ROOT / "python/docs" / page), module_relative=False)
+    assert result.failed == 0
+    examples = ("getting_started.rst", "solvers.rst", "weights.rst", "sparse.rst", "coming_from.rst")
+    assert result.attempted > 0 or page not in examples
+
+
 def test_readmes_run():
     for path in (ROOT / "README.md", ROOT / "python/README.md"):
         snippets = re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)

@@ -1,4 +1,5 @@
-//! The Python package: built once as a wheel, tested in clean environments with the oldest and the newest numpy.
+//! The Python package: built once as a wheel, tested in clean environments with the oldest and the newest numpy; and its
+//! documentation site.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -9,10 +10,10 @@ use crate::steps::Counts;
 use crate::workspace::{cargo, root};
 
 /// The environments: `python/requirements-NAME.txt`, installed under `target/python-NAME`. The last one also builds the
-/// wheel and checks style.
+/// wheel, checks style and builds the documentation.
 const ENVIRONMENTS: [&str; 2] = ["oldest", "newest"];
 
-/// Builds the wheel, installs it in every environment and runs its tests there.
+/// Builds the wheel, installs it in every environment, runs its tests there, and builds the documentation with it.
 pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
     let environments = ENVIRONMENTS.map(Environment::new);
     for environment in &environments {
@@ -32,6 +33,9 @@ pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
             failures.push(message);
         }
     }
+    if let Err(message) = build_site(newest) {
+        failures.push(message);
+    }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
 }
 
@@ -47,6 +51,12 @@ fn build_wheel(environment: &Environment) -> Result<String, String> {
         Some(Ok(wheel)) => Ok(text(&wheel.path())),
         _ => Err(format!("maturin left no wheel in {}", folder.display())),
     }
+}
+
+/// Builds the documentation, its gallery executed, into `target/python-site`; warnings are errors. Nothing is downloaded.
+fn build_site(environment: &Environment) -> Result<(), String> {
+    let site = text(&root().join("target/python-site"));
+    environment.run("sphinx-build", &["-W", "--keep-going", "-q", "-E", "docs", &site])
 }
 
 /// A virtual environment with pinned packages.

@@ -89,11 +89,12 @@ def biplot(
     length, far = np.hypot(*tips[chosen[0]]), np.hypot(*at.T).max()
     tips = tips[chosen] * (REACH * far / length if length > 0.0 and far > 0.0 else 1.0)
 
-    ax = axes(ax, (7.2, 5.2))
+    room = np.array([(LETTER * len(names[j]), LINE) for j in chosen])
+    ends = tips + np.sign(tips) * room * far
+    ax = axes(ax, _points.figure_size(np.vstack([at, ends]), 7.2))
     cross(ax)
     _points.draw(ax, at, color_by)
-    room = np.array([(LETTER * len(names[j]), LINE) for j in chosen])
-    ax.scatter(*(tips + np.sign(tips) * room * far).T, s=0.0)
+    ax.scatter(*ends.T, s=0.0)
     colour = COLOURS[1] if color_by is None else INK
     _arrows.draw(ax, tips, colour)
     ax.set_xlabel(_fitted_model.axis_label(pca, first))

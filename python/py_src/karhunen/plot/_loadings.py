@@ -103,8 +103,9 @@ def _write_values(ax: Axes, values: np.ndarray) -> None:
     ax.grid(which="minor", color="white", linewidth=1.5)
     ax.tick_params(which="minor", length=0)
     most = np.abs(values).max()
-    digits = 2 if most < 10.0 else 1 if most < 100.0 else 0
+    # Two digits for correlations; about two digits that count for everything else.
+    digits = 2 if 0.1 <= most <= 1.0 or most == 0.0 else int(np.clip(2 - np.floor(np.log10(most)), 0, 5))
     for (i, j), value in np.ndenumerate(values):
-        colour = "white" if abs(value) > 0.65 * most else INK
+        colour = "white" if abs(value) > 0.5 * most else INK
         text = f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0: no minus before a zero
         ax.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)

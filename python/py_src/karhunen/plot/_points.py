@@ -23,9 +23,21 @@ def scores_in_plane(pca: Any, X: Any, first: int, second: int) -> np.ndarray:
     return np.asarray(pca.transform(X))[:, [first, second]]
 
 
+def figure_size(at: np.ndarray, width: float) -> tuple[float, float]:
+    """Give the size of a figure of `width` inches whose Axes have about the proportions of the points (n, 2)."""
+    across, up = np.ptp(at, axis=0)
+    share = up / across if across > 0.0 else 1.0
+    return width, float(np.clip((width - 1.6) * share + 0.9, 0.5 * width, 0.95 * width))
+
+
 def draw(ax: Axes, at: np.ndarray, color_by: Any) -> None:
     """Draw points (n, 2), in the colours of groups with a legend, or of numbers with a colour bar."""
-    look = {"s": _area(len(at)), "alpha": 0.85 if len(at) < 500 else 0.6, "linewidths": 0.4, "edgecolors": "white"}
+    look = {
+        "s": _area(len(at)),
+        "alpha": 0.85 if len(at) < 500 else 0.6,
+        "linewidths": 0.4 if len(at) < 1000 else 0.0,
+        "edgecolors": "white",
+    }
     look["rasterized"] = len(at) > 5000
     if color_by is None:
         ax.scatter(*at.T, color=COLOURS[0], **look)

@@ -59,7 +59,7 @@ def scores(
     _fitted_model.check(pca)
     first, second = _fitted_model.plane(pca, components)
     at = _points.scores_in_plane(pca, X, first, second)
-    ax = axes(ax, (6.2, 4.6))
+    ax = axes(ax, _points.figure_size(at, 6.4))
     cross(ax)
     _points.draw(ax, at, color_by)
     ax.set_xlabel(_fitted_model.axis_label(pca, first))
