@@ -76,6 +76,13 @@ def test_everything_is_drawn_into_the_given_axes(pca, wine):
     assert plt.get_fignums() == [figure.number]
 
 
+def test_subfigures_are_drawn_into(pca, wine):
+    parts = plt.figure(layout="constrained").subfigures(1, 2)
+    plot.scores(pca, wine.data, color_by=wine.data["ash"], ax=parts[0].subplots())
+    ax = plot.correlation_circle(pca, ax=parts[1].subplots())
+    assert len(texts(ax)) == 13
+
+
 def test_scores_are_those_of_transform(pca, wine):
     ax = plot.scores(pca, wine.data, components=(2, 0))
     np.testing.assert_allclose(offsets(ax), pca.transform(wine.data)[:, [2, 0]])

@@ -42,7 +42,7 @@ def place(
     it covers no label written before, none of the `obstacles` (m, 2) and none of the other points. Where there is no
     such place it is left out, or, with `keep`, written where it covers least.
     """
-    figure = ax.get_figure(root=True)
+    figure = ax.figure.canvas.figure  # The whole figure, also of Axes in a subfigure.
     figure.draw_without_rendering()  # The layout is settled: from here on, pixels mean something.
     renderer = figure.canvas.get_renderer() if hasattr(figure.canvas, "get_renderer") else None
     pixels = ax.transData.transform(np.asarray(at, dtype=float).reshape(-1, 2))

@@ -83,7 +83,7 @@ def loadings(
     ax.spines[:].set_visible(False)
     if k <= MOST_NAMED and p * k <= MOST_NUMBERS:
         _write_values(ax, values)
-    bar = ax.get_figure().colorbar(image, ax=ax, aspect=30, pad=0.02)
+    bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=INK, length=0)
     bar.set_label("Loading")

@@ -49,7 +49,7 @@ def draw(ax: Axes, at: np.ndarray, color_by: Any) -> None:
     groups = _groups(values)
     if groups is None:
         drawn = ax.scatter(*at.T, c=values.astype(float), cmap="viridis", **look)
-        bar = ax.get_figure().colorbar(drawn, ax=ax, shrink=0.75, aspect=25, pad=0.02)
+        bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.75, aspect=25, pad=0.02)
         bar.outline.set_visible(False)
         bar.ax.tick_params(colors=INK, color=GREY)
         bar.solids.set_alpha(1.0)
