@@ -105,7 +105,18 @@ def test_groups_get_a_legend_and_numbers_a_colour_bar(pca, wine):
     np.testing.assert_allclose(ax.collections[0].get_array(), wine.data["alcohol"])
 
 
-def test_every_group_that_is_missing_from_none_is_drawn_whole(pca, wine):
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA], ids=str)
+def test_rows_with_a_missing_colour_are_grey(pca, wine, nothing):
+    group = pd.Series(["first" if i == 0 else nothing for i in wine.target], dtype=object)
+    ax = plot.scores(pca, wine.data, color_by=group)
+    assert [len(c.get_offsets()) for c in ax.collections] == [119, 59]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["missing", "first"]
+    number = wine.data["ash"].where(wine.target == 0)
+    ax = plot.scores(pca, wine.data, color_by=number)
+    assert [len(c.get_offsets()) for c in ax.collections] == [119, 59]
+
+
+def test_every_row_of_a_group_is_drawn(pca, wine):
     group = np.where(wine.target == 0, "first", "other")
     ax = plot.scores(pca, wine.data, color_by=group)
     assert [len(c.get_offsets()) for c in ax.collections] == [59, 119]

@@ -46,6 +46,11 @@ def draw(ax: Axes, at: np.ndarray, color_by: Any) -> None:
     if values.shape != (len(at),):
         raise ValueError(f"color_by has shape {values.shape}; give one value for each of the {len(at)} rows of X")
     name = getattr(color_by, "name", None)
+    missing = np.array([_is_missing(value) for value in values])
+    if missing.any():
+        label = None if values.dtype.kind == "f" else "missing"
+        ax.scatter(*at[missing].T, color=FAINT, marker="o", label=label, zorder=1, **look)
+        at, values = at[~missing], values[~missing]
     groups = _groups(values)
     if groups is None:
         drawn = ax.scatter(*at.T, c=values.astype(float), cmap="viridis", **look)
@@ -99,6 +104,11 @@ def _groups(values: np.ndarray) -> list[Any] | None:
     if len(groups) > MOST_GROUPS:
         raise ValueError(f"color_by has {len(groups)} groups; at most {MOST_GROUPS} can be told apart")
     return groups
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell whether a value is None, NaN or pandas' NA."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _area(n: int) -> float:

@@ -34,8 +34,8 @@ def scores(
     components : (int, int), default=(0, 1)
         Indices of the components across and upwards, from 0.
     color_by : array-like of shape (n_samples,) or None, default=None
-        Colours: groups (strings, booleans, categories, up to ten integers) get a colour and marker each, and a legend;
-        numbers get a colour bar. The name of a pandas series is the title.
+        Colours: groups (strings, booleans, categories, up to ten different integers) get a colour and marker each, and
+        a legend; numbers get a colour bar. Missing values are grey. The name of a pandas series is the title.
     labels : sequence of shape (n_samples,), bool or None, default=None
         Names of the rows. None takes the index of a data frame if it holds strings, True in any case, False writes
         none. Labels that would cover one another or a point are left out, the outermost rows coming first.
