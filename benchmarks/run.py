@@ -41,6 +41,14 @@ def in_venv() -> None:
     os.execv(python, [python, *sys.argv])
 
 
+class Start:
+    """When a run began, and how busy the machine was: processes at work, the average of the minute before."""
+
+    def __init__(self) -> None:
+        self.time = datetime.datetime.now(datetime.timezone.utc)
+        self.load = os.getloadavg()[0]
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes: checks that everything runs, measures nothing")
@@ -123,21 +131,23 @@ def show(rows: list[dict]) -> None:
         )
 
 
-def record(rows: list[dict], options: argparse.Namespace) -> Path:
+def record(rows: list[dict], options: argparse.Namespace, started: Start | None = None) -> Path:
+    """Writes a record named after the start, over that of the same start."""
+    started = started or Start()
     with open("/proc/cpuinfo") as info:
         models = [line.split(": ")[1].strip() for line in info if line.startswith("model name")]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    now = datetime.datetime.now(datetime.timezone.utc)
     setting = {
-        "date": now.strftime("%Y-%m-%d %H:%M"),
+        "date": started.time.strftime("%Y-%m-%d %H:%M"),
         "commit": commit.stdout.strip(),
         "cpu": models[0] if models else platform.processor(),
         "cores": os.cpu_count(),
         "threads": options.threads,
         "components": options.components,
         "rounds": options.rounds,
+        "load_before": round(started.load, 1),
     }
-    path = HERE / "records" / f"{now:%Y-%m-%d-%H%M}.csv"
+    path = HERE / "records" / f"{started.time:%Y-%m-%d-%H%M}.csv"
     path.parent.mkdir(exist_ok=True)
     with open(path, "w", newline="") as f:
         writer = csv.DictWriter(f, fieldnames=[*setting, *rows[0]])
@@ -155,6 +165,7 @@ def main() -> None:
     if unknown := set(options.only) - names:
         raise SystemExit(f"no such workload: {', '.join(sorted(unknown))}; there are {', '.join(sorted(names))}")
     chosen = [w for w in workloads.WORKLOADS if not options.only or w.name in options.only]
+    started = Start()
     program = build()
     print("time ratio: how many times as long as karhunen, median over pairs; error: worst relative error of a variance\n")
     rows = []
@@ -162,8 +173,10 @@ def main() -> None:
         measured = measure(workloads.quick(workload) if options.quick else workload, options, program)
         show(measured)
         rows += measured
+        if not options.quick:
+            path = record(rows, options, started)  # After each workload: a run that is stopped has a record.
     if not options.quick:
-        print(f"\nrecorded in {record(rows, options).relative_to(ROOT)}")
+        print(f"\nrecorded in {path.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -49,11 +49,13 @@ def text(rows: list[dict]) -> str:
     machines = sorted({f"{row['threads']} threads of {row['cpu']} ({row['cores']} cores)" for row in rows})
     dates = sorted({row["date"] for row in rows})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    busy = max(float(row["load_before"]) for row in rows)
     versions = sorted({row["version"] for row in rows if row["version"]}, key=str.lower)
     names = ", ".join(f"`{name}`" for name in sorted({row["record"] for row in rows}))
     lines = [
         f"Fits of {ours[0]['components']} components through Python, measured {when} UTC on {'; '.join(machines)}, "
-        f"medians of {ours[0]['rounds']} rounds (records {names} in `benchmarks/records`).",
+        f"medians of {ours[0]['rounds']} rounds, with up to {busy:g} other processes at work when a run began "
+        f"(records {names} in `benchmarks/records`).",
         f"Versions: {', '.join(versions)}.",
         "",
         ".. figure:: /generated/performance/ratios.svg",
