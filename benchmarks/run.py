@@ -35,9 +35,11 @@ def in_venv() -> None:
     python = Path(os.environ.get("KARHUNEN_BENCH_PYTHON", VENV / "bin" / "python"))
     if Path(sys.prefix) == python.parent.parent:
         return
-    if not python.exists():
+    requirements, stamp = HERE / "requirements.txt", python.parent.parent / "requirements.txt"
+    if VENV in python.parents and not (stamp.exists() and stamp.read_text() == requirements.read_text()):
         venv.create(VENV, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", "-r", HERE / "requirements.txt"], check=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "-r", requirements], check=True)
+        shutil.copy(requirements, stamp)
     os.execv(python, [python, *sys.argv])
 
 
