@@ -30,6 +30,7 @@ def along(tips: np.ndarray) -> np.ndarray:
     return np.concatenate([tips * share for share in np.linspace(0.0, 0.97, 25)])
 
 
-def name(ax: Axes, tips: np.ndarray, names: Sequence[str], colour: str) -> None:
-    """Write the names of the arrows beyond their tips."""
-    _labels.place(ax, tips, names, toward=tips, obstacles=along(tips), keep=True, colour=colour)
+def name(ax: Axes, tips: np.ndarray, names: Sequence[str], colour: str, points: np.ndarray | None = None) -> None:
+    """Write the names of the arrows beyond their tips, beside arrows and `points` as far as there is room."""
+    obstacles = along(tips) if points is None else np.vstack([along(tips), points])
+    _labels.place(ax, tips, names, toward=tips, obstacles=obstacles, keep=True, colour=colour)

@@ -100,6 +100,6 @@ def biplot(
     ax.set_xlabel(_fitted_model.axis_label(pca, first))
     ax.set_ylabel(_fitted_model.axis_label(pca, second))
     _points.frame(ax)
-    _arrows.name(ax, tips, [names[j] for j in chosen], colour)
+    _arrows.name(ax, tips, [names[j] for j in chosen], colour, at)
     _points.name_points(ax, at, X, labels, _arrows.along(tips))
     return ax
