@@ -109,6 +109,51 @@ pub(crate) fn lend_vector<T: numpy::Element>(array: &Bound<'_, PyAny>) -> PyResu
     Ok(lend(array, &layout))
 }
 
+/// A matrix of zeros in memory of numpy, which asks for large pages where a `Vec` does not, to be filled on any thread
+/// before Python sees it.
+pub(crate) struct Fresh {
+    array: Py<PyAny>,
+    start: *mut u8,
+    len: usize,
+    dtype: &'static str,
+}
+
+// SAFETY: nobody else knows the array until it is given away; a `Py` may be dropped on any thread.
+#[allow(unsafe_code)]
+unsafe impl Send for Fresh {}
+
+impl Fresh {
+    /// Of values of type `T`.
+    ///
+    /// # Errors
+    /// Python's `MemoryError`.
+    pub(crate) fn zeros<T: Element>(py: Python<'_>, shape: (usize, usize)) -> PyResult<Self> {
+        let array = py.import("numpy")?.call_method1("zeros", (shape, numpy::dtype::<T>(py)))?;
+        let typed = array.cast::<PyArray2<T>>()?;
+        let (start, len) = (typed.data().cast(), typed.len());
+        Ok(Self { array: array.unbind(), start, len, dtype: T::NAME })
+    }
+
+    /// The values, row after row.
+    ///
+    /// # Panics
+    /// Unless they are of type `T`.
+    #[allow(unsafe_code)]
+    pub(crate) fn values<T: Element>(&mut self) -> &mut [T] {
+        assert_eq!(self.dtype, T::NAME);
+        if self.len == 0 {
+            return &mut [];
+        }
+        // SAFETY: numpy made the array of `len` values of type `T`, side by side and aligned, which nobody else knows.
+        unsafe { std::slice::from_raw_parts_mut(self.start.cast(), self.len) }
+    }
+
+    /// The array.
+    pub(crate) fn into_array(self) -> Py<PyAny> {
+        self.array
+    }
+}
+
 /// Hands a matrix over to numpy.
 pub(crate) fn give_matrix<T: Element>(py: Python<'_>, matrix: Matrix<T>) -> PyResult<Bound<'_, PyAny>> {
     let shape = [matrix.n_rows(), matrix.n_cols()];

@@ -1,55 +1,25 @@
 //! The one place that asks for the type of the data.
 
-use karhunen::{Matrix, Observer, Result, Scalar, Source};
+use karhunen::{Observer, Result, Scalar, Source};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::arrays::{LentDense, give_matrix};
+use crate::arrays::{Fresh, LentDense};
 use crate::sparse::LentSparse;
 
 /// A type of data that numpy and the engine share.
-pub(crate) trait Element: Scalar + numpy::Element {
-    /// A matrix of this type, where the type is no longer known.
-    fn erase(matrix: Matrix<Self>) -> AnyMatrix;
-}
+pub(crate) trait Element: Scalar + numpy::Element {}
 
-impl Element for f32 {
-    fn erase(matrix: Matrix<f32>) -> AnyMatrix {
-        AnyMatrix::F32(matrix)
-    }
-}
+impl Element for f32 {}
 
-impl Element for f64 {
-    fn erase(matrix: Matrix<f64>) -> AnyMatrix {
-        AnyMatrix::F64(matrix)
-    }
-}
-
-/// A matrix in the type of the data that it was made from.
-pub(crate) enum AnyMatrix {
-    F32(Matrix<f32>),
-    F64(Matrix<f64>),
-}
-
-impl<'py> IntoPyObject<'py> for AnyMatrix {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        match self {
-            AnyMatrix::F32(matrix) => give_matrix(py, matrix),
-            AnyMatrix::F64(matrix) => give_matrix(py, matrix),
-        }
-    }
-}
+impl Element for f64 {}
 
 /// Work on data of either type.
 pub(crate) trait Job: Send + 'static {
     type Output: Send + 'static;
     /// Does the work. `x` is read where Python keeps it.
-    fn run<T: Element>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Self::Output>;
+    fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Self::Output>;
 }
 
 /// Data lent by Python: a numpy matrix or a compressed sparse matrix of scipy.
@@ -83,8 +53,17 @@ impl Data {
         }
     }
 
+    /// Room for as many rows as there are, of `width` values in the type of the data.
+    pub(crate) fn room(&self, py: Python<'_>, width: usize) -> PyResult<Fresh> {
+        let shape = (self.size().shape.0, width);
+        match self {
+            Data::F32(_) => Fresh::zeros::<f32>(py, shape),
+            Data::F64(_) => Fresh::zeros::<f64>(py, shape),
+        }
+    }
+
     /// Does `job` on the data.
-    pub(crate) fn run<J: Job>(&self, job: &J, observer: &dyn Observer) -> Result<J::Output> {
+    pub(crate) fn run<J: Job>(&self, job: J, observer: &dyn Observer) -> Result<J::Output> {
         match self {
             Data::F32(x) => x.run(job, observer),
             Data::F64(x) => x.run(job, observer),
@@ -105,7 +84,7 @@ impl<T: Element> Lent<T> {
         }
     }
 
-    fn run<J: Job>(&self, job: &J, observer: &dyn Observer) -> Result<J::Output> {
+    fn run<J: Job>(&self, job: J, observer: &dyn Observer) -> Result<J::Output> {
         match self {
             Lent::Dense(x) => job.run(&x.view()?, observer),
             Lent::Sparse(x) => x.with_source(|x| job.run(x, observer)),

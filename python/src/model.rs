@@ -8,8 +8,8 @@ use karhunen::{
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::arrays::{Lent, give_matrix, lend_vector, show_matrix, show_vector};
-use crate::dtype::{AnyMatrix, Data, Element, Job};
+use crate::arrays::{Fresh, Lent, give_matrix, lend_vector, show_matrix, show_vector};
+use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
 use crate::observer::{run, threads_for};
 use crate::options::Options;
@@ -31,7 +31,7 @@ pub(crate) fn fit(
         samples: sample_weight.map(lend_vector).transpose()?,
         features: feature_weight.map(lend_vector).transpose()?,
     };
-    let model = run(py, cost, on_progress, move |observer| x.run(&job, observer))?;
+    let model = run(py, cost, on_progress, move |observer| x.run(job, observer))?;
     Ok(Model::from(model))
 }
 
@@ -43,7 +43,7 @@ struct Fit {
 
 impl Job for Fit {
     type Output = PcaModel;
-    fn run<T: Element>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<PcaModel> {
+    fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<PcaModel> {
         let weights = Weights {
             samples: self.samples.as_ref().map(Lent::as_slice),
             features: self.features.as_ref().map(Lent::as_slice),
@@ -60,7 +60,7 @@ type TwoVectors<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 pub(crate) fn column_moments(py: Python<'_>, x: Data, n_threads: Option<usize>) -> PyResult<TwoVectors<'_>> {
     let cost = x.product_cost(1);
     let job = MomentsOf { n_threads: threads_for(cost, n_threads) };
-    let moments = run(py, cost, None, move |observer| x.run(&job, observer))?;
+    let moments = run(py, cost, None, move |observer| x.run(job, observer))?;
     let variance: Vec<f64> = moments.sum_of_squares.iter().map(|s| s / moments.weight).collect();
     Ok((PyArray1::from_vec(py, moments.mean), PyArray1::from_vec(py, variance)))
 }
@@ -71,7 +71,7 @@ struct MomentsOf {
 
 impl Job for MomentsOf {
     type Output = Moments;
-    fn run<T: Element>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Moments> {
+    fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Moments> {
         Exec::run(self.n_threads, observer, |exec| Moments::of(x, None, &exec.phase("means and variances")))
     }
 }
@@ -204,10 +204,11 @@ impl Model {
         whiten: bool,
         n_threads: Option<usize>,
         on_progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<AnyMatrix> {
+    ) -> PyResult<Py<PyAny>> {
         let cost = x.product_cost(self.model.n_components());
-        let job = Project { model: self.model(), whiten, n_threads: threads_for(cost, n_threads) };
-        run(py, cost, on_progress, move |observer| x.run(&job, observer))
+        let out = x.room(py, self.model.n_components())?;
+        let job = Project { model: self.model(), whiten, n_threads: threads_for(cost, n_threads), out };
+        run(py, cost, on_progress, move |observer| x.run(job, observer))
     }
 
     /// Rows from scores, in the type of `scores`.
@@ -219,10 +220,11 @@ impl Model {
         whiten: bool,
         n_threads: Option<usize>,
         on_progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<AnyMatrix> {
+    ) -> PyResult<Py<PyAny>> {
         let cost = scores.product_cost(self.model.n_features());
-        let job = Reconstruct { model: self.model(), whiten, n_threads: threads_for(cost, n_threads) };
-        run(py, cost, on_progress, move |observer| scores.run(&job, observer))
+        let out = scores.room(py, self.model.n_features())?;
+        let job = Reconstruct { model: self.model(), whiten, n_threads: threads_for(cost, n_threads), out };
+        run(py, cost, on_progress, move |observer| scores.run(job, observer))
     }
 
     /// The log-likelihood of each row.
@@ -235,7 +237,7 @@ impl Model {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let cost = x.product_cost(self.model.n_components());
         let job = Likelihood { model: self.model(), n_threads: threads_for(cost, n_threads) };
-        let scores = run(py, cost, None, move |observer| x.run(&job, observer))?;
+        let scores = run(py, cost, None, move |observer| x.run(job, observer))?;
         Ok(PyArray1::from_vec(py, scores))
     }
 }
@@ -263,13 +265,15 @@ struct Project {
     model: Arc<PcaModel>,
     whiten: bool,
     n_threads: Option<usize>,
+    out: Fresh,
 }
 
 impl Job for Project {
-    type Output = AnyMatrix;
-    fn run<T: Element>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<AnyMatrix> {
+    type Output = Py<PyAny>;
+    fn run<T: Element>(mut self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
         let how = Transform { whiten: self.whiten, n_threads: self.n_threads, observer };
-        self.model.transform_with(x, &how).map(T::erase)
+        self.model.transform_into(x, &how, self.out.values::<T>())?;
+        Ok(self.out.into_array())
     }
 }
 
@@ -277,11 +281,12 @@ struct Reconstruct {
     model: Arc<PcaModel>,
     whiten: bool,
     n_threads: Option<usize>,
+    out: Fresh,
 }
 
 impl Job for Reconstruct {
-    type Output = AnyMatrix;
-    fn run<T: Element>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<AnyMatrix> {
+    type Output = Py<PyAny>;
+    fn run<T: Element>(mut self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
         let (n, k) = x.shape();
         let mut values = Vec::with_capacity(n * k);
         x.visit(&mut |_, block| {
@@ -295,7 +300,8 @@ impl Job for Reconstruct {
         })?;
         let scores = Matrix::from_vec(n, k, values)?;
         let how = Transform { whiten: self.whiten, n_threads: self.n_threads, observer };
-        self.model.inverse_transform_with(&scores, &how).map(T::erase)
+        self.model.inverse_transform_into(&scores, &how, self.out.values::<T>())?;
+        Ok(self.out.into_array())
     }
 }
 
@@ -306,7 +312,7 @@ struct Likelihood {
 
 impl Job for Likelihood {
     type Output = Vec<f64>;
-    fn run<T: Element>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Vec<f64>> {
+    fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Vec<f64>> {
         // The engine scores on the threads of the pool that it finds itself in.
         Exec::run(self.n_threads, observer, |_| self.model.score_samples(x))
     }

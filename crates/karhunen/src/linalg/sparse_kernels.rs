@@ -81,7 +81,7 @@ pub(super) struct Middle<'a> {
     pub(super) scale: Scale<'a>,
     /// The multiple of `offset` to take away; 1 where `None`.
     pub(super) shift: Option<&'a [f64]>,
-    /// What is taken away, as long as the rows are wide.
+    /// What is taken away, as long as the rows are wide; nothing at all if empty.
     pub(super) offset: Vec<f64>,
 }
 
@@ -108,12 +108,24 @@ impl Scale<'_> {
 }
 
 impl<'a> Middle<'a> {
-    /// Maps `t`.
-    pub(super) fn map(&self, i: usize, t: &mut [f64]) {
+    /// Changes nothing.
+    pub(super) fn none() -> Self {
+        Self { scale: Scale::One, shift: None, offset: Vec::new() }
+    }
+
+    /// Maps the first values of `t` to `out`.
+    #[inline(always)]
+    pub(super) fn store<U: Scalar>(&self, i: usize, t: &[f64], out: &mut [U]) {
+        if self.offset.is_empty() {
+            for (out, t) in out.iter_mut().zip(t) {
+                *out = U::from_f64(*t);
+            }
+            return;
+        }
         let scale = self.scale.at(i);
         let shift = self.shift.map_or(1.0, |shift| shift[i]);
-        for (t, offset) in t.iter_mut().zip(&self.offset) {
-            *t = scale * (*t - shift * offset);
+        for ((out, t), offset) in out.iter_mut().zip(t).zip(&self.offset) {
+            *out = U::from_f64(scale * (t - shift * offset));
         }
     }
 

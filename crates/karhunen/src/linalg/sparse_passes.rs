@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use super::simd::Lane;
+use pulp::{Simd, WithSimd};
+
+use super::simd::{Lane, dispatch};
 use super::sparse_cursors::{Cursors, map_block};
 use super::sparse_kernels::{self as kernels, Middle, Scale};
 use super::sparse_lines::{Group, Panel};
@@ -14,9 +16,6 @@ use super::{Matrix, Sparse};
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
 use crate::scalar::Scalar;
-
-/// Maps the sums of row `i` before they are stored.
-type Finish<'a> = &'a (dyn Fn(usize, &mut [f64]) + Sync);
 
 /// Columns of a row-major output.
 pub(super) struct Target<'a, U> {
@@ -33,18 +32,29 @@ impl<'a, U> Target<'a, U> {
     }
 }
 
-/// Maps `sums`, rows of `width` values from row `first` on, and stores the first values of each in `columns`.
-fn store<U: Scalar>(
+/// Rows of sums on their way to an output.
+struct Store<'a, U> {
+    /// Number of the first row.
     first: usize,
-    (sums, width): (&mut [f64], usize),
-    finish: Finish<'_>,
-    (out, stride, columns): (&mut [U], usize, &Range<usize>),
-) {
-    let rows = sums.chunks_exact_mut(width).zip(out.chunks_exact_mut(stride));
-    for (i, (sums, row)) in (first..).zip(rows) {
-        finish(i, sums);
-        for (to, from) in row[columns.clone()].iter_mut().zip(sums) {
-            *to = U::from_f64(*from);
+    sums: &'a [f64],
+    /// Sums of a row.
+    width: usize,
+    /// Maps the sums.
+    finish: &'a Middle<'a>,
+    out: &'a mut [U],
+    /// Values from one row of the output to the next.
+    stride: usize,
+    /// Where the first sums of a row go.
+    columns: &'a Range<usize>,
+}
+
+impl<U: Scalar> WithSimd for Store<'_, U> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let rows = self.sums.chunks_exact(self.width).zip(self.out.chunks_exact_mut(self.stride));
+        for (i, (sums, row)) in (self.first..).zip(rows) {
+            self.finish.store(i, sums, &mut row[self.columns.clone()]);
         }
     }
 }
@@ -90,15 +100,15 @@ pub(super) fn finish_group(
     out: &mut Matrix,
     group: &Group,
     sums: Vec<f64>,
-    finish: Finish<'_>,
+    finish: &Middle<'_>,
     exec: &Exec<'_>,
 ) -> Result<()> {
     const PIECE: usize = 4096;
     let (stride, width) = (out.n_cols(), group.width);
     exec.fill(out.as_mut_slice(), PIECE * stride, |piece, out| {
         let first = piece * PIECE;
-        let mut sums = sums[first * width..(first + out.len() / stride) * width].to_vec();
-        store(first, (&mut sums, width), finish, (out, stride, &group.columns));
+        let sums = &sums[first * width..(first + out.len() / stride) * width];
+        dispatch(Store { first, sums, width, finish, out, stride, columns: &group.columns });
         Ok(())
     })
 }
@@ -108,7 +118,7 @@ pub(super) fn gather_into<C: Lane, U: Scalar>(
     x: &Sparse<'_, C>,
     q: &Panel<C>,
     target: Target<'_, U>,
-    finish: Finish<'_>,
+    finish: &Middle<'_>,
     exec: &Exec<'_>,
 ) -> Result<()> {
     // Few enough lines that their sums stay in the innermost cache until they are stored.
@@ -121,7 +131,7 @@ pub(super) fn gather_into<C: Lane, U: Scalar>(
             let n = out.len() / stride;
             let sums = &mut sums.values_mut()[..n * q.width()];
             kernels::gather(x, first..first + n, q, sums);
-            store(first, (sums, q.width()), finish, (out, stride, &columns));
+            dispatch(Store { first, sums, width: q.width(), finish, out, stride, columns: &columns });
         }
         Ok(())
     })
@@ -132,7 +142,7 @@ pub(super) fn spread_into<C: Lane, U: Scalar>(
     x: &Sparse<'_, C>,
     u: &Panel<C>,
     target: Target<'_, U>,
-    finish: Finish<'_>,
+    finish: &Middle<'_>,
     exec: &Exec<'_>,
 ) -> Result<()> {
     let (width, extent) = (u.width(), Extent::of(x));
@@ -145,8 +155,8 @@ pub(super) fn spread_into<C: Lane, U: Scalar>(
         let (sums, _) = sum.finish();
         return exec.part(0.95, 1.0).fill(out, PIECE * stride, |piece, out| {
             let first = piece * PIECE;
-            let mut sums = sums[first * width..(first + out.len() / stride) * width].to_vec();
-            store(first, (&mut sums, width), finish, (out, stride, &columns));
+            let sums = &sums[first * width..(first + out.len() / stride) * width];
+            dispatch(Store { first, sums, width, finish, out, stride, columns: &columns });
             Ok(())
         });
     }
@@ -164,7 +174,7 @@ pub(super) fn spread_into<C: Lane, U: Scalar>(
                 cursors.spread(x, lines..extent.lines.min(lines + SUMMED), u, first, sums);
                 kernels::add_wide(wide, sums);
             }
-            store(first, (wide, width), finish, (out, stride, &columns));
+            dispatch(Store { first, sums: wide, width, finish, out, stride, columns: &columns });
         }
         Ok(())
     })
@@ -247,11 +257,10 @@ pub(super) fn chain_lines<C: Lane>(
         return Ok(sum.finish());
     }
     let mut y = Panel::<C>::zeros(extent.lines, width);
-    let finish = |i: usize, sums: &mut [f64]| middle.map(i, sums);
-    gather_into(x, q, Target::whole(y.values_mut(), width), &finish, &exec.part(0.0, 0.5))?;
+    gather_into(x, q, Target::whole(y.values_mut(), width), middle, &exec.part(0.0, 0.5))?;
     let moment = weighted_sum(&y, middle.moment_weights(), &exec.part(0.5, 0.5))?;
     let mut out = vec![0.0; extent.minors * width];
-    spread_into(x, &y, Target::whole(&mut out, width), &|_, _| (), &exec.part(0.5, 1.0))?;
+    spread_into(x, &y, Target::whole(&mut out, width), &Middle::none(), &exec.part(0.5, 1.0))?;
     Ok((out, moment))
 }
 
@@ -267,11 +276,10 @@ pub(super) fn chain_blocks<C: Lane>(
         return fused_blocks(x, u, middle, &plan, exec);
     }
     let mut t = Panel::<C>::zeros(extent.minors, width);
-    let finish = |j: usize, sums: &mut [f64]| middle.map(j, sums);
-    spread_into(x, u, Target::whole(t.values_mut(), width), &finish, &exec.part(0.0, 0.5))?;
+    spread_into(x, u, Target::whole(t.values_mut(), width), middle, &exec.part(0.0, 0.5))?;
     let moment = weighted_sum(&t, middle.moment_weights(), &exec.part(0.5, 0.5))?;
     let mut out = vec![0.0; extent.lines * width];
-    gather_into(x, &t, Target::whole(&mut out, width), &|_, _| (), &exec.part(0.5, 1.0))?;
+    gather_into(x, &t, Target::whole(&mut out, width), &Middle::none(), &exec.part(0.5, 1.0))?;
     Ok((out, moment))
 }
 

@@ -38,11 +38,7 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
     with_typed!(x, |x| for group in groups(q.n_cols()) {
         let panel = Panel::pack(q, &group, Some(map.factor), &exec.part(0.0, 0.05))?;
         let offset = weighted_sum(&panel, Scale::Factors(map.shift), &exec.part(0.05, 0.1))?;
-        let finish = |_: usize, sums: &mut [f64]| {
-            for (sum, offset) in sums.iter_mut().zip(&offset) {
-                *sum -= offset;
-            }
-        };
+        let finish = Middle { scale: Scale::One, shift: None, offset };
         let target = Target { out: &mut *out, stride: q.n_cols(), columns: group.columns };
         match x.major() {
             Major::Rows => gather_into(x, &panel, target, &finish, &exec.part(0.1, 1.0))?,
@@ -68,7 +64,7 @@ pub(crate) fn apply_t<T: Scalar>(
     with_typed!(x, |x| for group in groups(u.n_cols()) {
         let panel = Panel::pack(u, &group, None, &exec.part(0.0, 0.05))?;
         let total = weighted_sum(&panel, Scale::One, &exec.part(0.05, 0.1))?;
-        let finish = |j: usize, sums: &mut [f64]| unmap(map, &total, j, sums);
+        let finish = unmap(map, total);
         let target = Target { out: out.as_mut_slice(), stride: u.n_cols(), columns: group.columns };
         match x.major() {
             Major::Rows => spread_into(x, &panel, target, &finish, &exec.part(0.1, 1.0))?,
@@ -103,7 +99,7 @@ pub(crate) fn normal<T: Scalar>(
             Major::Rows => chain_lines(x, &panel, &middle, &exec.part(0.1, 0.95))?,
             Major::Columns => chain_blocks(x, &panel, &middle, &exec.part(0.1, 0.95))?,
         };
-        let finish = |j: usize, sums: &mut [f64]| unmap(map, &moment, j, sums);
+        let finish = unmap(map, moment);
         finish_group(&mut out, &group, sums, &finish, &exec.part(0.95, 1.0))?;
     });
     Ok(out)
@@ -130,21 +126,15 @@ pub(crate) fn normal_t<T: Scalar>(
             Major::Rows => chain_blocks(x, &panel, &middle, &exec.part(0.1, 0.95))?,
             Major::Columns => chain_lines(x, &panel, &middle, &exec.part(0.1, 0.95))?,
         };
-        let finish = |_: usize, sums: &mut [f64]| {
-            for (sum, moment) in sums.iter_mut().zip(&moment) {
-                *sum -= moment;
-            }
-        };
+        let finish = Middle { scale: Scale::One, shift: None, offset: moment };
         finish_group(&mut out, &group, sums, &finish, &exec.part(0.95, 1.0))?;
     });
     Ok(out)
 }
 
 /// `factor_j (sums - shift_j total)`.
-fn unmap(map: &ColumnMap<'_>, total: &[f64], j: usize, sums: &mut [f64]) {
-    for (sum, total) in sums.iter_mut().zip(total) {
-        *sum = map.factor[j] * (*sum - map.shift[j] * total);
-    }
+fn unmap<'a>(map: &ColumnMap<'a>, total: Vec<f64>) -> Middle<'a> {
+    Middle { scale: Scale::Factors(map.factor), shift: Some(map.shift), offset: total }
 }
 
 pub(super) fn check_map<T: Scalar>(x: &Sparse<'_, T>, map: &ColumnMap<'_>) -> Result<()> {

@@ -1,5 +1,9 @@
 //! Scores of rows, and rows from scores.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pulp::{Simd, WithSimd};
+
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::linalg::Matrix;
@@ -44,6 +48,25 @@ impl PcaModel {
     pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
         let (n, p) = x.shape();
         self.check_columns("data to transform", p, self.n_features())?;
+        check_size((n, self.n_components()))?;
+        let mut scores = Matrix::zeros(n, self.n_components());
+        self.transform_into(x, how, scores.as_mut_slice())?;
+        Ok(scores)
+    }
+
+    /// As [`PcaModel::transform_with`], into `scores`, row-major (n_rows, n_components), whose values before do not
+    /// matter. After an error they mean nothing.
+    ///
+    /// # Errors
+    /// As [`PcaModel::transform_with`], and [`Error::Shape`] unless `scores` has n_rows times n_components values.
+    pub fn transform_into<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        how: &Transform<'_>,
+        scores: &mut [T],
+    ) -> Result<()> {
+        let (n, p) = x.shape();
+        self.check_columns("data to transform", p, self.n_features())?;
         let k = self.n_components();
         let deviations = self.deviations();
         let weight = |c: usize| match deviations[c] {
@@ -51,20 +74,25 @@ impl PcaModel {
             0.0 => 0.0,
             deviation => 1.0 / deviation,
         };
-        check_size((n, k))?;
+        check_output(scores, (n, k))?;
         let q = Matrix::from_fn(p, k, |j, c| self.components()[(c, j)] * weight(c));
-        let mut scores = Matrix::<T>::zeros(n, k);
+        let finite = AtomicBool::new(true);
         Exec::run(how.n_threads, how.observer, |exec| {
             let exec = exec.phase("scores");
             x.visit(&mut |first, block| {
                 let rows = first..first + block.n_rows();
                 let part = exec.part(rows.start as f64 / n as f64, rows.end as f64 / n as f64);
-                let out = &mut scores.as_mut_slice()[rows.start * k..rows.end * k];
-                blocks::project(&block, self.map(), &q, &part, out)
+                let out = &mut scores[rows.start * k..rows.end * k];
+                blocks::project(&block, self.map(), &q, &part.part(0.0, 0.95), out)?;
+                part.part(0.95, 1.0).fill(out, CHECKED, |_, out| {
+                    if !all_finite(out) {
+                        finite.store(false, Ordering::Relaxed);
+                    }
+                    Ok(())
+                })
             })
         })?;
-        check_scores(x, &scores)?;
-        Ok(scores)
+        if finite.into_inner() { Ok(()) } else { explain(x, scores, k) }
     }
 
     /// Rows from scores: `(scores W) * scale / sqrt(c) + mean`, shape (n_rows, n_features). The inverse of
@@ -86,20 +114,38 @@ impl PcaModel {
         scores: &Matrix<T>,
         how: &Transform<'_>,
     ) -> Result<Matrix<T>> {
+        self.check_columns("scores", scores.n_cols(), self.n_components())?;
+        check_size((scores.n_rows(), self.n_features()))?;
+        let mut rows = Matrix::zeros(scores.n_rows(), self.n_features());
+        self.inverse_transform_into(scores, how, rows.as_mut_slice())?;
+        Ok(rows)
+    }
+
+    /// As [`PcaModel::inverse_transform_with`], into `rows`, row-major (n_rows, n_features), whose values before do not
+    /// matter.
+    ///
+    /// # Errors
+    /// As [`PcaModel::inverse_transform_with`], and [`Error::Shape`] unless `rows` has n_rows times n_features values.
+    pub fn inverse_transform_into<T: Scalar>(
+        &self,
+        scores: &Matrix<T>,
+        how: &Transform<'_>,
+        rows: &mut [T],
+    ) -> Result<()> {
         /// Rows of a piece of work.
         const PIECE: usize = 64;
         let (n, k) = scores.shape();
         self.check_columns("scores", k, self.n_components())?;
         let p = self.n_features();
+        check_output(rows, (n, p))?;
         let deviations = self.deviations();
         let inverse_factor: Vec<f64> =
             self.map().factor.iter().map(|&f| if f == 0.0 { 0.0 } else { 1.0 / f }).collect();
         let axes = Matrix::from_fn(k, p, |c, j| {
             self.components()[(c, j)] * inverse_factor[j] * if how.whiten { deviations[c] } else { 1.0 }
         });
-        let mut rows = Matrix::<T>::zeros(n, p);
         Exec::run(how.n_threads, how.observer, |exec| {
-            exec.phase("reconstruction").fill(rows.as_mut_slice(), PIECE * p, |piece, out| {
+            exec.phase("reconstruction").fill(rows, PIECE * p, |piece, out| {
                 let mut line = vec![0.0; p];
                 for (i, out) in out.chunks_exact_mut(p).enumerate() {
                     pulp::Arch::new().dispatch(|| {
@@ -115,8 +161,7 @@ impl PcaModel {
                 }
                 Ok(())
             })
-        })?;
-        Ok(rows)
+        })
     }
 
     /// Standard deviations of the scores.
@@ -129,10 +174,33 @@ impl PcaModel {
     }
 }
 
-/// A value that is not finite makes scores that are not; only then is it looked for.
-fn check_scores<T: Scalar>(x: &dyn Source<T>, scores: &Matrix<T>) -> Result<()> {
-    let k = scores.n_cols();
-    let Some(at) = scores.as_slice().iter().position(|z| !z.to_f64().is_finite()) else { return Ok(()) };
+fn check_output<T>(out: &[T], (n_rows, n_cols): (usize, usize)) -> Result<()> {
+    let (found, expected) = (out.len(), n_rows.saturating_mul(n_cols));
+    let (what, axis) = ("the output", "values");
+    if found == expected { Ok(()) } else { Err(Error::Shape { what, axis, found, expected }) }
+}
+
+/// Scores that are looked at together.
+const CHECKED: usize = 1 << 16;
+
+/// Whether all scores are finite.
+fn all_finite<T: Scalar>(scores: &[T]) -> bool {
+    struct AllFinite<'a, T>(&'a [T]);
+    impl<T: Scalar> WithSimd for AllFinite<'_, T> {
+        type Output = bool;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> bool {
+            // Not `all`: a loop that may end at every value cannot look at several at a time.
+            self.0.iter().fold(true, |finite, z| finite & z.to_f64().is_finite())
+        }
+    }
+    pulp::Arch::new().dispatch(AllFinite(scores))
+}
+
+/// The error for scores that are not all finite. A value that is not finite makes scores that are not; only then is it
+/// looked for.
+fn explain<T: Scalar>(x: &dyn Source<T>, scores: &[T], k: usize) -> Result<()> {
+    let Some(at) = scores.iter().position(|z| !z.to_f64().is_finite()) else { return Ok(()) };
     x.visit(&mut |first, block| match first_non_finite(&block) {
         Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
         None => Ok(()),

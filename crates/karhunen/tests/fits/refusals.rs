@@ -317,6 +317,29 @@ fn a_transform_may_be_stopped() {
     assert_eq!(model.inverse_transform_with(&scores, &how).unwrap_err().kind(), ErrorKind::Stopped);
 }
 
+/// What was in the buffer does not matter, and one of another size is refused.
+#[test]
+fn a_transform_fills_the_buffer_it_is_given() {
+    let rows = gaussian(700, 5, 8);
+    let model = Layout::RowMajor.lend::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
+    let how = Transform::default();
+    for layout in Layout::FEW {
+        layout.lend::<f64, _>(&rows, |x| {
+            let (expected, mut scores) = (model.transform(x).unwrap(), vec![f64::NAN; 1400]);
+            model.transform_into(x, &how, &mut scores).unwrap();
+            assert_eq!(scores, expected.as_slice(), "{layout:?}");
+            let (expected, mut rebuilt) = (model.inverse_transform(&expected).unwrap(), vec![f64::NAN; 3500]);
+            let scores = karhunen::Matrix::from_vec(700, 2, scores).unwrap();
+            model.inverse_transform_into(&scores, &how, &mut rebuilt).unwrap();
+            assert_eq!(rebuilt, expected.as_slice(), "{layout:?}");
+            let error = model.transform_into(x, &how, &mut rebuilt).unwrap_err();
+            assert_eq!(error.to_string(), "the output has 3500 values, but 1400 are needed");
+            let error = model.inverse_transform_into(&scores, &how, &mut [0.0; 1400]).unwrap_err();
+            assert_eq!(error.to_string(), "the output has 1400 values, but 3500 are needed");
+        });
+    }
+}
+
 /// An iteration that may not finish says so, and is an error only where that was asked for.
 #[test]
 fn missing_the_tolerance_is_reported_and_under_strict_refused() {
