@@ -57,6 +57,7 @@ def text(rows: list[dict]) -> str:
         f"medians of {ours[0]['rounds']} rounds, with up to {busy:g} other processes at work when a run began "
         f"(records {names} in `benchmarks/records`).",
         f"Versions: {', '.join(versions)}.",
+        *(["", "The machine was busy: ratios are rough."] if busy > float(rows[0]["cores"]) / 2 else []),
         "",
         ".. figure:: /generated/performance/ratios.svg",
         "   :alt: Time of each peer relative to karhunen, by workload",
