@@ -55,29 +55,10 @@ impl Upper<'_> {
         (0..self.m).map(|k| 2.0 * self.values[k * self.stride + k].ln()).sum()
     }
 
-    /// Writes the upper triangle of `G^-1`, of a factorized matrix, into the rows of `inverse`; `room` is as large.
+    /// Writes `G^-1`, of a factorized matrix, into the rows of `inverse`; `room` is as large.
     pub(crate) fn invert(&self, inverse: &mut [f64], room: &mut [f64]) {
         let (m, stride) = (self.m, self.stride);
-        // U^-1 from its last row upwards, then U^-1 U^-T.
-        for k in (0..m).rev() {
-            let (before, after) = room.split_at_mut((k + 1) * stride);
-            let row = &mut before[k * stride..];
-            row.fill(0.0);
-            let scale = 1.0 / self.values[k * stride + k];
-            row[k] = scale;
-            for (i, below) in (k + 1..m).zip(after.chunks_exact(stride)) {
-                let factor = scale * self.values[k * stride + i];
-                for (x, y) in row[i..m].iter_mut().zip(&below[i..m]) {
-                    *x -= factor * y;
-                }
-            }
-        }
-        for k in 0..m {
-            for l in k..m {
-                let (x, y) = (&room[k * stride + l..k * stride + m], &room[l * stride + l..l * stride + m]);
-                inverse[k * stride + l] = x.iter().zip(y).map(|(x, y)| x * y).sum();
-            }
-        }
+        dispatch(Invert { u: self.values, m, stride, inverse, room });
     }
 
     /// `U x = b`, in place of `b`.
@@ -140,6 +121,50 @@ impl WithSimd for Factorize<'_, '_> {
             }
         }
         true
+    }
+}
+
+struct Invert<'a> {
+    u: &'a [f64],
+    m: usize,
+    stride: usize,
+    inverse: &'a mut [f64],
+    room: &'a mut [f64],
+}
+
+impl WithSimd for Invert<'_> {
+    type Output = ();
+    /// `L = U^-T` row by row, then `L'L`; compiled for the vectors of this processor.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { u, m, stride, inverse, room } = self;
+        inverse[..m * stride].fill(0.0);
+        for i in 0..m {
+            // Beyond the diagonal a row is zero.
+            let used = (i / BLOCK + 1) * BLOCK;
+            let (done, row) = room.split_at_mut(i * stride);
+            let row = &mut row[..used];
+            row.fill(0.0);
+            row[i] = 1.0;
+            for (k, before) in done.chunks_exact(stride).enumerate() {
+                add_blocks(-u[k * stride + i], before, &mut row[..(k / BLOCK + 1) * BLOCK]);
+            }
+            let scale = 1.0 / u[i * stride + i];
+            row.iter_mut().for_each(|x| *x *= scale);
+            for (x, inverse) in row[..=i].iter().zip(inverse.chunks_exact_mut(stride)) {
+                add_blocks(*x, row, &mut inverse[..used]);
+            }
+        }
+    }
+}
+
+/// `to += factor x` of whole blocks.
+#[inline(always)]
+pub(crate) fn add_blocks(factor: f64, x: &[f64], to: &mut [f64]) {
+    for (to, x) in to.as_chunks_mut::<BLOCK>().0.iter_mut().zip(x.as_chunks::<BLOCK>().0) {
+        for k in 0..BLOCK {
+            to[k] += factor * x[k];
+        }
     }
 }
 

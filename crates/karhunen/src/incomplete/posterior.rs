@@ -1,9 +1,11 @@
 //! What methods with posteriors share: the affine change of the scores that lowers their cost most, and the posterior that
 //! a model is made of.
 
+use pulp::{Simd, WithSimd};
+
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::cholesky::{BLOCK, Upper, add_blocks, solve_singular};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::moments::{Expected, moments_pass, sums_of_scores};
 use crate::incomplete::methods::full::{Moments, score_posteriors};
@@ -12,7 +14,7 @@ use crate::incomplete::problem::Problem;
 use crate::incomplete::rotate::{Rotated, rotate};
 use crate::linalg::Matrix;
 use crate::linalg::eigh::eigh;
-use crate::linalg::simd::Lane;
+use crate::linalg::simd::{Lane, dispatch};
 use crate::linalg::small::{multiply, t_multiply};
 
 /// Rows of covariances of one piece of work.
@@ -156,6 +158,8 @@ fn covariances<T: Lane>(table: &Factor<T>, c: usize, map: &Matrix, exec: &Exec<'
 pub(crate) struct Affine {
     /// `R`, shape (c, c).
     pub(crate) map: Matrix,
+    /// `R'` in rows of [`Affine::stride`] values.
+    transposed: Vec<f64>,
     /// `m`.
     pub(crate) shift: Vec<f64>,
     /// `ln |det R|`.
@@ -167,7 +171,26 @@ pub(crate) struct Affine {
 impl Affine {
     pub(crate) fn identity(c: usize) -> Self {
         let map = Matrix::from_fn(c, c, |k, l| f64::from(u8::from(k == l)));
-        Self { map, shift: vec![0.0; c], log_determinant: 0.0, variances: vec![0.0; c] }
+        Self::new(map, vec![0.0; c], 0.0, vec![0.0; c])
+    }
+
+    fn new(map: Matrix, shift: Vec<f64>, log_determinant: f64, variances: Vec<f64>) -> Self {
+        let c = map.n_rows();
+        let stride = Self::stride_of(c);
+        let mut transposed = vec![0.0; c * stride];
+        for k in 0..c {
+            (0..c).for_each(|j| transposed[j * stride + k] = map[(k, j)]);
+        }
+        Self { map, transposed, shift, log_determinant, variances }
+    }
+
+    /// Values of a row that holds one for each component and a constant.
+    pub(crate) fn stride(&self) -> usize {
+        Self::stride_of(self.shift.len())
+    }
+
+    fn stride_of(c: usize) -> usize {
+        (c + 1).next_multiple_of(BLOCK)
     }
 
     /// Moves one row of scores.
@@ -179,44 +202,66 @@ impl Affine {
     }
 
     /// The sums of a feature, see [`Expected::n_sums`], as the moved scores have them, with its mean moved by `delta`:
-    /// `sum w E (s, 1)(s, 1)'` into the upper triangle of `g`, `sum w y (s, 1)` into `b`; returns `sum w y^2`.
+    /// `sum w E (s, 1)(s, 1)'` into the rows of `g`, `sum w y (s, 1)` into `b`; returns `sum w y^2`. `room` is as large as
+    /// `g`, whose rows have [`Affine::stride`] values.
     pub(crate) fn moved_sums(
         &self,
         layout: Expected,
         sums: &[f64],
         delta: f64,
-        (g, stride): (&mut [f64], usize),
+        (g, room): (&mut [f64], &mut [f64]),
         b: &mut [f64],
     ) -> f64 {
-        let (c, m) = (layout.c, &self.shift);
+        let (c, m, stride) = (layout.c, &self.shift, self.stride());
         let weight = sums[c];
         let (first, of_y) = (&sums[..c], &sums[layout.width..layout.width + layout.head]);
-        let mut half = vec![0.0; c * c];
-        for i in 0..c {
-            for j in 0..c {
-                let second = sums[layout.at(i.max(j), i.min(j))];
-                let x = second - first[i] * m[j] - m[i] * first[j] + weight * m[i] * m[j];
-                for (k, half) in half[i * c..(i + 1) * c].iter_mut().enumerate() {
-                    *half += x * self.map[(k, j)];
-                }
-            }
-        }
-        g.fill(0.0);
+        let squares = sums[layout.width + layout.head];
+        dispatch(MoveSums { affine: self, layout, sums, g, room });
         b.fill(0.0);
-        for k in 0..c {
-            for i in 0..c {
-                let r = self.map[(k, i)];
-                for l in k..c {
-                    g[k * stride + l] += r * half[i * c + l];
-                }
-                let centred = first[i] - weight * m[i];
+        for i in 0..c {
+            let centred = first[i] - weight * m[i];
+            let rows = &self.transposed[i * stride..(i + 1) * stride];
+            add_blocks(of_y[i] - of_y[c] * m[i] - delta * centred, rows, b);
+            for (k, r) in rows[..c].iter().enumerate() {
                 g[k * stride + c] += r * centred;
-                b[k] += r * (of_y[i] - of_y[c] * m[i] - delta * centred);
             }
         }
         g[c * stride + c] = weight;
         b[c] = of_y[c] - delta * weight;
-        sums[layout.width + layout.head] - 2.0 * delta * of_y[c] + delta * delta * weight
+        squares - 2.0 * delta * of_y[c] + delta * delta * weight
+    }
+}
+
+/// The second moments among [`Affine::moved_sums`].
+struct MoveSums<'a> {
+    affine: &'a Affine,
+    layout: Expected,
+    sums: &'a [f64],
+    g: &'a mut [f64],
+    room: &'a mut [f64],
+}
+
+impl WithSimd for MoveSums<'_> {
+    type Output = ();
+    /// `R (M - s m' - m s' + w m m') R'`; compiled for the vectors of this processor.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { affine, layout, sums, g, room } = self;
+        let (c, m, stride) = (layout.c, &affine.shift, affine.stride());
+        let (weight, first) = (sums[c], &sums[..c]);
+        g.fill(0.0);
+        for (i, half) in room.chunks_exact_mut(stride).take(c).enumerate() {
+            half.fill(0.0);
+            for (j, rows) in affine.transposed.chunks_exact(stride).enumerate() {
+                let second = sums[layout.at(i.max(j), i.min(j))];
+                let x = second - first[i] * m[j] - m[i] * first[j] + weight * m[i] * m[j];
+                add_blocks(x, rows, half);
+            }
+            let rows = &affine.transposed[i * stride..i * stride + c];
+            for (r, g) in rows.iter().zip(g.chunks_exact_mut(stride)) {
+                add_blocks(*r, half, g);
+            }
+        }
     }
 }
 
@@ -265,7 +310,7 @@ pub(crate) fn best_affine<T: Lane>(
             }
         }
     }
-    Ok(Affine { map, shift, log_determinant, variances })
+    Ok(Affine::new(map, shift, log_determinant, variances))
 }
 
 /// `m` of `(sum_j H_j + kappa A'A) m = sum_j H_j s_j - kappa A'(mu - m0)`, `H_j = v_x I + sum_i w Sa_i`.
@@ -348,4 +393,66 @@ pub(crate) fn without_component<T: Lane>(factors: &Factors<T>, dropped: usize) -
         Matrix::from_fn(factor.n_rows(), c - 1, |i, k| factor.row(i)[k + usize::from(k >= dropped)].to_f64())
     };
     Factors::new(&kept(&factors.a), &kept(&factors.s), &factors.mean())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::random::gaussian;
+
+    #[test]
+    fn sums_move_as_their_scores_do() {
+        let (c, n) = (3, 10);
+        let layout = Expected::new::<f64>(c);
+        let (s, y) = (gaussian(n, c, 1, 0), gaussian(n, 1, 2, 0));
+        let affine = Affine::new(gaussian(c, c, 3, 0), vec![0.5, -1.0, 2.0], 0.0, vec![0.0; c]);
+        let sums_of = |rows: &[Vec<f64>], y: &[f64]| {
+            let mut sums = vec![0.0; layout.n_sums()];
+            for (row, y) in rows.iter().zip(y) {
+                for k in 0..c {
+                    (0..=k).for_each(|l| sums[layout.at(k, l)] += row[k] * row[l]);
+                    sums[k] += row[k];
+                    sums[layout.width + k] += y * row[k];
+                }
+                sums[c] += 1.0;
+                sums[layout.width + c] += y;
+                sums[layout.width + layout.head] += y * y;
+            }
+            sums
+        };
+        let before: Vec<Vec<f64>> = (0..n).map(|j| s.row(j).to_vec()).collect();
+        let mut after = before.clone();
+        after.iter_mut().for_each(|row| affine.apply(row));
+        let delta = 0.7;
+        let y_after: Vec<f64> = y.as_slice().iter().map(|y| y - delta).collect();
+        let expected = sums_of(&after, &y_after);
+        let stride = affine.stride();
+        let (mut g, mut room) = (vec![f64::NAN; (c + 1) * stride], vec![f64::NAN; (c + 1) * stride]);
+        let mut b = vec![f64::NAN; stride];
+        let sums = sums_of(&before, y.as_slice());
+        let squares = affine.moved_sums(layout, &sums, delta, (&mut g, &mut room), &mut b);
+        assert!((squares - expected[layout.width + layout.head]).abs() < 1e-12);
+        for k in 0..c {
+            assert!((g[k * stride + c] - expected[k]).abs() < 1e-12);
+            (0..=k).for_each(|l| assert!((g[l * stride + k] - expected[layout.at(k, l)]).abs() < 1e-12));
+        }
+        assert!((0..=c).all(|k| (b[k] - expected[layout.width + k]).abs() < 1e-12));
+    }
+
+    #[test]
+    fn the_rotation_keeps_every_prediction() {
+        let (a, s) = (gaussian(9, 3, 1, 0), gaussian(20, 3, 2, 0));
+        let factors: Factors<f64> = Factors::new(&a, &s, &[0.5; 9]);
+        let exec = Exec::sequential();
+        for centre in [false, true] {
+            let rotated = rotate(&factors, centre, &exec).unwrap();
+            for j in 0..20 {
+                for i in 0..9 {
+                    let before: f64 = 0.5 + (0..3).map(|k| a[(i, k)] * s[(j, k)]).sum::<f64>();
+                    let products = (0..3).map(|k| rotated.loadings[(i, k)] * rotated.scores[(j, k)]);
+                    assert!((before - rotated.mean[i] - products.sum::<f64>()).abs() < 1e-12);
+                }
+            }
+        }
+    }
 }

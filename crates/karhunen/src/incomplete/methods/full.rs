@@ -425,18 +425,14 @@ struct LoadingSolver<'a> {
 }
 
 impl LoadingSolver<'_> {
-    fn stride(&self) -> usize {
-        (self.layout.c + 1).next_multiple_of(BLOCK)
-    }
-
     fn room(&self) -> usize {
         let m = self.layout.c + 1;
-        4 * m * self.stride() + 3 * self.stride()
+        (4 * m + 3) * self.affine.stride()
     }
 
     /// Writes `(a_i, mu_i)` and the expected values of a feature; returns its parts of [`OfLoadings`].
     fn solve<T: Lane>(&self, acc: &mut [f64], row: &mut [T], out: &mut [T]) -> Result<[f64; 5]> {
-        let (layout, c, stride) = (self.layout, self.layout.c, self.stride());
+        let (layout, c, stride) = (self.layout, self.layout.c, self.affine.stride());
         let (sums, room) = acc.split_at_mut(layout.n_sums());
         let (g, room) = room.split_at_mut((c + 1) * stride);
         let (kept, room) = room.split_at_mut((c + 1) * stride);
@@ -444,7 +440,7 @@ impl LoadingSolver<'_> {
         let (room, b) = room.split_at_mut((c + 1) * stride);
         let (b, a) = b.split_at_mut(stride);
         let delta: f64 = (0..c).map(|k| row[k].to_f64() * self.affine.shift[k]).sum();
-        let squares = self.affine.moved_sums(layout, sums, delta, (g, stride), b);
+        let squares = self.affine.moved_sums(layout, sums, delta, (g, inverse), b);
         let weight = g[c * stride + c];
         let mut mean = row[c].to_f64() + delta;
         kept.copy_from_slice(g);
