@@ -31,9 +31,10 @@ pub enum StopReason {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TraceEntry {
-    /// Its number; zero is the start.
+    /// Its number; zero is the start, which methods that learn variances leave out: it has no cost yet.
     pub iteration: usize,
-    /// The cost that the method minimises.
+    /// The cost that the method minimises: F, twice the negative logarithm of the posterior (`map`) or the negative
+    /// evidence bound (`ppca`, `vb`, `vb-fixed`, `vb-full`).
     pub cost: f64,
     /// Root mean squared error of the entries fitted.
     pub rmse: f64,

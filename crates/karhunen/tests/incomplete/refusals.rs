@@ -48,6 +48,13 @@ fn options_without_use() {
     refused(IncompletePca { regularization: none, ..of(Method::Ridge) }, "need a penalty");
     let weighted = Some(Regularization::Weighted(1.0));
     refused(IncompletePca { regularization: weighted, ..of(Method::Soft) }, "shrinks all rows alike");
+    for method in [Method::Map, Method::Ppca, Method::Vb, Method::VbFixed, Method::VbFull] {
+        for regularization in [ridge, none] {
+            refused(IncompletePca { regularization, ..of(method) }, "in place of penalties");
+        }
+    }
+    refused(IncompletePca { prior_variance: Some(1.0), ..of(Method::Vb) }, "only the method vb-fixed");
+    refused(IncompletePca { prior_variance: Some(0.0), ..of(Method::VbFixed) }, "prior_variance");
     let mean_prior = MeanPrior { count: 1.0, value: None };
     refused(IncompletePca { mean: MeanMode::None, mean_prior, ..of(Method::Cg) }, "no use for pseudo");
 }

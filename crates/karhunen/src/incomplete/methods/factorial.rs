@@ -126,7 +126,7 @@ impl<T: Lane> Factorial<T> {
         let (p, entries) = (problem.data.n_features() as f64, problem.data.n_observed() as f64);
         let kappa = if problem.mean.joint { problem.mean.kappa } else { 0.0 };
         let pulled = if kappa > 0.0 { p } else { 0.0 };
-        // With pseudo-observations, each counts once: kappa (W + kappa)^-1 of the noise is the share of the prior.
+        // The prior of a mean has the variance of the noise over kappa: it tells of the noise as an entry does.
         let of_prior = kappa * (pull_of_means(problem, factors, &rest)? + state.mean_variances(problem));
         let expected = squares + spread.excess + of_means;
         state.noise = ((expected + of_prior) / (entries + pulled)).max(LEAST_NOISE * self.scale);
