@@ -1,6 +1,6 @@
 //! The container of model files: safetensors, so that numpy users can open them without karhunen.
 //!
-//! Eight bytes with the length of a JSON header, the header, and the numbers as little-endian `float64`.
+//! Eight bytes with the length of a JSON header, the header, and the numbers, little-endian.
 //! The metadata of the header says that karhunen wrote it (`karhunen`: its version), what it is (`kind`) and in which
 //! layout (`format_version`); what else it holds is up to the kind.
 
@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use safetensors::{Dtype, SafeTensorError, SafeTensors};
+use safetensors::{SafeTensorError, SafeTensors};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::input::Input;
+use crate::model_numbers::{Element, Numbers};
 use crate::{Cause, Error, Place, Result};
 
 /// The layout that is written, and the newest that is read.
@@ -25,7 +27,14 @@ pub(crate) struct Tensor {
     pub(crate) name: String,
     pub(crate) shape: Vec<usize>,
     /// The values in C order.
-    pub(crate) data: Vec<f64>,
+    pub(crate) data: Numbers,
+}
+
+impl Tensor {
+    /// A copy of `data`.
+    pub(crate) fn new<T: Element>(name: &str, shape: &[usize], data: &[T]) -> Self {
+        Self { name: name.to_owned(), shape: shape.to_vec(), data: T::numbers(data.to_vec()) }
+    }
 }
 
 /// The content of a model file, of whatever kind.
@@ -33,7 +42,7 @@ pub(crate) struct Tensor {
 pub(crate) struct ModelFile {
     /// The version of karhunen that wrote it.
     pub(crate) version: String,
-    /// What kind of model it is: `"pca"`.
+    /// What kind of model it is: `"pca"`, `"incomplete-pca"`.
     pub(crate) kind: String,
     /// The arrays, in the order of the file.
     pub(crate) tensors: Vec<Tensor>,
@@ -56,9 +65,10 @@ impl ModelFile {
         header.insert("__metadata__".to_owned(), Value::Object(metadata));
         let mut begin = 0;
         for Tensor { name, shape, data } in &self.tensors {
-            let end = begin + size_of_val(data.as_slice());
+            let end = begin + data.n_bytes();
+            let dtype = data.dtype().to_string();
             header
-                .insert(name.clone(), json!({"dtype": "F64", "shape": shape, "data_offsets": [begin, end]}));
+                .insert(name.clone(), json!({"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}));
             begin = end;
         }
         let mut header = Value::Object(header).to_string();
@@ -67,9 +77,7 @@ impl ModelFile {
         sink.write_all(&(header.len() as u64).to_le_bytes())?;
         sink.write_all(header.as_bytes())?;
         for tensor in &self.tensors {
-            for value in &tensor.data {
-                sink.write_all(&value.to_le_bytes())?;
-            }
+            tensor.data.write(sink)?;
         }
         Ok(())
     }
@@ -116,23 +124,48 @@ impl ModelFile {
         for name in header.offset_keys() {
             let view =
                 file.tensor(&name).map_err(|error| refuse(format!("is damaged ({error}); fit it again")))?;
-            if view.dtype() != Dtype::F64 {
-                let message =
-                    format!("has dtype {}; in a model file all are F64: fit the model again", view.dtype());
+            let Some(data) = Numbers::read(view.dtype(), view.data()) else {
+                let message = format!("has dtype {}, which no model has; fit the model again", view.dtype());
                 return Err(tensor_error(path, &name, message));
-            }
-            let data =
-                view.data().as_chunks::<8>().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+            };
             tensors.push(Tensor { name, shape: view.shape().to_vec(), data });
         }
         Ok(Self { version, kind, tensors, metadata })
     }
 
+    /// Whether there is a tensor of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.tensors.iter().any(|tensor| tensor.name == name)
+    }
+
     /// Takes a tensor out, with as many axes as the caller expects.
     ///
     /// # Errors
-    /// [`Cause::Format`] if it is missing, has other axes, or holds what is not finite.
-    pub(crate) fn take<const N: usize>(&mut self, path: &Path, name: &str) -> Result<([usize; N], Vec<f64>)> {
+    /// [`Cause::Format`] if it is missing, is of another type, has other axes, or holds what is not finite.
+    pub(crate) fn take<T: Element, const N: usize>(
+        &mut self,
+        path: &Path,
+        name: &str,
+    ) -> Result<([usize; N], Vec<T>)> {
+        let (shape, data) = self.take_with_holes(path, name)?;
+        // The sum of weights may be beyond f64 where shares are what counts, and with it these two.
+        let may_overflow = ["sum_of_weights", "singular_values"].contains(&name);
+        if let Some(value) = T::first_damage(&data, may_overflow) {
+            let message = format!("holds {value}; the model file is damaged, fit it again");
+            return Err(tensor_error(path, name, message));
+        }
+        Ok((shape, data))
+    }
+
+    /// As [`ModelFile::take`], where NaN stands for no value.
+    ///
+    /// # Errors
+    /// As [`ModelFile::take`], but for values.
+    pub(crate) fn take_with_holes<T: Element, const N: usize>(
+        &mut self,
+        path: &Path,
+        name: &str,
+    ) -> Result<([usize; N], Vec<T>)> {
         let Some(place) = self.tensors.iter().position(|tensor| tensor.name == name) else {
             return Err(tensor_error(
                 path,
@@ -145,18 +178,79 @@ impl ModelFile {
             let message = format!("has shape {shape:?}, and {N} axes are expected; fit the model again");
             return Err(tensor_error(path, name, message));
         };
-        // The sum of weights may be beyond f64 where shares are what counts, and with it these two.
-        let may_overflow = ["sum_of_weights", "singular_values"].contains(&name);
-        let is_damage = |value: &&f64| !(value.is_finite() || (may_overflow && **value == f64::INFINITY));
-        if let Some(value) = data.iter().find(is_damage) {
-            return Err(tensor_error(
-                path,
-                name,
-                format!("holds {value}; the model file is damaged, fit it again"),
-            ));
+        match T::values(data) {
+            Ok(data) => Ok((shape, data)),
+            Err(found) => {
+                let message = format!("has dtype {found}, and {} is expected; fit the model again", T::DTYPE);
+                Err(tensor_error(path, name, message))
+            }
         }
-        Ok((shape, data))
     }
+
+    /// Takes a tensor of `expected` values on one axis.
+    ///
+    /// # Errors
+    /// As [`ModelFile::take`], also for another number of values.
+    pub(crate) fn take_row<T: Element>(
+        &mut self,
+        path: &Path,
+        name: &str,
+        expected: usize,
+    ) -> Result<Vec<T>> {
+        let ([found], values) = self.take(path, name)?;
+        if found != expected {
+            let message = format!(
+                "has shape [{found}], expected [{expected}]; the model file is damaged, fit it again"
+            );
+            return Err(tensor_error(path, name, message));
+        }
+        Ok(values)
+    }
+
+    /// Refuses a file of another kind than `kind`.
+    ///
+    /// # Errors
+    /// [`Cause::Format`].
+    pub(crate) fn check_kind(&self, path: &Path, kind: &str) -> Result<()> {
+        if self.kind == kind {
+            return Ok(());
+        }
+        let found = self.kind.escape_debug();
+        let message = format!("holds a model of the kind `{found}`; `{kind}` is what can be read");
+        Err(Error::new(path, Cause::Format(message)))
+    }
+
+    /// An entry of the metadata.
+    ///
+    /// # Errors
+    /// [`Cause::Format`] if it is missing.
+    pub(crate) fn text(&self, path: &Path, key: &str) -> Result<&str> {
+        let missing = || format!("the metadata has no `{key}`; the model file is damaged, fit it again");
+        let text = self.metadata.get(key).ok_or_else(|| Error::new(path, Cause::Format(missing())))?;
+        Ok(text)
+    }
+
+    /// An entry of the metadata that is JSON.
+    ///
+    /// # Errors
+    /// [`Cause::Format`] if it is missing or is not what it should be.
+    pub(crate) fn json<V: DeserializeOwned>(&self, path: &Path, key: &str) -> Result<V> {
+        serde_json::from_str(self.text(path, key)?).map_err(|error| bad_entry(path, key, &error))
+    }
+
+    /// The same where the entry need not be there.
+    ///
+    /// # Errors
+    /// [`Cause::Format`] if it is not what it should be.
+    pub(crate) fn optional_json<V: DeserializeOwned>(&self, path: &Path, key: &str) -> Result<Option<V>> {
+        if self.metadata.contains_key(key) { self.json(path, key).map(Some) } else { Ok(None) }
+    }
+}
+
+/// An entry of the metadata that is not what it should be.
+pub(crate) fn bad_entry(path: &Path, key: &str, error: &serde_json::Error) -> Error {
+    let message = format!("`{key}` in the metadata is damaged ({error}); fit the model again");
+    Error::new(path, Cause::Format(message))
 }
 
 /// An error of one array of a model file.
@@ -192,8 +286,11 @@ mod tests {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             kind: "pca".to_owned(),
             tensors: vec![
-                Tensor { name: "components".to_owned(), shape: vec![1, 2], data: vec![0.6, -0.8] },
-                Tensor { name: "total".to_owned(), shape: vec![], data: vec![f64::MIN_POSITIVE] },
+                Tensor::new("components", &[1, 2], &[0.6, -0.8]),
+                Tensor::new("total", &[], &[f64::MIN_POSITIVE]),
+                Tensor::new("single", &[3], &[1.0_f32, f32::MAX, -0.0]),
+                Tensor::new("counts", &[1], &[i64::MIN]),
+                Tensor::new("letters", &[2], b"\x00\xff"),
             ],
             metadata: BTreeMap::from([("feature_names".to_owned(), r#"["ä \"b\"", "c"]"#.to_owned())]),
         }
@@ -214,25 +311,30 @@ mod tests {
         let bytes = written(&file());
         assert_eq!(read(&bytes).unwrap(), file());
         assert_eq!(bytes, written(&file()));
-        assert_eq!(bytes.len() % 8, 0);
+        let header = u64::from_le_bytes(*bytes.first_chunk().unwrap());
+        assert_eq!(header % 8, 0);
     }
 
     #[test]
     fn tensors_are_taken_with_the_axes_expected() {
         let path = Path::new("m");
         let mut file = file();
-        assert_eq!(file.take::<0>(path, "total").unwrap(), ([], vec![f64::MIN_POSITIVE]));
+        assert_eq!(file.take::<f64, 0>(path, "total").unwrap(), ([], vec![f64::MIN_POSITIVE]));
         assert_eq!(
-            file.take::<1>(path, "components").unwrap_err().to_string(),
+            file.take::<f64, 1>(path, "components").unwrap_err().to_string(),
             "m: `components`: has shape [1, 2], and 1 axes are expected; fit the model again"
         );
         assert_eq!(
-            file.take::<1>(path, "mean").unwrap_err().to_string(),
+            file.take::<f64, 1>(path, "mean").unwrap_err().to_string(),
             "m: `mean`: is missing; the model file is damaged, fit it again"
         );
-        file.tensors = vec![Tensor { name: "mean".to_owned(), shape: vec![1], data: vec![f64::NAN] }];
         assert_eq!(
-            file.take::<1>(path, "mean").unwrap_err().to_string(),
+            file.take::<f64, 1>(path, "single").unwrap_err().to_string(),
+            "m: `single`: has dtype F32, and F64 is expected; fit the model again"
+        );
+        file.tensors = vec![Tensor::new("mean", &[1], &[f64::NAN])];
+        assert_eq!(
+            file.take::<f64, 1>(path, "mean").unwrap_err().to_string(),
             "m: `mean`: holds NaN; the model file is damaged, fit it again"
         );
     }

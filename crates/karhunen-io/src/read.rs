@@ -8,8 +8,8 @@ use flate2::read::MultiGzDecoder;
 use crate::input::{Bytes, Input};
 use crate::name_list::named;
 use crate::{
-    Cause, Error, ReadOptions, Result, SavedModel, Table, arrow, csv, matrix_market, npy, npz, parquet,
-    saved_model,
+    AnyModel, Cause, Error, ReadOptions, Result, SavedModel, Table, any_model, arrow, csv, matrix_market,
+    npy, npz, parquet,
 };
 
 /// What a content is.
@@ -62,8 +62,13 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
     let input = decompressed(Input::open(path)?)?;
     if sniff(input.as_slice(), path) == Format::Model {
         options.allow_none(path, "model")?;
-        let (saved, version) = saved_model::read_model(&input)?;
-        return Ok(Content::Model { saved: Box::new(saved), version });
+        return match any_model::read_model(&input)? {
+            (AnyModel::Complete(saved), version) => Ok(Content::Model { saved, version }),
+            (AnyModel::Incomplete(_), _) => {
+                let message = "holds a model of incomplete data";
+                Err(Error::new(path, Cause::Format(message.to_owned())))
+            }
+        };
     }
     Ok(Content::Table(Box::new(named(read_input(input, options)?, options)?)))
 }

@@ -5,11 +5,10 @@ use std::io::Write;
 use std::path::Path;
 
 use karhunen::{Convergence, Matrix, ModelParts, Pca, PcaModel};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::input::Input;
-use crate::model_file::{ModelFile, Tensor, tensor_error};
+use crate::model_file::{ModelFile, Tensor, bad_entry};
 use crate::replace::{Staged, stage};
 use crate::{Cause, Error, IdColumn, ReadOptions, Result};
 
@@ -33,12 +32,21 @@ impl SavedModel {
     /// How to read more data for this model: what was no feature in the fit is none now, whether it is there or not.
     #[must_use]
     pub fn read_options(&self, options: ReadOptions) -> ReadOptions {
-        let id_column = match (options.id_column, &self.id_column) {
-            (IdColumn::Detect, Some(name)) => IdColumn::Preferred(name.clone()),
-            (asked, _) => asked,
-        };
-        ReadOptions { set_aside: self.set_aside.clone(), id_column, ..options }
+        read_options(options, &self.set_aside, self.id_column.as_deref())
     }
+}
+
+/// Options that leave out what was no feature in a fit, and name rows as the fit did.
+pub(crate) fn read_options(
+    options: ReadOptions,
+    set_aside: &[String],
+    id_column: Option<&str>,
+) -> ReadOptions {
+    let id_column = match (options.id_column, id_column) {
+        (IdColumn::Detect, Some(name)) => IdColumn::Preferred(name.to_owned()),
+        (asked, _) => asked,
+    };
+    ReadOptions { set_aside: set_aside.to_vec(), id_column, ..options }
 }
 
 /// Writes a model as a safetensors file, beside the target and renamed; `-` is the standard output.
@@ -72,14 +80,8 @@ pub fn stage_model(path: &Path, saved: &SavedModel) -> Result<Staged> {
 /// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for a file that is damaged, of another program, or of
 /// a newer karhunen; [`Cause::Library`] for arrays that contradict each other.
 pub fn load_model(path: &Path) -> Result<SavedModel> {
-    read_model(&Input::open(path)?).map(|(model, _)| model)
-}
-
-/// Reads a model, and the version of karhunen that wrote it, from the content of a file.
-pub(crate) fn read_model(input: &Input) -> Result<(SavedModel, String)> {
-    let file = ModelFile::read(input)?;
-    let version = file.version.clone();
-    Ok((from_file(&input.path, file)?, version))
+    let input = Input::open(path)?;
+    from_file(path, ModelFile::read(&input)?)
 }
 
 /// The model as arrays and texts.
@@ -92,11 +94,7 @@ fn to_file(saved: &SavedModel) -> std::result::Result<ModelFile, Cause> {
         let (what, found) = ("the feature names", names.len());
         return Err(Cause::Library(karhunen::Error::Shape { what, axis: "names", found, expected: p }));
     }
-    let tensor = |name: &str, shape: &[usize], data: &[f64]| Tensor {
-        name: name.to_owned(),
-        shape: shape.to_vec(),
-        data: data.to_vec(),
-    };
+    let tensor = Tensor::new::<f64>;
     let mut tensors = vec![
         tensor("components", &[k, p], parts.components.as_slice()),
         tensor("explained_variance", &[k], &parts.explained_variance),
@@ -135,33 +133,22 @@ fn to_file(saved: &SavedModel) -> std::result::Result<ModelFile, Cause> {
     Ok(ModelFile { version, kind: KIND.to_owned(), tensors, metadata })
 }
 
-fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedModel> {
+/// The model of a file of this kind.
+pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedModel> {
     let refuse = |cause| Error::new(path, cause);
-    if file.kind != KIND {
-        let message =
-            format!("holds a model of the kind `{}`; `{KIND}` is what can be read", file.kind.escape_debug());
-        return Err(refuse(Cause::Format(message)));
-    }
+    file.check_kind(path, KIND)?;
     let ([k, p], components) = file.take(path, "components")?;
-    let mut take = |name: &str, expected: usize| -> Result<Vec<f64>> {
-        let ([found], values) = file.take(path, name)?;
-        if found != expected {
-            let message = format!(
-                "has shape [{found}], expected [{expected}]; the model file is damaged, fit it again"
-            );
-            return Err(tensor_error(path, name, message));
-        }
-        Ok(values)
-    };
+    let mut take = |name: &str, expected: usize| file.take_row(path, name, expected);
     let explained_variance = take("explained_variance", k)?;
     let explained_variance_ratio = take("explained_variance_ratio", k)?;
     let singular_values = take("singular_values", k)?;
     let residuals = take("residuals", k)?;
     let mean = take("mean", p)?;
     let scale = take("scale", p)?;
-    let has_weights = file.tensors.iter().any(|tensor| tensor.name == "feature_weights");
-    let feature_weights = if has_weights { Some(file.take::<1>(path, "feature_weights")?.1) } else { None };
-    let mut scalar = |name: &str| file.take::<0>(path, name).map(|(_, values)| values[0]);
+    let has_weights = file.has("feature_weights");
+    let feature_weights =
+        if has_weights { Some(file.take::<f64, 1>(path, "feature_weights")?.1) } else { None };
+    let mut scalar = |name: &str| file.take::<f64, 0>(path, name).map(|(_, values)| values[0]);
     let (noise_variance, total_variance) = (scalar("noise_variance")?, scalar("total_variance")?);
     let sum_of_weights = scalar("sum_of_weights")?;
     let parts = ModelParts {
@@ -174,24 +161,24 @@ fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedModel> {
         mean,
         scale,
         feature_weights,
-        n_samples: json_entry(path, &file, "n_samples")?,
+        n_samples: file.json(path, "n_samples")?,
         sum_of_weights,
-        options: json_entry::<Pca>(path, &file, "options")?,
-        dtype: text_entry(path, &file, "dtype")?.to_owned(),
+        options: file.json::<Pca>(path, "options")?,
+        dtype: file.text(path, "dtype")?.to_owned(),
         convergence: convergence(path, &file, residuals)?,
     };
     let feature_names = match file.metadata.get("feature_names") {
         Some(_) => Some(names(path, &file, p)?),
         None => None,
     };
-    let set_aside = optional_entry(path, &file, "set_aside")?.unwrap_or_default();
-    let id_column = optional_entry(path, &file, "id_column")?;
+    let set_aside = file.optional_json(path, "set_aside")?.unwrap_or_default();
+    let id_column = file.optional_json(path, "id_column")?;
     let model = PcaModel::try_from(parts).map_err(|error| refuse(error.into()))?;
     Ok(SavedModel { model, feature_names, set_aside, id_column })
 }
 
 fn names(path: &Path, file: &ModelFile, n_features: usize) -> Result<Vec<String>> {
-    let names: Vec<String> = json_entry(path, file, "feature_names")?;
+    let names: Vec<String> = file.json(path, "feature_names")?;
     if names.len() != n_features {
         let message = format!(
             "the model has {n_features} features and {} names; it is damaged, fit it again",
@@ -203,32 +190,13 @@ fn names(path: &Path, file: &ModelFile, n_features: usize) -> Result<Vec<String>
 }
 
 fn convergence(path: &Path, file: &ModelFile, residuals: Vec<f64>) -> Result<Convergence> {
-    let mut value: Value = json_entry(path, file, "convergence")?;
+    let mut value: Value = file.json(path, "convergence")?;
     if let Value::Object(fields) = &mut value {
         fields.insert("residuals".to_owned(), json!([]));
     }
     let convergence =
         serde_json::from_value(value).map_err(|error| bad_entry(path, "convergence", &error))?;
     Ok(Convergence { residuals, ..convergence })
-}
-
-fn text_entry<'a>(path: &Path, file: &'a ModelFile, key: &str) -> Result<&'a str> {
-    let missing = || format!("the metadata has no `{key}`; the model file is damaged, fit it again");
-    let text = file.metadata.get(key).ok_or_else(|| Error::new(path, Cause::Format(missing())))?;
-    Ok(text)
-}
-
-fn optional_entry<V: DeserializeOwned>(path: &Path, file: &ModelFile, key: &str) -> Result<Option<V>> {
-    if file.metadata.contains_key(key) { json_entry(path, file, key).map(Some) } else { Ok(None) }
-}
-
-fn json_entry<V: DeserializeOwned>(path: &Path, file: &ModelFile, key: &str) -> Result<V> {
-    serde_json::from_str(text_entry(path, file, key)?).map_err(|error| bad_entry(path, key, &error))
-}
-
-fn bad_entry(path: &Path, key: &str, error: &serde_json::Error) -> Error {
-    let message = format!("`{key}` in the metadata is damaged ({error}); fit the model again");
-    Error::new(path, Cause::Format(message))
 }
 
 #[cfg(test)]
