@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 
@@ -31,6 +32,50 @@ pub enum Flow {
 pub trait Observer: Sync {
     /// `phase` names what is being done, `fraction` (0 to 1) how much of it is done.
     fn update(&self, phase: &'static str, fraction: f64) -> Flow;
+
+    /// Called after every iteration of an iterative fit, on the thread that fits. Nothing is done unless it is implemented.
+    ///
+    /// ```
+    /// use karhunen::{Flow, Iteration, Observer};
+    /// struct Printer;
+    /// impl Observer for Printer {
+    ///     fn update(&self, _: &'static str, _: f64) -> Flow {
+    ///         Flow::Continue
+    ///     }
+    ///     fn iteration(&self, at: &Iteration) -> Flow {
+    ///         let left = at.remaining.map_or("?".to_owned(), |left| format!("{:.0} s", left.as_secs_f64()));
+    ///         println!("{} {}: RMSE {:.4}, {left} left", at.phase, at.iteration, at.rmse);
+    ///         Flow::Continue
+    ///     }
+    /// }
+    /// ```
+    fn iteration(&self, _: &Iteration) -> Flow {
+        Flow::Continue
+    }
+}
+
+/// Where an iterative fit stands after one iteration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Iteration {
+    /// What is being done: the name of the method.
+    pub phase: &'static str,
+    /// Number of the start, from zero, of `n_starts`.
+    pub start: usize,
+    /// How many starts there are.
+    pub n_starts: usize,
+    /// Number of the iteration, from one.
+    pub iteration: usize,
+    /// The cost that the method minimises.
+    pub cost: f64,
+    /// Root mean squared error of the entries fitted.
+    pub rmse: f64,
+    /// Root mean squared error of the entries set aside, as it was last computed.
+    pub held_out_rmse: Option<f64>,
+    /// Time since the first iteration of the first start.
+    pub elapsed: Duration,
+    /// An estimate of the time that the iterations to come will take; `None` until there is something to go by.
+    pub remaining: Option<Duration>,
 }
 
 /// An observer that watches nothing and never stops.
@@ -139,6 +184,17 @@ impl<'a> Exec<'a> {
     pub fn report(&self, fraction: f64) -> Result<()> {
         let (from, to) = self.span;
         match self.observer.update(self.phase, from + (to - from) * fraction) {
+            Flow::Continue => Ok(()),
+            Flow::Stop => Err(Error::Stopped { phase: self.phase }),
+        }
+    }
+
+    /// Tells the observer where an iterative fit stands.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if it asks to stop.
+    pub(crate) fn report_iteration(&self, at: Iteration) -> Result<()> {
+        match self.observer.iteration(&Iteration { phase: self.phase, ..at }) {
             Flow::Continue => Ok(()),
             Flow::Stop => Err(Error::Stopped { phase: self.phase }),
         }

@@ -29,7 +29,7 @@ mod source;
 mod weights;
 
 pub use error::{Error, ErrorKind, Result};
-pub use exec::{Exec, Flow, Observer, Unobserved};
+pub use exec::{Exec, Flow, Iteration, Observer, Unobserved};
 pub use incomplete::{
     Covariances, Duplicates, IncompleteConvergence, IncompleteModel, IncompleteParts, IncompletePca,
     IncompleteStream, MeanMode, MeanPrior, Method, Observed, OnlineRule, Prediction, Prior, Regularization,

@@ -1,9 +1,9 @@
 //! One fit, from top to bottom: mean, penalties, start, iterations, rotation, error bars.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Observer};
+use crate::exec::{Exec, Iteration, Observer};
 use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::gauge::{gauge, penalties};
 use crate::incomplete::kernels::gradient::squares;
@@ -22,6 +22,7 @@ use crate::incomplete::methods::{Iterate, Progress};
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::{Observed, Typed};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
+use crate::incomplete::pace::{remaining, seconds_left};
 use crate::incomplete::posterior::Posterior;
 use crate::incomplete::problem::{Diagonal, MeanRule, Problem};
 use crate::incomplete::start::{Start, random, warm_up};
@@ -59,6 +60,7 @@ fn fit_typed<T: Lane>(
     let (method, reason) = pca.chosen();
     let problem = prepared.problem(pca, method, data);
     let mut best: Option<Run<T>> = None;
+    let began = Instant::now();
     for number in 0..pca.n_starts {
         let part = exec.phase(method.name());
         let part = part.part(number as f64 / pca.n_starts as f64, (number + 1) as f64 / pca.n_starts as f64);
@@ -74,7 +76,9 @@ fn fit_typed<T: Lane>(
                 factors
             }
         };
-        let run = run(pca, method, problem.clone(), factors, held_out, &prepared, &part)?;
+        let before = began.elapsed().as_secs_f64();
+        let place = Place { method, number, before };
+        let run = run(pca, place, problem.clone(), factors, held_out, &prepared, &part)?;
         if best.as_ref().is_none_or(|best| run.rank() < best.rank()) {
             best = Some(run);
         }
@@ -231,15 +235,49 @@ impl<T> Run<T> {
     }
 }
 
+/// What a run is: the method, and which of the starts.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    method: Method,
+    number: usize,
+    /// Seconds that the starts before it took.
+    before: f64,
+}
+
+impl Place {
+    fn report(
+        self,
+        pca: &IncompletePca,
+        stopping: &Stopping,
+        trace: &[TraceEntry],
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let Some(last) = trace.last() else { return Ok(()) };
+        let starts_to_come = pca.n_starts - 1 - self.number;
+        exec.report_iteration(Iteration {
+            phase: "",
+            start: self.number,
+            n_starts: pca.n_starts,
+            iteration: last.iteration,
+            cost: last.cost,
+            rmse: last.rmse,
+            held_out_rmse: trace.iter().rev().find_map(|entry| entry.held_out_rmse),
+            elapsed: Duration::from_secs_f64(self.before + last.seconds),
+            remaining: remaining(seconds_left(stopping, trace), last.seconds, starts_to_come),
+        })
+    }
+}
+
 fn run<'a, T: Lane>(
     pca: &IncompletePca,
-    method: Method,
+    place: Place,
     mut problem: Problem<'a, T>,
     mut factors: Factors<T>,
     held_out: Option<&'a Observed<T>>,
     prepared: &Prepared,
     exec: &Exec<'_>,
 ) -> Result<Run<T>> {
+    let method = place.method;
     let began = Instant::now();
     let weight: f64 = prepared.sums.weight.iter().sum();
     let test = held_out.map(|data| Problem { data, ..problem.clone() });
@@ -307,7 +345,9 @@ fn run<'a, T: Lane>(
             best.penalties = [problem.loadings.clone(), problem.scores.clone()];
             (best.cost, best.squares, best.held_out_rmse) = (progress.cost, progress.squares, checked);
         }
-        if let Some(stop) = stopping.check(iteration, &progress, ready) {
+        let stop = stopping.check(iteration, &progress, ready);
+        place.report(pca, &stopping, &best.trace, exec)?;
+        if let Some(stop) = stop {
             best.stop = stop;
             best.remark = iterations.remark();
             if stopping.best.is_none_or(|(lowest, _)| lowest.is_infinite()) {

@@ -17,6 +17,7 @@ mod model;
 mod observed;
 mod online;
 mod options;
+mod pace;
 mod posterior;
 mod problem;
 mod rotate;

@@ -1,9 +1,10 @@
 //! When fits stop, and what they keep.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use karhunen::{Error, Flow, IncompletePca, Method, Observer, StopReason};
+use karhunen::{Error, Flow, IncompletePca, Iteration, Method, Observer, StopReason};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::observed;
@@ -89,5 +90,81 @@ fn an_observer_stops_a_fit() {
     let data = observed(&Holes::problem_q());
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
     let error = em.fit_observed(&data, None, &StopAfter(7, AtomicUsize::new(0))).unwrap_err();
+    assert!(matches!(error, Error::Stopped { phase: "em" }));
+}
+
+/// Keeps what it is told after each iteration.
+#[derive(Default)]
+struct Diary(Mutex<Vec<Iteration>>);
+
+impl Observer for Diary {
+    fn update(&self, _: &'static str, _: f64) -> Flow {
+        Flow::Continue
+    }
+    fn iteration(&self, at: &Iteration) -> Flow {
+        self.0.lock().unwrap().push(*at);
+        Flow::Continue
+    }
+}
+
+#[test]
+fn an_observer_is_told_every_iteration() {
+    let data = observed(&Holes::planted(80, 30, &[2.0, 1.0], 0.5, 0.4, 9));
+    let share = Some(0.05);
+    for (method, early_stopping) in [(Method::VbFull, None), (Method::Em, share), (Method::Ridge, share)] {
+        let pca = IncompletePca { method, n_starts: 2, early_stopping, ..IncompletePca::new(3) };
+        let diary = Diary::default();
+        let model = pca.fit_observed(&data, None, &diary).unwrap();
+        let told = diary.0.into_inner().unwrap();
+        let trace = &model.convergence().trace;
+        let same = |start: usize| {
+            let of_start: Vec<_> = told.iter().filter(|at| at.start == start).collect();
+            let iterations = trace.iter().filter(|entry| entry.iteration > 0);
+            of_start.len() == iterations.clone().count()
+                && of_start.iter().zip(iterations).enumerate().all(|(i, (at, entry))| {
+                    (at.phase, at.iteration, at.n_starts) == (method.name(), i + 1, 2)
+                        && (at.cost, at.rmse) == (entry.cost, entry.rmse)
+                        && entry.held_out_rmse.is_none_or(|error| at.held_out_rmse == Some(error))
+                })
+        };
+        assert!(same(0) || same(1), "{}", method.name());
+        assert!(told.windows(2).all(|pair| pair[0].elapsed <= pair[1].elapsed));
+        assert_eq!(told.iter().all(|at| at.held_out_rmse.is_some()), early_stopping.is_some());
+    }
+}
+
+#[test]
+fn the_time_left_is_foreseen() {
+    let data = observed(&Holes::planted(200, 40, &[2.0, 1.5, 1.0], 0.3, 0.7, 3));
+    let diary = Diary::default();
+    let em = IncompletePca { method: Method::Em, tol: 1e-10, ..IncompletePca::new(3) };
+    em.fit_observed(&data, None, &diary).unwrap();
+    let told = diary.0.into_inner().unwrap();
+    let (n, half) = (told.len(), told[told.len() / 2]);
+    assert!(n > 40 && told[0].remaining.is_none());
+    // In iterations, which do not depend on how busy the machine is.
+    let each = half.elapsed.as_secs_f64() / (n / 2) as f64;
+    let foreseen = half.remaining.unwrap().as_secs_f64() / each;
+    assert!((0.2..5.0).contains(&(foreseen / (n / 2) as f64)), "{foreseen} of {n}");
+    assert_eq!(told[n - 1].remaining, Some(Duration::ZERO));
+}
+
+/// Stops a fit after an iteration.
+struct StopAt(usize);
+
+impl Observer for StopAt {
+    fn update(&self, _: &'static str, _: f64) -> Flow {
+        Flow::Continue
+    }
+    fn iteration(&self, at: &Iteration) -> Flow {
+        if at.iteration == self.0 { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+#[test]
+fn an_observer_stops_a_fit_between_iterations() {
+    let data = observed(&Holes::problem_q());
+    let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
+    let error = em.fit_observed(&data, None, &StopAt(3)).unwrap_err();
     assert!(matches!(error, Error::Stopped { phase: "em" }));
 }
