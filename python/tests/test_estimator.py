@@ -134,7 +134,7 @@ def test_the_bits_do_not_depend_on_threads(solver):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_components": 0}, "n_components = 0 is not allowed: at least 1 is needed"),
+        ({"n_components": 0}, "n_components = 0 is not allowed: a whole number of at least 1 is needed"),
         ({"n_components": 9}, r"n_components = 9 is outside 1\.\.=8 for data of shape \(60, 8\)"),
         ({"n_components": 1.0}, "n_components = 1.0 is not allowed"),
         ({"n_components": "all"}, "n_components = 'all' is not allowed"),
@@ -146,7 +146,12 @@ def test_the_bits_do_not_depend_on_threads(solver):
         ({"solver": 3}, "solver = 3 is not known"),
         ({"svd_solver": "svd"}, "svd_solver = 'svd' is not known; choose one of 'auto', 'full'"),
         ({"svd_solver": "full", "solver": "gram"}, "solver = 'gram' and svd_solver = 'full' say the same"),
+        ({"svd_solver": ["full"]}, r"svd_solver = \['full'\] is not known"),
         ({"weighting": "counts"}, "weighting = 'counts' is not known"),
+        ({"weighting": None}, "weighting = None is not known; it must be a string"),
+        ({"n_components": 2**64}, "n_components = 18446744073709551616 is not allowed: it must be below"),
+        ({"max_iter": 2**64}, "max_iter = 18446744073709551616 is not allowed"),
+        ({"n_threads": 2**64}, "n_threads = 18446744073709551616 is not allowed"),
         ({"tol": 2.0}, "tol = 2 is not allowed: a tolerance lies between 0 and 1"),
         ({"tol": "small"}, "tol = 'small' is not allowed"),
         ({"max_iter": 0}, "max_iter = 0 is not allowed"),
@@ -166,7 +171,7 @@ def test_options_out_of_range_are_named(options, message, table):
     [
         ({"n_components": 0}, "n_components = 0 is not allowed"),
         ({"n_components": 9}, "n_components = 9 is outside"),
-        ({"algorithm": "magic"}, "solver = 'magic' is not known"),
+        ({"algorithm": "magic"}, "algorithm = 'magic' is not known; choose one of 'auto', 'svd'"),
         ({"algorithm": None}, "algorithm = None is not known"),
     ],
 )

@@ -57,6 +57,13 @@ def test_packed_records_and_foreign_byte_orders_are_copied_right(table):
         assert_allclose(PCA(3).fit(x).explained_variance_, expected)
 
 
+def test_foreign_float32_stays_float32(table):
+    foreign = table.astype(">f4")
+    pca = PCA(3).fit(foreign)
+    assert pca.transform(foreign).dtype == np.float32
+    assert_array_equal(pca.transform(foreign), PCA(3).fit_transform(table.astype(np.float32)))
+
+
 def test_memory_maps_are_read(table, tmp_path):
     np.save(tmp_path / "x.npy", table)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
@@ -131,13 +138,40 @@ def test_nullable_and_mixed_columns_of_pandas(table):
         PCA(3).fit(frame)
 
 
-def test_nulls_of_polars_and_pyarrow_are_missing_values():
-    for x in (
-        pl.DataFrame({"a": [1, None, 3], "b": [1, 2, 5]}),
-        pa.table({"a": [1, None, 3], "b": [1, 2, 5]}),
-    ):
+@pytest.mark.parametrize("column", [[1, None, 3], [1.5, None, 3.5], [True, None, False]])
+def test_nulls_of_polars_and_pyarrow_are_missing_values(column):
+    for x in (pl.DataFrame({"a": column, "b": [1, 2, 5]}), pa.table({"a": column, "b": [1, 2, 5]})):
         with pytest.raises(ValueError, match=r"row 1, column 0 \('a'\) is NaN"):
             PCA(1).fit(x)
+
+
+def test_columns_without_any_value_are_missing_values():
+    for x in (pl.DataFrame({"a": [None, None], "b": [1, 2]}), pa.table({"a": pa.nulls(2), "b": [1, 2]})):
+        with pytest.raises(ValueError, match=r"row 0, column 0 \('a'\) is NaN"):
+            PCA(1).fit(x)
+
+
+def test_tables_of_several_types_and_chunks_are_read(table):
+    numbers = table[:, :3].round()
+    expected = PCA(2).fit_transform(numbers)
+    parts = {"a": numbers[:, 0].astype(int), "b": numbers[:, 1].astype(np.float32), "c": numbers[:, 2]}
+    chunked = [{name: column[rows] for name, column in parts.items()} for rows in (slice(20), slice(20, None))]
+    frames = pl.concat([pl.DataFrame(chunk) for chunk in chunked], rechunk=False)
+    for x in (frames, pa.concat_tables([pa.table(chunk) for chunk in chunked])):
+        assert_allclose(PCA(2).fit_transform(x), expected, atol=1e-12)
+    x = {"yes": [True, False, True], "no": [1, 0, 0]}
+    for kind in (pl.DataFrame, pa.table):
+        assert_allclose(PCA(1).fit(kind(x)).mean_, [2 / 3, 1 / 3])
+        single = kind({"a": np.arange(3, dtype=np.float32)})
+        assert PCA(1).fit_transform(single).dtype == np.float32
+
+
+def test_sparse_columns_of_pandas_are_read_as_sparse():
+    x = sp.random(40, 6, density=0.3, random_state=0, format="csr")
+    frame = pd.DataFrame.sparse.from_spmatrix(x, columns=list("abcdef"))
+    pca = PCA(2).fit(frame)
+    assert_allclose(pca.explained_variance_, PCA(2).fit(x).explained_variance_)
+    assert pca.feature_names_in_.tolist() == list("abcdef")
 
 
 @pytest.mark.parametrize("estimator", [PCA(1), TruncatedSVD(1)])
@@ -158,11 +192,23 @@ def test_what_is_not_finite_is_named_wherever_it_is(estimator, table):
         (np.zeros((3, 2), np.longdouble), "X has dtype float128"),
         (np.zeros((3, 2), complex), "Complex data not supported: X has dtype complex128"),
         (np.full((3, 2), "a"), "X has dtype <U1"),
-        (np.full((3, 2), "a", object), "could not convert string to float: 'a'"),
+        (np.full((3, 2), "a", object), "row 0, column 0: could not convert string to float: 'a'"),
+        (np.array([[1, 2], [3, "x"]], object), "row 1, column 1: could not convert string to float: 'x'"),
         (np.zeros((3, 2), "M8[s]"), r"X has dtype datetime64\[s\]"),
         (pd.DataFrame({"a": [1.0, 2], "b": [1j, 2]}), "column 'b' has dtype complex128"),
-        (pl.DataFrame({"a": [1.0, 2], "b": ["x", "y"]}), "column 'b' has dtype"),
-        (pa.table({"a": [1.0, 2], "b": ["x", "y"]}), "column 'b' has dtype"),
+        (pd.DataFrame({"a": [1.0, 2], "b": ["1", "y"]}), r"row 1, column 1 \('b'\): could not convert string"),
+        (pd.DataFrame({"a": pd.Categorical(["u", "v"])}), r"row 0, column 0 \('a'\): could not convert string"),
+        (
+            pd.DataFrame({"a": pd.period_range("2020", periods=2)}),
+            r"row 0, column 0 \('a'\): float\(\) argument must be",
+        ),
+        (pd.DataFrame(), r"Found array with 0 sample"),
+        (pd.DataFrame(index=range(3)), r"0 feature\(s\)"),
+        (pl.DataFrame({"a": [1.0, 2], "b": ["x", "y"]}), "column 'b' has dtype String; float32 and float64 are"),
+        (pl.DataFrame({"a": [1, 2]}).with_columns(b=pl.date(2020, 1, "a")), "column 'b' has dtype Date;"),
+        (pl.LazyFrame({"a": [1.0, 2]}), r"pass X.collect\(\)"),
+        (pa.table({"a": [1.0, 2], "b": ["x", "y"]}), "column 'b' has dtype string;"),
+        (pa.table({"a": pa.array(np.zeros(2, np.float16))}), "column 'a' has dtype halffloat;"),
         (np.ma.masked_less(np.arange(6.0).reshape(3, 2), 2), "X is a masked array with masked values"),
         (np.zeros(3), "Expected 2D array, got 1D array instead"),
         (np.zeros((0, 3)), "Found array with 0 sample"),
@@ -180,8 +226,14 @@ def test_large_conversions_are_told_and_only_those(table, monkeypatch):
     for x in (table.astype(np.int64), sp.coo_array(table), sp.csr_array(table.astype(np.int64))):
         with pytest.warns(DataConversionWarning, match="was copied to .*float64, which took 0 MB"):
             PCA(1).fit(x)
+    repeated = sp.csr_array((np.ones(60), np.tile([1, 0], 30), np.arange(0, 61, 2)), shape=(30, 2))
+    for call in (PCA(1).fit, PCA(1).fit(table[:, :2]).transform):
+        with pytest.warns(DataConversionWarning, match=r"not in order, or repeated.*call X.sum_duplicates\(\) once"):
+            call(repeated)
+    repeated.sum_duplicates()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        PCA(1).fit(repeated)
         for x in (
             table,
             table[::2, ::-1],
@@ -190,3 +242,30 @@ def test_large_conversions_are_told_and_only_those(table, monkeypatch):
             sp.csc_matrix(table),
         ):
             PCA(1).fit(x).transform(x)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (np.array([[0, 1], [np.nan, 2]]), "row 1, column 0 of the scores is nan; they must be finite"),
+        (np.array([[0, -np.inf]]), "row 0, column 1 of the scores is -inf"),
+        (np.zeros((2, 3)), "scores has 3 columns, but 2 are needed"),
+        (np.zeros((2, 2), np.float16), "X has dtype float16"),
+        (np.ma.masked_less(np.zeros((2, 2)), 1), "masked values"),
+        (np.zeros(2), "Expected 2D array"),
+    ],
+)
+def test_scores_that_have_no_rows_are_refused(scores, message, table):
+    with pytest.raises(ValueError, match=message):
+        PCA(2).fit(table).inverse_transform(scores)
+
+
+def test_scores_of_any_layout_give_rows(table):
+    pca = PCA(2).fit(table)
+    scores = pca.transform(table)
+    expected = pca.inverse_transform(scores)
+    packed = np.zeros(60, dtype=np.dtype([("tag", "i1"), ("x", "f8", (2,))]))
+    packed["x"] = scores
+    for same in (np.asfortranarray(scores), scores.tolist(), pd.DataFrame(scores), scores.astype(">f8"), packed["x"]):
+        assert_array_equal(pca.inverse_transform(same), expected)
+    assert_array_equal(pca.inverse_transform(scores[::-2]), expected[::-2])

@@ -19,6 +19,7 @@ MODULES = [
     "_options",
     "_pca",
     "_progress",
+    "_tables",
     "_to_sklearn",
     "_truncated_svd",
     "plot._biplot",

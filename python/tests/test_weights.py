@@ -1,6 +1,7 @@
 """Weights: rows that were seen several times, columns that count more."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
@@ -67,11 +68,37 @@ def test_feature_weights_multiply_standardized_columns_by_their_root(table):
         ([1] * 59 + [-1], "sample weights: entry 59 is -1"),
         ([1] * 59 + [np.nan], "sample weights: entry 59 is NaN"),
         ([0] * 60, "sample weights: all 60 entries are zero"),
+        (["1"] * 60, "sample_weight cannot be read as numbers: the dtype is <U1"),
+        (np.ones(60) * 1j, "sample_weight cannot be read as numbers: the dtype is complex128"),
+        (np.arange(60).astype("M8[s]"), "sample_weight cannot be read as numbers: the dtype is datetime64"),
+        (np.ma.masked_less(np.arange(60.0), 3), "sample_weight cannot be read as numbers: values are masked"),
+        ([{}] * 60, "sample_weight cannot be read as numbers: float"),
+        (pd.Series([1] * 59 + [None], dtype="Int64"), "sample weights: entry 59 is NaN"),
     ],
 )
 def test_bad_weights_are_named(weights, message, table):
     with pytest.raises(ValueError, match=message):
         PCA(2).fit(table, sample_weight=weights)
+
+
+def test_one_number_weighs_every_row(table):
+    assert_allclose(
+        PCA(2).fit(table, sample_weight=3).explained_variance_,
+        PCA(2).fit(table, sample_weight=np.full(60, 3)).explained_variance_,
+    )
+
+
+def test_weights_come_in_many_containers(table):
+    w = np.arange(60.0)
+    expected = PCA(2).fit(table, sample_weight=w).explained_variance_
+    for same in (
+        w.tolist(),
+        pd.Series(w, dtype="Int64"),
+        np.stack([w, w])[:, :].T[:, 0],
+        w[::-1][::-1],
+        w.astype(">f4"),
+    ):
+        assert_allclose(PCA(2).fit(table, sample_weight=same).explained_variance_, expected)
 
 
 def test_score_is_a_weighted_mean(table):

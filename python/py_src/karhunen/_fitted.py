@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._inputs import name_column, to_matrix
+from karhunen._inputs import name_column, to_matrix, to_scores
 from karhunen._progress import progress
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class FittedComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             Rows in the units of the data, in float32 if `X` is, in float64 otherwise.
         """
         check_is_fitted(self)
-        scores = check_array(X, dtype=(np.float64, np.float32), estimator=self, input_name="X")
+        scores = to_scores(self, X)
         return self._model_now().inverse_transform(scores, whiten=self._whitened(), n_threads=self.n_threads)
 
     def _whitened(self) -> bool:

@@ -6,7 +6,6 @@ Nothing is copied that the engine can read where it lies; `docs/python.md` lists
 from __future__ import annotations
 
 import warnings
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
+
+from karhunen import _tables
 
 #: A conversion that takes more bytes than this is told to the user.
 LARGE_COPY = 64 * 2**20
@@ -51,25 +52,60 @@ def to_matrix(
     if type(X) is np.ndarray and X.dtype in _FLOATS and X.ndim == 2 and len(X) >= min_samples and X.shape[1]:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return _readable(X)
-    X = _batch_as_table(X)
-    table = _columns_of(X)
-    if table is not None:
+    X = _tables.as_table(X)
+    if _tables.is_table(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-        return check_array(table, estimator=estimator, **checks)
-    if not sp.issparse(X) and not hasattr(X, "dtype") and not hasattr(X, "iloc"):
-        X = np.asarray(X)
+        return check_array(_tables.to_array(X), estimator=estimator, **checks)
+    given = X = _as_array(X)
     _refuse_dtype(X)
-    matrix = validate_data(estimator, X, reset=reset, **checks)
+    if isinstance(X, np.ndarray) and X.dtype.newbyteorder("=") == np.float32:
+        X = X.astype(np.float32, copy=False)  # scikit-learn takes a foreign float32 for something else
+    try:
+        matrix = validate_data(estimator, X, reset=reset, **checks)
+    except (TypeError, ValueError) as error:
+        raise _name_entry(error, X) from None
     matrix = _readable_sparse(matrix) if sp.issparse(matrix) else _readable(matrix)
-    _tell_large_copy(X, matrix)
+    _tell_large_copy(given, matrix)
+    _tell_sorting(matrix)
     return matrix
+
+
+def to_scores(estimator: BaseEstimator, X: Any) -> np.ndarray:
+    """Check scores and give them as an array of float32 or float64.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Is named in errors.
+    X : array-like of shape (n_samples, n_components)
+        Finite numbers.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_components)
+        `X` itself wherever possible.
+    """
+    X = _as_array(X)
+    _refuse_dtype(X)
+    scores = check_array(X, dtype=_FLOATS, estimator=estimator, input_name="X", ensure_all_finite=False)
+    if not np.isfinite(scores.sum()) and not np.isfinite(scores).all():
+        row, column = np.argwhere(~np.isfinite(scores))[0]
+        raise ValueError(f"row {row}, column {column} of the scores is {scores[row, column]}; they must be finite")
+    return _readable(scores)
 
 
 def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
     """Give weights as a contiguous vector of float64; their values are the engine's to judge."""
     if weights is None:
         return None
-    vector = np.ascontiguousarray(weights, dtype=np.float64)
+    try:
+        vector = np.asarray(weights)
+        if vector.dtype.kind not in "fiubO" or np.ma.is_masked(weights):
+            raise TypeError("values are masked" if np.ma.is_masked(weights) else f"the dtype is {vector.dtype}")
+        # Nullable types are objects to numpy unless it is asked for numbers at once.
+        vector = np.asarray(weights if vector.dtype == object else vector, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} cannot be read as numbers: {error}") from None
     if vector.ndim == 0:
         return np.full(n, vector.item())
     if vector.shape != (n,):
@@ -89,48 +125,51 @@ def name_column(error: ValueError, names: Any) -> ValueError:
     return ValueError(message)
 
 
-def _columns_of(X: Any) -> np.ndarray | None:
-    """Collect the columns of a polars or pyarrow table in one array, in Fortran order as they are stored."""
-    kind = type(X)
-    if kind.__module__.partition(".")[0] == "polars" and kind.__name__ == "DataFrame":
-        columns = {name: X.get_column(name).to_numpy() for name in X.columns}
-    elif kind.__module__.partition(".")[0] == "pyarrow" and kind.__name__ == "Table":
-        columns = {name: X.column(i).to_numpy() for i, name in enumerate(X.column_names)}
-    else:
-        return None
-    for name, column in columns.items():
-        if column.dtype.kind not in "fiub" or (column.dtype.itemsize == 2 and column.dtype.kind == "f"):
-            raise ValueError(f"column {name!r} has dtype {column.dtype}; only numbers can be analysed")
-    dtype = np.float32 if columns and all(c.dtype == np.float32 for c in columns.values()) else np.float64
-    table = np.empty((X.shape[0], len(columns)), dtype=dtype, order="F")
-    for j, column in enumerate(columns.values()):
-        table[:, j] = column
-    return table
-
-
-def _batch_as_table(X: Any) -> Any:
-    """Give a record batch of pyarrow as a table, which scikit-learn knows; nothing is copied."""
-    kind = type(X)
-    if kind.__module__.partition(".")[0] == "pyarrow" and kind.__name__ == "RecordBatch":
-        return import_module("pyarrow").Table.from_batches([X])
-    return X
+def _as_array(X: Any) -> Any:
+    """Give lists and their like as arrays, data frames without columns as arrays without columns."""
+    if sp.issparse(X) or hasattr(X, "dtype"):
+        return X
+    if hasattr(X, "iloc"):
+        return X if X.shape[-1] else np.empty(X.shape)
+    return np.asarray(X)
 
 
 def _refuse_dtype(X: Any) -> None:
     """Refuse what has no faithful float64 or float32."""
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise ValueError("X is a masked array with masked values; PCA needs every value: fill them, or drop rows")
-    dtypes = {"X": X.dtype} if hasattr(X, "dtype") else dict(getattr(X, "dtypes", {}))
-    for name, dtype in dtypes.items():
-        what = "X" if name == "X" else f"column {name!r}"
+    dtypes = [(None, X.dtype)] if hasattr(X, "dtype") else getattr(X, "dtypes", {}).items()
+    for name, dtype in dtypes:
+        what = "X" if name is None else f"column {name!r}"
         kind = getattr(dtype, "kind", "O")
         if kind == "c":
             raise ValueError(f"Complex data not supported: {what} has dtype {dtype}; analyse real and imaginary part")
-        if (kind == "f" and np.dtype(getattr(dtype, "numpy_dtype", dtype)).itemsize not in (4, 8)) or kind in "SUMmV":
+        # Nullable and sparse columns of pandas hold numbers of a type of numpy.
+        inner = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
+        if (kind == "f" and np.dtype(inner).itemsize not in (4, 8)) or kind in "SUMmV":
             raise ValueError(
-                f"{what} has dtype {dtype}; float32 and float64 are analysed as they are, integers and booleans "
-                "as float64: convert it with X.astype('float64') if that is what you want"
+                f"{what} has dtype {dtype}; {_tables.ALLOWED}: convert it with X.astype('float64') if that is what "
+                "you want"
             )
+
+
+def _name_entry(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:
+    """Add row and column of the first entry that is no number to an error about what cannot be converted."""
+    is_frame = hasattr(X, "iloc") and X.ndim == 2
+    if not is_frame and not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == object):
+        return error
+    for j in range(X.shape[1]):
+        for i, value in enumerate(X.iloc[:, j] if is_frame else X[:, j]):
+            try:
+                np.asarray([value], dtype=object).astype(np.float64)
+            except (TypeError, ValueError) as reason:
+                if type(value).__name__ == "NAType":
+                    continue
+                name = f" ({str(X.columns[j])!r})" if is_frame else ""
+                # scikit-learn's checks want a TypeError for objects in arrays.
+                kind = ValueError if is_frame else type(error)
+                return kind(f"row {i}, column {j}{name}: {reason}")
+    return error
 
 
 def _readable(X: np.ndarray) -> np.ndarray:
@@ -164,6 +203,20 @@ def _tell_large_copy(given: Any, read: Any) -> None:
         to = f"{read.format} of {read.dtype}" if sp.issparse(read) else f"{read.dtype}"
         warnings.warn(
             f"X ({form}) was copied to {to}, which took {size / 1e6:.0f} MB; pass it in that form to save the memory",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+
+
+def _tell_sorting(matrix: np.ndarray | sp.csr_array | sp.csc_array) -> None:
+    """Warn of a large matrix whose entries the engine must put in order in a copy, at each call."""
+    if not sp.issparse(matrix):
+        return
+    size = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
+    if size > LARGE_COPY and not matrix.has_canonical_format:
+        warnings.warn(
+            f"X ({matrix.format}) holds indices that are not in order, or repeated: each call sorts a copy of "
+            f"{size / 1e6:.0f} MB; call X.sum_duplicates() once to save the memory",
             DataConversionWarning,
             stacklevel=5,
         )

@@ -17,15 +17,16 @@ SKLEARN_SOLVERS = {
     "randomized": "block-krylov",
 }
 
+#: The engine counts up to here.
+LARGE_COUNT = 2**63
+
 
 def n_components_option(n_components: Any) -> int | float | str | None:
     """Check the type of a number of components; its range depends on the data, and the engine checks it."""
     if n_components is None or (isinstance(n_components, str) and n_components == "mle"):
         return n_components
     if isinstance(n_components, Integral) and not isinstance(n_components, bool):
-        if n_components < 1:
-            raise ValueError(f"n_components = {n_components} is not allowed: at least 1 is needed")
-        return int(n_components)
+        return count_option("n_components", n_components)
     if isinstance(n_components, Real) and not isinstance(n_components, bool) and 0 < n_components < 1:
         return float(n_components)
     raise ValueError(
@@ -36,14 +37,19 @@ def n_components_option(n_components: Any) -> int | float | str | None:
 
 def solver_option(solver: Any, svd_solver: Any) -> str:
     """Choose the route that one of two options asks for."""
-    if svd_solver not in SKLEARN_SOLVERS:
+    if not isinstance(svd_solver, str) or svd_solver not in SKLEARN_SOLVERS:
         names = "', '".join(SKLEARN_SOLVERS)
         raise ValueError(f"svd_solver = {svd_solver!r} is not known; choose one of '{names}'")
     if svd_solver != "auto" and solver != "auto":
         raise ValueError(f"solver = {solver!r} and svd_solver = {svd_solver!r} say the same; give only one")
-    if not isinstance(solver, str):
-        raise ValueError(f"solver = {solver!r} is not known; it must be a string")
-    return SKLEARN_SOLVERS[svd_solver] if svd_solver != "auto" else solver
+    return SKLEARN_SOLVERS[svd_solver] if svd_solver != "auto" else name_option("solver", solver)
+
+
+def name_option(option: str, name: Any) -> str:
+    """Check that the name of a choice is a string; the engine knows which there are."""
+    if not isinstance(name, str):
+        raise ValueError(f"{option} = {name!r} is not known; it must be a string")
+    return name
 
 
 def tol_option(tol: Any) -> float | None:
@@ -59,6 +65,8 @@ def count_option(name: str, value: Any) -> int:
     """Check a positive whole number."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} = {value!r} is not allowed: a whole number of at least 1 is needed")
+    if value >= LARGE_COUNT:
+        raise ValueError(f"{name} = {value!r} is not allowed: it must be below {LARGE_COUNT}")
     return int(value)
 
 

@@ -19,6 +19,7 @@ from karhunen._options import (
     estimator_options,
     flag_option,
     n_components_option,
+    name_option,
     seed_option,
     solver_option,
     tol_option,
@@ -228,7 +229,7 @@ class PCA(FittedComponents):
 
     def _fit(self, X: Any, sample_weight: Any, feature_weight: Any) -> np.ndarray | sp.csr_array | sp.csc_array:
         options = self._engine_options()
-        least = 1 if self.weighting == "population" or sample_weight is not None else 2
+        least = 1 if options["weighting"] == "population" or sample_weight is not None else 2
         matrix = to_matrix(self, X, reset=True, min_samples=least)
         n, p = matrix.shape
         samples = to_weights("sample_weight", sample_weight, n, "rows")
@@ -259,7 +260,7 @@ class PCA(FittedComponents):
             "n_components": n_components_option(self.n_components),
             "center": flag_option("center", self.center),
             "scale": flag_option("scale", self.scale),
-            "weighting": self.weighting,
+            "weighting": name_option("weighting", self.weighting),
             "solver": solver_option(self.solver, self.svd_solver),
             "tol": tol_option(self.tol),
             "max_iter": count_option("max_iter", self.max_iter),

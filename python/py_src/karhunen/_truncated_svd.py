@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 #: Fitted attributes that show the engine's memory, and what they are called there.
 VIEWS = {"components_": "components", "singular_values_": "singular_values", "residuals_": "residuals"}
-#: scikit-learn's names of algorithms; the engine's own are taken as they are.
-SKLEARN_ALGORITHMS = {"randomized": "block-krylov", "arpack": "block-krylov"}
+#: Routes of the engine, by their own names and by scikit-learn's.
+ALGORITHMS = {name: name for name in ("auto", "svd", "covariance", "gram", "block-krylov")} | {
+    "randomized": "block-krylov",
+    "arpack": "block-krylov",
+}
 
 
 class TruncatedSVD(FittedComponents):
@@ -162,15 +165,16 @@ class TruncatedSVD(FittedComponents):
     def _engine_options(self) -> dict[str, Any]:
         """Check every option and give those of the engine."""
         flag_option("verbose", self.verbose)
-        if not isinstance(self.algorithm, str):
-            raise ValueError(f"algorithm = {self.algorithm!r} is not known; it must be a string")
+        if not isinstance(self.algorithm, str) or self.algorithm not in ALGORITHMS:
+            names = "', '".join(ALGORITHMS)
+            raise ValueError(f"algorithm = {self.algorithm!r} is not known; choose one of '{names}'")
         return {
             "n_components": count_option("n_components", self.n_components),
             "center": False,
             "scale": False,
             # The divisor of a variance that is not reported: it works for a single row, too.
             "weighting": "population",
-            "solver": SKLEARN_ALGORITHMS.get(self.algorithm, self.algorithm),
+            "solver": ALGORITHMS[self.algorithm],
             "tol": tol_option(self.tol),
             "max_iter": count_option("max_iter", self.max_iter),
             "seed": seed_option(self.random_state),
