@@ -8,6 +8,7 @@ mod holes;
 mod jacobi;
 mod makers;
 mod oracle;
+mod ratings;
 mod sparse;
 
 pub use compare::{
@@ -20,6 +21,7 @@ pub use makers::{
     row_major, to_f32, uniform_weights, with_constant_column,
 };
 pub use oracle::{Fit, Options, Weighting, weighted_pca};
+pub use ratings::{Catalogue, Ratings};
 pub use sparse::{Columns, SparseArrays, sparse};
 
 /// A matrix as a vector of rows of equal length.
