@@ -126,14 +126,14 @@ fn docs_build(_: &mut Counts) -> Result<(), String> {
     succeed(cargo(&["doc", "--release", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Every benchmark once, as a test.
+/// Every benchmark once, as a test; all in one command of the whole workspace, which takes the dependencies as the step
+/// `tests` compiled them.
 fn benches_run(_: &mut Counts) -> Result<(), String> {
-    for Package { name, benches, .. } in members()? {
-        for bench in benches {
-            succeed(&mut cargo(&["bench", "-p", &name, "--bench", &bench, "--", "--test"]))?;
-        }
+    let mut command = cargo(&["bench", "--workspace"]);
+    for bench in members()?.iter().flat_map(|package| &package.benches) {
+        command.args(["--bench", bench]);
     }
-    Ok(())
+    succeed(command.args(["--", "--test"]))
 }
 
 fn members() -> Result<Vec<Package>, String> {
