@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use karhunen::{Convergence, ModelParts, PcaModel};
-use karhunen_io::{SavedModel, load_model, save_model};
+use karhunen_io::{AboutMean, SavedModel, load_model, save_model};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -73,29 +73,38 @@ pub(crate) fn from_state(state: &Bound<'_, PyDict>) -> PyResult<Model> {
     PcaModel::try_from(parts).map(Model::from).map_err(to_python)
 }
 
+/// What a model file holds beside the model, by the names of [`SavedModel`].
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Beside {
+    feature_names: Option<Vec<String>>,
+    set_aside: Vec<String>,
+    id_column: Option<String>,
+    /// Variances and their shares.
+    about_mean: Option<(Vec<f64>, Vec<f64>)>,
+}
+
 /// Writes a model file.
 #[pyfunction]
-pub(crate) fn save(
-    py: Python<'_>,
-    path: PathBuf,
-    model: &Bound<'_, Model>,
-    feature_names: Option<Vec<String>>,
-) -> PyResult<()> {
+pub(crate) fn save(py: Python<'_>, path: PathBuf, model: &Bound<'_, Model>, beside: Beside) -> PyResult<()> {
     let model = model.get().model();
     py.detach(|| {
+        let Beside { feature_names, set_aside, id_column, about_mean } = beside;
         let model = PcaModel::clone(&model);
-        // There was no file with other columns.
-        save_model(&path, &SavedModel { model, feature_names, set_aside: Vec::new(), id_column: None })
+        let about_mean = about_mean.map(|(variance, ratio)| AboutMean { variance, ratio });
+        save_model(&path, &SavedModel { model, feature_names, set_aside, id_column, about_mean })
     })
     .map_err(file_to_python)
 }
 
-/// Reads a model file: the model, the names of its features if it has them, and its options as JSON.
+/// Reads a model file: the model, what it holds beside, and the options of the fit as JSON.
 #[pyfunction]
-pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<(Model, Option<Vec<String>>, String)> {
+pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<(Model, Beside, String)> {
     let saved = py.detach(|| load_model(&path)).map_err(file_to_python)?;
     let options = to_json(saved.model.options())?;
-    Ok((Model::from(saved.model), saved.feature_names, options))
+    let SavedModel { model, feature_names, set_aside, id_column, about_mean } = saved;
+    let about_mean = about_mean.map(|about| (about.variance, about.ratio));
+    Ok((Model::from(model), Beside { feature_names, set_aside, id_column, about_mean }, options))
 }
 
 fn to_json(value: &impl serde::Serialize) -> PyResult<String> {

@@ -101,8 +101,10 @@ def test_a_second_fit_forgets_the_first(table):
 def test_components_that_miss_the_tolerance_warn_or_raise(estimator):
     x = np.random.default_rng(0).normal(size=(400, 300))
     estimator = clone(estimator).set_params(tol=1e-12, max_iter=2)
-    with pytest.warns(ConvergenceWarning, match="of 3 components converged in .* raise max_iter or tol"):
-        estimator.fit(x)
+    for call in (estimator.fit, estimator.fit_transform):
+        with pytest.warns(ConvergenceWarning, match="of 3 components converged in .* raise max_iter or tol") as told:
+            call(x)
+        assert [warning.filename for warning in told] == [__file__]
     assert estimator.convergence_.n_converged < 3
     assert estimator.residuals_.max() > 1e-12
     with pytest.raises(NotConvergedError, match="of 3 components converged"):

@@ -2,13 +2,15 @@
 
 import json
 import os
+import pickle
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from karhunen import PCA
+import scipy.sparse as sp
+from karhunen import PCA, TruncatedSVD
 from numpy.testing import assert_allclose, assert_array_equal
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +63,71 @@ def test_python_reads_what_the_command_line_wrote(table, tmp_path, program):
     assert_allclose(pca.explained_variance_ratio_, json.loads(out)["explained_variance_ratio"])
     assert pca.feature_names_in_.tolist() == list("abcdefgh")
     assert_allclose(pca.transform(frame), PCA(3, scale=True).fit_transform(frame), atol=1e-9)
+
+
+def test_files_of_the_command_line_keep_what_they_remember(table, tmp_path, program):
+    frame = pd.DataFrame(table, columns=list("abcdefgh"))
+    frame["town"] = [f"town {i}" for i in range(60)]
+    frame["group"] = np.arange(60) % 3
+    frame["people"] = np.arange(1, 61)
+    frame.to_csv(tmp_path / "x.csv", index=False)
+
+    def run(*arguments):
+        subprocess.run([program, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    run("fit", "x.csv", "-k", "2", "--weights", "people", "--label", "group", "--id-column", "town", "-o", "cli.model")
+    # Without what the file remembers, `group` and `people` would be features too many.
+    pickle.loads(pickle.dumps(PCA.load(tmp_path / "cli.model"))).save(tmp_path / "python.model")
+    for name in ("cli", "python"):
+        run("transform", f"{name}.model", "x.csv", "-o", f"{name}.csv")
+    assert (tmp_path / "python.csv").read_text() == (tmp_path / "cli.csv").read_text()
+    again = PCA.load(tmp_path / "cli.model")
+    again.fit(table).save(tmp_path / "new.model")
+    metadata = json.loads((tmp_path / "new.model").read_bytes()[8:].split(b"}}")[0] + b"}}")["__metadata__"]
+    assert "set_aside" not in metadata
+    assert "id_column" not in metadata
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_truncated_svd_reads_back(dtype, tmp_path):
+    x = sp.random(80, 30, density=0.2, random_state=0, format="csr", dtype=dtype)
+    svd = TruncatedSVD(3, algorithm="arpack", tol=1e-5, max_iter=500, random_state=4, strict=True).fit(x)
+    svd.save(tmp_path / "words.model")
+    again = TruncatedSVD.load(tmp_path / "words.model")
+    assert again.get_params() == svd.get_params() | {"algorithm": "block-krylov"}
+    assert_array_equal(again.transform(x), svd.transform(x))
+    for name in [name for name in vars(svd) if name.endswith("_")]:
+        assert_array_equal(getattr(again, name), getattr(svd, name), err_msg=name)
+    frame = pd.DataFrame(x.toarray(), columns=[f"word {j}" for j in range(30)])
+    again.fit(frame).save(tmp_path / "named.model")
+    assert_array_equal(TruncatedSVD.load(tmp_path / "named.model").feature_names_in_, frame.columns)
+
+
+def test_files_of_the_other_estimator(table, tmp_path, program):
+    svd = TruncatedSVD(2).fit(table)
+    svd.save(tmp_path / "svd.model")
+    uncentred = PCA.load(tmp_path / "svd.model")
+    assert not uncentred.center
+    assert_array_equal(uncentred.transform(table), svd.transform(table))
+    PCA(2, center=False).fit(table).save(tmp_path / "pca.model")
+    with pytest.raises(ValueError, match=r"pca.model: the model was not saved by a TruncatedSVD.*PCA.load"):
+        TruncatedSVD.load(tmp_path / "pca.model")
+    np.save(tmp_path / "x.npy", table)
+    command = [program, "transform", "svd.model", "x.npy", "-o", "scores.npy"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert_allclose(np.load(tmp_path / "scores.npy"), svd.transform(table), atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [PCA(1), TruncatedSVD(1)])
+def test_damaged_files_are_refused(estimator, tmp_path):
+    x = np.array([[0.0, 1.0], [2.0, 3.0], [5.0, 4.0]])
+    estimator.fit(x).save(tmp_path / "whole.model")
+    whole = (tmp_path / "whole.model").read_bytes()
+    damaged = tmp_path / "damaged.model"
+    for size in range(0, len(whole), 97):
+        damaged.write_bytes(whole[:size])
+        with pytest.raises(ValueError, match=r"damaged.model"):
+            type(estimator).load(damaged)
 
 
 def test_files_that_cannot_be_read_or_written(table, tmp_path):

@@ -224,8 +224,10 @@ def test_what_cannot_be_analysed_is_refused(x, message):
 def test_large_conversions_are_told_and_only_those(table, monkeypatch):
     monkeypatch.setattr(_inputs, "LARGE_COPY", 100)
     for x in (table.astype(np.int64), sp.coo_array(table), sp.csr_array(table.astype(np.int64))):
-        with pytest.warns(DataConversionWarning, match="was copied to .*float64, which took 0 MB"):
-            PCA(1).fit(x)
+        for call in (PCA(1).fit, PCA(1).fit_transform, TruncatedSVD(1).fit):
+            with pytest.warns(DataConversionWarning, match="was copied to .*float64, which took 0 MB") as told:
+                call(x)
+            assert [warning.filename for warning in told] == [__file__]
     repeated = sp.csr_array((np.ones(60), np.tile([1, 0], 30), np.arange(0, 61, 2)), shape=(30, 2))
     for call in (PCA(1).fit, PCA(1).fit(table[:, :2]).transform):
         with pytest.warns(DataConversionWarning, match=r"not in order, or repeated.*call X.sum_duplicates\(\) once"):

@@ -37,7 +37,7 @@ pub use options::{IdColumn, ReadOptions};
 pub use read::{Content, read, read_any};
 pub use replace::{Staged, discard_unfinished};
 pub use saved_incomplete::{SavedIncomplete, load_incomplete, save_incomplete, stage_incomplete};
-pub use saved_model::{SavedModel, load_model, save_model, stage_model};
+pub use saved_model::{AboutMean, SavedModel, load_model, save_model, stage_model};
 pub use table::{Buffer, Data, Label, Table, Values};
 pub use triples::TripleColumns;
 pub use weights::read_weights;

@@ -14,6 +14,8 @@ use crate::{Cause, Error, IdColumn, ReadOptions, Result};
 
 /// What the metadata calls this kind of model.
 const KIND: &str = "pca";
+const VARIANCE_ABOUT_MEAN: &str = "variance_about_mean";
+const RATIO_ABOUT_MEAN: &str = "variance_ratio_about_mean";
 
 /// A fitted model with the names of the columns it was fitted on.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +28,18 @@ pub struct SavedModel {
     pub set_aside: Vec<String>,
     /// The column that was asked for to name the rows.
     pub id_column: Option<String>,
+    /// Of a model that is not centred, the variances of its scores about their mean, if anybody asked for them.
+    pub about_mean: Option<AboutMean>,
+}
+
+/// Variances of the scores about their mean, of a model whose own variances are those about zero: what scikit-learn's
+/// `TruncatedSVD` calls explained variance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AboutMean {
+    /// Variance of the scores along each component, with divisor n.
+    pub variance: Vec<f64>,
+    /// Share of the sum of the variances of the columns.
+    pub ratio: Vec<f64>,
 }
 
 impl SavedModel {
@@ -54,12 +68,14 @@ pub(crate) fn read_options(
 /// The arrays are called as the fields of scikit-learn are: `components` (n_components, n_features),
 /// `explained_variance`, `explained_variance_ratio`, `singular_values`, `residuals` (n_components),
 /// `mean`, `scale` and, if there were any, `feature_weights` (n_features), `noise_variance`, `total_variance` and
-/// `sum_of_weights` (no axis), all `float64`. The metadata holds `karhunen` (the version), `kind`, `format_version`,
+/// `sum_of_weights` (no axis), and where there are such `variance_about_mean` and `variance_ratio_about_mean`
+/// (n_components), all `float64`. The metadata holds `karhunen` (the version), `kind`, `format_version`,
 /// `n_samples`, `dtype` and, as JSON, `options`, `convergence` and, where there are such, `feature_names`, `set_aside`
 /// and `id_column`.
 ///
 /// # Errors
-/// [`Cause::Library`] unless there is one name for each feature; [`Cause::Io`], and the target is then as it was.
+/// [`Cause::Library`] unless there is one name for each feature and one variance about the mean, if there are any, for
+/// each component; [`Cause::Io`], and the target is then as it was.
 pub fn save_model(path: &Path, saved: &SavedModel) -> Result<()> {
     stage_model(path, saved)?.commit()
 }
@@ -88,11 +104,16 @@ pub fn load_model(path: &Path) -> Result<SavedModel> {
 fn to_file(saved: &SavedModel) -> std::result::Result<ModelFile, Cause> {
     let parts = saved.model.parts();
     let (k, p) = parts.components.shape();
-    if let Some(names) = &saved.feature_names
-        && names.len() != p
-    {
-        let (what, found) = ("the feature names", names.len());
-        return Err(Cause::Library(karhunen::Error::Shape { what, axis: "names", found, expected: p }));
+    let needs = |what, axis, found: usize, expected: usize| {
+        let error = karhunen::Error::Shape { what, axis, found, expected };
+        if found == expected { Ok(()) } else { Err(Cause::Library(error)) }
+    };
+    if let Some(names) = &saved.feature_names {
+        needs("the feature names", "names", names.len(), p)?;
+    }
+    if let Some(AboutMean { variance, ratio }) = &saved.about_mean {
+        needs("the variance about the mean", "values", variance.len(), k)?;
+        needs("the share of the variance about the mean", "values", ratio.len(), k)?;
     }
     let tensor = Tensor::new::<f64>;
     let mut tensors = vec![
@@ -108,6 +129,10 @@ fn to_file(saved: &SavedModel) -> std::result::Result<ModelFile, Cause> {
         tensor("sum_of_weights", &[], &[parts.sum_of_weights]),
     ];
     tensors.extend(parts.feature_weights.iter().map(|weights| tensor("feature_weights", &[p], weights)));
+    if let Some(AboutMean { variance, ratio }) = &saved.about_mean {
+        tensors.push(tensor(VARIANCE_ABOUT_MEAN, &[k], variance));
+        tensors.push(tensor(RATIO_ABOUT_MEAN, &[k], ratio));
+    }
     // The residuals are an array: JSON has no infinity, and need not keep every bit.
     let unsaid = |error: serde_json::Error| Cause::Format(format!("cannot be written as JSON: {error}"));
     let mut convergence = serde_json::to_value(&parts.convergence).map_err(unsaid)?;
@@ -137,6 +162,7 @@ fn to_file(saved: &SavedModel) -> std::result::Result<ModelFile, Cause> {
 pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedModel> {
     let refuse = |cause| Error::new(path, cause);
     file.check_kind(path, KIND)?;
+    let (has_weights, has_about_mean) = (file.has("feature_weights"), file.has(VARIANCE_ABOUT_MEAN));
     let ([k, p], components) = file.take(path, "components")?;
     let mut take = |name: &str, expected: usize| file.take_row(path, name, expected);
     let explained_variance = take("explained_variance", k)?;
@@ -145,7 +171,12 @@ pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedModel> 
     let residuals = take("residuals", k)?;
     let mean = take("mean", p)?;
     let scale = take("scale", p)?;
-    let has_weights = file.has("feature_weights");
+    let about_mean = match has_about_mean {
+        true => {
+            Some(AboutMean { variance: take(VARIANCE_ABOUT_MEAN, k)?, ratio: take(RATIO_ABOUT_MEAN, k)? })
+        }
+        false => None,
+    };
     let feature_weights =
         if has_weights { Some(file.take::<f64, 1>(path, "feature_weights")?.1) } else { None };
     let mut scalar = |name: &str| file.take::<f64, 0>(path, name).map(|(_, values)| values[0]);
@@ -174,7 +205,7 @@ pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedModel> 
     let set_aside = file.optional_json(path, "set_aside")?.unwrap_or_default();
     let id_column = file.optional_json(path, "id_column")?;
     let model = PcaModel::try_from(parts).map_err(|error| refuse(error.into()))?;
-    Ok(SavedModel { model, feature_names, set_aside, id_column })
+    Ok(SavedModel { model, feature_names, set_aside, id_column, about_mean })
 }
 
 fn names(path: &Path, file: &ModelFile, n_features: usize) -> Result<Vec<String>> {
@@ -218,6 +249,7 @@ mod tests {
             feature_names,
             set_aside: vec!["class".to_owned()],
             id_column: Some("id".to_owned()),
+            about_mean: None,
         }
     }
 
@@ -226,8 +258,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m.safetensors");
         for weights in [None, Some(&[1.0, 0.1, 2.0][..])] {
-            for feature_names in [None, saved(weights).feature_names] {
-                let saved = SavedModel { feature_names, ..saved(weights) };
+            let about_mean = AboutMean { variance: vec![1.5, 1.0 / 3.0], ratio: vec![0.5, 1e-300] };
+            for (feature_names, about_mean) in
+                [(None, None), (saved(weights).feature_names, None), (None, Some(about_mean))]
+            {
+                let saved = SavedModel { feature_names, about_mean, ..saved(weights) };
                 save_model(&path, &saved).unwrap();
                 assert_eq!(load_model(&path).unwrap(), saved);
                 assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
@@ -249,9 +284,17 @@ mod tests {
     }
 
     #[test]
-    fn names_that_do_not_fit_are_not_written() {
+    fn what_does_not_fit_the_model_is_not_written() {
         let saved = SavedModel { feature_names: Some(vec!["a".to_owned()]), ..saved(None) };
         let error = save_model(Path::new("/no/such/folder/m"), &saved).unwrap_err().to_string();
         assert!(error.contains("the feature names"), "{error}");
+        for (variance, ratio, what) in
+            [(1, 2, "the variance about the mean"), (2, 3, "the share of the variance about the mean")]
+        {
+            let about_mean = AboutMean { variance: vec![1.0; variance], ratio: vec![1.0; ratio] };
+            let saved = SavedModel { about_mean: Some(about_mean), ..saved(None) };
+            let error = save_model(Path::new("/no/such/folder/m"), &saved).unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
+        }
     }
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sklearn.exceptions import ConvergenceWarning
+
+from karhunen._warning import warn
 
 if TYPE_CHECKING:
     from karhunen._core import Model
@@ -57,10 +58,9 @@ def warn_unless_converged(model: Model) -> None:
     k = len(model.residuals)
     if model.n_converged == k:
         return
-    warnings.warn(
+    warn(
         f"solver {model.solver}: {model.n_converged} of {k} components converged in {model.n_passes} passes "
         f"over the data (worst residual {model.residuals.max():.1e}, tol {model.tol:.1e}); "
         "raise max_iter or tol, or choose another solver",
         ConvergenceWarning,
-        stacklevel=4,
     )

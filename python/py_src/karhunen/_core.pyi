@@ -1,8 +1,8 @@
 """The engine, in Rust: converts, releases the interpreter lock, calls, converts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, TypedDict, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -130,8 +130,16 @@ def to_state(model: Model) -> dict[str, Any]:
 def from_state(state: dict[str, Any]) -> Model:
     """Give the model of a state."""
 
-def save(path: str | PathLike[str], model: Model, feature_names: list[str] | None) -> None:
-    """Write a model file."""
+class _Beside(TypedDict):
+    """What a model file holds beside the model."""
 
-def load(path: str | PathLike[str]) -> tuple[Model, list[str] | None, str]:
-    """Read a model file: the model, the names of its features, its options as JSON."""
+    feature_names: list[str] | None
+    set_aside: list[str]
+    id_column: str | None
+    about_mean: tuple[list[float], list[float]] | None
+
+def save(path: str | PathLike[str], model: Model, beside: Mapping[str, Any]) -> None:
+    """Write a model file; `beside` holds what `load` gives."""
+
+def load(path: str | PathLike[str]) -> tuple[Model, _Beside, str]:
+    """Read a model file: the model, what it holds beside, the options of the fit as JSON."""

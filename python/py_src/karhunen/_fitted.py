@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +12,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
+from karhunen._convergence import Convergence, warn_unless_converged
 from karhunen._inputs import name_column, to_matrix, to_scores
 from karhunen._progress import progress
 
 if TYPE_CHECKING:
+    import os
+
+    from sklearn.utils import Tags
     from typing_extensions import Self
 
 #: Fitted attributes that show the engine's memory, and what they are called there.
@@ -39,6 +45,8 @@ class FittedComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     n_threads: int | None
     verbose: bool
     _views = VIEWS
+    #: Columns beside the features in the file that the command line fitted to, as its model files remember them.
+    _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
 
     def transform(self, X: Any) -> np.ndarray:
         """Compute the scores of rows.
@@ -73,9 +81,61 @@ class FittedComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         scores = to_scores(self, X)
         return self._model_now().inverse_transform(scores, whiten=self._whitened(), n_threads=self.n_threads)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as a file that the command line ``karhunen`` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a safetensors file, whatever it is called. It holds the options of the fit, but none of calls
+            on the fitted model: `whiten`, `n_threads`, `verbose`.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from karhunen import PCA
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "line.model")
+        >>> PCA(n_components=1).fit([[0.0, 0.0], [1.0, 1.0]]).save(path)
+        >>> PCA.load(path).mean_
+        array([0.5, 0.5])
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        beside = {"feature_names": None if names is None else names.tolist(), "about_mean": self._about_mean()}
+        _core.save(path, self._model_now(), {**beside, **self._columns_of_file})
+
+    def _about_mean(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Give variances of the scores about their mean that differ from the model's own, and their shares."""
+        return None
+
+    def _adopt_file(self, model: _core.Model, beside: Mapping[str, Any]) -> Self:
+        """Be fitted as a model file says."""
+        if beside["feature_names"] is not None:
+            self.feature_names_in_ = np.asarray(beside["feature_names"], dtype=object)
+        self.n_features_in_ = len(model.mean)
+        self._columns_of_file = {name: beside[name] for name in ("set_aside", "id_column")}
+        return self._adopt(model)
+
     def _whitened(self) -> bool:
         """Tell whether scores have unit variance."""
         return False
+
+    def _fit_matrix(
+        self,
+        matrix: np.ndarray | sp.csr_array | sp.csc_array,
+        options: dict[str, Any],
+        samples: np.ndarray | None = None,
+        features: np.ndarray | None = None,
+    ) -> None:
+        """Fit to a matrix and weights that were checked."""
+        try:
+            with progress(self.verbose, type(self).__name__) as draw:
+                model = _core.fit(matrix, options, samples, features, draw)
+        except ValueError as error:
+            raise name_column(error, getattr(self, "feature_names_in_", None)) from None
+        vars(self).pop("_columns_of_file", None)
+        self._adopt(model)
+        warn_unless_converged(model)
 
     def _scores(self, matrix: np.ndarray | sp.csr_array | sp.csc_array) -> np.ndarray:
         """Compute the scores of rows that were checked."""
@@ -97,6 +157,9 @@ class FittedComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self._shown = {name: getattr(model, inner) for name, inner in self._views.items()}
         for name, value in self._shown.items():
             setattr(self, name, value)
+        self.solver_ = model.solver
+        self.convergence_ = Convergence.of(model)
+        self.n_iter_ = model.n_passes
         return self
 
     def _model_now(self) -> _core.Model:
@@ -129,3 +192,10 @@ class FittedComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         super().__setstate__(state)
         if values is not None:
             self._adopt(_core.from_state(values))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -5,7 +5,6 @@ Nothing is copied that the engine can read where it lies; `docs/python.md` lists
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
 
 from karhunen import _tables
+from karhunen._warning import warn
 
 #: A conversion that takes more bytes than this is told to the user.
 LARGE_COPY = 64 * 2**20
@@ -201,10 +201,9 @@ def _tell_large_copy(given: Any, read: Any) -> None:
         size, shared, form = read.nbytes, np.may_share_memory(given, read), f"{given.dtype}"
     if size > LARGE_COPY and not shared:
         to = f"{read.format} of {read.dtype}" if sp.issparse(read) else f"{read.dtype}"
-        warnings.warn(
+        warn(
             f"X ({form}) was copied to {to}, which took {size / 1e6:.0f} MB; pass it in that form to save the memory",
             DataConversionWarning,
-            stacklevel=5,
         )
 
 
@@ -214,9 +213,8 @@ def _tell_sorting(matrix: np.ndarray | sp.csr_array | sp.csc_array) -> None:
         return
     size = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
     if size > LARGE_COPY and not matrix.has_canonical_format:
-        warnings.warn(
+        warn(
             f"X ({matrix.format}) holds indices that are not in order, or repeated: each call sorts a copy of "
             f"{size / 1e6:.0f} MB; call X.sum_duplicates() once to save the memory",
             DataConversionWarning,
-            stacklevel=5,
         )

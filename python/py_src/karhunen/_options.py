@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 #: scikit-learn's names of solvers, and the route of the engine that does the same.
@@ -88,17 +89,29 @@ def seed_option(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def estimator_options(engine: dict[str, Any]) -> dict[str, Any]:
-    """Give the arguments of `PCA` for options of the engine, as model files hold them."""
-    wanted = engine["n_components"]
+def iteration_options(estimator: BaseEstimator) -> dict[str, Any]:
+    """Check the options that every estimator has, and give those of the engine."""
+    flag_option("verbose", estimator.verbose)
     return {
-        "n_components": {"all": None, "mle": "mle"}[wanted] if isinstance(wanted, str) else next(iter(wanted.values())),
-        "center": engine["center"],
-        "scale": engine["scale"],
-        "weighting": engine["weighting"],
-        "solver": engine["solver"] or "auto",
+        "tol": tol_option(estimator.tol),
+        "max_iter": count_option("max_iter", estimator.max_iter),
+        "seed": seed_option(estimator.random_state),
+        "n_threads": None if estimator.n_threads is None else count_option("n_threads", estimator.n_threads),
+        "strict": flag_option("strict", estimator.strict),
+    }
+
+
+def estimator_options(engine: dict[str, Any]) -> dict[str, Any]:
+    """Give the arguments of an estimator for the options of the engine that every estimator has, as files hold them."""
+    return {
         "tol": engine["tol"],
         "max_iter": engine["max_iter"],
         "random_state": engine["seed"],
         "strict": engine["strict"],
     }
+
+
+def n_components_of(engine: dict[str, Any]) -> int | float | str | None:
+    """Give the argument `n_components` for the options of the engine, as files hold them."""
+    wanted = engine["n_components"]
+    return {"all": None, "mle": "mle"}[wanted] if isinstance(wanted, str) else next(iter(wanted.values()))

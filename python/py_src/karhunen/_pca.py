@@ -11,25 +11,21 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._convergence import Convergence, warn_unless_converged
 from karhunen._fitted import FittedComponents
 from karhunen._inputs import name_column, to_matrix, to_weights
 from karhunen._options import (
-    count_option,
     estimator_options,
     flag_option,
+    iteration_options,
+    n_components_of,
     n_components_option,
     name_option,
-    seed_option,
     solver_option,
-    tol_option,
 )
-from karhunen._progress import progress
 
 if TYPE_CHECKING:
     from sklearn.decomposition import PCA as SklearnPCA
     from sklearn.pipeline import Pipeline
-    from sklearn.utils import Tags
     from typing_extensions import Self
 
 
@@ -234,39 +230,26 @@ class PCA(FittedComponents):
         n, p = matrix.shape
         samples = to_weights("sample_weight", sample_weight, n, "rows")
         features = to_weights("feature_weight", feature_weight, p, "columns")
-        try:
-            with progress(self.verbose, type(self).__name__) as draw:
-                model = _core.fit(matrix, options, samples, features, draw)
-        except ValueError as error:
-            raise name_column(error, getattr(self, "feature_names_in_", None)) from None
-        self._adopt(model)
-        warn_unless_converged(model)
+        self._fit_matrix(matrix, options, samples, features)
         return matrix
 
     def _adopt(self, model: _core.Model) -> Self:
         super()._adopt(model)
         self.n_components_ = len(model.components)
         self.n_samples_ = model.n_samples
-        self.solver_ = model.solver
-        self.convergence_ = Convergence.of(model)
-        self.n_iter_ = model.n_passes
         return self
 
     def _engine_options(self) -> dict[str, Any]:
         """Check every option and give those of the engine."""
-        for name in ("whiten", "verbose", "copy"):
+        for name in ("whiten", "copy"):
             flag_option(name, getattr(self, name))
         return {
+            **iteration_options(self),
             "n_components": n_components_option(self.n_components),
             "center": flag_option("center", self.center),
             "scale": flag_option("scale", self.scale),
             "weighting": name_option("weighting", self.weighting),
             "solver": solver_option(self.solver, self.svd_solver),
-            "tol": tol_option(self.tol),
-            "max_iter": count_option("max_iter", self.max_iter),
-            "seed": seed_option(self.random_state),
-            "n_threads": None if self.n_threads is None else count_option("n_threads", self.n_threads),
-            "strict": flag_option("strict", self.strict),
         }
 
     def _whitened(self) -> bool:
@@ -341,30 +324,9 @@ class PCA(FittedComponents):
         check_is_fitted(self)
         return self._model_now().precision()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model as a file that the command line ``karhunen`` reads.
-
-        Parameters
-        ----------
-        path : path-like
-            Where to; a safetensors file, whatever it is called. `whiten` is no part of it.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from karhunen import PCA
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "line.model")
-        >>> PCA(n_components=1).fit([[0.0, 0.0], [1.0, 1.0]]).save(path)
-        >>> PCA.load(path).mean_
-        array([0.5, 0.5])
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        _core.save(path, self._model_now(), None if names is None else names.tolist())
-
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that :meth:`save` or the command line wrote.
+        """Read a model that `save` or the command line wrote.
 
         Parameters
         ----------
@@ -376,12 +338,17 @@ class PCA(FittedComponents):
         PCA
             Fitted, with the options of the fit.
         """
-        model, names, options = _core.load(path)
-        pca = cls(**estimator_options(json.loads(options)))
-        if names is not None:
-            pca.feature_names_in_ = np.asarray(names, dtype=object)
-        pca.n_features_in_ = len(model.mean)
-        return pca._adopt(model)
+        model, beside, text = _core.load(path)
+        options = json.loads(text)
+        pca = cls(
+            n_components=n_components_of(options),
+            center=options["center"],
+            scale=options["scale"],
+            weighting=options["weighting"],
+            solver=options["solver"] or "auto",
+            **estimator_options(options),
+        )
+        return pca._adopt_file(model, beside)
 
     def to_sklearn(self) -> SklearnPCA | Pipeline:
         """Make a fitted estimator of scikit-learn that computes the same scores.
@@ -402,10 +369,3 @@ class PCA(FittedComponents):
 
         check_is_fitted(self)
         return to_sklearn(self, self._model_now())
-
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what is accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from karhunen import _core
-from karhunen._convergence import Convergence, warn_unless_converged
 from karhunen._fitted import FittedComponents
-from karhunen._inputs import name_column, to_matrix
-from karhunen._options import count_option, flag_option, seed_option, tol_option
-from karhunen._progress import progress
+from karhunen._inputs import to_matrix
+from karhunen._options import count_option, estimator_options, iteration_options, n_components_of
 
 if TYPE_CHECKING:
-    from sklearn.utils import Tags
     from typing_extensions import Self
 
 #: Fitted attributes that show the engine's memory, and what they are called there.
@@ -142,16 +141,7 @@ class TruncatedSVD(FittedComponents):
         """
         options = self._engine_options()
         matrix = to_matrix(self, X, reset=True)
-        try:
-            with progress(self.verbose, type(self).__name__) as draw:
-                model = _core.fit(matrix, options, None, None, draw)
-        except ValueError as error:
-            raise name_column(error, getattr(self, "feature_names_in_", None)) from None
-        self._adopt(model)
-        self.solver_ = model.solver
-        self.convergence_ = Convergence.of(model)
-        self.n_iter_ = model.n_passes
-        warn_unless_converged(model)
+        self._fit_matrix(matrix, options)
         scores = self._scores(matrix)
         self._set_variances(matrix, scores)
         return scores
@@ -164,27 +154,59 @@ class TruncatedSVD(FittedComponents):
 
     def _engine_options(self) -> dict[str, Any]:
         """Check every option and give those of the engine."""
-        flag_option("verbose", self.verbose)
         if not isinstance(self.algorithm, str) or self.algorithm not in ALGORITHMS:
             names = "', '".join(ALGORITHMS)
             raise ValueError(f"algorithm = {self.algorithm!r} is not known; choose one of '{names}'")
         return {
+            **iteration_options(self),
             "n_components": count_option("n_components", self.n_components),
             "center": False,
             "scale": False,
             # The divisor of a variance that is not reported: it works for a single row, too.
             "weighting": "population",
             "solver": ALGORITHMS[self.algorithm],
-            "tol": tol_option(self.tol),
-            "max_iter": count_option("max_iter", self.max_iter),
-            "seed": seed_option(self.random_state),
-            "n_threads": None if self.n_threads is None else count_option("n_threads", self.n_threads),
-            "strict": flag_option("strict", self.strict),
         }
 
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what is accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _about_mean(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.explained_variance_, self.explained_variance_ratio_
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that `save` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        TruncatedSVD
+            Fitted, with the options of the fit.
+
+        Raises
+        ------
+        ValueError
+            For the file of a :class:`~karhunen.PCA` or of the command line, which lacks the variances about the mean.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from karhunen import TruncatedSVD
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "words.model")
+        >>> TruncatedSVD(1).fit([[3.0, 0.0], [0.0, 1.0]]).save(path)
+        >>> TruncatedSVD.load(path).singular_values_
+        array([3.])
+        """
+        model, beside, text = _core.load(path)
+        if beside["about_mean"] is None:
+            raise ValueError(
+                f"{os.fspath(path)}: the model was not saved by a TruncatedSVD, whose variances are those about the "
+                "mean; read it with PCA.load"
+            )
+        options = json.loads(text)
+        svd = cls(
+            n_components=n_components_of(options), algorithm=options["solver"] or "auto", **estimator_options(options)
+        )
+        svd.explained_variance_, svd.explained_variance_ratio_ = (np.array(values) for values in beside["about_mean"])
+        return svd._adopt_file(model, beside)

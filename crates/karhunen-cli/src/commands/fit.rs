@@ -146,6 +146,7 @@ impl Fit<'_> {
                 IdColumn::Named(name) => Some(name.clone()),
                 _ => None,
             },
+            about_mean: None,
         }
     }
 
