@@ -66,6 +66,7 @@ def text(rows: list[dict]) -> str:
         "   How many times as long as karhunen each peer takes. Hollow: variances off by more than 0.1 %.",
         "",
         ".. list-table::",
+        "   :class: figures",
         "   :header-rows: 1",
         "   :widths: 26 34 12 10 10 8",
         "",
@@ -94,7 +95,7 @@ def draw(rows: list[dict], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     workloads = list(dict.fromkeys(row["workload"] for row in rows))
-    figure, ax = plt.subplots(figsize=(8.4, 1.5 + 0.42 * len(workloads)), layout="constrained")
+    figure, ax = plt.subplots(figsize=(6.2, 1.6 + 0.46 * len(workloads)), layout="constrained")
     ax.axvline(1.0, color="#0072B2", linewidth=2.5)
     for who, (name, colour, marker) in NAMES.items():
         mine = [row for row in rows if row["competitor"] == who]
@@ -106,7 +107,7 @@ def draw(rows: list[dict], path: Path) -> None:
         if mine:
             ax.plot([], [], marker, color=colour, label=name)
     sizes = {row["workload"]: f"{row['workload']}\n{int(row['n']):,} x {int(row['p']):,}" for row in rows}
-    ax.set_yticks(range(len(workloads)), [sizes[name] for name in workloads], fontsize=8)
+    ax.set_yticks(range(len(workloads)), [sizes[name] for name in workloads], fontsize=9)
     ax.invert_yaxis()
     ax.set_xscale("log")
     low, high = ax.get_xlim()
@@ -119,7 +120,7 @@ def draw(rows: list[dict], path: Path) -> None:
     ax.set_axisbelow(True)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
-    figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize=8)
+    figure.legend(loc="outside upper center", ncols=2, frameon=False, fontsize=9)
     # The same picture for the same record: no date, no random identifiers.
     with plt.rc_context({"svg.hashsalt": "karhunen"}):
         figure.savefig(path, metadata={"Date": None})

@@ -153,6 +153,39 @@ def test_labels_cover_neither_one_another_nor_points(n):
         assert ax.get_window_extent().contains(*box.min)
 
 
+@pytest.mark.parametrize("load", [sklearn.datasets.load_wine, sklearn.datasets.load_breast_cancer])
+def test_names_of_arrows_do_not_cover_one_another(load):
+    data = load(as_frame=True).data
+    fitted = PCA(2, scale=True).fit(data)
+    for ax in (plot.biplot(fitted, data, n_arrows=30), plot.correlation_circle(fitted, n_arrows=20)):
+        found = boxes(ax)
+        assert len(found) == min(data.shape[1], 30 if ax.get_xlim()[1] > 3 else 20)
+        for a, b in itertools.combinations(found, 2):
+            assert not a.overlaps(b)
+
+
+def test_long_names_are_shortened_and_stay_different(pca, wine):
+    frame = wine.data.rename(columns=lambda name: f"the long name of {name} in milligrams per litre")
+    fitted = PCA(2, scale=True).fit(frame)
+    pictures = [plot.biplot(fitted, frame), plot.correlation_circle(fitted), plot.loadings(fitted)]
+    for ax, longest in zip(pictures, (30, 30, 45), strict=True):
+        found = [t.get_text() for t in (texts(ax) if longest == 30 else ax.get_yticklabels())]
+        assert len(set(found)) == 13
+        assert max(map(len, found)) <= longest
+        assert "…alcohol…" in found or longest == 45
+    rows = wine.data.head(5).set_axis([f"{i}{'x' * 40}{i}" for i in range(5)])
+    found = [t.get_text() for t in texts(plot.scores(pca, rows))]
+    assert set(found) <= {f"{i}{'x' * 18}…{'x' * 9}{i}" for i in range(5)}
+    assert found
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_the_legend_of_a_scree_plot_covers_nothing(wine, k):
+    ax = plot.scree(PCA(k, scale=True).fit(wine.data))
+    ax.figure.draw_without_rendering()
+    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
+
+
 def test_arrows_of_a_biplot_are_components_up_to_one_factor(pca, wine):
     ax = plot.biplot(pca, wine.data)
     tips = {t.get_text(): t.xy for t in texts(ax)}
@@ -270,6 +303,7 @@ def test_scores_in_a_data_frame_and_sparse_rows():
         (lambda p, x: plot.scree("model"), "pca is a str; pass a fitted"),
         (lambda p, x: plot.scores(p, x, components=(0, 13)), "has 13, but the model has components 0 to 12"),
         (lambda p, x: plot.scores(p, x, components=(1, 1)), "are the same"),
+        (lambda p, x: plot.biplot(PCA(1).fit(x), x), "the model has one component, and a plane needs two"),
         (lambda p, x: plot.scores(p, x, components=3), "give the indices of two components"),
         (lambda p, x: plot.scores(p, x, color_by=[1, 2]), r"color_by has shape \(2,\)"),
         (lambda p, x: plot.scores(p, x, color_by=[str(i) for i in range(178)]), "178 groups; at most 10"),

@@ -285,15 +285,15 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_the_model_is_not_written() {
-        let saved = SavedModel { feature_names: Some(vec!["a".to_owned()]), ..saved(None) };
-        let error = save_model(Path::new("/no/such/folder/m"), &saved).unwrap_err().to_string();
+        let misnamed = SavedModel { feature_names: Some(vec!["a".to_owned()]), ..saved(None) };
+        let error = save_model(Path::new("/no/such/folder/m"), &misnamed).unwrap_err().to_string();
         assert!(error.contains("the feature names"), "{error}");
         for (variance, ratio, what) in
             [(1, 2, "the variance about the mean"), (2, 3, "the share of the variance about the mean")]
         {
             let about_mean = AboutMean { variance: vec![1.0; variance], ratio: vec![1.0; ratio] };
-            let saved = SavedModel { about_mean: Some(about_mean), ..saved(None) };
-            let error = save_model(Path::new("/no/such/folder/m"), &saved).unwrap_err().to_string();
+            let unfit = SavedModel { about_mean: Some(about_mean), ..saved(None) };
+            let error = save_model(Path::new("/no/such/folder/m"), &unfit).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
         }
     }

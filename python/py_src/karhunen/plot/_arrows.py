@@ -32,5 +32,6 @@ def along(tips: np.ndarray) -> np.ndarray:
 
 def name(ax: Axes, tips: np.ndarray, names: Sequence[str], colour: str, points: np.ndarray | None = None) -> None:
     """Write the names of the arrows beyond their tips, beside arrows and `points` as far as there is room."""
+    names = _labels.shorten(names)
     obstacles = along(tips) if points is None else np.vstack([along(tips), points])
     _labels.place(ax, tips, names, toward=tips, obstacles=obstacles, keep=True, colour=colour)

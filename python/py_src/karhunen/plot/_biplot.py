@@ -9,6 +9,7 @@ import numpy as np
 
 from karhunen.plot import _arrows, _fitted_model, _points
 from karhunen.plot._axes import COLOURS, INK, axes, cross
+from karhunen.plot._labels import LONGEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +90,7 @@ def biplot(
     length, far = np.hypot(*tips[chosen[0]]), np.hypot(*at.T).max()
     tips = tips[chosen] * (REACH * far / length if length > 0.0 and far > 0.0 else 1.0)
 
-    room = np.array([(LETTER * len(names[j]), LINE) for j in chosen])
+    room = np.array([(LETTER * min(len(names[j]), LONGEST), LINE) for j in chosen])
     ends = tips + np.sign(tips) * room * far
     ax = axes(ax, _points.figure_size(np.vstack([at, ends]), 7.2))
     cross(ax)

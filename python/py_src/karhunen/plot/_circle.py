@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from karhunen.plot import _arrows, _fitted_model
 from karhunen.plot._axes import COLOURS, FAINT, GREY, axes, cross
+from karhunen.plot._labels import LONGEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +81,7 @@ def correlation_circle(
         tips = _correlations(X, np.asarray(pca.transform(X))[:, [first, second]], sample_weight)
     chosen = _arrows.longest(tips, most)
 
-    ends = tips[chosen, 0] + np.sign(tips[chosen, 0]) * [LETTER * len(names[j]) for j in chosen]
+    ends = tips[chosen, 0] + np.sign(tips[chosen, 0]) * [LETTER * min(len(names[j]), LONGEST) for j in chosen]
     left, right = np.clip([-ends.min(), ends.max()], 1.15, WIDEST)
     ax = axes(ax, (0.8 + 1.8 * (left + right), 4.7))
     cross(ax)

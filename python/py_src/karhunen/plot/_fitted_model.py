@@ -26,6 +26,8 @@ def check(pca: Any) -> None:
 def plane(pca: Any, components: tuple[int, int]) -> tuple[int, int]:
     """Check two indices of components."""
     n = len(pca.components_)
+    if n < 2:
+        raise ValueError("the model has one component, and a plane needs two; fit more, or draw plot.scree")
     try:
         first, second = (operator.index(c) for c in components)
     except (TypeError, ValueError):

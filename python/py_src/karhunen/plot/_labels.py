@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 #: Steps away from the point, in points of a printer, in the order in which they are tried.
-DISTANCES = (5.0, 9.0, 15.0, 23.0)
+DISTANCES = (5.0, 9.0, 15.0, 23.0, 33.0, 45.0)
 #: Beyond this distance a thin line leads from the label to its point.
 LEADER = 12.0
 #: Labels that are tried; there is no room for more on a page.
 MOST = 400
+#: Longer labels lose their middle.
+LONGEST = 30
 #: Air around a label, in points.
 MARGIN = 1.5
 
@@ -71,6 +73,30 @@ def place(
     return written
 
 
+def shorten(texts: Sequence[str], longest: int = LONGEST) -> list[str]:
+    """Give labels that fit into a picture: long ones without their middle, or without what all of them share."""
+    short = [_without_middle(text, longest) for text in texts]
+    if len(set(short)) == len(set(texts)):
+        return short
+    head = _shared(texts)
+    tail = _shared([text[head:][::-1] for text in texts])
+    return [_without_middle(f"…{text[head : len(text) - tail]}…", longest) for text in texts]
+
+
+def _shared(texts: Sequence[str]) -> int:
+    """Count the letters that all texts begin with."""
+    pairs = enumerate(zip(*texts, strict=False))
+    return next((i for i, letters in pairs if len(set(letters)) > 1), min(map(len, texts)))
+
+
+def _without_middle(text: str, longest: int) -> str:
+    """Keep the beginning and the end of a long text."""
+    if len(text) <= longest:
+        return text
+    head = (longest - 1) * 2 // 3
+    return f"{text[:head].rstrip()}…{text[head + 1 - longest :].lstrip()}"
+
+
 def _write(ax: Axes, at: np.ndarray, text: str, dx: float, dy: float, *, size: float, colour: str) -> None:
     """Write one label, `dx` and `dy` points away from the point."""
     from matplotlib.patheffects import withStroke
@@ -95,11 +121,11 @@ def _offsets(toward: np.ndarray | None) -> np.ndarray:
     """Give places to try, in points: near ones first, each ring from the wanted direction outwards."""
     start = 0.0 if toward is None or not np.any(toward) else np.arctan2(toward[1], toward[0])
     turns = np.deg2rad([0, 25, -25, 50, -50, 80, -80, 115, -115, 150, -150, 180])
-    distances = DISTANCES[:3]
-    if toward is not None:
-        turns, distances = turns[:7], DISTANCES
-    angles = start + turns
-    return np.array([(r * np.cos(a), r * np.sin(a)) for r in distances for a in angles])
+    distances = DISTANCES[:3] if toward is None else DISTANCES
+    near = len(turns) if toward is None else 7
+    # What a label leads away from is a last resort.
+    places = [(r, a) for r in distances for a in turns[:near]] + [(r, a) for r in distances for a in turns[near:]]
+    return np.array([(r * np.cos(start + a), r * np.sin(start + a)) for r, a in places])
 
 
 def _anchor(d: float, positive: str, middle: str, negative: str) -> str:
@@ -119,12 +145,13 @@ def _box(at: np.ndarray, dx: float, dy: float, wide: float, high: float, margin:
 
 
 def _covered(box: np.ndarray, boxes: np.ndarray, points: np.ndarray) -> float:
-    """Tell how much a box covers: the area of other boxes as a share of its own, and one for each point."""
+    """Tell how much a box covers: one for each point, and more for the smallest part of another box."""
     across = np.minimum(box[2], boxes[:, 2]) - np.maximum(box[0], boxes[:, 0])
     along = np.minimum(box[3], boxes[:, 3]) - np.maximum(box[1], boxes[:, 1])
     area = np.sum(np.clip(across, 0.0, None) * np.clip(along, 0.0, None))
     inside = np.all((points > box[:2]) & (points < box[2:]), axis=1)
-    return float(4.0 * area / ((box[2] - box[0]) * (box[3] - box[1])) + np.sum(inside))
+    share = area / ((box[2] - box[0]) * (box[3] - box[1]))
+    return float((5.0 + 50.0 * share) * (share > 0.0) + np.sum(inside))
 
 
 def _outside(box: np.ndarray, frame: Bbox) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karhunen.plot import _fitted_model
+from karhunen.plot import _fitted_model, _labels
 from karhunen.plot._axes import INK, axes
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ MOST_NUMBERS = 260
 MOST_NAMED = 12
 #: More rows than this are not all named.
 MOST_ROWS = 60
+#: Longer names of features lose their middle.
+LONGEST = 45
 
 
 def loadings(
@@ -78,7 +80,7 @@ def loadings(
         ax.set_xticks(shown, [str(i + 1) for i in shown])
         ax.set_xlabel("Component")
     shown = range(0, p, -(-p // MOST_ROWS))
-    ax.set_yticks(shown, [names[rows[i]] for i in shown])
+    ax.set_yticks(shown, _labels.shorten([names[rows[i]] for i in shown], LONGEST))
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     if k <= MOST_NAMED and p * k <= MOST_NUMBERS:

@@ -81,6 +81,7 @@ def name_points(
     spread = at.std(axis=0)
     far = np.hypot(*((at - at.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)).T)
     order = np.argsort(-far, kind="stable")
+    names = _labels.shorten(names)
     _labels.place(ax, at[order], [names[i] for i in order], obstacles=obstacles, size=7.5, colour=SOFT)
 
 

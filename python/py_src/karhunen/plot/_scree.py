@@ -53,7 +53,7 @@ def scree(pca: Any, *, n_components: int | None = None, cumulative: bool = True,
         look = {"marker": "o", "markersize": 4.0 if n <= 40 else 0.0, "linewidth": 1.4}
         ax.plot(at, np.cumsum(shares), color=COLOURS[1], label="running sum", **look)
         ax.set_ylim(0.0, 104.0)
-        ax.legend(frameon=False, loc="center right", bbox_to_anchor=(1.0, 0.55))
+        ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0, ncols=2)
     else:
         ax.set_ylim(0.0, 1.12 * shares.max())
     if n <= MOST_NUMBERS:
