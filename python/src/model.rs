@@ -27,7 +27,8 @@ pub(crate) fn fit(
 ) -> PyResult<Model> {
     let cost = x.fit_cost();
     let job = Fit {
-        pca: options.into_pca(cost)?,
+        pca: options.into_pca()?,
+        cost,
         samples: sample_weight.map(lend_vector).transpose()?,
         features: feature_weight.map(lend_vector).transpose()?,
     };
@@ -37,6 +38,7 @@ pub(crate) fn fit(
 
 struct Fit {
     pca: Pca,
+    cost: f64,
     samples: Option<Lent<f64>>,
     features: Option<Lent<f64>>,
 }
@@ -48,7 +50,13 @@ impl Job for Fit {
             samples: self.samples.as_ref().map(Lent::as_slice),
             features: self.features.as_ref().map(Lent::as_slice),
         };
-        self.pca.fit_observed(x, &weights, observer)
+        let n_threads = threads_for(self.cost, self.pca.n_threads);
+        let model = Pca { n_threads, ..self.pca.clone() }.fit_observed(x, &weights, observer)?;
+        if n_threads == self.pca.n_threads {
+            return Ok(model);
+        }
+        // The model remembers what was asked for, not what small work or a forked process makes of it.
+        PcaModel::try_from(ModelParts { options: self.pca, ..model.parts().clone() })
     }
 }
 

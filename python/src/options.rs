@@ -4,8 +4,6 @@ use karhunen::{NComponents, Pca, Route, Weighting};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::observer::threads_for;
-
 /// A number of components, a fraction of the variance, or `"mle"`.
 #[derive(FromPyObject)]
 enum Wanted {
@@ -31,11 +29,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The engine's options, for a fit of about `cost` multiplications.
+    /// The engine's options.
     ///
     /// # Errors
     /// `ValueError` for names that the engine does not know.
-    pub(crate) fn into_pca(self, cost: f64) -> PyResult<Pca> {
+    pub(crate) fn into_pca(self) -> PyResult<Pca> {
         let routes = [Route::Svd, Route::Covariance, Route::Gram, Route::BlockKrylov];
         let solver = match self.solver.as_str() {
             "auto" => None,
@@ -69,7 +67,7 @@ impl Options {
             max_iter: self.max_iter,
             block_size: None,
             seed: self.seed,
-            n_threads: threads_for(cost, self.n_threads),
+            n_threads: self.n_threads,
             strict: self.strict,
         })
     }

@@ -2,13 +2,16 @@
 
 import doctest
 import importlib
+import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import karhunen
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -72,15 +75,40 @@ def test_readmes_run():
             exec(compile(snippet, str(path), "exec"), {})
 
 
-def test_the_stub_tells_the_truth():
+def stubtest(**environment):
+    """Hold the stub of the extension module to the binary."""
     pytest.importorskip("mypy.stubtest")
-    command = [
-        sys.executable,
-        "-m",
-        "mypy.stubtest",
-        "karhunen._core",
-        "--mypy-config-file",
-        str(ROOT / "python/pyproject.toml"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MYPY_CACHE_DIR": os.devnull})
+    config = str(ROOT / "python/pyproject.toml")
+    command = [sys.executable, "-m", "mypy.stubtest", "karhunen._core", "--mypy-config-file", config]
+    environment = {**os.environ, "MYPY_CACHE_DIR": os.devnull, **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def test_the_stub_tells_the_truth():
+    done = stubtest()
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_stub_that_lies_would_be_noticed(tmp_path):
+    package = tmp_path / "karhunen"
+    shutil.copytree(Path(karhunen.__file__).parent, package)
+    stub = package / "_core.pyi"
+    lie = stub.read_text().replace("def n_passes(self)", "def n_steps(self)")
+    stub.write_text(lie.replace("def to_state(model: Model)", "def to_state(model: Model, deep: bool)"))
+    done = stubtest(PYTHONPATH=str(tmp_path))
+    assert done.returncode != 0
+    for name in ("Model.n_steps", "Model.n_passes", "to_state"):
+        assert f"karhunen._core.{name}" in done.stdout
+
+
+@pytest.mark.parametrize("estimator", [karhunen.PCA, karhunen.TruncatedSVD])
+def test_every_option_and_attribute_is_documented(estimator):
+    text = estimator.__doc__
+    options, attributes = text.split("Parameters\n")[1].split("Attributes\n")
+    documented = set(re.findall(r"^    ([a-z_, ]+)(?: :|$)", options, re.MULTILINE))
+    documented = {name for names in documented for name in names.split(", ")}
+    assert set(inspect.signature(estimator).parameters) <= documented
+    fitted = estimator(2).fit(pd.DataFrame({"a": [1.0, 2, 4], "b": [0.0, 3, 1]}))
+    shown = {name for name in dir(fitted) if name.endswith("_") and not name.startswith("_")}
+    missing = {name for name in shown if not re.search(rf"^    .*\b{name}\b", attributes, re.MULTILINE)}
+    assert missing == set()
