@@ -1,5 +1,7 @@
 """Equality with scikit-learn on complete dense data, for every solver."""
 
+import itertools
+
 import numpy as np
 import pytest
 import sklearn.decomposition as peer
@@ -126,3 +128,15 @@ def test_to_sklearn_with_scales_and_weights_is_a_pipeline(table):
     assert_allclose(theirs.transform(table), ours.transform(table), atol=1e-12)
     with pytest.raises(ValueError, match="column 2 has feature weight 0"):
         PCA(3).fit(table, feature_weight=[1, 1, 0, 1, 1, 1, 1, 1]).to_sklearn()
+
+
+@pytest.mark.parametrize("weighting", ["frequency", "importance", "population"])
+@pytest.mark.parametrize("n_components", [3, None, 0.8])
+def test_to_sklearn_keeps_every_option(n_components, weighting, table):
+    for center, scale, whiten, weights in itertools.product(*[(True, False)] * 3, (None, np.arange(1.0, 9))):
+        options = {"center": center, "scale": scale, "whiten": whiten, "weighting": weighting}
+        ours = PCA(n_components, **options).fit(table, sample_weight=np.arange(1, 61), feature_weight=weights)
+        theirs = ours.to_sklearn()
+        scores = ours.transform(table)
+        assert_allclose(theirs.transform(table), scores, atol=1e-9, err_msg=str(options))
+        assert_allclose(theirs.inverse_transform(scores), ours.inverse_transform(scores), atol=1e-9)
