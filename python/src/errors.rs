@@ -14,8 +14,21 @@ pyo3::create_exception!(
 
 /// The exception for an error of the library.
 pub(crate) fn to_python(error: Error) -> PyErr {
-    let exception = of_kind(error.kind(), error.to_string());
-    if let Error::NonFinite { row, column, .. } = error {
+    let message = match error {
+        Error::NonFinite { row, column, value } if value.is_nan() => format!(
+            "row {row}, column {column} is NaN; remove or impute it, or use karhunen.IncompletePCA, which takes missing \
+             values"
+        ),
+        _ => error.to_string(),
+    };
+    let exception = of_kind(error.kind(), message);
+    let place = match error {
+        Error::NonFinite { row, column, .. }
+        | Error::EntryWeight { row, column, .. }
+        | Error::DuplicateEntry { row, column } => Some((row, column)),
+        _ => None,
+    };
+    if let Some((row, column)) = place {
         let place = [("row", row), ("column", column)];
         // Python adds the name of the column. Without these attributes the message is still complete.
         Python::attach(|py| {

@@ -4,22 +4,38 @@
 
 mod arrays;
 mod dtype;
+mod entries;
 mod errors;
+mod incomplete_file;
+mod incomplete_model;
+mod incomplete_options;
+mod incomplete_state;
 mod model;
 mod observer;
 mod options;
 mod sparse;
 mod state;
+mod stream;
 
 /// The engine behind the Python package `karhunen`.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
+    use crate::entries::{Entries, observe, observe_triples, split_entries};
+    #[pymodule_export]
     use crate::errors::NotConvergedError;
+    #[pymodule_export]
+    use crate::incomplete_file::{load_incomplete, save_incomplete};
+    #[pymodule_export]
+    use crate::incomplete_model::{IncompleteModel, fit_incomplete};
+    #[pymodule_export]
+    use crate::incomplete_state::{from_incomplete_state, to_incomplete_state};
     #[pymodule_export]
     use crate::model::{Model, column_moments, fit};
     #[pymodule_export]
     use crate::state::{from_state, load, save, to_state};
+    #[pymodule_export]
+    use crate::stream::Stream;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

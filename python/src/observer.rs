@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use karhunen::{Flow, Observer, Result, Unobserved};
+use karhunen::{Flow, Iteration, Observer, Result, Unobserved};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -21,6 +21,7 @@ const GRACE: Duration = Duration::from_millis(400);
 struct Shared {
     stop: AtomicBool,
     progress: Mutex<(&'static str, f64)>,
+    iteration: Mutex<Option<Iteration>>,
 }
 
 impl Observer for Shared {
@@ -33,6 +34,11 @@ impl Observer for Shared {
             *progress = (phase, fraction);
         }
         Flow::Continue
+    }
+
+    fn iteration(&self, at: &Iteration) -> Flow {
+        *self.iteration.lock().unwrap_or_else(PoisonError::into_inner) = Some(*at);
+        if self.stop.load(Ordering::Relaxed) { Flow::Stop } else { Flow::Continue }
     }
 }
 
@@ -96,10 +102,21 @@ fn wait<R: Send>(receiver: &mut Receiver<R>, timeout: Duration) -> std::result::
     receiver.recv_timeout(timeout)
 }
 
+/// Calls `on_progress(phase, fraction)`, of iterative fits with their numbers as well: iteration, RMSE, held-out RMSE, seconds
+/// that it has taken, seconds to come.
 fn tell(on_progress: Option<&Bound<'_, PyAny>>, shared: &Shared) -> PyResult<()> {
     let Some(on_progress) = on_progress else { return Ok(()) };
-    let progress = *shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
-    on_progress.call1(progress).map(drop)
+    let (phase, fraction) = *shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
+    let iteration = *shared.iteration.lock().unwrap_or_else(PoisonError::into_inner);
+    match iteration.filter(|at| at.phase == phase) {
+        None => on_progress.call1((phase, fraction)),
+        Some(at) => {
+            let remaining = at.remaining.map(|remaining| remaining.as_secs_f64());
+            let numbers = (at.iteration, at.rmse, at.held_out_rmse, at.elapsed.as_secs_f64(), remaining);
+            on_progress.call1((phase, fraction, numbers))
+        }
+    }
+    .map(drop)
 }
 
 /// The number of threads to ask the engine for, for about `cost` multiplications. Waking a pool takes longer than small

@@ -73,6 +73,6 @@ impl Options {
     }
 }
 
-fn unknown(option: &str, name: &str, allowed: &str) -> PyErr {
+pub(crate) fn unknown(option: &str, name: &str, allowed: &str) -> PyErr {
     PyValueError::new_err(format!("{option} = '{name}' is not known; choose one of {allowed}"))
 }

@@ -57,15 +57,32 @@ impl<T: Element> LentSparse<T> {
         self.values.as_slice().len()
     }
 
-    /// Calls `f` with the matrix: borrowed where its indices are in order, a sorted copy without repetitions
-    /// otherwise.
+    /// Calls `f` with the matrix: borrowed where its indices are in order, a sorted copy in which repeated entries are
+    /// added up otherwise.
     pub(crate) fn with_source<R>(&self, f: impl FnOnce(&dyn Source<T>) -> Result<R>) -> Result<R> {
+        self.with_view(true, |x| f(x))
+    }
+
+    /// Calls `f` with the matrix as it is.
+    pub(crate) fn with_stored<R>(&self, f: impl FnOnce(&Sparse<'_, T>) -> Result<R>) -> Result<R> {
+        self.with_view(false, f)
+    }
+
+    fn with_view<R>(&self, sorted: bool, f: impl FnOnce(&Sparse<'_, T>) -> Result<R>) -> Result<R> {
         use LentIndices::{I32, I64};
         match (&self.pointers, &self.indices) {
-            (I32(pointers), I32(indices)) => self.with_parts(pointers.as_slice(), indices.as_slice(), f),
-            (I32(pointers), I64(indices)) => self.with_parts(pointers.as_slice(), indices.as_slice(), f),
-            (I64(pointers), I32(indices)) => self.with_parts(pointers.as_slice(), indices.as_slice(), f),
-            (I64(pointers), I64(indices)) => self.with_parts(pointers.as_slice(), indices.as_slice(), f),
+            (I32(pointers), I32(indices)) => {
+                self.with_parts(pointers.as_slice(), indices.as_slice(), sorted, f)
+            }
+            (I32(pointers), I64(indices)) => {
+                self.with_parts(pointers.as_slice(), indices.as_slice(), sorted, f)
+            }
+            (I64(pointers), I32(indices)) => {
+                self.with_parts(pointers.as_slice(), indices.as_slice(), sorted, f)
+            }
+            (I64(pointers), I64(indices)) => {
+                self.with_parts(pointers.as_slice(), indices.as_slice(), sorted, f)
+            }
         }
     }
 
@@ -73,7 +90,8 @@ impl<T: Element> LentSparse<T> {
         &self,
         pointers: &[P],
         indices: &[I],
-        f: impl FnOnce(&dyn Source<T>) -> Result<R>,
+        sorted: bool,
+        f: impl FnOnce(&Sparse<'_, T>) -> Result<R>,
     ) -> Result<R> {
         let (n_rows, n_cols) = self.shape;
         let values = self.values.as_slice();
@@ -83,7 +101,7 @@ impl<T: Element> LentSparse<T> {
         };
         match borrowed {
             Ok(x) => f(&x),
-            Err(karhunen::Error::SparseOrder { .. }) => {
+            Err(karhunen::Error::SparseOrder { .. }) if sorted => {
                 let sorted = SparseMatrix::canonical(self.major, n_rows, n_cols, pointers, indices, values)?;
                 f(&sorted.view())
             }

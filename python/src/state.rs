@@ -107,11 +107,11 @@ pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<(Model, Beside, St
     Ok((Model::from(model), Beside { feature_names, set_aside, id_column, about_mean }, options))
 }
 
-fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
+pub(crate) fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn of_json<V: serde::de::DeserializeOwned>(text: &Bound<'_, PyAny>) -> PyResult<V> {
+pub(crate) fn of_json<V: serde::de::DeserializeOwned>(text: &Bound<'_, PyAny>) -> PyResult<V> {
     serde_json::from_str(&text.extract::<String>()?)
         .map_err(|error| PyValueError::new_err(format!("the state of a model is damaged: {error}")))
 }

@@ -17,17 +17,25 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MODULES = [
     "_convergence",
+    "_filled",
     "_fitted",
+    "_incomplete_convergence",
+    "_incomplete_inputs",
+    "_incomplete_options",
+    "_incomplete_pca",
     "_inputs",
+    "_observed",
     "_options",
     "_pca",
     "_progress",
     "_tables",
     "_to_sklearn",
     "_truncated_svd",
+    "_viewed_model",
     "_warning",
     "plot._biplot",
     "plot._circle",
+    "plot._convergence",
     "plot._loadings",
     "plot._scores",
     "plot._scree",
@@ -56,6 +64,9 @@ def test_examples_in_docstrings_run(name):
     result = doctest.testmod(importlib.import_module(f"karhunen.{name}"))
     assert result.failed == 0
     assert result.attempted > 0 or not name.startswith(("_fitted", "_pca", "_truncated_svd", "plot"))
+    assert result.attempted > 0 or not name.startswith(
+        ("_incomplete_pca", "_observed", "_pca", "_truncated_svd", "plot")
+    )
 
 
 @pytest.mark.parametrize("page", sorted(p.name for p in (ROOT / "python/docs").glob("*.rst")))
@@ -63,7 +74,14 @@ def test_examples_in_the_pages_run(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     result = doctest.testfile(str(ROOT / "python/docs" / page), module_relative=False)
     assert result.failed == 0
-    examples = ("getting_started.rst", "solvers.rst", "weights.rst", "sparse.rst", "coming_from.rst")
+    examples = (
+        "getting_started.rst",
+        "solvers.rst",
+        "weights.rst",
+        "sparse.rst",
+        "coming_from.rst",
+        "missing_values.rst",
+    )
     assert result.attempted > 0 or page not in examples
 
 

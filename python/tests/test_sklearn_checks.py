@@ -1,6 +1,6 @@
 """scikit-learn's own checks of estimators, all of them."""
 
-from karhunen import PCA, TruncatedSVD
+from karhunen import PCA, IncompletePCA, TruncatedSVD
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 ESTIMATORS = [
@@ -11,6 +11,10 @@ ESTIMATORS = [
     PCA(2, solver="block-krylov"),
     PCA(0.9, weighting="population"),
     TruncatedSVD(),
+    IncompletePCA(),
+    IncompletePCA(method="ppca"),
+    IncompletePCA(method="ridge"),
+    IncompletePCA(method="vb"),
 ]
 
 

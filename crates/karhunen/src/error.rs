@@ -96,6 +96,16 @@ pub enum Error {
         /// The value found.
         value: f64,
     },
+    /// The weight of an entry is negative, NaN or infinite.
+    #[error("entry weights: row {row}, column {column} is {value}; a weight must be finite and not negative")]
+    EntryWeight {
+        /// The row of the entry.
+        row: usize,
+        /// The column of the entry.
+        column: usize,
+        /// The value found.
+        value: f64,
+    },
     /// All weights are zero.
     #[error("{what}: all {n} entries are zero; at least one must be positive")]
     WeightsAllZero {
@@ -352,7 +362,7 @@ pub enum Error {
 
 fn non_finite_advice(value: f64) -> &'static str {
     if value.is_nan() {
-        "remove or impute it (fitting with missing values is a separate estimator)"
+        "remove or impute it, or fit an `IncompletePca`, which takes missing values"
     } else {
         "remove it or replace it by a finite number"
     }
@@ -389,6 +399,7 @@ impl Error {
             | Error::ScoreOverflow { .. }
             | Error::WeightLength { .. }
             | Error::WeightValue { .. }
+            | Error::EntryWeight { .. }
             | Error::WeightsAllZero { .. }
             | Error::WeightSum { .. }
             | Error::Degenerate { .. }

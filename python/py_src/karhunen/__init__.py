@@ -12,15 +12,31 @@ from karhunen._core import NotConvergedError, __version__
 if TYPE_CHECKING:
     from karhunen import plot
     from karhunen._convergence import Convergence
+    from karhunen._incomplete_convergence import IncompleteConvergence
+    from karhunen._incomplete_pca import IncompletePCA
+    from karhunen._observed import Observed
     from karhunen._pca import PCA
     from karhunen._truncated_svd import TruncatedSVD
 
-__all__ = ["PCA", "Convergence", "NotConvergedError", "TruncatedSVD", "__version__", "plot"]
+__all__ = [
+    "PCA",
+    "Convergence",
+    "IncompleteConvergence",
+    "IncompletePCA",
+    "NotConvergedError",
+    "Observed",
+    "TruncatedSVD",
+    "__version__",
+    "plot",
+]
 
 _HOMES = {
     "PCA": "karhunen._pca",
     "TruncatedSVD": "karhunen._truncated_svd",
     "Convergence": "karhunen._convergence",
+    "IncompletePCA": "karhunen._incomplete_pca",
+    "IncompleteConvergence": "karhunen._incomplete_convergence",
+    "Observed": "karhunen._observed",
 }
 
 

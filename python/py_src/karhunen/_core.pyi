@@ -9,14 +9,25 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 __all__ = [
+    "Entries",
+    "IncompleteModel",
     "Model",
     "NotConvergedError",
+    "Stream",
     "__version__",
     "column_moments",
     "fit",
+    "fit_incomplete",
+    "from_incomplete_state",
     "from_state",
     "load",
+    "load_incomplete",
+    "observe",
+    "observe_triples",
     "save",
+    "save_incomplete",
+    "split_entries",
+    "to_incomplete_state",
     "to_state",
 ]
 
@@ -24,7 +35,9 @@ __version__: str
 
 _Float: TypeAlias = np.float32 | np.float64
 _Data: TypeAlias = NDArray[_Float] | sp.csr_array | sp.csc_array | sp.csr_matrix | sp.csc_matrix
-_OnProgress: TypeAlias = Callable[[str, float], object]
+_Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+_IdList: TypeAlias = list[int] | list[str]
+_OnProgress: TypeAlias = Callable[..., object]
 
 class NotConvergedError(RuntimeError):
     """An iteration stopped before its tolerance, and `strict` was asked for."""
@@ -143,3 +156,176 @@ def save(path: str | PathLike[str], model: Model, beside: Mapping[str, Any]) -> 
 
 def load(path: str | PathLike[str]) -> tuple[Model, _Beside, str]:
     """Read a model file: the model, what it holds beside, the options of the fit as JSON."""
+
+@final
+class Entries:
+    """Observed entries by rows and by columns."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+    @property
+    def n_observed(self) -> int:
+        """Number of entries."""
+    @property
+    def dtype(self) -> str:
+        """`"float32"` or `"float64"`."""
+    def row_counts(self) -> NDArray[np.uint64]:
+        """Count the entries of each row."""
+    def column_counts(self) -> NDArray[np.uint64]:
+        """Count the entries of each column."""
+    def triples(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[Any] | None]:
+        """Row, column, value and weight of every entry; no weights where all are one."""
+
+@final
+class IncompleteModel:
+    """A fitted model of incomplete data. Its arrays are read-only views of the engine's memory."""
+
+    @property
+    def components(self) -> NDArray[np.float64]:
+        """Shape (n_components, n_features)."""
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Shape (n_samples, n_components)."""
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean of each feature."""
+    @property
+    def mean_variance(self) -> NDArray[np.float64]:
+        """Posterior variance of the mean of each feature."""
+    @property
+    def explained_variance(self) -> NDArray[np.float64]:
+        """Variance along each component."""
+    @property
+    def explained_variance_ratio(self) -> NDArray[np.float64]:
+        """Share of the total variance."""
+    @property
+    def singular_values(self) -> NDArray[np.float64]:
+        """Norms of the columns of the scores."""
+    @property
+    def noise_variance(self) -> float:
+        """Variance of an observation about its prediction."""
+    @property
+    def total_variance(self) -> float:
+        """Sum over features of the variance of the observed entries."""
+    @property
+    def n_samples(self) -> int:
+        """Rows fitted."""
+    @property
+    def n_observed(self) -> NDArray[np.uint64]:
+        """Entries observed of each feature."""
+    @property
+    def dtype(self) -> str:
+        """`"f32"` or `"f64"`: the type of the data."""
+    @property
+    def method(self) -> str:
+        """The method that was used."""
+    @property
+    def reason(self) -> str:
+        """Why it was used."""
+    @property
+    def stop(self) -> str:
+        """Why it stopped."""
+    @property
+    def cost(self) -> float:
+        """The cost of the model."""
+    @property
+    def rmse(self) -> float:
+        """Root mean squared error of the entries fitted."""
+    @property
+    def held_out_rmse(self) -> float | None:
+        """Root mean squared error of the entries set aside."""
+    @property
+    def has_error_bars(self) -> bool:
+        """Whether covariances were kept."""
+    def trace(self) -> NDArray[np.float64]:
+        """Give iteration, cost, RMSE, held-out RMSE, step and seconds as columns; NaN where there is none."""
+    def score_covariances(self) -> NDArray[np.float32] | None:
+        """Covariances of the scores of the rows fitted."""
+    def loading_covariances(self) -> NDArray[np.float32] | None:
+        """Covariances of the loadings of the features."""
+    def transform(
+        self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[Any]:
+        """Scores of rows with holes, in the type of the entries."""
+    def transform_with_covariances(
+        self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """Scores of rows with holes, and their covariances."""
+    def inverse_transform(
+        self, scores: NDArray[_Float], n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[Any]:
+        """Rows from scores, in the type of `scores`."""
+    def predict_pairs(
+        self,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        noise: bool | None = None,
+        n_threads: int | None = None,
+        on_progress: _OnProgress | None = None,
+    ) -> NDArray[np.float64]:
+        """Value, and deviation if `noise` says of what, of entries of the data fitted."""
+    def predict_rows(
+        self, entries: Entries, noise: bool, n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Values of all entries of rows with holes, and their deviations."""
+
+@final
+class Stream:
+    """Components that have learned from some rows. It never changes: what has learned more is a new one."""
+
+    def __new__(cls, n_components: int, n_features: int, seed: int, mean: bool) -> Stream:
+        """Make one of small random loadings."""
+    @staticmethod
+    def resume(model: IncompleteModel) -> Stream:
+        """Go on from a fitted model."""
+    @staticmethod
+    def from_state(state: str) -> Stream:
+        """Give the stream of a state."""
+    def state(self) -> str:
+        """Give everything that it consists of, as JSON."""
+    @property
+    def n_samples_seen(self) -> int:
+        """Rows seen so far, repeated ones included."""
+    def learned(self, entries: Entries, n_components: int) -> Stream:
+        """Learn from every row in turn."""
+    def finish(self, entries: Entries, options: dict[str, Any]) -> IncompleteModel:
+        """Make a model of rows, seen before or not."""
+
+def observe(x: _Data, weights: NDArray[_Float] | None = None, n_threads: int | None = None) -> Entries:
+    """Read what is not NaN of an array, what is stored of a sparse matrix."""
+
+def observe_triples(
+    rows: _Ids,
+    columns: _Ids,
+    values: NDArray[_Float],
+    shape: tuple[int, int],
+    average: bool = False,
+    weights: NDArray[_Float] | None = None,
+    n_threads: int | None = None,
+) -> Entries:
+    """Sort triples by rows and by columns."""
+
+def split_entries(entries: Entries, share: float, seed: int, n_threads: int | None = None) -> tuple[Entries, Entries]:
+    """Set a share of the entries aside."""
+
+def fit_incomplete(
+    entries: Entries, options: dict[str, Any], on_progress: _OnProgress | None = None
+) -> IncompleteModel:
+    """Fit components to observed entries."""
+
+def to_incomplete_state(model: IncompleteModel) -> dict[str, Any]:
+    """Give everything that a model consists of, as arrays, numbers and JSON."""
+
+def from_incomplete_state(state: dict[str, Any]) -> IncompleteModel:
+    """Give the model of a state."""
+
+def save_incomplete(
+    path: str | PathLike[str], model: IncompleteModel, row_ids: _IdList | None, column_ids: _IdList | None
+) -> None:
+    """Write a model file."""
+
+def load_incomplete(
+    path: str | PathLike[str],
+) -> tuple[IncompleteModel, _IdList | None, _IdList | None, str]:
+    """Read a model file: the model, the ids of its rows and columns, its options as JSON."""

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._convergence import Convergence, warn_unless_converged
 from karhunen._inputs import name_column, to_matrix, to_scores
 from karhunen._progress import progress
+from karhunen._viewed_model import ViewedModel
 
 if TYPE_CHECKING:
     import os
 
-    from sklearn.utils import Tags
     from typing_extensions import Self
 
 #: Fitted attributes that show the engine's memory, and what they are called there.
@@ -35,15 +34,9 @@ VIEWS = {
 }
 
 
-class FittedComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Scores of rows, and rows from scores.
+class FittedComponents(ViewedModel):
+    """Scores of rows, and rows from scores."""
 
-    The arrays among the fitted attributes are read-only views of the engine's memory. An attribute that is assigned
-    (rotated components, another mean) is what later calls work with.
-    """
-
-    n_threads: int | None
-    verbose: bool
     _views = VIEWS
     #: Columns beside the features in the file that the command line fitted to, as its model files remember them.
     _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
@@ -146,56 +139,9 @@ class FittedComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         except ValueError as error:
             raise name_column(error, getattr(self, "feature_names_in_", None)) from None
 
-    @property
-    def _n_features_out(self) -> int:
-        """Tell `get_feature_names_out` how many there are."""
-        return self.components_.shape[0]
-
     def _adopt(self, model: _core.Model) -> Self:
-        """Show a model's arrays as fitted attributes."""
-        self._model = model
-        self._shown = {name: getattr(model, inner) for name, inner in self._views.items()}
-        for name, value in self._shown.items():
-            setattr(self, name, value)
+        super()._adopt(model)
         self.solver_ = model.solver
         self.convergence_ = Convergence.of(model)
         self.n_iter_ = model.n_passes
         return self
-
-    def _model_now(self) -> _core.Model:
-        """Give the engine's model, made anew if an attribute was assigned since."""
-        assigned = {
-            inner: getattr(self, name)
-            for name, inner in self._views.items()
-            if getattr(self, name) is not self._shown[name]
-        }
-        if assigned:
-            state = _core.to_state(self._model)
-            for inner, value in assigned.items():
-                state[inner] = np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
-            self._adopt(_core.from_state(state))
-        return self._model
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Give what a pickle keeps: the model as plain values."""
-        state = dict(super().__getstate__())
-        if "_model" in state:
-            state["_state"] = _core.to_state(self._model_now())
-            for name in ("_model", "_shown", *self._views):
-                del state[name]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what a pickle kept."""
-        state = dict(state)
-        values = state.pop("_state", None)
-        super().__setstate__(state)
-        if values is not None:
-            self._adopt(_core.from_state(values))
-
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what is accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -29,12 +29,15 @@ impl<T: Lane> Run<T> {
         // Methods may have learned penalties and left out components.
         let [loadings, scores] = self.penalties.clone();
         let problem = &Problem { loadings, scores, c: self.factors.c, ..problem.clone() };
-        let found = match &self.posterior {
+        let mut found = match &self.posterior {
             Some(posterior) => {
                 Found::of_posterior(posterior, problem, self.factors, pca.error_bars, method, exec)?
             }
             None => Found::of_point(problem, &self.factors, self.squares, pca.error_bars, exec)?,
         };
+        if method.learns_variances() {
+            found.silence();
+        }
         let Found { rotated, explained, prior, noise, score_covariances, loading_covariances } = found;
         let weight: f64 = prepared.sums.weight.iter().sum();
         let of_mean = |w: &f64| if *w > 0.0 { noise / w } else { prepared.spread.mean_square };
@@ -138,6 +141,34 @@ impl Found {
             score_covariances: error_bars.then(|| keep(bars.scores)),
             loading_covariances: error_bars.then(|| keep(bars.loadings)),
         })
+    }
+}
+
+impl Found {
+    /// Makes silent what vanishes beside the noise: a component that a learned variance has faded out has scores of zero, for new
+    /// rows as well. What is left of it is rounding, blown up by the rotation.
+    fn silence(&mut self) {
+        /// A variance of scores below this share of that of the noise is none.
+        const SILENT: f64 = 1e-12;
+        /// A precision that leaves scores no room.
+        const HELD: f64 = 1e150;
+        let (c, n) = (self.explained.len(), self.rotated.scores.n_rows());
+        for k in 0..c {
+            if self.explained[k] > SILENT * self.noise {
+                continue;
+            }
+            (self.explained[k], self.rotated.singular_values[k]) = (0.0, 0.0);
+            (0..n).for_each(|j| self.rotated.scores[(j, k)] = 0.0);
+            for l in 0..c {
+                (self.prior.precision[(k, l)], self.prior.precision[(l, k)]) = (0.0, 0.0);
+            }
+            (self.prior.precision[(k, k)], self.prior.mean[k]) = (HELD, 0.0);
+            for covariances in
+                [&mut self.score_covariances, &mut self.loading_covariances].into_iter().flatten()
+            {
+                covariances.forget(k);
+            }
+        }
     }
 }
 

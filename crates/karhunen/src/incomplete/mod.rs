@@ -19,6 +19,7 @@ mod online;
 mod options;
 mod pace;
 mod posterior;
+mod predict;
 mod problem;
 mod rotate;
 mod start;

@@ -1,7 +1,7 @@
 //! The fitted model: components, scores, predictions with error bars, and what it does to new rows.
 
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Unobserved};
+use crate::exec::{Exec, Observer, Unobserved};
 use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::IncompletePca;
@@ -34,8 +34,19 @@ impl Covariances {
         f64::from(self.packed[i * (c * (c + 1) / 2) + k * (k + 1) / 2 + l])
     }
 
+    /// Makes row and column `k` of all matrices zero.
+    pub(super) fn forget(&mut self, k: usize) {
+        let c = self.n_components;
+        for matrix in self.packed.chunks_exact_mut(c * (c + 1) / 2) {
+            for l in 0..c {
+                let (row, column) = (k.max(l), k.min(l));
+                matrix[row * (row + 1) / 2 + column] = 0.0;
+            }
+        }
+    }
+
     /// `tr C_i D_j`.
-    fn trace_of_product(&self, i: usize, other: &Self, j: usize) -> f64 {
+    pub(super) fn trace_of_product(&self, i: usize, other: &Self, j: usize) -> f64 {
         let width = self.n_components * (self.n_components + 1) / 2;
         let (x, y) = (&self.packed[i * width..][..width], &other.packed[j * width..][..width]);
         let all: f64 = x.iter().zip(y).map(|(x, y)| 2.0 * f64::from(*x) * f64::from(*y)).sum();
@@ -44,7 +55,7 @@ impl Covariances {
     }
 
     /// `x' C_i x`.
-    fn quadratic(&self, i: usize, x: impl Fn(usize) -> f64) -> f64 {
+    pub(super) fn quadratic(&self, i: usize, x: impl Fn(usize) -> f64) -> f64 {
         let mut sum = 0.0;
         for k in 0..self.n_components {
             for l in 0..k {
@@ -233,41 +244,6 @@ impl IncompleteModel {
         &self.parts
     }
 
-    /// The prediction of an entry of the data fitted, observed or not, with its variance:
-    /// `v' C_j v + s' C_i s + var mu_i`, of a posterior also `tr C_i C_j`, plus the noise for a new observation.
-    ///
-    /// # Errors
-    /// [`Error::Option`] for a row or column outside the data fitted.
-    pub fn predict(&self, row: usize, column: usize) -> Result<Prediction> {
-        for (option, index, bound) in [("row", row, self.n_samples()), ("column", column, self.n_features())]
-        {
-            if index >= bound {
-                let rule = "rows and columns are those of the data fitted";
-                return Err(Error::Option { option, value: index.to_string(), rule });
-            }
-        }
-        let parts = &self.parts;
-        let value = self.value(self.parts.scores.row(row), column);
-        let of_scores = parts.score_covariances.as_ref();
-        let variance = of_scores.zip(parts.loading_covariances.as_ref()).map(|(scores, loadings)| {
-            scores.quadratic(row, |k| parts.components[(k, column)])
-                + loadings.quadratic(column, |k| parts.scores[(row, k)])
-                + parts.mean_variance[column]
-                + if parts.convergence.method.has_posterior() {
-                    scores.trace_of_product(row, loadings, column)
-                } else {
-                    0.0
-                }
-        });
-        Ok(Prediction { value, variance, noise_variance: parts.noise_variance })
-    }
-
-    /// `mean + scores * components` of one column.
-    fn value(&self, scores: &[f64], column: usize) -> f64 {
-        let products = scores.iter().enumerate().map(|(k, s)| s * self.parts.components[(k, column)]);
-        self.parts.mean[column] + products.sum::<f64>()
-    }
-
     /// Scores of new rows with holes, shape (n_rows, n_components): the best given the components, as the fit weighs
     /// entries against its penalties. A row without entries gets the scores of the prior.
     ///
@@ -275,9 +251,23 @@ impl IncompleteModel {
     /// [`Error::Shape`] for another number of columns; [`Error::Decomposition`] for values beyond range;
     /// [`Error::Threads`].
     pub fn transform<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
+        self.transform_observed(rows, self.parts.options.n_threads, &Unobserved)
+    }
+
+    /// As [`IncompleteModel::transform`], on a number of threads of its own (those of the current rayon pool if `None`),
+    /// telling `observer` how far it has come.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform`]; [`Error::Stopped`] if the observer asks to stop.
+    pub fn transform_observed<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<Matrix> {
         let c = self.n_components();
         let mut scores = Matrix::zeros(rows.n_samples(), c);
-        self.each_row(rows, scores.as_mut_slice(), c, |equations, out| {
+        self.each_row(rows, scores.as_mut_slice(), (n_threads, observer), |equations, out| {
             equations.solve()?;
             out.copy_from_slice(&equations.b[..c]);
             Ok(())
@@ -285,16 +275,21 @@ impl IncompleteModel {
         Ok(scores)
     }
 
-    /// As [`IncompleteModel::transform`], with the covariance of the scores of each row: the noise variance times the
-    /// inverse of its normal equations. Without penalties it is zero for rows of fewer entries than components.
+    /// As [`IncompleteModel::transform_observed`], with the covariance of the scores of each row: the noise variance times
+    /// the inverse of its normal equations. Without penalties it is zero for rows of fewer entries than components.
     ///
     /// # Errors
-    /// As [`IncompleteModel::transform`].
-    pub fn transform_with_covariances<T: Scalar>(&self, rows: &Observed<T>) -> Result<(Matrix, Covariances)> {
+    /// As [`IncompleteModel::transform_observed`].
+    pub fn transform_with_covariances<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<(Matrix, Covariances)> {
         let (c, n) = (self.n_components(), rows.n_samples());
         let width = c * (c + 1) / 2;
         let mut both = vec![0.0; n * (c + width)];
-        self.each_row(rows, &mut both, c + width, |equations, out| {
+        self.each_row(rows, &mut both, (n_threads, observer), |equations, out| {
             let (scores, covariance) = out.split_at_mut(c);
             let inverse = equations.inverse();
             equations.solve()?;
@@ -313,12 +308,12 @@ impl IncompleteModel {
         Ok((scores, Covariances { n_components: c, packed }))
     }
 
-    /// Calls `f` with the normal equations of every row and its `width` values of `out`.
+    /// Calls `f` with the normal equations of every row and its share of `out`.
     fn each_row<T: Scalar>(
         &self,
         rows: &Observed<T>,
         out: &mut [f64],
-        width: usize,
+        (n_threads, observer): (Option<usize>, &dyn Observer),
         f: impl Fn(&mut Equations, &mut [f64]) -> Result<()> + Sync,
     ) -> Result<()> {
         let p = self.n_features();
@@ -331,7 +326,11 @@ impl IncompleteModel {
             });
         }
         let loadings = self.parts.components.transposed();
-        Exec::run(self.parts.options.n_threads, &Unobserved, |exec| {
+        let width = out.len() / rows.n_samples().max(1);
+        if width == 0 {
+            return Ok(());
+        }
+        Exec::run(n_threads, observer, |exec| {
             exec.phase("scores").fill(out, ROWS * width, |piece, out| {
                 for (at, out) in out.chunks_exact_mut(width).enumerate() {
                     f(&mut self.equations(rows, piece * ROWS + at, &loadings), out)?;
@@ -379,34 +378,6 @@ impl IncompleteModel {
     fn weighing(&self) -> Option<&Covariances> {
         let known = self.parts.convergence.method.has_posterior_loadings();
         self.parts.loading_covariances.as_ref().filter(|_| known)
-    }
-
-    /// The values that scores stand for, shape (n_rows, n_features).
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for another number of components.
-    pub fn inverse_transform(&self, scores: &Matrix) -> Result<Matrix> {
-        let c = self.n_components();
-        if scores.n_cols() != c {
-            let (what, axis) = ("the scores", "columns");
-            return Err(Error::Shape { what, axis, found: scores.n_cols(), expected: c });
-        }
-        Ok(Matrix::from_fn(scores.n_rows(), self.n_features(), |i, j| self.value(scores.row(i), j)))
-    }
-
-    /// The rows with their holes filled by predictions; observed values stay as they are.
-    ///
-    /// # Errors
-    /// As [`IncompleteModel::transform`].
-    pub fn impute<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
-        let mut filled = self.inverse_transform(&self.transform(rows)?)?;
-        for i in 0..rows.n_samples() {
-            let (columns, values) = rows.row(i);
-            for (column, value) in columns.iter().zip(values) {
-                filled[(i, *column as usize)] = value.to_f64();
-            }
-        }
-        Ok(filled)
     }
 }
 

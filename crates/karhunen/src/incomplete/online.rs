@@ -47,6 +47,7 @@ pub enum OnlineRule {
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IncompleteStream {
     rule: OnlineRule,
     c: usize,
@@ -94,6 +95,35 @@ impl IncompleteStream {
             mean_known: false,
             deviation: None,
         })
+    }
+
+    /// The same without a mean: it is zero, and stays so.
+    #[must_use]
+    pub fn without_mean(self) -> Self {
+        Self { mean: false, mean_known: true, ..self }
+    }
+
+    /// Goes on from a fitted model by the rule `Diagonal`: its components count for as many rows as it was fitted to.
+    pub fn resume(model: &IncompleteModel) -> Self {
+        let parts = model.parts();
+        let (c, p) = parts.components.shape();
+        // Scores and loadings of equal size; a component without variance keeps its loadings.
+        let size = |k: usize| if k < c { parts.explained_variance[k].sqrt() } else { 1.0 };
+        let scale = |k: usize| if size(k) > 0.0 { size(k).sqrt() } else { 1.0 };
+        let seen: Vec<f64> = parts.n_observed.iter().map(|n| *n as f64).collect();
+        Self {
+            rule: OnlineRule::Diagonal,
+            c,
+            loadings: Matrix::from_fn(p, c + 1, |i, k| {
+                if k < c { parts.components[(k, i)] * scale(k) } else { parts.mean[i] }
+            }),
+            curvatures: Matrix::from_fn(p, c + 1, |i, k| seen[i] * size(k)),
+            seen,
+            n_samples: model.n_samples(),
+            mean: parts.options.mean != MeanMode::None,
+            mean_known: true,
+            deviation: Some((parts.total_variance / p as f64).sqrt()).filter(|deviation| *deviation > 0.0),
+        }
     }
 
     /// From given loadings, shape (n_features, c), and mean; the mean stays unless `learned`.

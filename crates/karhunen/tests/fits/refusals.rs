@@ -60,7 +60,7 @@ fn bad_values_are_refused_in_rows_of_weight_zero_and_in_a_transform() {
         for error in [fitted.unwrap_err(), transformed.unwrap_err()] {
             assert!(matches!(error, Error::NonFinite { row: 4, column: 1, .. }), "{layout:?}: {error}");
             assert!(
-                error.to_string().contains("fitting with missing values is a separate estimator"),
+                error.to_string().contains("fit an `IncompletePca`, which takes missing values"),
                 "{error}"
             );
         }

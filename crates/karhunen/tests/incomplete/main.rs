@@ -6,6 +6,7 @@ mod invariants;
 mod online;
 mod optima;
 mod posteriors;
+mod predictions;
 mod refusals;
 mod small_example;
 mod stopping;

@@ -1,6 +1,8 @@
 //! Methods with posteriors: optima of problem Q, closed forms of complete data, how many components they find.
 
-use karhunen::{Dense, IncompleteModel, IncompletePca, Method, Observed, Pca, Regularization, Weights};
+use karhunen::{
+    Dense, IncompleteModel, IncompletePca, Method, Observed, Pca, Regularization, Unobserved, Weights,
+};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};
@@ -144,7 +146,7 @@ fn posteriors_of_new_rows_are_those_of_the_rows_fitted() {
     let data = observed(&Holes::problem_q());
     for method in [Method::Ppca, Method::Vb, Method::VbFixed, Method::VbFull] {
         let model = strict(method, 2).fit(&data).unwrap();
-        let (scores, covariances) = model.transform_with_covariances(&data).unwrap();
+        let (scores, covariances) = model.transform_with_covariances(&data, None, &Unobserved).unwrap();
         for j in 0..40 {
             for k in 0..2 {
                 assert!((scores[(j, k)] - model.scores()[(j, k)]).abs() < 1e-5, "{}", method.name());

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from karhunen.plot import _fitted_model, _points
+from karhunen.plot import _ellipses, _fitted_model, _points
 from karhunen.plot._axes import axes, cross
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ def scores(
     components: tuple[int, int] = (0, 1),
     color_by: Any = None,
     labels: Sequence[Any] | bool | None = None,
+    deviations: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the rows of `X` by their scores on two components.
@@ -27,7 +28,7 @@ def scores(
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncompletePCA
         Fitted, karhunen's or scikit-learn's.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
         Rows, as `transform` takes them.
@@ -39,6 +40,9 @@ def scores(
     labels : sequence of shape (n_samples,), bool or None, default=None
         Names of the rows. None takes the index of a data frame if it holds strings, True in any case, False writes
         none. Labels that would cover one another or a point are left out, the outermost rows coming first.
+    deviations : float or None, default=None
+        Draw an ellipse of so many standard deviations around each point: how uncertain the scores of rows with holes
+        are. For :class:`karhunen.IncompletePCA`.
     ax : Axes or None, default=None
         Where to draw; a new figure if None.
 
@@ -61,6 +65,8 @@ def scores(
     at = _points.scores_in_plane(pca, X, first, second)
     ax = axes(ax, _points.figure_size(at, 6.4))
     cross(ax)
+    if deviations is not None:
+        _ellipses.draw(ax, at, _ellipses.covariances(pca, X, first, second), deviations)
     _points.draw(ax, at, color_by)
     ax.set_xlabel(_fitted_model.axis_label(pca, first))
     ax.set_ylabel(_fitted_model.axis_label(pca, second))

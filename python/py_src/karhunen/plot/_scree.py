@@ -21,7 +21,7 @@ def scree(pca: Any, *, n_components: int | None = None, cumulative: bool = True,
 
     Parameters
     ----------
-    pca : PCA or TruncatedSVD
+    pca : PCA, TruncatedSVD or IncompletePCA
         Fitted, karhunen's or scikit-learn's.
     n_components : int or None, default=None
         How many to draw; all that were fitted if None.

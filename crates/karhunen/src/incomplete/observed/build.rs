@@ -23,6 +23,39 @@ impl<T: Scalar> Observed<T> {
         })
     }
 
+    /// The entries of an array that are not NaN, with their inverse variances in an array of the same shape (its strides
+    /// may be zero where weights are those of rows or columns); weight zero counts as missing.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for weights of another shape; [`Error::EntryWeight`] for weights that are negative or not finite;
+    /// else as [`Observed::from_dense`].
+    pub fn from_dense_weighted(
+        x: &Dense<'_, T>,
+        weights: &Dense<'_, T>,
+        n_threads: Option<usize>,
+    ) -> Result<Self> {
+        let (n, p) = (x.n_rows(), x.n_cols());
+        check_shape(n, p)?;
+        for (axis, found, expected) in [("rows", weights.n_rows(), n), ("columns", weights.n_cols(), p)] {
+            if found != expected {
+                return Err(Error::Shape { what: "the array of entry weights", axis, found, expected });
+            }
+        }
+        for (row, column) in (0..n).flat_map(|row| (0..p).map(move |column| (row, column))) {
+            let value = weights.get(row, column).to_f64();
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(Error::EntryWeight { row, column, value });
+            }
+        }
+        Exec::run(n_threads, &Unobserved, |exec| {
+            let entries =
+                |row| (0..p).map(move |column| (column as u32, x.get(row, column), weights.get(row, column)));
+            let rows = collect_lines(Major::Rows, (n, p), true, exec, entries)?;
+            let columns = transpose(&rows, p, exec)?;
+            Ok(Self { rows, columns })
+        })
+    }
+
     /// The stored entries of a sparse matrix, explicit zeros included; NaN counts as missing. `weights` are inverse
     /// variances, one for each stored entry in their order; zero counts as missing.
     ///

@@ -108,6 +108,14 @@ impl<T: Scalar> Observed<T> {
         (line.indices, line.values)
     }
 
+    /// The weights of the entries of a row, in their order; `None` where all are one.
+    ///
+    /// # Panics
+    /// If `row >= n_samples`.
+    pub fn row_weights(&self, row: usize) -> Option<&[T]> {
+        self.rows.line(row).weights
+    }
+
     /// Whether entries have weights.
     pub fn is_weighted(&self) -> bool {
         self.rows.is_weighted()

@@ -1,0 +1,244 @@
+//! Predictions: of single entries, of many pairs, of whole rows, with their error bars.
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Observer, Unobserved};
+use crate::incomplete::model::{Covariances, IncompleteModel, Prediction};
+use crate::incomplete::observed::Observed;
+use crate::linalg::{IndexInt, Matrix};
+use crate::scalar::Scalar;
+
+/// Pairs predicted at a time.
+const PAIRS: usize = 1 << 12;
+/// Values of whole rows predicted at a time.
+const VALUES: usize = 1 << 15;
+
+impl IncompleteModel {
+    /// The prediction of an entry of the data fitted, observed or not, with its variance:
+    /// `v' C_j v + s' C_i s + var mu_i`, of a posterior also `tr C_i C_j`, plus the noise for a new observation.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a row or column outside the data fitted.
+    pub fn predict(&self, row: usize, column: usize) -> Result<Prediction> {
+        self.check_pair(row as i128, column as i128)?;
+        let parts = self.parts();
+        let scores = parts.scores.row(row);
+        let variance = parts
+            .score_covariances
+            .as_ref()
+            .and_then(|covariances| self.variance(scores, covariances, row, column));
+        let noise_variance = parts.noise_variance;
+        Ok(Prediction { value: self.value(scores, column), variance, noise_variance })
+    }
+
+    /// Predictions of many entries of the data fitted, with their standard deviations if `noise` says of what:
+    /// of new observations (`Some(true)`) or of values without noise (`Some(false)`). Row `e` of the result is
+    /// `(value)` or `(value, deviation)` of the entry `(rows[e], columns[e])`.
+    ///
+    /// ```
+    /// use karhunen::{Dense, IncompletePca, Observed, Unobserved};
+    /// let x = [1.0, 2.1, -1.0, -1.9, 2.0, f64::NAN, 0.5, 1.1];
+    /// let model = IncompletePca::new(1).fit(&Observed::from_dense(&Dense::row_major(&x, 4, 2)?, None)?)?;
+    /// let found = model.predict_pairs(&[2, 0], &[1, 0], Some(true), None, &Unobserved)?;
+    /// assert_eq!(found.shape(), (2, 2));
+    /// assert_eq!(found[(0, 0)], model.predict(2, 1)?.value);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::predict`]; [`Error::Shape`] for ids of different lengths; [`Error::Option`] for deviations of
+    /// a fit without error bars; [`Error::Stopped`].
+    pub fn predict_pairs<I: IndexInt>(
+        &self,
+        rows: &[I],
+        columns: &[I],
+        noise: Option<bool>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<Matrix> {
+        if rows.len() != columns.len() {
+            let (what, axis) = ("the array of columns", "values");
+            return Err(Error::Shape { what, axis, found: columns.len(), expected: rows.len() });
+        }
+        for (row, column) in rows.iter().zip(columns) {
+            self.check_pair(row.widen(), column.widen())?;
+        }
+        let bars = noise.map(|_| self.error_bars()).transpose()?;
+        let width = if noise.is_some() { 2 } else { 1 };
+        let mut out = Matrix::zeros(rows.len(), width);
+        Exec::run(n_threads, observer, |exec| {
+            exec.phase("predictions").fill(out.as_mut_slice(), PAIRS * width, |piece, out| {
+                for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                    let e = piece * PAIRS + at;
+                    let (row, column) = (rows[e].widen() as usize, columns[e].widen() as usize);
+                    let scores = self.parts().scores.row(row);
+                    out[0] = self.value(scores, column);
+                    if let Some(bars) = bars {
+                        out[1] = self.deviation(scores, (bars, row), column, noise);
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        Ok(out)
+    }
+
+    /// The values that scores stand for, row after row into `out`, which has `n_rows * n_features` places.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of components, or of places; [`Error::Stopped`].
+    pub fn inverse_transform_into<T: Scalar>(
+        &self,
+        scores: &Matrix,
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        self.check_rows(scores, out)?;
+        let (p, parts) = (self.n_features(), self.parts());
+        let at_a_time = (VALUES / p.max(1)).max(1);
+        Exec::run(n_threads, observer, |exec| {
+            exec.phase("values").fill(out, at_a_time * p, |piece, out| {
+                let mut sums = vec![0.0; p];
+                for (at, out) in out.chunks_exact_mut(p).enumerate() {
+                    sums.fill(0.0);
+                    for (k, s) in scores.row(piece * at_a_time + at).iter().enumerate() {
+                        sums.iter_mut().zip(parts.components.row(k)).for_each(|(sum, v)| *sum += s * v);
+                    }
+                    for ((out, sum), mean) in out.iter_mut().zip(&sums).zip(&parts.mean) {
+                        *out = T::from_f64(mean + sum);
+                    }
+                }
+                Ok(())
+            })
+        })
+    }
+
+    /// Standard deviations of the values that [`IncompleteModel::inverse_transform_into`] gives, for the scores and
+    /// covariances of [`IncompleteModel::transform_with_covariances`]: of new observations with `noise`, of values without
+    /// noise otherwise.
+    ///
+    /// # Errors
+    /// As there; [`Error::Option`] for a fit without error bars.
+    pub fn deviations_into<T: Scalar>(
+        &self,
+        (scores, covariances): (&Matrix, &Covariances),
+        noise: bool,
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        self.check_rows(scores, out)?;
+        self.error_bars()?;
+        let p = self.n_features();
+        Exec::run(n_threads, observer, |exec| {
+            exec.phase("deviations").fill(out, p, |row, out| {
+                for (column, out) in out.iter_mut().enumerate() {
+                    let bars = (covariances, row);
+                    *out = T::from_f64(self.deviation(scores.row(row), bars, column, Some(noise)));
+                }
+                Ok(())
+            })
+        })
+    }
+
+    /// The values that scores stand for, shape (n_rows, n_features).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of components.
+    pub fn inverse_transform(&self, scores: &Matrix) -> Result<Matrix> {
+        let mut values = Matrix::zeros(scores.n_rows(), self.n_features());
+        self.inverse_transform_into(
+            scores,
+            values.as_mut_slice(),
+            self.parts().options.n_threads,
+            &Unobserved,
+        )?;
+        Ok(values)
+    }
+
+    /// The rows with their holes filled by predictions; observed values stay as they are.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform`].
+    pub fn impute<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
+        let mut filled = self.inverse_transform(&self.transform(rows)?)?;
+        for i in 0..rows.n_samples() {
+            let (columns, values) = rows.row(i);
+            for (column, value) in columns.iter().zip(values) {
+                filled[(i, *column as usize)] = value.to_f64();
+            }
+        }
+        Ok(filled)
+    }
+
+    fn check_pair(&self, row: i128, column: i128) -> Result<()> {
+        for (option, index, bound) in [("row", row, self.n_samples()), ("column", column, self.n_features())]
+        {
+            if index < 0 || index >= bound as i128 {
+                let rule = "rows and columns are those of the data fitted";
+                return Err(Error::Option { option, value: index.to_string(), rule });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_rows<T>(&self, scores: &Matrix, out: &[T]) -> Result<()> {
+        for (what, axis, found, expected) in [
+            ("the scores", "columns", scores.n_cols(), self.n_components()),
+            ("the room for values", "places", out.len(), scores.n_rows() * self.n_features()),
+        ] {
+            if found != expected {
+                return Err(Error::Shape { what, axis, found, expected });
+            }
+        }
+        Ok(())
+    }
+
+    /// Covariances of the scores fitted, where there are any.
+    fn error_bars(&self) -> Result<&Covariances> {
+        let parts = self.parts();
+        let both = parts.score_covariances.as_ref().filter(|_| parts.loading_covariances.is_some());
+        both.ok_or(Error::Option {
+            option: "error_bars",
+            value: "false".to_owned(),
+            rule: "standard deviations need a fit that kept error bars",
+        })
+    }
+
+    /// `mean + scores * components` of one column.
+    fn value(&self, scores: &[f64], column: usize) -> f64 {
+        let parts = self.parts();
+        let products = scores.iter().enumerate().map(|(k, s)| s * parts.components[(k, column)]);
+        parts.mean[column] + products.sum::<f64>()
+    }
+
+    /// The variance of a value without noise, where scores have covariance `row` of `covariances`.
+    fn variance(&self, scores: &[f64], covariances: &Covariances, row: usize, column: usize) -> Option<f64> {
+        let parts = self.parts();
+        let loadings = parts.loading_covariances.as_ref()?;
+        let of_both = if parts.convergence.method.has_posterior() {
+            covariances.trace_of_product(row, loadings, column)
+        } else {
+            0.0
+        };
+        Some(
+            covariances.quadratic(row, |k| parts.components[(k, column)])
+                + loadings.quadratic(column, |k| scores[k])
+                + parts.mean_variance[column]
+                + of_both,
+        )
+    }
+
+    /// The standard deviation of an observation with `noise`, of a value without noise otherwise.
+    fn deviation(
+        &self,
+        scores: &[f64],
+        (covariances, row): (&Covariances, usize),
+        column: usize,
+        noise: Option<bool>,
+    ) -> f64 {
+        let variance = self.variance(scores, covariances, row, column).unwrap_or(f64::NAN);
+        let added = if noise == Some(true) { self.parts().noise_variance } else { 0.0 };
+        (variance + added).sqrt()
+    }
+}

@@ -1,0 +1,103 @@
+"""Data with their holes filled, in the container that they came in."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from karhunen import _core
+from karhunen._observed import Observed
+
+#: Values looked at a time.
+BLOCK = 1 << 20
+
+
+def fill(X: Any, values: np.ndarray, entries: _core.Entries) -> Any:
+    """Fill the holes of `X` with values, where it is of a kind that has holes.
+
+    Parameters
+    ----------
+    X : array-like or dataframe of shape (n_samples, n_features)
+        Data with holes; stays as it is.
+    values : ndarray of shape (n_samples, n_features)
+        A value for every entry. Of an array it is overwritten where `X` has values, and given back.
+    entries : Entries
+        What `X` was read as.
+
+    Returns
+    -------
+    ndarray or dataframe
+        A pandas or polars frame or pyarrow table, with names and index, if `X` is one: columns without holes are those
+        of `X`, of whatever type; columns with holes are floating point. An array otherwise. What was observed has the
+        bits that it had.
+    """
+    library = type(X).__module__.partition(".")[0]
+    if library == "pandas" and hasattr(X, "iloc"):
+        return _pandas(X, values)
+    if library == "polars" and type(X).__name__ == "DataFrame":
+        return _polars(X, values)
+    if library == "pyarrow" and type(X).__name__ in ("Table", "RecordBatch"):
+        return _pyarrow(X, values)
+    if isinstance(X, Observed) or sp.issparse(X):
+        rows, columns, observed, _ = entries.triples()
+        values[rows, columns] = observed
+        return values
+    return _array(X, values)
+
+
+def _array(X: Any, values: np.ndarray) -> np.ndarray:
+    """Overwrite values by what was observed, some rows at a time."""
+    if np.ma.isMaskedArray(X):
+        X = X.astype(values.dtype).filled(np.nan)
+    X = np.asarray(X)
+    rows = max(1, BLOCK // max(1, X.shape[1]))
+    for start in range(0, len(X), rows):
+        part = X[start : start + rows]
+        if part.dtype.kind != "f":
+            part = part.astype(values.dtype)
+        np.copyto(values[start : start + rows], part, where=~np.isnan(part))
+    return values
+
+
+def _pandas(X: Any, values: np.ndarray) -> Any:
+    filled = X.copy(deep=False)
+    for j in range(X.shape[1]):
+        column = X.iloc[:, j]
+        holes = column.isna().to_numpy()
+        if holes.any():
+            new = column.to_numpy(dtype=values.dtype, na_value=np.nan, copy=True)
+            new[holes] = values[holes, j]
+            filled.isetitem(j, new)
+    return filled
+
+
+def _polars(X: Any, values: np.ndarray) -> Any:
+    polars = import_module("polars")
+    columns = []
+    for j, column in enumerate(X.get_columns()):
+        holes = column.is_null().to_numpy()
+        if column.dtype.is_float():
+            holes = holes | column.is_nan().fill_null(True).to_numpy()
+        if holes.any():
+            new = column.cast(polars.Float32 if values.dtype == np.float32 else polars.Float64).to_numpy().copy()
+            new[holes] = values[holes, j]
+            column = polars.Series(column.name, new)
+        columns.append(column)
+    return polars.DataFrame(columns)
+
+
+def _pyarrow(X: Any, values: np.ndarray) -> Any:
+    pyarrow = import_module("pyarrow")
+    columns = []
+    for j in range(X.num_columns):
+        column = X.column(j)
+        new = np.array(column.to_numpy(zero_copy_only=False), dtype=values.dtype)
+        holes = np.isnan(new)
+        if holes.any():
+            new[holes] = values[holes, j]
+            column = pyarrow.array(new)
+        columns.append(column)
+    return type(X).from_arrays(columns, names=X.schema.names)

@@ -1,0 +1,99 @@
+"""How a fit of incomplete data went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from karhunen._warning import warn
+
+if TYPE_CHECKING:
+    from karhunen._core import IncompleteModel
+
+#: Why a fit stopped.
+STOPPED = {
+    "tolerance": "the cost fell by less than tol",
+    "exhausted": "no step lowers the cost any more",
+    "heldout": "the error of the entries set aside no longer fell",
+    "iterations": "max_iter was reached",
+    "timelimit": "time_limit was reached",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class IncompleteConvergence:
+    """How a fit of incomplete data went.
+
+    Attributes
+    ----------
+    method : str
+        The algorithm that was used.
+    reason : str
+        Why: ``"asked for"``, or what ``"auto"`` decided by. It also says if a fit collapsed.
+    stop : str
+        Why it stopped, in words.
+    converged : bool
+        Whether it ended by itself, rather than at a limit.
+    cost : float
+        The cost of the model: what the method minimises.
+    rmse : float
+        Root mean squared error of the entries fitted.
+    held_out_rmse : float or None
+        Root mean squared error of the entries that `early_stopping` set aside.
+    iterations : ndarray of int
+        Number of each iteration; zero is the start, which methods that learn variances leave out.
+    costs, rmses, held_out_rmses, steps, seconds : ndarray of float
+        After each iteration: cost, error of the entries fitted, error of those set aside (NaN where it was not
+        computed), learning rate (NaN for methods without) and seconds since the first iteration began.
+    """
+
+    method: str
+    reason: str
+    stop: str
+    converged: bool
+    cost: float
+    rmse: float
+    held_out_rmse: float | None
+    iterations: np.ndarray = field(repr=False)
+    costs: np.ndarray = field(repr=False)
+    rmses: np.ndarray = field(repr=False)
+    held_out_rmses: np.ndarray = field(repr=False)
+    steps: np.ndarray = field(repr=False)
+    seconds: np.ndarray = field(repr=False)
+
+    @classmethod
+    def of(cls, model: IncompleteModel) -> IncompleteConvergence:
+        """Read it from a fitted model."""
+        iterations, costs, rmses, held_out, steps, seconds = np.ascontiguousarray(model.trace().T)
+        return cls(
+            method=model.method,
+            reason=model.reason,
+            stop=STOPPED[model.stop],
+            converged=model.stop not in ("iterations", "timelimit"),
+            cost=model.cost,
+            rmse=model.rmse,
+            held_out_rmse=model.held_out_rmse,
+            iterations=iterations.astype(np.int64),
+            costs=costs,
+            rmses=rmses,
+            held_out_rmses=held_out,
+            steps=steps,
+            seconds=seconds,
+        )
+
+
+def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
+    """Warn as scikit-learn does if a fit stopped at a limit."""
+    if convergence.converged:
+        return
+    costs = convergence.costs
+    fall = (costs[-2] - costs[-1]) / abs(costs[-1]) if len(costs) > 1 and costs[-1] != 0 else float("nan")
+    warn(
+        f"method {convergence.method}: {convergence.stop} after {convergence.iterations[-1]} iterations (RMSE "
+        f"{convergence.rmse:.4g}, the cost fell by {fall:.1e} of itself in the last one, tol {tol:.1e}); raise the "
+        "limit or tol",
+        ConvergenceWarning,
+    )

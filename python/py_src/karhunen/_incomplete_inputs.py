@@ -1,0 +1,101 @@
+"""What users pass as incomplete data, as entries of the engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from karhunen import _core
+from karhunen._inputs import name_column, to_matrix
+from karhunen._observed import Observed, adopt_ids, broadcast_weights, entries_of_sparse, index_of
+
+
+def to_entries(
+    estimator: BaseEstimator, X: Any, *, reset: bool, entry_weight: Any = None, min_samples: int = 1
+) -> _core.Entries:
+    """Check `X` and read its observed entries.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Gets ``n_features_in_``, ``feature_names_in_`` and the ids of rows and columns if `reset`, is held to them
+        otherwise.
+    X : array-like, sparse matrix, dataframe or Observed of shape (n_samples, n_features)
+        NaN, NA, null and what a sparse matrix does not store are missing.
+    reset : bool
+        Whether this is a fit.
+    entry_weight : array-like, sparse matrix or None
+        Inverse variances.
+    min_samples : int
+        How many rows are needed.
+
+    Returns
+    -------
+    Entries
+        By rows and by columns.
+    """
+    threads = estimator.n_threads
+    if isinstance(X, Observed):
+        return _entries_of_observed(estimator, X, reset=reset, entry_weight=entry_weight, min_samples=min_samples)
+    try:
+        if sp.issparse(X):
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            _enough_samples(X.shape, min_samples)
+            entries = entries_of_sparse(X, entry_weight, threads)
+        else:
+            matrix = to_matrix(estimator, without_masks(X), reset=reset, min_samples=min_samples)
+            weights = None if entry_weight is None else broadcast_weights(entry_weight, matrix.shape, matrix.dtype)
+            entries = _core.observe(matrix, weights, threads)
+    except ValueError as error:
+        raise name_column(error, getattr(estimator, "feature_names_in_", None)) from None
+    if reset:
+        estimator.row_ids_ = estimator.column_ids_ = None
+    return entries
+
+
+def without_masks(X: Any) -> Any:
+    """Give a masked array as floating-point numbers with NaN where it is masked."""
+    if not np.ma.isMaskedArray(X):
+        return X
+    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
+    return X.astype(dtype).filled(np.nan)
+
+
+def _entries_of_observed(
+    estimator: BaseEstimator, X: Observed, *, reset: bool, entry_weight: Any, min_samples: int
+) -> _core.Entries:
+    if entry_weight is not None:
+        raise ValueError("entry_weight is not taken beside Observed, which has weights of its own: pass them there")
+    _enough_samples(X.shape, min_samples)
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        adopt_ids(estimator, X.row_ids, X.column_ids)
+        return X._entries
+    expected = estimator.column_ids_
+    if (X.column_ids is None) != (expected is None):
+        given, fitted = ("numbers", "ids") if X.column_ids is None else ("ids", "numbers")
+        raise ValueError(
+            f"columns of Observed are {given}, but those of the fit are {fitted}; make both in the same way"
+        )
+    if expected is None or (len(expected) == X.shape[1] and (expected == X.column_ids).all()):
+        _expect_columns(X.shape[1], estimator.n_features_in_)
+        return X._entries
+    rows, columns, values, weights = X._entries.triples()
+    places = index_of("columns", X.column_ids, expected, len(expected))
+    shape = (X.shape[0], len(expected))
+    return _core.observe_triples(rows, places[columns], values, shape, False, weights, estimator.n_threads)
+
+
+def _expect_columns(found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"Observed has {found} columns, but the fit had {expected}")
+
+
+def _enough_samples(shape: tuple[int, int], least: int) -> None:
+    """Refuse too few rows in the words of scikit-learn."""
+    if shape[0] < least:
+        raise ValueError(f"Found {shape[0]} sample(s) (shape={shape}) while a minimum of {least} is required")

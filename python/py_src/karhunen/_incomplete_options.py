@@ -1,0 +1,117 @@
+"""Arguments of `IncompletePCA` as options of the engine."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+from karhunen._options import count_option, flag_option, seed_option
+
+#: The share of the entries that ``early_stopping=True`` sets aside.
+HELD_OUT = 0.02
+
+
+def engine_options(estimator: Any) -> dict[str, Any]:
+    """Check the types of all arguments and give the options of the engine, which checks their ranges.
+
+    Parameters
+    ----------
+    estimator : IncompletePCA
+        Whose arguments they are.
+
+    Returns
+    -------
+    dict
+        Every option by its name there.
+    """
+    flag_option("verbose", estimator.verbose)
+    return {
+        "n_components": count_option("n_components", estimator.n_components),
+        "method": _name("method", estimator.method),
+        "alpha": _number("alpha", estimator.alpha),
+        "regularization": _regularization(estimator.regularization),
+        "prior_variance": _number("prior_variance", estimator.prior_variance, optional=True),
+        "mean": _name("mean", estimator.mean),
+        "mean_prior": _mean_prior(estimator.mean_prior),
+        "step": _number("step", estimator.step, optional=True),
+        "inner_iterations": count_option("inner_iterations", estimator.inner_iterations),
+        "tol": _number("tol", estimator.tol),
+        "max_iter": count_option("max_iter", estimator.max_iter),
+        "early_stopping": _share(estimator.early_stopping),
+        "time_limit": _number("time_limit", estimator.time_limit, optional=True),
+        "n_starts": count_option("n_starts", estimator.n_starts),
+        "seed": seed_option(estimator.random_state),
+        "error_bars": flag_option("error_bars", estimator.error_bars),
+        "n_threads": None if estimator.n_threads is None else count_option("n_threads", estimator.n_threads),
+    }
+
+
+def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
+    """Give the arguments of `IncompletePCA` for options of the engine, as model files hold them."""
+    penalty = engine["regularization"]
+    if isinstance(penalty, dict):
+        ((kind, size),) = penalty.items()
+        penalty = size if kind == "ridge" else (kind, size)
+    elif penalty is not None:
+        penalty = 0.0
+    prior = engine["mean_prior"]
+    limit = engine["time_limit"]
+    same = ("n_components", "method", "alpha", "prior_variance", "mean", "step", "inner_iterations", "tol", "max_iter")
+    return {
+        **{name: engine[name] for name in same},
+        "regularization": penalty,
+        "mean_prior": None if not prior["count"] else (prior["count"], prior["value"]),
+        "early_stopping": engine["early_stopping"] or False,
+        "time_limit": None if limit is None else limit["secs"] + limit["nanos"] * 1e-9,
+        "n_starts": engine["n_starts"],
+        "error_bars": engine["error_bars"],
+        "random_state": engine["seed"],
+    }
+
+
+def _name(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} = {value!r} is not known; it must be a string")
+    return value
+
+
+def _number(name: str, value: Any, *, optional: bool = False) -> float | None:
+    if value is None and optional:
+        return None
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ValueError(f"{name} = {value!r} is not allowed: a number is needed" + (", or None" if optional else ""))
+    return float(value)
+
+
+def _regularization(value: Any) -> tuple[str, float] | None:
+    """Take a penalty, or its kind and its size; zero is least squares."""
+    if value is None:
+        return None
+    kind, size = value if isinstance(value, tuple) and len(value) == 2 else ("ridge", value)
+    if kind not in ("ridge", "weighted") or not isinstance(size, Real) or isinstance(size, bool):
+        raise ValueError(
+            f"regularization = {value!r} is not allowed: give a penalty, ('weighted', penalty), 0 for least squares, "
+            "or None for the default of the method"
+        )
+    return ("none", 0.0) if size == 0 else (kind, float(size))
+
+
+def _mean_prior(value: Any) -> tuple[float, float | None]:
+    """Take a number of pseudo-observations, or that and their value."""
+    if value is None:
+        return 0.0, None
+    count, prior = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
+    if any(not isinstance(x, Real) or isinstance(x, bool) for x in (count, 0 if prior is None else prior)):
+        raise ValueError(
+            f"mean_prior = {value!r} is not allowed: give a number of pseudo-observations, or (number, value), or None"
+        )
+    return float(count), None if prior is None else float(prior)
+
+
+def _share(value: Any) -> float | None:
+    """Take the share that is set aside, or whether the usual share is."""
+    if isinstance(value, bool):
+        return HELD_OUT if value else None
+    if not isinstance(value, Real):
+        raise ValueError(f"early_stopping = {value!r} is not allowed: give True, False or a share between 0 and 1")
+    return float(value)

@@ -1,0 +1,581 @@
+"""Principal component analysis of data with missing values."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from karhunen import _core
+from karhunen._filled import fill
+from karhunen._incomplete_convergence import IncompleteConvergence, warn_unless_ended
+from karhunen._incomplete_inputs import to_entries
+from karhunen._incomplete_options import engine_options, incomplete_arguments
+from karhunen._inputs import to_scores
+from karhunen._observed import adopt_ids, id_list, index_of
+from karhunen._options import flag_option
+from karhunen._progress import progress
+from karhunen._viewed_model import ViewedModel
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+    from typing_extensions import Self
+
+#: Fitted attributes that show the engine's memory, and what they are called there.
+VIEWS = {
+    "components_": "components",
+    "explained_variance_": "explained_variance",
+    "explained_variance_ratio_": "explained_variance_ratio",
+    "singular_values_": "singular_values",
+    "mean_": "mean",
+    "noise_variance_": "noise_variance",
+    "scores_": "scores",
+}
+
+
+def _learns_row_by_row(estimator: IncompletePCA) -> bool:
+    """Tell whether there is `partial_fit`; say why not."""
+    if estimator.method in ("auto", "online"):
+        return True
+    raise AttributeError(
+        f"method = {estimator.method!r} does not learn row by row; partial_fit needs 'online' or 'auto'"
+    )
+
+
+class IncompletePCA(ViewedModel):
+    """Principal component analysis of data with missing values, at a cost linear in what was observed.
+
+    The model is ``x_ij = mean_j + scores_i . components_j + noise``; only observed entries take part (Raiko, Ilin &
+    Karhunen 2007). It fills holes, predicts any entry with a calibrated standard deviation, and factorizes ratings.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        How many components to fit, at most min(n_samples, n_features). Variational methods ("vb", "vb-full", and so
+        "auto") leave out those that the data do not support: ask for a few more than you expect.
+    method : str, default="auto"
+        The algorithm. "auto" is "vb-full" up to 32 components and "vb" above, "ridge" where a penalty is given.
+        Learned variances and error bars: "vb-full", "vb", "vb-fixed" (one broad prior), "ppca", "map". With a penalty:
+        "ridge", "als", "soft" (imputation with shrunk singular values), "ccd". Least squares: "em", "imputation", "cg",
+        and the gradient methods "newton", "natural", "gradient". Row by row: "online".
+    alpha : float, default=2/3
+        The power of the second derivatives in "newton", "cg" and "ridge", from 0 to 1.
+    regularization : float, tuple ("weighted", float) or None, default=None
+        The penalty on squared loadings and scores, in the units of the data; "weighted" multiplies it by the number of
+        entries of each row and column. 0 is least squares. None is none for the methods of least squares, and the
+        standard deviation of the entries for "als", "ridge" and "soft".
+    mean : {"joint", "fixed", "none"}, default="joint"
+        Fit the mean of each feature with the components, hold it at that of the observed entries (which is biased where
+        being observed depends on the value), or at zero.
+    mean_prior : float, tuple (float, float) or None, default=None
+        Pseudo-observations that every feature has beside its own: how many, or how many and of which value. Their
+        value is the mean of all entries if it is not given.
+    prior_variance : float or None, default=None
+        The variance of the scores in "vb-fixed"; a thousand mean squares of the data if None.
+    step : float or None, default=None
+        The first learning rate of "gradient", "natural" and "newton"; found by a line search if None.
+    inner_iterations : int, default=3
+        How often "ccd" fits scores and loadings of a component in turn.
+    tol : float, default=1e-6
+        The fit stops when the cost falls by less than this share of itself in one iteration (on average over ten where
+        iterations are cheap).
+    max_iter : int, default=1000
+        Most iterations.
+    early_stopping : bool or float, default=False
+        Set this share of the entries aside (2% if True), stop when their error no longer falls, and keep the best
+        model.
+    time_limit : float or None, default=None
+        Most seconds that iterations may take.
+    n_starts : int, default=1
+        Random starts; the best result is kept.
+    error_bars : bool, default=True
+        Keep the covariances of scores and loadings, which standard deviations need: ``4 c^2`` bytes for each row and
+        column, with c components.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds the starts and the entries set aside. None is a fixed seed: the same result at every fit.
+    n_threads : int or None, default=None
+        Threads; all cores if None. The result has the same bits for every number of threads.
+    verbose : bool, default=False
+        Show a progress bar with the error and the time left (needs tqdm).
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Principal axes, orthonormal, by decreasing variance. The largest entry of each, by absolute value, is positive.
+    mean_ : ndarray of shape (n_features,)
+        Mean of each feature; that of all entries where a feature was never observed.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variance of the scores, with divisor n - 1.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of the total variance: the sum over features of the variance of their observed entries.
+    singular_values_ : ndarray of shape (n_components,)
+        Norms of the columns of the scores.
+    noise_variance_ : float
+        Variance of an observation about its prediction; of one with weight w, this divided by w.
+    scores_ : ndarray of shape (n_samples, n_components)
+        Scores of the rows fitted; after :meth:`partial_fit` of the last rows.
+    score_covariances_ : ndarray of shape (n_samples, n_components, n_components) or None
+        Posterior covariances of `scores_`, in float32; None without `error_bars`.
+    n_components_, n_samples_, n_features_in_ : int
+        Numbers of components, rows and columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, if `X` had names.
+    row_ids_, column_ids_ : ndarray or None
+        Ids of rows and columns, if `X` was an :class:`Observed` with ids.
+    method_ : str
+        The algorithm that was used.
+    convergence_ : IncompleteConvergence
+        How the fit went: method and reason, why it stopped, cost and errors by iteration.
+    n_iter_ : int
+        Iterations.
+    n_samples_seen_ : int
+        Rows seen by :meth:`partial_fit`, repeated ones included.
+
+    See Also
+    --------
+    PCA : Where nothing is missing.
+    Observed : Ratings and other triples.
+
+    References
+    ----------
+    T. Raiko, A. Ilin, J. Karhunen: Principal component analysis for large scale problems with lots of missing values.
+    ECML 2007, doi:10.1007/978-3-540-74958-5_69.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from karhunen import IncompletePCA
+    >>> x = np.outer(np.arange(1.0, 9.0), [1.0, 2.0, -1.0]) + [0.0, 5.0, 1.0]
+    >>> x[2, 1] = x[5, 2] = np.nan
+    >>> pca = IncompletePCA(1).fit(x)
+    >>> pca.impute(x)[[2, 5], [1, 2]].round(2).tolist()
+    [11.0, -5.0]
+    >>> value, std = pca.predict([2, 5], [1, 2], return_std=True)
+    >>> value.round(2).tolist()
+    [11.0, -5.0]
+
+    What is stored of a sparse matrix is observed, zeros included; what is not stored is missing:
+
+    >>> import scipy.sparse as sp
+    >>> ratings = sp.coo_array(([5.0, 0.0, 4.0, 1.0], ([0, 0, 1, 2], [0, 1, 0, 1])), shape=(3, 2))
+    >>> IncompletePCA(1).fit(ratings).n_samples_
+    3
+    """
+
+    _views = VIEWS
+    _to_state = staticmethod(_core.to_incomplete_state)
+    _from_state = staticmethod(_core.from_incomplete_state)
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        method: str = "auto",
+        alpha: float = 2 / 3,
+        regularization: float | tuple[str, float] | None = None,
+        mean: str = "joint",
+        mean_prior: float | tuple[float, float] | None = None,
+        prior_variance: float | None = None,
+        step: float | None = None,
+        inner_iterations: int = 3,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        early_stopping: bool | float = False,
+        time_limit: float | None = None,
+        n_starts: int = 1,
+        error_bars: bool = True,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.alpha = alpha
+        self.regularization = regularization
+        self.mean = mean
+        self.mean_prior = mean_prior
+        self.prior_variance = prior_variance
+        self.step = step
+        self.inner_iterations = inner_iterations
+        self.tol = tol
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.time_limit = time_limit
+        self.n_starts = n_starts
+        self.error_bars = error_bars
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: None = None, entry_weight: Any = None) -> Self:
+        """Fit components to the observed entries of `X`.
+
+        Parameters
+        ----------
+        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
+            NaN, NA, null and masked values are missing. Of a sparse matrix **what is stored is observed, explicit zeros
+            included**, and what is not stored is missing.
+        y : None
+            Ignored; there for pipelines.
+        entry_weight : array-like, sparse matrix or None, default=None
+            Inverse variance of each entry, up to a common factor: an array that broadcasts to the shape of `X` (``(n,
+            1)`` for weights of rows, ``(p,)`` for weights of columns), or a sparse matrix with the entries of `X`.
+            Weight zero counts as missing.
+
+        Returns
+        -------
+        IncompletePCA
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For options out of range or without use for the method; for infinite values and bad weights, with row and
+            column; if nothing is observed.
+        """
+        self._fit(X, entry_weight)
+        return self
+
+    def fit_transform(self, X: Any, y: None = None, entry_weight: Any = None) -> np.ndarray:
+        """Fit components to the observed entries of `X` and compute the scores of its rows.
+
+        Parameters
+        ----------
+        X, y, entry_weight
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Scores, in float32 if `X` is, in float64 otherwise.
+        """
+        return self._scores(self._fit(X, entry_weight))
+
+    def _fit(self, X: Any, entry_weight: Any) -> _core.Entries:
+        options = engine_options(self)
+        entries = to_entries(self, X, reset=True, entry_weight=entry_weight, min_samples=2)
+        with progress(self.verbose, type(self).__name__) as draw:
+            model = _core.fit_incomplete(entries, options, draw)
+        self._stream = None
+        self._adopt(model)
+        warn_unless_ended(self.convergence_, self.tol)
+        return entries
+
+    @available_if(_learns_row_by_row)
+    def partial_fit(self, X: Any, y: None = None, entry_weight: Any = None) -> Self:
+        """Learn from some more rows with holes, one after the other, and forget them (method "online").
+
+        Components, mean and whatever follows from them improve with every call. `scores_`, `explained_variance_` and
+        `noise_variance_` are those of the rows of the last call. After :meth:`fit`, learning goes on from what was
+        fitted. `tol`, `max_iter` and other options of iterations have no use here.
+
+        Parameters
+        ----------
+        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
+            At least as many rows as components.
+        y : None
+            Ignored; there for pipelines.
+        entry_weight : array-like, sparse matrix or None, default=None
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        IncompletePCA
+            Itself.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from karhunen import IncompletePCA
+        >>> rng = np.random.default_rng(0)
+        >>> x = np.outer(rng.normal(size=2000), [1.0, 2.0, -1.0])
+        >>> x[rng.random(x.shape) < 0.3] = np.nan
+        >>> pca = IncompletePCA(1)
+        >>> for rows in np.split(x, 20):
+        ...     pca = pca.partial_fit(rows)
+        >>> pca.n_samples_seen_
+        2000
+        >>> (pca.components_[0] / pca.components_[0, 0]).round(1).tolist()
+        [1.0, 2.0, -1.0]
+        """
+        if self.mean == "fixed":
+            raise ValueError("mean = 'fixed' needs all rows at once; partial_fit takes 'joint' and 'none'")
+        options = engine_options(self)
+        first = not hasattr(self, "_model")
+        entries = to_entries(self, X, reset=first, entry_weight=entry_weight)
+        n, p = entries.shape
+        if n < options["n_components"]:
+            raise ValueError(
+                f"n_components = {self.n_components} components cannot be learned from n_samples = {n} rows at a time; "
+                "pass more rows in each call"
+            )
+        stream = getattr(self, "_stream", None)
+        if stream is None and first:
+            stream = _core.Stream(options["n_components"], p, options["seed"], self.mean == "joint")
+        elif stream is None:
+            stream = _core.Stream.resume(self._model_now())
+        stream = stream.learned(entries, options["n_components"])
+        model = stream.finish(entries, {**options, "method": "online"})
+        self._stream = stream
+        self.n_samples_seen_ = stream.n_samples_seen
+        self._adopt(model)
+        return self
+
+    def transform(self, X: Any, *, return_covariance: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Compute the scores of rows with holes: the best given the components, as the fit weighs entries.
+
+        Parameters
+        ----------
+        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
+            Rows, as for :meth:`fit`. A row without entries gets the scores of the prior.
+        return_covariance : bool, default=False
+            Give the covariances of the scores as well.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_components)
+            In float32 if `X` is, in float64 otherwise.
+        covariances : ndarray of shape (n_samples, n_components, n_components)
+            In float32; only with `return_covariance`. Without penalties they are zero for rows of fewer entries than
+            components.
+        """
+        check_is_fitted(self)
+        entries = to_entries(self, X, reset=False)
+        if not flag_option("return_covariance", return_covariance):
+            return self._scores(entries)
+        with progress(self.verbose, type(self).__name__) as draw:
+            return self._model_now().transform_with_covariances(entries, self.n_threads, draw)
+
+    def _scores(self, entries: _core.Entries) -> np.ndarray:
+        with progress(self.verbose, type(self).__name__) as draw:
+            return self._model_now().transform(entries, self.n_threads, draw)
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Compute the values that scores stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Values without noise, in float32 if `X` is, in float64 otherwise.
+        """
+        check_is_fitted(self)
+        return self._model_now().inverse_transform(to_scores(self, X), self.n_threads)
+
+    def predict(
+        self, rows: Any, columns: Any = None, *, return_std: bool = False, noise: bool = True
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Predict entries of the data fitted, or all entries of new rows.
+
+        Parameters
+        ----------
+        rows : array-like
+            Which rows of the data fitted: their numbers, or the ids that :class:`Observed` had. Without `columns`, new
+            rows with holes as for :meth:`transform`.
+        columns : array-like or None, default=None
+            Which columns, in a shape that broadcasts with that of `rows`: numbers, names if the data fitted had names,
+            or the ids that :class:`Observed` had. A column that was never observed is predicted by the mean of all
+            entries.
+        return_std : bool, default=False
+            Give standard deviations as well.
+        noise : bool, default=True
+            Whether deviations are those of new observations, or of values without noise.
+
+        Returns
+        -------
+        values : ndarray
+            Of the shape that `rows` and `columns` broadcast to, or (n_samples, n_features) without `columns`.
+        std : ndarray
+            Of the same shape; only with `return_std`.
+
+        Examples
+        --------
+        >>> from karhunen import IncompletePCA, Observed
+        >>> users = ["ann", "ann", "bob", "bob", "cid", "cid", "dan"]
+        >>> films = ["Alien", "Brazil", "Alien", "Brazil", "Brazil", "Casino", "Casino"]
+        >>> pca = IncompletePCA(1).fit(Observed(users, films, [5, 4, 4, 3, 2, 1, 2]))
+        >>> value, std = pca.predict(["dan", "ann"], ["Alien", "Casino"], return_std=True)
+        >>> value.shape, bool((std > 0).all())
+        ((2,), True)
+        """
+        check_is_fitted(self)
+        flag_option("noise", noise)
+        if flag_option("return_std", return_std):
+            self._expect_error_bars()
+        if columns is None:
+            return self._predict_rows(rows, return_std, noise)
+        n, p = self._model_now().scores.shape[0], self.n_features_in_
+        rows = index_of("rows", rows, self.row_ids_, n)
+        columns = index_of("columns", columns, self._column_names(columns), p)
+        rows, columns = np.broadcast_arrays(rows, columns)
+        flat = [np.ascontiguousarray(ids).ravel() for ids in (rows, columns)]
+        with progress(self.verbose, type(self).__name__) as draw:
+            found = self._model_now().predict_pairs(*flat, bool(noise) if return_std else None, self.n_threads, draw)
+        values = found[:, 0].reshape(rows.shape)
+        return (values, found[:, 1].reshape(rows.shape)) if return_std else values
+
+    def _predict_rows(self, X: Any, return_std: bool, noise: bool) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        if hasattr(X, "tocoo"):
+            raise ValueError(
+                "predict without columns gives the values of all entries, which a sparse matrix is not meant to hold; "
+                "ask for pairs of rows and columns, or call impute for an array"
+            )
+        if np.ndim(X) == 1:
+            raise ValueError("Reshape your data: without columns, predict expects new rows, got an array of one axis")
+        entries = to_entries(self, X, reset=False)
+        return self._values(entries, return_std, noise)
+
+    def _values(
+        self, entries: _core.Entries, return_std: bool, noise: bool
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Compute the values of all entries of rows."""
+        with progress(self.verbose, type(self).__name__) as draw:
+            model = self._model_now()
+            if return_std:
+                return model.predict_rows(entries, bool(noise), self.n_threads, draw)
+            scores = model.transform(entries, self.n_threads, draw)
+            return model.inverse_transform(scores, self.n_threads, draw)
+
+    def _column_names(self, wanted: Any) -> np.ndarray | None:
+        """Give the ids of columns; names only if names are wanted, as dataframes are asked by number, too."""
+        if self.column_ids_ is not None:
+            return self.column_ids_
+        if np.asarray(wanted).dtype.kind in "iu":
+            return None
+        return getattr(self, "feature_names_in_", None)
+
+    def _expect_error_bars(self) -> None:
+        if not self._model_now().has_error_bars:
+            raise ValueError("return_std = True needs a fit with error_bars=True")
+
+    def impute(self, X: Any, *, return_std: bool = False) -> Any:
+        """Fill the holes of `X` with predictions; what was observed stays as it is, bit for bit.
+
+        Parameters
+        ----------
+        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
+            Rows with holes, fitted or new.
+        return_std : bool, default=False
+            Give the standard deviations of what was filled in as well.
+
+        Returns
+        -------
+        filled : array, DataFrame or Table of shape (n_samples, n_features)
+            What `X` is, with its names and index; columns without holes are untouched, those with holes become floating
+            point. Of a sparse matrix or :class:`Observed`, an array.
+        std : ndarray of shape (n_samples, n_features)
+            Of a new observation, noise included; zero for what was observed. Only with `return_std`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from karhunen import IncompletePCA
+        >>> x = pd.DataFrame({"a": [1.0, 2.0, None, 4.0], "b": [2, 4, 6, 8]}, index=list("wxyz"))
+        >>> IncompletePCA(1).fit(x).impute(x).round(1)
+             a  b
+        w  1.0  2
+        x  2.0  4
+        y  3.0  6
+        z  4.0  8
+        """
+        check_is_fitted(self)
+        if not flag_option("return_std", return_std):
+            entries = to_entries(self, X, reset=False)
+            return fill(X, self._values(entries, False, True), entries)
+        self._expect_error_bars()
+        entries = to_entries(self, X, reset=False)
+        values, std = self._values(entries, True, True)
+        rows, columns, *_ = entries.triples()
+        std[rows, columns] = 0.0
+        return fill(X, values, entries), std
+
+    @property
+    def score_covariances_(self) -> np.ndarray | None:
+        """Posterior covariances of the scores, shape (n_samples, n_components, n_components)."""
+        check_is_fitted(self)
+        return self._model_now().score_covariances()
+
+    @property
+    def loadings_(self) -> np.ndarray:
+        """Components times the square root of their variance, shape (n_features, n_components)."""
+        check_is_fitted(self)
+        return self.components_.T * np.sqrt(self.explained_variance_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as a file that the command line ``karhunen`` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a safetensors file, whatever it is called. Ids of rows and columns are kept if they are whole
+            numbers or strings; what :meth:`partial_fit` has learned of curvatures is not.
+        """
+        check_is_fitted(self)
+        columns = self.column_ids_ if self.column_ids_ is not None else getattr(self, "feature_names_in_", None)
+        _core.save_incomplete(path, self._model_now(), id_list("row", self.row_ids_), id_list("column", columns))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` or the command line wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        IncompletePCA
+            Fitted, with the options of the fit.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from karhunen import IncompletePCA
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "line.model")
+        >>> IncompletePCA(1, method="em").fit([[0.0, 0.0], [1.0, None], [2.0, 2.0]]).save(path)
+        >>> IncompletePCA.load(path).predict([1], [1]).round(3)
+        array([1.])
+        """
+        model, rows, columns, options = _core.load_incomplete(path)
+        pca = cls(**incomplete_arguments(json.loads(options)))
+        pca.n_features_in_ = len(model.mean)
+        adopt_ids(pca, *(None if ids is None else np.asarray(ids) for ids in (rows, columns)))
+        return pca._adopt(model)
+
+    def _adopt(self, model: _core.IncompleteModel) -> Self:
+        super()._adopt(model)
+        self.n_components_ = len(model.components)
+        self.n_samples_ = model.n_samples
+        self.method_ = model.method
+        self.convergence_ = IncompleteConvergence.of(model)
+        self.n_iter_ = int(self.convergence_.iterations[-1]) if len(self.convergence_.iterations) else 0
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a pickle keeps: model and stream as plain values."""
+        state = super().__getstate__()
+        if state.get("_stream") is not None:
+            state["_stream"] = state["_stream"].state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a pickle kept."""
+        state = dict(state)
+        if state.get("_stream") is not None:
+            state["_stream"] = _core.Stream.from_state(state["_stream"])
+        super().__setstate__(state)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

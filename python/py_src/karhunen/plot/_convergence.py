@@ -1,0 +1,78 @@
+"""How the error fell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from karhunen.plot._axes import COLOURS, FAINT, axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: What may be drawn across, and its name there.
+ACROSS = {"iteration": ("iterations", "Iteration"), "seconds": ("seconds", "Seconds")}
+
+
+def convergence(pca: Any, *, by: str = "iteration", label: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the root mean squared error of a fit of incomplete data, by iteration or by time.
+
+    Errors of the entries fitted are a line; those of the entries that `early_stopping` set aside are dashed in the same
+    colour. Several fits go into the same axes, one call for each.
+
+    Parameters
+    ----------
+    pca : IncompletePCA
+        Fitted.
+    by : {"iteration", "seconds"}, default="iteration"
+        What to draw across.
+    label : str or None, default=None
+        Name of the fit in the legend; that of its method if None.
+    ax : Axes or None, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Errors upwards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from karhunen import IncompletePCA, plot
+    >>> x = np.random.default_rng(0).normal(size=(100, 2)) @ np.ones((2, 9))
+    >>> x[::3, ::2] = np.nan
+    >>> ax = plot.convergence(IncompletePCA(1, method="newton", early_stopping=0.1).fit(x))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['newton', 'newton, held out']
+    """
+    check_is_fitted(pca)
+    told = getattr(pca, "convergence_", None)
+    if not hasattr(told, "held_out_rmses"):
+        raise ValueError(f"pca is a {type(pca).__name__}; only fits of IncompletePCA have a record of iterations")
+    if by not in ACROSS:
+        raise ValueError(f"by = {by!r} is not known; choose one of {', '.join(map(repr, ACROSS))}")
+    if not len(told.iterations):
+        raise ValueError("the fit has no record of iterations: partial_fit makes none")
+    attribute, name = ACROSS[by]
+    ax = axes(ax, (6.4, 3.8))
+    across, label = getattr(told, attribute), told.method if label is None else label
+    colour = COLOURS[len([line for line in ax.lines if line.get_linestyle() == "-"]) % len(COLOURS)]
+    ax.plot(across, told.rmses, color=colour, linewidth=1.6, label=label)
+    seen = ~np.isnan(told.held_out_rmses)
+    if seen.any():
+        ax.plot(
+            across[seen],
+            told.held_out_rmses[seen],
+            color=colour,
+            linewidth=1.6,
+            linestyle="--",
+            label=f"{label}, held out",
+        )
+    ax.set_xlabel(name)
+    ax.set_ylabel("Root mean squared error")
+    ax.grid(axis="y", color=FAINT, linewidth=0.6)
+    ax.legend(frameon=False)
+    return ax

@@ -1,0 +1,41 @@
+"""How uncertain scores are, as ellipses around points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from karhunen.plot._axes import GREY
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def covariances(pca: Any, X: Any, first: int, second: int) -> np.ndarray:
+    """Compute the covariances of the scores of the rows of `X` on two components, shape (n, 2, 2)."""
+    if not hasattr(pca, "score_covariances_"):
+        raise ValueError(f"deviations = ... needs scores that are uncertain; those of a {type(pca).__name__} are not")
+    _, full = pca.transform(X, return_covariance=True)
+    plane = np.ix_(range(len(full)), [first, second], [first, second])
+    return full[plane].astype(np.float64)
+
+
+def draw(ax: Axes, at: np.ndarray, covariances: np.ndarray, deviations: float) -> None:
+    """Draw ellipses of so many standard deviations around points (n, 2)."""
+    from matplotlib.collections import EllipseCollection
+
+    if isinstance(deviations, bool) or not isinstance(deviations, (int, float)) or not deviations > 0:
+        raise ValueError(f"deviations = {deviations!r}; give a number of standard deviations above 0")
+    variances, axes = np.linalg.eigh(covariances)
+    radii = deviations * np.sqrt(np.clip(variances, 0.0, None))
+    # The longer axis is the last.
+    angles = np.degrees(np.arctan2(axes[:, 1, 1], axes[:, 0, 1]))
+    look = {"facecolor": GREY, "edgecolor": "none", "alpha": 0.12 if len(at) < 500 else 0.05, "zorder": 0.8}
+    ax.add_collection(
+        EllipseCollection(
+            2 * radii[:, 1], 2 * radii[:, 0], angles, units="xy", offsets=at, offset_transform=ax.transData, **look
+        )
+    )
+    reach = deviations * np.sqrt(np.clip(np.diagonal(covariances, axis1=1, axis2=2), 0.0, None))
+    ax.update_datalim(np.vstack([at - reach, at + reach]))

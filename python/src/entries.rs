@@ -1,0 +1,290 @@
+//! The observed entries of incomplete data, read once from what Python holds.
+
+use std::sync::Arc;
+
+use karhunen::{Dense, Duplicates, IndexInt, Observed, Observer, Result, Triples};
+use numpy::{PyArray1, PyArrayDyn};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::arrays::{Lent as LentVector, LentDense, lend_vector};
+use crate::dtype::{Data, Element, Lent};
+use crate::observer::{run, threads_for};
+
+/// Work on entries of either type.
+pub(crate) trait EntryJob: Send + 'static {
+    type Output: Send + 'static;
+    /// Does the work.
+    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Self::Output>;
+}
+
+/// Entries of either type.
+pub(crate) enum Stored {
+    F32(Observed<f32>),
+    F64(Observed<f64>),
+}
+
+impl Stored {
+    /// Does `job` on the entries.
+    pub(crate) fn run<J: EntryJob>(&self, job: J, observer: &dyn Observer) -> Result<J::Output> {
+        match self {
+            Stored::F32(entries) => job.run(entries, observer),
+            Stored::F64(entries) => job.run(entries, observer),
+        }
+    }
+}
+
+/// Observed entries by rows and by columns.
+#[pyclass(frozen, module = "karhunen._core")]
+pub(crate) struct Entries {
+    stored: Arc<Stored>,
+}
+
+impl Entries {
+    pub(crate) fn stored(&self) -> Arc<Stored> {
+        Arc::clone(&self.stored)
+    }
+
+    /// Multiplications of one pass with `c` components.
+    pub(crate) fn pass_cost(&self, c: usize) -> f64 {
+        let (n, p) = self.shape();
+        ((self.n_observed() + n + p) * (c + 1)) as f64 * (c + 1) as f64
+    }
+}
+
+#[pymethods]
+impl Entries {
+    /// (n_samples, n_features).
+    #[getter]
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        match &*self.stored {
+            Stored::F32(entries) => entries.shape(),
+            Stored::F64(entries) => entries.shape(),
+        }
+    }
+
+    #[getter]
+    pub(crate) fn n_observed(&self) -> usize {
+        match &*self.stored {
+            Stored::F32(entries) => entries.n_observed(),
+            Stored::F64(entries) => entries.n_observed(),
+        }
+    }
+
+    /// `"float32"` or `"float64"`.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        match &*self.stored {
+            Stored::F32(_) => "float32",
+            Stored::F64(_) => "float64",
+        }
+    }
+
+    /// Number of entries of each row.
+    fn row_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<usize>> {
+        let count = |row| match &*self.stored {
+            Stored::F32(entries) => entries.n_observed_in_row(row),
+            Stored::F64(entries) => entries.n_observed_in_row(row),
+        };
+        PyArray1::from_iter(py, (0..self.shape().0).map(count))
+    }
+
+    /// Number of entries of each column.
+    fn column_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<usize>> {
+        let count = |column| match &*self.stored {
+            Stored::F32(entries) => entries.n_observed_in_column(column),
+            Stored::F64(entries) => entries.n_observed_in_column(column),
+        };
+        PyArray1::from_iter(py, (0..self.shape().1).map(count))
+    }
+
+    /// Row, column, value and weight of every entry, row after row; no weights where all are one.
+    fn triples<'py>(&self, py: Python<'py>) -> Arrays<'py> {
+        match &*self.stored {
+            Stored::F32(entries) => arrays(py, entries),
+            Stored::F64(entries) => arrays(py, entries),
+        }
+    }
+}
+
+type Arrays<'py> =
+    (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+
+fn arrays<'py, T: Element>(py: Python<'py>, entries: &Observed<T>) -> Arrays<'py> {
+    let n = entries.n_observed();
+    let (mut rows, mut columns, mut values) =
+        (Vec::with_capacity(n), Vec::with_capacity(n), Vec::with_capacity(n));
+    let mut weights = entries.is_weighted().then(|| Vec::with_capacity(n));
+    for row in 0..entries.n_samples() {
+        let (indices, numbers) = entries.row(row);
+        rows.extend(indices.iter().map(|_| row as i64));
+        columns.extend(indices.iter().map(|column| i64::from(*column)));
+        values.extend_from_slice(numbers);
+        if let (Some(weights), Some(of_row)) = (&mut weights, entries.row_weights(row)) {
+            weights.extend_from_slice(of_row);
+        }
+    }
+    (
+        PyArray1::from_vec(py, rows),
+        PyArray1::from_vec(py, columns),
+        PyArray1::from_vec(py, values).into_any(),
+        weights.map(|weights| PyArray1::from_vec(py, weights).into_any()),
+    )
+}
+
+/// Multiplications that reading an entry takes as long as.
+const READ: f64 = 20.0;
+
+/// The entries of `x`: of an array those that are not NaN, of a sparse matrix those that are stored. `weights` have the type
+/// of `x`; their shape is that of the array, or one for each stored entry.
+#[pyfunction]
+#[pyo3(signature = (x, weights=None, n_threads=None))]
+pub(crate) fn observe(
+    py: Python<'_>,
+    x: Data,
+    weights: Option<&Bound<'_, PyAny>>,
+    n_threads: Option<usize>,
+) -> PyResult<Entries> {
+    let cost = READ * x.product_cost(1);
+    let n_threads = threads_for(cost, n_threads);
+    let stored = match x {
+        Data::F32(x) => {
+            let read = Read::new(x, weights)?;
+            run(py, cost, None, move |_| read.observed(n_threads).map(Stored::F32))
+        }
+        Data::F64(x) => {
+            let read = Read::new(x, weights)?;
+            run(py, cost, None, move |_| read.observed(n_threads).map(Stored::F64))
+        }
+    }?;
+    Ok(Entries { stored: Arc::new(stored) })
+}
+
+/// Where entries and their weights are read.
+enum Read<T> {
+    Dense(LentDense<T>, Option<LentDense<T>>),
+    Sparse(crate::sparse::LentSparse<T>, Option<LentVector<T>>),
+}
+
+impl<T: Element> Read<T> {
+    fn new(x: Lent<T>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        Ok(match x {
+            Lent::Dense(x) => {
+                let weights = weights.map(|w| LentDense::new(w.cast::<PyArrayDyn<T>>()?)).transpose()?;
+                Read::Dense(x, weights)
+            }
+            Lent::Sparse(x) => Read::Sparse(x, weights.map(lend_vector).transpose()?),
+        })
+    }
+
+    fn observed(&self, n_threads: Option<usize>) -> Result<Observed<T>> {
+        match self {
+            Read::Dense(x, None) => Observed::from_dense(&x.view()?, n_threads),
+            Read::Dense(x, Some(weights)) => {
+                let (x, weights): (Dense<'_, T>, Dense<'_, T>) = (x.view()?, weights.view()?);
+                Observed::from_dense_weighted(&x, &weights, n_threads)
+            }
+            Read::Sparse(x, weights) => {
+                let weights = weights.as_ref().map(LentVector::as_slice);
+                x.with_stored(|x| Observed::from_sparse(x, weights, n_threads))
+            }
+        }
+    }
+}
+
+/// The entries of three arrays of one axis: `rows` and `columns` both of int32 or both of int64, `values` and `weights` both of
+/// float32 or both of float64.
+#[pyfunction]
+#[pyo3(signature = (rows, columns, values, shape, average=false, weights=None, n_threads=None))]
+#[allow(clippy::too_many_arguments)] // of Python, named there
+pub(crate) fn observe_triples(
+    py: Python<'_>,
+    rows: &Bound<'_, PyAny>,
+    columns: &Bound<'_, PyAny>,
+    values: &Bound<'_, PyAny>,
+    shape: (usize, usize),
+    average: bool,
+    weights: Option<&Bound<'_, PyAny>>,
+    n_threads: Option<usize>,
+) -> PyResult<Entries> {
+    let cost = READ * values.len()? as f64;
+    let how = Sorting {
+        shape,
+        duplicates: if average { Duplicates::Average } else { Duplicates::Refuse },
+        n_threads: threads_for(cost, n_threads),
+    };
+    let stored = if let Ok(rows) = lend_vector::<i32>(rows) {
+        of_values(py, cost, (rows, lend_vector(columns)?), values, weights, how)?
+    } else {
+        of_values(py, cost, (lend_vector::<i64>(rows)?, lend_vector(columns)?), values, weights, how)?
+    };
+    Ok(Entries { stored: Arc::new(stored) })
+}
+
+/// How triples become entries.
+struct Sorting {
+    shape: (usize, usize),
+    duplicates: Duplicates,
+    n_threads: Option<usize>,
+}
+
+fn of_values<I: IndexInt + Send + 'static>(
+    py: Python<'_>,
+    cost: f64,
+    ids: (LentVector<I>, LentVector<I>),
+    values: &Bound<'_, PyAny>,
+    weights: Option<&Bound<'_, PyAny>>,
+    how: Sorting,
+) -> PyResult<Stored> {
+    if let Ok(values) = lend_vector::<f32>(values) {
+        let weights = weights.map(lend_vector).transpose()?;
+        run(py, cost, None, move |_| how.sort(&ids, &values, weights.as_ref()).map(Stored::F32))
+    } else if let Ok(values) = lend_vector::<f64>(values) {
+        let weights = weights.map(lend_vector).transpose()?;
+        run(py, cost, None, move |_| how.sort(&ids, &values, weights.as_ref()).map(Stored::F64))
+    } else {
+        Err(PyTypeError::new_err("expected values of float32 or float64, side by side"))
+    }
+}
+
+impl Sorting {
+    fn sort<I: IndexInt, T: Element>(
+        &self,
+        (rows, columns): &(LentVector<I>, LentVector<I>),
+        values: &LentVector<T>,
+        weights: Option<&LentVector<T>>,
+    ) -> Result<Observed<T>> {
+        let triples = Triples {
+            rows: rows.as_slice(),
+            columns: columns.as_slice(),
+            values: values.as_slice(),
+            weights: weights.map(LentVector::as_slice),
+        };
+        Observed::from_triples(&triples, self.shape, self.duplicates, self.n_threads)
+    }
+}
+
+/// Sets about `share` of the entries aside: those that stay, and those set aside.
+#[pyfunction]
+#[pyo3(signature = (entries, share, seed, n_threads=None))]
+pub(crate) fn split_entries(
+    py: Python<'_>,
+    entries: &Bound<'_, Entries>,
+    share: f64,
+    seed: u64,
+    n_threads: Option<usize>,
+) -> PyResult<(Entries, Entries)> {
+    let entries = entries.get();
+    let cost = READ * entries.n_observed() as f64;
+    let n_threads = threads_for(cost, n_threads);
+    let stored = entries.stored();
+    let (kept, aside) = run(py, cost, None, move |_| match &*stored {
+        Stored::F32(all) => {
+            all.split(share, seed, n_threads).map(|(kept, aside)| (Stored::F32(kept), Stored::F32(aside)))
+        }
+        Stored::F64(all) => {
+            all.split(share, seed, n_threads).map(|(kept, aside)| (Stored::F64(kept), Stored::F64(aside)))
+        }
+    })?;
+    Ok((Entries { stored: Arc::new(kept) }, Entries { stored: Arc::new(aside) }))
+}

@@ -1,0 +1,408 @@
+//! Fitted models of incomplete data as objects of Python.
+
+use std::sync::Arc;
+
+use karhunen::{
+    Covariances, IncompleteModel as CoreModel, IncompleteParts, IncompletePca, Matrix, Observed, Observer,
+    Result,
+};
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
+use pyo3::prelude::*;
+
+use crate::arrays::{Fresh, LentDense, copy_matrix, give_matrix, lend_vector, show_matrix, show_vector};
+use crate::dtype::Element;
+use crate::entries::{Entries, EntryJob, Stored};
+use crate::errors::to_python;
+use crate::incomplete_options::IncompleteOptions;
+use crate::observer::{run, threads_for};
+
+/// Fits components to observed entries.
+#[pyfunction]
+#[pyo3(signature = (entries, options, on_progress=None))]
+pub(crate) fn fit_incomplete(
+    py: Python<'_>,
+    entries: &Bound<'_, Entries>,
+    options: IncompleteOptions,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<IncompleteModel> {
+    let pass = entries.get().pass_cost(options.n_components());
+    let cost = pass * options.max_iter() as f64;
+    let job = Fit { pca: options.into_pca(pass)? };
+    let stored = entries.get().stored();
+    let model = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
+    Ok(IncompleteModel::from(model))
+}
+
+struct Fit {
+    pca: IncompletePca,
+}
+
+impl EntryJob for Fit {
+    type Output = CoreModel;
+    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<CoreModel> {
+        self.pca.fit_observed(entries, None, observer)
+    }
+}
+
+/// A fitted model of incomplete data. Its arrays are read-only views of the engine's memory.
+#[pyclass(frozen, module = "karhunen._core")]
+pub(crate) struct IncompleteModel {
+    model: Arc<CoreModel>,
+}
+
+impl From<CoreModel> for IncompleteModel {
+    fn from(model: CoreModel) -> Self {
+        Self { model: Arc::new(model) }
+    }
+}
+
+impl IncompleteModel {
+    pub(crate) fn model(&self) -> Arc<CoreModel> {
+        Arc::clone(&self.model)
+    }
+
+    pub(crate) fn parts(&self) -> &IncompleteParts {
+        self.model.parts()
+    }
+
+    /// Multiplications of predicting `n` entries.
+    fn prediction_cost(&self, n: usize, deviations: bool) -> f64 {
+        let c = (self.model.n_components() + 1) as f64;
+        n as f64 * if deviations { 4.0 * c * c } else { c }
+    }
+}
+
+#[pymethods]
+impl IncompleteModel {
+    /// Shape (n_components, n_features).
+    #[getter]
+    #[allow(unsafe_code)]
+    fn components<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        // SAFETY: the class is frozen, and the array holds the model.
+        unsafe { show_matrix(slf.get().model.components(), slf.as_any()) }
+    }
+
+    /// Shape (n_samples, n_components).
+    #[getter]
+    #[allow(unsafe_code)]
+    fn scores<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        // SAFETY: the class is frozen, and the array holds the model.
+        unsafe { show_matrix(slf.get().model.scores(), slf.as_any()) }
+    }
+
+    #[getter]
+    fn mean<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.mean)
+    }
+
+    #[getter]
+    fn mean_variance<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.mean_variance)
+    }
+
+    #[getter]
+    fn explained_variance<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.explained_variance)
+    }
+
+    #[getter]
+    fn explained_variance_ratio<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.explained_variance_ratio)
+    }
+
+    #[getter]
+    fn singular_values<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.singular_values)
+    }
+
+    #[getter]
+    fn noise_variance(&self) -> f64 {
+        self.parts().noise_variance
+    }
+
+    #[getter]
+    fn total_variance(&self) -> f64 {
+        self.parts().total_variance
+    }
+
+    /// Rows fitted.
+    #[getter]
+    fn n_samples(&self) -> usize {
+        self.model.n_samples()
+    }
+
+    /// Entries observed of each feature.
+    #[getter]
+    fn n_observed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<usize>> {
+        PyArray1::from_slice(py, &self.parts().n_observed)
+    }
+
+    /// `"f32"` or `"f64"`: the type of the data.
+    #[getter]
+    fn dtype(&self) -> &str {
+        &self.parts().dtype
+    }
+
+    /// The method that was used.
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.model.convergence().method.name()
+    }
+
+    /// Why.
+    #[getter]
+    fn reason(&self) -> &str {
+        &self.model.convergence().reason
+    }
+
+    /// Why it stopped.
+    #[getter]
+    fn stop(&self) -> String {
+        format!("{:?}", self.model.convergence().stop).to_lowercase()
+    }
+
+    #[getter]
+    fn cost(&self) -> f64 {
+        self.model.convergence().cost
+    }
+
+    #[getter]
+    fn rmse(&self) -> f64 {
+        self.model.convergence().rmse
+    }
+
+    #[getter]
+    fn held_out_rmse(&self) -> Option<f64> {
+        self.model.convergence().held_out_rmse
+    }
+
+    #[getter]
+    fn has_error_bars(&self) -> bool {
+        self.parts().score_covariances.is_some() && self.parts().loading_covariances.is_some()
+    }
+
+    /// Iteration, cost, RMSE, held-out RMSE, step and seconds as the columns of a matrix; NaN where there is none.
+    fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let trace = &self.model.convergence().trace;
+        let values = trace.iter().flat_map(|entry| {
+            let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
+            let (held_out, step) = (or_nan(entry.held_out_rmse), or_nan(entry.step));
+            [entry.iteration as f64, entry.cost, entry.rmse, held_out, step, entry.seconds]
+        });
+        give_matrix(py, Matrix::from_vec(trace.len(), 6, values.collect()).map_err(to_python)?)
+    }
+
+    /// Covariances of the scores of the rows fitted, shape (n_samples, n_components, n_components).
+    fn score_covariances<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (n, covariances) = (self.model.n_samples(), &self.parts().score_covariances);
+        covariances.as_ref().map(|covariances| give_covariances(py, covariances, n)).transpose()
+    }
+
+    /// Covariances of the loadings of the features, shape (n_features, n_components, n_components).
+    fn loading_covariances<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (p, covariances) = (self.model.n_features(), &self.parts().loading_covariances);
+        covariances.as_ref().map(|covariances| give_covariances(py, covariances, p)).transpose()
+    }
+
+    /// Scores of rows with holes, in the type of the entries.
+    #[pyo3(signature = (entries, n_threads=None, on_progress=None))]
+    fn transform(
+        &self,
+        py: Python<'_>,
+        entries: &Bound<'_, Entries>,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let entries = entries.get();
+        let c = self.model.n_components();
+        let (cost, stored) = (entries.pass_cost(c), entries.stored());
+        let out = room(py, &stored, (entries.shape().0, c))?;
+        let job = Scores { model: self.model(), n_threads: threads_for(cost, n_threads), out };
+        run(py, cost, on_progress, move |observer| stored.run(job, observer))
+    }
+
+    /// Scores of rows with holes, and their covariances.
+    #[pyo3(signature = (entries, n_threads=None, on_progress=None))]
+    fn transform_with_covariances<'py>(
+        &self,
+        py: Python<'py>,
+        entries: &Bound<'_, Entries>,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Py<PyAny>, Bound<'py, PyAny>)> {
+        let entries = entries.get();
+        let (n, c) = (entries.shape().0, self.model.n_components());
+        let (cost, stored) = (2.0 * entries.pass_cost(c), entries.stored());
+        let out = room(py, &stored, (n, c))?;
+        let job = ScoresAndCovariances(Scores {
+            model: self.model(),
+            n_threads: threads_for(cost, n_threads),
+            out,
+        });
+        let (scores, covariances) = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
+        Ok((scores, give_covariances(py, &covariances, n)?))
+    }
+
+    /// Rows from scores, in the type of `scores`.
+    #[pyo3(signature = (scores, n_threads=None, on_progress=None))]
+    fn inverse_transform(
+        &self,
+        py: Python<'_>,
+        scores: &Bound<'_, PyAny>,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        if let Ok(scores) = scores.cast::<PyArrayDyn<f32>>() {
+            let lent = LentDense::<f32>::new(scores)?;
+            let view = lent.view().map_err(to_python)?;
+            let scores = Matrix::from_fn(view.n_rows(), view.n_cols(), |i, j| f64::from(view.get(i, j)));
+            return self.values_of::<f32>(py, scores, n_threads, on_progress);
+        }
+        self.values_of::<f64>(py, copy_matrix(scores)?, n_threads, on_progress)
+    }
+
+    /// The value, and its standard deviation if `noise` says of what, of entries of the data fitted.
+    #[pyo3(signature = (rows, columns, noise=None, n_threads=None, on_progress=None))]
+    fn predict_pairs<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &Bound<'py, PyAny>,
+        columns: &Bound<'py, PyAny>,
+        noise: Option<bool>,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (rows, columns) = (lend_vector::<i64>(rows)?, lend_vector::<i64>(columns)?);
+        let cost = self.prediction_cost(rows.as_slice().len(), noise.is_some());
+        let (model, n_threads) = (self.model(), threads_for(cost, n_threads));
+        let found = run(py, cost, on_progress, move |observer| {
+            model.predict_pairs(rows.as_slice(), columns.as_slice(), noise, n_threads, observer)
+        })?;
+        give_matrix(py, found)
+    }
+
+    /// The values of all entries of rows with holes, and their standard deviations, in the type of the entries.
+    #[pyo3(signature = (entries, noise, n_threads=None, on_progress=None))]
+    fn predict_rows(
+        &self,
+        py: Python<'_>,
+        entries: &Bound<'_, Entries>,
+        noise: bool,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let entries = entries.get();
+        let (n, p) = (entries.shape().0, self.model.n_features());
+        let cost = self.prediction_cost(n * p, true) + entries.pass_cost(self.model.n_components());
+        let stored = entries.stored();
+        let (values, deviations) = (room(py, &stored, (n, p))?, room(py, &stored, (n, p))?);
+        let job =
+            Rows { model: self.model(), noise, n_threads: threads_for(cost, n_threads), values, deviations };
+        run(py, cost, on_progress, move |observer| stored.run(job, observer))
+    }
+}
+
+impl IncompleteModel {
+    fn values_of<T: Element>(
+        &self,
+        py: Python<'_>,
+        scores: Matrix,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let (n, p) = (scores.n_rows(), self.model.n_features());
+        let cost = self.prediction_cost(n * p, false);
+        let mut out = Fresh::zeros::<T>(py, (n, p))?;
+        let (model, n_threads) = (self.model(), threads_for(cost, n_threads));
+        run(py, cost, on_progress, move |observer| {
+            model.inverse_transform_into(&scores, out.values::<T>(), n_threads, observer)?;
+            Ok(out.into_array())
+        })
+    }
+}
+
+/// A view of one of the model's vectors.
+#[allow(unsafe_code)]
+fn show<'py>(
+    slf: &Bound<'py, IncompleteModel>,
+    vector: impl Fn(&IncompleteParts) -> &[f64],
+) -> Bound<'py, PyAny> {
+    // SAFETY: the class is frozen, and the array holds the model.
+    unsafe { show_vector(vector(slf.get().parts()), slf.as_any()) }
+}
+
+/// Room for a matrix in the type of the entries.
+fn room(py: Python<'_>, stored: &Stored, shape: (usize, usize)) -> PyResult<Fresh> {
+    match stored {
+        Stored::F32(_) => Fresh::zeros::<f32>(py, shape),
+        Stored::F64(_) => Fresh::zeros::<f64>(py, shape),
+    }
+}
+
+/// Full matrices, shape (n, n_components, n_components).
+fn give_covariances<'py>(
+    py: Python<'py>,
+    covariances: &Covariances,
+    n: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let c = covariances.n_components;
+    let entry = |e: usize| covariances.get(e / (c * c), e / c % c, e % c) as f32;
+    let flat = PyArray1::from_iter(py, (0..n * c * c).map(entry));
+    Ok(flat.reshape([n, c, c])?.into_any())
+}
+
+struct Scores {
+    model: Arc<CoreModel>,
+    n_threads: Option<usize>,
+    out: Fresh,
+}
+
+impl Scores {
+    fn write<T: Element>(&mut self, scores: &Matrix) {
+        for (out, score) in self.out.values::<T>().iter_mut().zip(scores.as_slice()) {
+            *out = T::from_f64(*score);
+        }
+    }
+}
+
+impl EntryJob for Scores {
+    type Output = Py<PyAny>;
+    fn run<T: Element>(mut self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
+        let scores = self.model.transform_observed(entries, self.n_threads, observer)?;
+        self.write::<T>(&scores);
+        Ok(self.out.into_array())
+    }
+}
+
+struct ScoresAndCovariances(Scores);
+
+impl EntryJob for ScoresAndCovariances {
+    type Output = (Py<PyAny>, Covariances);
+    fn run<T: Element>(mut self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Self::Output> {
+        let inner = &mut self.0;
+        let (scores, covariances) =
+            inner.model.transform_with_covariances(entries, inner.n_threads, observer)?;
+        inner.write::<T>(&scores);
+        Ok((self.0.out.into_array(), covariances))
+    }
+}
+
+struct Rows {
+    model: Arc<CoreModel>,
+    noise: bool,
+    n_threads: Option<usize>,
+    values: Fresh,
+    deviations: Fresh,
+}
+
+impl EntryJob for Rows {
+    type Output = (Py<PyAny>, Py<PyAny>);
+    fn run<T: Element>(mut self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Self::Output> {
+        let (model, n_threads) = (&self.model, self.n_threads);
+        let (scores, covariances) = model.transform_with_covariances(entries, n_threads, observer)?;
+        model.inverse_transform_into(&scores, self.values.values::<T>(), n_threads, observer)?;
+        let deviations = self.deviations.values::<T>();
+        model.deviations_into((&scores, &covariances), self.noise, deviations, n_threads, observer)?;
+        Ok((self.values.into_array(), self.deviations.into_array()))
+    }
+}

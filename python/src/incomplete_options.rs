@@ -1,0 +1,102 @@
+//! The options of a fit of incomplete data, as Python passes them.
+
+use std::time::Duration;
+
+use karhunen::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::observer::threads_for;
+use crate::options::unknown;
+
+/// Every option by its name in [`IncompletePca`].
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct IncompleteOptions {
+    n_components: usize,
+    method: String,
+    alpha: f64,
+    /// `none`, `ridge` or `weighted`, and the penalty.
+    regularization: Option<(String, f64)>,
+    prior_variance: Option<f64>,
+    mean: String,
+    /// How many pseudo-observations, and their value.
+    mean_prior: (f64, Option<f64>),
+    step: Option<f64>,
+    inner_iterations: usize,
+    tol: f64,
+    max_iter: usize,
+    early_stopping: Option<f64>,
+    /// Seconds.
+    time_limit: Option<f64>,
+    n_starts: usize,
+    seed: u64,
+    error_bars: bool,
+    n_threads: Option<usize>,
+}
+
+impl IncompleteOptions {
+    pub(crate) fn n_components(&self) -> usize {
+        self.n_components
+    }
+
+    pub(crate) fn max_iter(&self) -> usize {
+        self.max_iter
+    }
+
+    /// The engine's options, for passes of about `cost` multiplications.
+    ///
+    /// # Errors
+    /// `ValueError` for names that the engine does not know, and for a time limit that is none.
+    pub(crate) fn into_pca(self, cost: f64) -> PyResult<IncompletePca> {
+        /// A fit makes at least as many passes.
+        const PASSES: f64 = 20.0;
+        let Some(method) = Method::ALL.into_iter().find(|method| method.name() == self.method) else {
+            let names = Method::ALL.map(Method::name).join("', '");
+            return Err(unknown("method", &self.method, &format!("'{names}'")));
+        };
+        let mean = match self.mean.as_str() {
+            "none" => MeanMode::None,
+            "fixed" => MeanMode::Fixed,
+            "joint" => MeanMode::Joint,
+            name => return Err(unknown("mean", name, "'joint', 'fixed', 'none'")),
+        };
+        let regularization = match self.regularization {
+            None => None,
+            Some((name, penalty)) => Some(match name.as_str() {
+                "none" => Regularization::None,
+                "ridge" => Regularization::Ridge(penalty),
+                "weighted" => Regularization::Weighted(penalty),
+                name => return Err(unknown("regularization", name, "'none', 'ridge', 'weighted'")),
+            }),
+        };
+        let time_limit = match self.time_limit {
+            None => None,
+            Some(seconds) => Some(Duration::try_from_secs_f64(seconds).map_err(|_| {
+                PyValueError::new_err(format!(
+                    "time_limit = {seconds} is not allowed: give seconds, at least 0"
+                ))
+            })?),
+        };
+        let (count, value) = self.mean_prior;
+        Ok(IncompletePca {
+            n_components: self.n_components,
+            method,
+            alpha: self.alpha,
+            regularization,
+            prior_variance: self.prior_variance,
+            mean,
+            mean_prior: MeanPrior { count, value },
+            step: self.step,
+            inner_iterations: self.inner_iterations,
+            tol: self.tol,
+            max_iter: self.max_iter,
+            early_stopping: self.early_stopping,
+            time_limit,
+            n_starts: self.n_starts,
+            seed: self.seed,
+            error_bars: self.error_bars,
+            n_threads: threads_for(PASSES * cost, self.n_threads),
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! Learning from rows with holes as they arrive.
+
+use std::sync::Arc;
+
+use karhunen::{
+    IncompleteModel as CoreModel, IncompletePca, IncompleteStream, Observed, Observer, OnlineRule, Result,
+};
+use pyo3::prelude::*;
+
+use crate::dtype::Element;
+use crate::entries::{Entries, EntryJob};
+use crate::errors::to_python;
+use crate::incomplete_model::IncompleteModel;
+use crate::incomplete_options::IncompleteOptions;
+use crate::observer::run;
+use crate::state::{of_json, to_json};
+
+/// Components that have learned from some rows. It never changes: what has learned more is a new one.
+#[pyclass(frozen, module = "karhunen._core")]
+pub(crate) struct Stream {
+    stream: Arc<IncompleteStream>,
+}
+
+#[pymethods]
+impl Stream {
+    /// Small random loadings.
+    #[new]
+    fn new(n_components: usize, n_features: usize, seed: u64, mean: bool) -> PyResult<Self> {
+        let stream =
+            IncompleteStream::new(n_components, n_features, OnlineRule::Diagonal, seed).map_err(to_python)?;
+        Ok(Self { stream: Arc::new(if mean { stream } else { stream.without_mean() }) })
+    }
+
+    /// Goes on from a fitted model.
+    #[staticmethod]
+    fn resume(model: &Bound<'_, IncompleteModel>) -> Self {
+        Self { stream: Arc::new(IncompleteStream::resume(&model.get().model())) }
+    }
+
+    /// The stream of a state.
+    #[staticmethod]
+    fn from_state(state: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self { stream: Arc::new(of_json(state)?) })
+    }
+
+    /// Everything that it consists of, as JSON.
+    fn state(&self) -> PyResult<String> {
+        to_json(&*self.stream)
+    }
+
+    /// Rows seen so far, repeated ones included.
+    #[getter]
+    fn n_samples_seen(&self) -> usize {
+        self.stream.n_samples_seen()
+    }
+
+    /// Learns from every row in turn.
+    fn learned(&self, py: Python<'_>, entries: &Bound<'_, Entries>, n_components: usize) -> PyResult<Self> {
+        let (cost, stored) = (4.0 * entries.get().pass_cost(n_components), entries.get().stored());
+        let job = Learn { stream: IncompleteStream::clone(&self.stream) };
+        let stream = run(py, cost, None, move |observer| stored.run(job, observer))?;
+        Ok(Self { stream: Arc::new(stream) })
+    }
+
+    /// A model of rows, seen before or not.
+    fn finish(
+        &self,
+        py: Python<'_>,
+        entries: &Bound<'_, Entries>,
+        options: IncompleteOptions,
+    ) -> PyResult<IncompleteModel> {
+        let cost = 4.0 * entries.get().pass_cost(options.n_components());
+        let job = Finish { stream: Arc::clone(&self.stream), pca: options.into_pca(cost)? };
+        let stored = entries.get().stored();
+        run(py, cost, None, move |observer| stored.run(job, observer)).map(IncompleteModel::from)
+    }
+}
+
+struct Learn {
+    stream: IncompleteStream,
+}
+
+impl EntryJob for Learn {
+    type Output = IncompleteStream;
+    fn run<T: Element>(mut self, entries: &Observed<T>, _: &dyn Observer) -> Result<IncompleteStream> {
+        self.stream.partial_fit(entries)?;
+        Ok(self.stream)
+    }
+}
+
+struct Finish {
+    stream: Arc<IncompleteStream>,
+    pca: IncompletePca,
+}
+
+impl EntryJob for Finish {
+    type Output = CoreModel;
+    fn run<T: Element>(self, entries: &Observed<T>, _: &dyn Observer) -> Result<CoreModel> {
+        self.stream.finish(entries, &self.pca)
+    }
+}

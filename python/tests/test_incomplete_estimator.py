@@ -1,0 +1,208 @@
+"""Conventions of scikit-learn, pickles, files, warnings and errors of `IncompletePCA`."""
+
+import copy
+import pickle
+
+import cloudpickle
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from karhunen import IncompleteConvergence, IncompletePCA, Observed
+from numpy.testing import assert_allclose, assert_array_equal
+from problem_q import problem
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from test_incomplete import planted
+
+
+@pytest.fixture(scope="module")
+def x() -> np.ndarray:
+    return problem()[0]
+
+
+def same(one: IncompletePCA, two: IncompletePCA, x: np.ndarray) -> None:
+    assert one.get_params() == two.get_params()
+    assert_array_equal(one.transform(x), two.transform(x))
+    assert_array_equal(one.predict([1, 2], [3, 4], return_std=True), two.predict([1, 2], [3, 4], return_std=True))
+    assert_array_equal(one.score_covariances_, two.score_covariances_)
+    assert_array_equal(one.convergence_.costs, two.convergence_.costs)
+    assert_array_equal(one.convergence_.held_out_rmses, two.convergence_.held_out_rmses)
+    assert repr(one.convergence_) == repr(two.convergence_)
+    assert one.n_iter_ == two.n_iter_
+
+
+@pytest.mark.parametrize("copied", [lambda p: pickle.loads(pickle.dumps(p)), copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("method", ["vb-full", "vb", "newton", "map"])
+def test_copies_are_the_same(x, copied, method):
+    pca = IncompletePCA(2, method=method, early_stopping=0.05, tol=1e-4).fit(x)
+    same(copied(pca), pca, x)
+
+
+def test_pickles_of_other_libraries(x, tmp_path):
+    pca = IncompletePCA(2).fit(x)
+    joblib.dump(pca, tmp_path / "p")
+    same(joblib.load(tmp_path / "p"), pca, x)
+    same(cloudpickle.loads(cloudpickle.dumps(pca)), pca, x)
+    assert not hasattr(clone(pca), "components_")
+    fits = joblib.Parallel(2)(joblib.delayed(IncompletePCA(c).fit)(x) for c in (1, 2))
+    same(fits[1], pca, x)
+
+
+def test_a_stream_is_pickled_with_what_it_learned():
+    x, _ = planted(200, 10, 2, 0.3)
+    whole = IncompletePCA(2).partial_fit(x[:100]).partial_fit(x[100:])
+    first = pickle.loads(pickle.dumps(IncompletePCA(2).partial_fit(x[:100])))
+    same(first.partial_fit(x[100:]), whole, x)
+
+
+def test_assigned_attributes_are_obeyed(x):
+    pca = IncompletePCA(2).fit(x)
+    scores = pca.transform(x)
+    with pytest.raises(ValueError, match="read-only"):
+        pca.components_[0, 0] = 1
+    pca.components_ = -pca.components_
+    assert_allclose(pca.inverse_transform([[1.0, 2.0]])[0], pca.mean_ + [1, 2] @ pca.components_)
+    assert_allclose(pca.transform(x), -scores, atol=1e-9)
+    pca.mean_ = pca.mean_ + 1
+    assert_allclose(pca.inverse_transform([[0.0, 0.0]])[0], pca.mean_)
+
+
+def test_files_read_back_with_the_same_bits(x, tmp_path):
+    frame = pd.DataFrame(x, columns=[f"ü {j}" for j in range(12)])
+    options = {
+        "method": "newton", "alpha": 0.625, "regularization": ("weighted", 0.1), "mean_prior": (2.0, 3.0), "step": 0.5,
+        "early_stopping": 0.1, "time_limit": 90.5, "n_starts": 2, "random_state": 7, "max_iter": 50, "tol": 1e-3,
+    }  # fmt: skip
+    pca = IncompletePCA(2, **options).fit(frame)
+    pca.save(tmp_path / "m.model")
+    again = IncompletePCA.load(tmp_path / "m.model")
+    same(again, pca, frame)
+    assert again.feature_names_in_.tolist() == frame.columns.tolist()
+    assert again.predict([3], ["ü 4"]) == pca.predict([3], ["ü 4"])
+    for penalty in (None, 0.0, 2.5):
+        IncompletePCA(2, method="cg", regularization=penalty).fit(x).save(tmp_path / "m.model")
+        assert IncompletePCA.load(tmp_path / "m.model").regularization == penalty
+
+
+def test_files_of_ratings_keep_their_ids(tmp_path):
+    ratings = Observed(["ann", "bob", "bob", "cid"], [10, 10, 70, 70], [5, 4, 2, 1])
+    pca = IncompletePCA(1).fit(ratings)
+    pca.save(tmp_path / "m.model")
+    again = IncompletePCA.load(tmp_path / "m.model")
+    assert again.predict(["cid"], [10]) == pca.predict(["cid"], [10])
+    assert again.transform(ratings).tolist() == pca.transform(ratings).tolist()
+    tuples = IncompletePCA(1).fit(Observed([(1, 2), (3, 4)], ["a", "a"], [1, 2]))
+    with pytest.raises(ValueError, match=r"row ids are not all whole numbers or all strings.*\(1, 2\)"):
+        tuples.save(tmp_path / "m.model")
+    with pytest.raises(FileNotFoundError):
+        IncompletePCA.load(tmp_path / "nothing.model")
+
+
+def test_a_pipeline_takes_holes(x):
+    y = np.nansum(x, axis=1)
+    model = make_pipeline(IncompletePCA(2), LinearRegression()).fit(x, y)
+    assert model.predict(x).shape == (40,)
+
+
+def test_limits_warn_and_are_told(x):
+    with pytest.warns(ConvergenceWarning, match="method em: max_iter was reached after 2 iterations"):
+        pca = IncompletePCA(2, method="em", max_iter=2, tol=1e-12).fit(x)
+    assert not pca.convergence_.converged
+    with pytest.warns(ConvergenceWarning, match="time_limit was reached"):
+        IncompletePCA(2, method="em", time_limit=0.0, tol=1e-12).fit(x)
+    told = IncompletePCA(2, method="em").fit(x).convergence_
+    assert isinstance(told, IncompleteConvergence)
+    assert told.converged
+    assert told.stop == "the cost fell by less than tol"
+
+
+def test_more_starts_are_never_worse(x):
+    options = {"method": "als", "regularization": 0.1, "random_state": 3}
+    assert IncompletePCA(4, n_starts=5, **options).fit(x).convergence_.cost <= (
+        IncompletePCA(4, **options).fit(x).convergence_.cost
+    )
+
+
+def test_without_error_bars(x):
+    pca = IncompletePCA(2, error_bars=False).fit(x)
+    assert pca.score_covariances_ is None
+    assert pca.predict([0], [0]).shape == (1,)
+    for call in (lambda: pca.predict([0], [0], return_std=True), lambda: pca.impute(x, return_std=True)):
+        with pytest.raises(ValueError, match="error_bars=True"):
+            call()
+    same_bars = pickle.loads(pickle.dumps(pca))
+    assert same_bars.score_covariances_ is None
+
+
+def test_nothing_works_before_a_fit(x):
+    for call in ("transform", "impute", "predict", "inverse_transform", "save"):
+        with pytest.raises(NotFittedError):
+            getattr(IncompletePCA(), call)(x)
+
+
+REFUSED = {
+    "n_components": ["two", 0, 13, 2.0, None],
+    "method": ["nipals", 3],
+    "alpha": [2, "much", None],
+    "regularization": [-1.0, "ridge", ("lasso", 1.0), ("weighted", "x")],
+    "mean": ["zero", None],
+    "mean_prior": ["three", (1, 2, 3), -1.0],
+    "prior_variance": [-1.0, "x"],
+    "step": [0.5, "x"],
+    "inner_iterations": [0, 5],
+    "tol": [-1, 1.5, "x"],
+    "max_iter": [0, "x"],
+    "early_stopping": [1.5, "x", 0.0],
+    "time_limit": [-1.0, "x"],
+    "n_starts": [0, "x"],
+    "random_state": ["x"],
+    "error_bars": ["yes"],
+    "n_threads": [0, "x"],
+    "verbose": ["yes"],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in REFUSED for value in REFUSED[name]])
+def test_bad_options_are_refused_by_name(x, name, value):
+    with pytest.raises(ValueError, match="seed" if name == "random_state" else name):
+        IncompletePCA(**{"n_components": 2, name: value}).fit(x)
+
+
+def test_partial_fit_refuses_what_it_cannot_obey(x):
+    with pytest.raises(ValueError, match="'fixed'"):
+        IncompletePCA(2, mean="fixed").partial_fit(x)
+    with pytest.raises(AttributeError, match="partial_fit") as error:
+        IncompletePCA(2, method="vb").partial_fit(x)
+    assert "row by row" in str(error.value.__cause__)
+    with pytest.raises(ValueError, match="n_samples = 1 rows at a time"):
+        IncompletePCA(2).partial_fit(x[:1])
+    pca = IncompletePCA(2, mean="none").partial_fit(x)
+    assert pca.mean_.tolist() == [0] * 12
+    with pytest.raises(ValueError, match="11 features"):
+        pca.partial_fit(x[:, :11])
+
+
+def test_verbose_draws_errors_and_the_time_left(capsys):
+    x, _ = planted(4000, 200, 10, 0.7)
+    IncompletePCA(10, verbose=True, early_stopping=True).fit(x)
+    drawn = capsys.readouterr().err
+    assert "IncompletePCA (vb-full)" in drawn
+    assert "IncompletePCA: 100%" in drawn
+    assert "RMSE 0." in drawn
+    assert "held out 0." in drawn
+    pca = IncompletePCA(15, method="em", tol=3e-7, verbose=True).fit(x)
+    assert " left, iteration" in capsys.readouterr().err
+    pca.set_params(verbose=False).transform(x)
+    assert capsys.readouterr().err == ""
+
+
+def test_entry_weights_are_routed(x):
+    with sklearn.config_context(enable_metadata_routing=True):
+        pca = IncompletePCA(1).set_fit_request(entry_weight=True)
+        weighted = make_pipeline(pca, LinearRegression()).fit(x, np.ones(40), entry_weight=np.arange(40)[:, None])
+    expected = IncompletePCA(1).fit(x, entry_weight=np.arange(40)[:, None])
+    assert_array_equal(weighted[0].components_, expected.components_)
