@@ -479,7 +479,7 @@ class IncompletePCA(ViewedModel):
         >>> import pandas as pd
         >>> from karhunen import IncompletePCA
         >>> x = pd.DataFrame({"a": [1.0, 2.0, None, 4.0], "b": [2, 4, 6, 8]}, index=list("wxyz"))
-        >>> IncompletePCA(1).fit(x).impute(x).round(1)
+        >>> IncompletePCA(1, method="em").fit(x).impute(x).round(1)
              a  b
         w  1.0  2
         x  2.0  4

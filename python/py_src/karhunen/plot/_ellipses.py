@@ -31,7 +31,14 @@ def draw(ax: Axes, at: np.ndarray, covariances: np.ndarray, deviations: float) -
     radii = deviations * np.sqrt(np.clip(variances, 0.0, None))
     # The longer axis is the last.
     angles = np.degrees(np.arctan2(axes[:, 1, 1], axes[:, 0, 1]))
-    look = {"facecolor": GREY, "edgecolor": "none", "alpha": 0.12 if len(at) < 500 else 0.05, "zorder": 0.8}
+    # Outlines: areas of many rows would add up to a cloud.
+    look = {
+        "facecolor": "none",
+        "edgecolor": GREY,
+        "linewidth": 0.6,
+        "alpha": 0.5 if len(at) < 300 else 0.2,
+        "zorder": 0.8,
+    }
     ax.add_collection(
         EllipseCollection(
             2 * radii[:, 1], 2 * radii[:, 0], angles, units="xy", offsets=at, offset_transform=ax.transData, **look
