@@ -352,6 +352,32 @@ pub enum Error {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A checkpoint was made by another fit.
+    #[error(
+        "the checkpoint was made with other {what} ({found}, now {expected}); resume with those, or fit anew"
+    )]
+    OtherFit {
+        /// What differs.
+        what: &'static str,
+        /// What the checkpoint was made with.
+        found: String,
+        /// What was given now.
+        expected: String,
+    },
+    /// A checkpoint is damaged.
+    #[error("the checkpoint is damaged: `{name}` {problem}; fit anew")]
+    CheckpointDamaged {
+        /// The array.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// A checkpoint could not be kept.
+    #[error("keeping a checkpoint failed: {source}")]
+    CheckpointNotKept {
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The observer asked to stop.
     #[error("stopped on request during {phase}; nothing was fitted")]
     Stopped {
@@ -383,6 +409,7 @@ impl Error {
             | Error::Shape { .. }
             | Error::Option { .. }
             | Error::Memory { .. }
+            | Error::OtherFit { .. }
             | Error::Threads { .. } => ErrorKind::Argument,
             Error::Empty { .. }
             | Error::NonFinite { .. }
@@ -403,8 +430,9 @@ impl Error {
             | Error::WeightsAllZero { .. }
             | Error::WeightSum { .. }
             | Error::Degenerate { .. }
+            | Error::CheckpointDamaged { .. }
             | Error::Decomposition { .. } => ErrorKind::Data,
-            Error::Read { .. } => ErrorKind::Io,
+            Error::Read { .. } | Error::CheckpointNotKept { .. } => ErrorKind::Io,
             Error::NotConverged { .. } => ErrorKind::NotConverged,
             Error::Stopped { .. } => ErrorKind::Stopped,
         }

@@ -4,16 +4,20 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::error_bars::{Precision, count_parameters, inverses};
 use crate::incomplete::factors::{Factors, Side};
-use crate::incomplete::fit::{Prepared, Run};
 use crate::incomplete::model::{Covariances, IncompleteModel, IncompleteParts, Prior};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method};
 use crate::incomplete::posterior::Posterior;
+use crate::incomplete::prepared::Prepared;
 use crate::incomplete::problem::{Diagonal, Problem};
 use crate::incomplete::rotate::{Rotated, rotate};
+use crate::incomplete::run::Run;
 use crate::incomplete::stopping::IncompleteConvergence;
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 use crate::linalg::small::t_multiply;
+
+/// What the user should know of a fit that is left with no component.
+const COLLAPSED: &str = "collapsed: the most probable components are none";
 
 impl<T: Lane> Run<T> {
     /// Rotates to the principal components and adds the error bars.
@@ -39,7 +43,7 @@ impl<T: Lane> Run<T> {
             found.silence();
         }
         let Found { rotated, explained, prior, noise, score_covariances, loading_covariances } = found;
-        let weight: f64 = prepared.sums.weight.iter().sum();
+        let weight = prepared.weight();
         let of_mean = |w: &f64| if *w > 0.0 { noise / w } else { prepared.spread.mean_square };
         let total = prepared.spread.total_variance;
         IncompleteModel::try_from(IncompleteParts {
@@ -74,12 +78,14 @@ impl<T: Lane> Run<T> {
             dtype: T::NAME.to_owned(),
             convergence: IncompleteConvergence {
                 method,
-                reason: self.remark.map_or_else(|| reason.clone(), |remark| format!("{reason}; {remark}")),
+                reason: if self.collapsed { format!("{reason}; {COLLAPSED}") } else { reason },
                 stop: self.stop,
                 cost: self.cost,
                 rmse: (self.squares / weight).sqrt(),
                 held_out_rmse: self.held_out_rmse,
                 trace: self.trace,
+                runs: Vec::new(),
+                refitted: false,
             },
         })
     }

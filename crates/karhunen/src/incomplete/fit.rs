@@ -1,92 +1,515 @@
-//! One fit, from top to bottom: mean, penalties, start, iterations, rotation, error bars.
+//! One fit, from top to bottom: mean, penalties, start, iterations, rotation, error bars. A fit is made of legs: one for each
+//! random start, or for each penalty of a path, and one more where it ends with all entries.
 
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Iteration, Observer};
+use crate::exec::{Exec, Iteration, Observer, Unobserved};
+use crate::incomplete::arrays::{Arrays, count, damaged};
+use crate::incomplete::checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, VERSION};
 use crate::incomplete::factors::{Factors, Side};
-use crate::incomplete::gauge::{gauge, penalties};
-use crate::incomplete::kernels::gradient::squares;
 use crate::incomplete::kernels::normal::solve_side;
-use crate::incomplete::mean::{ColumnSums, Spread, spread};
-use crate::incomplete::methods::als::Als;
-use crate::incomplete::methods::ccd::Ccd;
-use crate::incomplete::methods::conjugate::Conjugate;
-use crate::incomplete::methods::descent::{Descent, Metric};
-use crate::incomplete::methods::factorial::Factorial;
-use crate::incomplete::methods::full::{Full, Loadings};
-use crate::incomplete::methods::imputation::Imputation;
-use crate::incomplete::methods::map::Map;
-use crate::incomplete::methods::online::Online;
-use crate::incomplete::methods::{Iterate, Progress};
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::{Observed, Typed};
-use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
+use crate::incomplete::options::{IncompletePca, Method, Regularization};
 use crate::incomplete::pace::{remaining, seconds_left};
-use crate::incomplete::posterior::Posterior;
-use crate::incomplete::problem::{Diagonal, MeanRule, Problem};
+use crate::incomplete::path::largest_penalty;
+use crate::incomplete::prepared::Prepared;
+use crate::incomplete::problem::Problem;
+use crate::incomplete::run::{Course, Run, Running};
 use crate::incomplete::start::{Start, random, warm_up};
-use crate::incomplete::stopping::{StopReason, Stopping, TraceEntry};
+use crate::incomplete::stopping::{Rules, RunSummary, StopReason};
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
+
+/// Each penalty of a path is this share of the one before; the first, of the smallest that leaves nothing.
+const RUNG: f64 = 0.7;
+/// Most penalties of a path: a millionth of the first.
+const MOST_RUNGS: usize = 40;
+/// A path ends after so many penalties without a lower error of the entries set aside.
+const RISES: usize = 2;
+/// How much of a random start every leg of a path gets: components that have died would stay dead.
+const REVIVAL: f64 = 1e-2;
 
 pub(crate) fn fit<T: Scalar>(
     pca: &IncompletePca,
     data: &Observed<T>,
-    start: Option<&Start>,
-    observer: &dyn Observer,
+    context: &FitContext<'_>,
 ) -> Result<IncompleteModel> {
+    let observer = context.observer.unwrap_or(&Unobserved);
     Exec::run(pca.n_threads, observer, |exec| match data.typed() {
-        Typed::F32(data) => fit_typed(pca, data, start, exec),
-        Typed::F64(data) => fit_typed(pca, data, start, exec),
+        Typed::F32(data) => fit_typed(pca, data, context, exec),
+        Typed::F64(data) => fit_typed(pca, data, context, exec),
     })
 }
 
 fn fit_typed<T: Lane>(
     pca: &IncompletePca,
     data: &Observed<T>,
-    start: Option<&Start>,
+    context: &FitContext<'_>,
     exec: &Exec<'_>,
 ) -> Result<IncompleteModel> {
+    let fingerprint = if context.checkpoints.is_some() || context.resume.is_some() {
+        Some(Fingerprint::of(data, exec)?)
+    } else {
+        None
+    };
     let split = match pca.early_stopping {
         Some(share) => Some(data.split_by(share, pca.seed, &exec.phase("setting entries aside"))?),
         None => None,
     };
-    let (data, held_out) = match &split {
+    let (kept, held_out) = match &split {
         Some((kept, aside)) => (kept, Some(aside).filter(|aside| aside.n_observed() > 0)),
         None => (data, None),
     };
-    let prepared = Prepared::new(pca, data, start, &exec.phase("means and variances"))?;
-    let (method, reason) = pca.chosen();
-    let problem = prepared.problem(pca, method, data);
-    let mut best: Option<Run<T>> = None;
-    let began = Instant::now();
-    for number in 0..pca.n_starts {
-        let part = exec.phase(method.name());
-        let part = part.part(number as f64 / pca.n_starts as f64, (number + 1) as f64 / pca.n_starts as f64);
-        let factors = match start {
-            Some(start) => Factors::new(&start.loadings, &start.scores, &prepared.mean),
-            None => {
-                let seed = pca.seed.wrapping_add(number as u64);
-                let mut factors =
-                    random(data, pca.n_components, &prepared.mean, prepared.spread.mean_square.sqrt(), seed);
-                if method != Method::Online {
-                    warm_up(&problem, &mut factors, &part.part(0.0, 0.0))?;
-                }
-                factors
-            }
+    let setting = Setting::new(pca, (data, kept, held_out), context.start, exec)?;
+    let mut legs = Legs { leg: setting.first_leg(), best: None, warm: None, runs: Vec::new(), spent: 0.0 };
+    let exec = &exec.phase(setting.method.name());
+    let mut running = match (context.resume, &fingerprint) {
+        (Some(checkpoint), Some(fingerprint)) => {
+            checkpoint.check(pca, fingerprint)?;
+            legs.resume(&setting, checkpoint, exec)?
+        }
+        _ => legs.begin(&setting, exec)?,
+    };
+    let mut keeper =
+        context.checkpoints.zip(fingerprint).map(|(checkpoints, data)| Keeper::new(checkpoints, data));
+    loop {
+        legs.drive(&setting, &mut running, keeper.as_mut(), exec)?;
+        legs.note(&setting, running);
+        match legs.next_leg(&setting) {
+            Some(leg) => legs.leg = leg,
+            None => break,
+        }
+        running = legs.begin(&setting, exec)?;
+    }
+    legs.into_model(&setting, &exec.phase("error bars"))
+}
+
+/// Data of a fit, and what is known of them.
+struct Part<'a, T> {
+    data: &'a Observed<T>,
+    prepared: Prepared,
+}
+
+/// What stays the same over a fit.
+struct Setting<'a, T> {
+    pca: &'a IncompletePca,
+    method: Method,
+    reason: String,
+    start: Option<&'a Start>,
+    /// The entries that are fitted.
+    kept: Part<'a, T>,
+    held_out: Option<&'a Observed<T>>,
+    /// All entries, where the fit ends with them.
+    whole: Option<Part<'a, T>>,
+    /// The penalty of which a path's are parts.
+    top: Option<f64>,
+}
+
+/// What part of a fit: a random (or given) start, a penalty of a path, or all entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leg {
+    Start(usize),
+    Rung(usize),
+    Refit,
+}
+
+impl<'a, T: Lane> Setting<'a, T> {
+    fn new(
+        pca: &'a IncompletePca,
+        (whole, kept, held_out): (&'a Observed<T>, &'a Observed<T>, Option<&'a Observed<T>>),
+        start: Option<&'a Start>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let exec = &exec.phase("means and variances");
+        let part = |data| Ok(Part { data, prepared: Prepared::new(pca, data, start, exec)? });
+        let kept = part(kept)?;
+        let whole = if pca.refit && held_out.is_some() { Some(part(whole)?) } else { None };
+        let top = if pca.regularization == Some(Regularization::Path) {
+            Some(largest_penalty(kept.data, &kept.prepared.mean, exec)?)
+        } else {
+            None
         };
-        let before = began.elapsed().as_secs_f64();
-        let place = Place { method, number, before };
-        let run = run(pca, place, problem.clone(), factors, held_out, &prepared, &part)?;
-        if best.as_ref().is_none_or(|best| run.rank() < best.rank()) {
-            best = Some(run);
+        let (method, reason) = pca.chosen();
+        Ok(Self { pca, method, reason, start, kept, held_out, whole, top })
+    }
+
+    fn first_leg(&self) -> Leg {
+        if self.top.is_some() { Leg::Rung(0) } else { Leg::Start(0) }
+    }
+
+    /// The penalty of a leg of a path.
+    fn lambda(&self, rung: usize) -> Option<f64> {
+        self.top.map(|top| top * RUNG.powi(rung as i32 + 1))
+    }
+
+    fn part(&self, leg: Leg) -> &Part<'a, T> {
+        match (leg, &self.whole) {
+            (Leg::Refit, Some(whole)) => whole,
+            _ => &self.kept,
         }
     }
-    match best {
-        Some(run) => run.into_model(pca, method, reason, &problem, &prepared, &exec.phase("error bars")),
-        // The options ask for at least one start.
-        None => unreachable!("a fit without a start"),
+
+    /// The problem of a leg that has the penalty `lambda`, of a path.
+    fn problem(&self, leg: Leg, lambda: Option<f64>) -> Problem<'a, T> {
+        let Part { data, prepared } = self.part(leg);
+        let regularization =
+            lambda.map_or_else(|| prepared.regularization(self.pca, self.method), Regularization::Ridge);
+        prepared.penalized(self.pca, data, regularization)
+    }
+
+    /// Random factors, warmed up; `number` of the start.
+    fn random(
+        &self,
+        leg: Leg,
+        number: usize,
+        problem: &Problem<'_, T>,
+        exec: &Exec<'_>,
+    ) -> Result<Factors<T>> {
+        let Part { data, prepared } = self.part(leg);
+        let seed = self.pca.seed.wrapping_add(number as u64);
+        let deviation = prepared.spread.mean_square.sqrt();
+        let mut factors = random(*data, self.pca.n_components, &prepared.mean, deviation, seed);
+        if self.method != Method::Online {
+            warm_up(problem, &mut factors, &exec.part(0.0, 0.0))?;
+        }
+        Ok(factors)
+    }
+}
+
+/// How far a fit has come.
+struct Legs<T> {
+    leg: Leg,
+    /// The best run so far, and its leg.
+    best: Option<(Run<T>, Leg)>,
+    /// Where the last leg of a path ended.
+    warm: Option<Factors<T>>,
+    runs: Vec<RunSummary>,
+    /// Seconds of the legs before.
+    spent: f64,
+}
+
+impl<T: Lane> Legs<T> {
+    /// The present leg, or the one that is made again.
+    fn origin(&self) -> Leg {
+        match (&self.best, self.leg) {
+            (Some((_, leg)), Leg::Refit) => *leg,
+            (_, leg) => leg,
+        }
+    }
+
+    /// The penalty of the present leg.
+    fn lambda(&self, setting: &Setting<'_, T>) -> Option<f64> {
+        match self.origin() {
+            Leg::Rung(rung) => setting.lambda(rung),
+            _ => None,
+        }
+    }
+
+    fn course<'b>(&self, setting: &'b Setting<'_, T>) -> Course<'b, T> {
+        let pca = setting.pca;
+        let refit = self.leg == Leg::Refit;
+        let prepared = &setting.part(self.leg).prepared;
+        let mut rules = Rules {
+            tol: pca.tol,
+            gradient_tol: pca.gradient_tol,
+            angle_tol: pca.angle_tol,
+            rmse_tol: pca.rmse_tol,
+            max_iter: pca.max_iter,
+            time_limit: pca.time_limit.map(|limit| limit.as_secs_f64() - self.spent),
+            window: 1,
+            floor: f64::EPSILON * f64::EPSILON * prepared.weight() * prepared.spread.mean_square,
+            early: setting.held_out.is_some() && matches!(self.leg, Leg::Start(_)),
+        };
+        if let (Leg::Refit, Some((best, Leg::Start(_)))) = (self.leg, &self.best) {
+            // As many iterations, no matter what.
+            let time_limit = rules.time_limit;
+            rules = Rules { max_iter: best.iteration.max(1), tol: 0.0, time_limit, ..rules };
+            (rules.gradient_tol, rules.angle_tol, rules.rmse_tol) = (None, None, None);
+        }
+        let held_out = setting.held_out.filter(|_| !refit);
+        Course { pca, method: setting.method, prepared, held_out, rules }
+    }
+
+    /// The present leg, before its first iteration.
+    fn begin<'b>(&self, setting: &'b Setting<'_, T>, exec: &Exec<'_>) -> Result<Running<'b, T>> {
+        let problem = setting.problem(self.leg, self.lambda(setting));
+        let prepared = &setting.part(self.leg).prepared;
+        let quiet = self.span(setting, exec).part(0.0, 0.0);
+        let random = |number| setting.random(self.leg, number, &problem, &quiet);
+        let factors = match (self.origin(), setting.start, &self.best, &self.warm) {
+            (Leg::Start(_), Some(start), ..) => Factors::new(&start.loadings, &start.scores, &prepared.mean),
+            (Leg::Start(number), ..) => random(number)?,
+            (_, _, Some((best, _)), _) if self.leg == Leg::Refit => best.factors.clone(),
+            (.., Some(warm)) => revived(warm, &random(0)?, &quiet)?,
+            _ => random(0)?,
+        };
+        Running::begin(self.course(setting), problem, factors, &quiet)
+    }
+
+    /// The present leg, and all before, as a checkpoint has them.
+    fn resume<'b>(
+        &mut self,
+        setting: &'b Setting<'_, T>,
+        checkpoint: &Checkpoint,
+        exec: &Exec<'_>,
+    ) -> Result<Running<'b, T>> {
+        let mut from = Arrays(checkpoint.arrays.clone());
+        let [kind, number, spent] = from.take_array("leg")?;
+        self.leg = Leg::from_codes(kind, number)?;
+        self.spent = spent;
+        self.runs = restore_runs(&from.take("runs")?)?;
+        let shape = setting.kept.data.shape();
+        if from.has("best_leg") {
+            let [kind, number] = from.take_array("best_leg")?;
+            let leg = Leg::from_codes(kind, number)?;
+            self.best = Some((Run::restore(&mut from.take_part("best"), shape)?, leg));
+        }
+        if from.has("warm_loadings") {
+            let c = setting.pca.n_components;
+            let a = from.take_factor("warm_loadings", shape.1, c + 1)?;
+            self.warm = Some(Factors { a, s: from.take_factor("warm_scores", shape.0, c + 1)?, c });
+        }
+        let problem = setting.problem(self.leg, self.lambda(setting));
+        let mut running = from.take_part("running");
+        let quiet = self.span(setting, exec).part(0.0, 0.0);
+        let running = Running::restore(self.course(setting), problem, &mut running, &quiet)?;
+        match from.0.first_key_value() {
+            Some((name, _)) => Err(damaged(name, "belongs to nothing")),
+            None => Ok(running),
+        }
+    }
+
+    fn save(&self, running: &Running<'_, T>) -> Arrays {
+        let mut out = Arrays::default();
+        let [kind, number] = self.leg.codes();
+        out.put("leg", [kind, number, self.spent]);
+        out.put("runs", save_runs(&self.runs));
+        if let Some((best, leg)) = &self.best {
+            out.put("best_leg", leg.codes());
+            out.put_part("best", best.save());
+        }
+        if let Some(warm) = &self.warm {
+            out.put_factor("warm_loadings", &warm.a);
+            out.put_factor("warm_scores", &warm.s);
+        }
+        out.put_part("running", running.save());
+        out
+    }
+
+    /// The share of the whole work that the present leg is.
+    fn span<'e>(&self, setting: &Setting<'_, T>, exec: &Exec<'e>) -> Exec<'e> {
+        let refit = usize::from(setting.whole.is_some());
+        let n = (setting.pca.n_starts + refit) as f64;
+        match self.leg {
+            Leg::Start(number) => exec.part(number as f64 / n, (number + 1) as f64 / n),
+            Leg::Rung(rung) => exec.part(1.0 - RUNG.powi(rung as i32), 1.0 - RUNG.powi(rung as i32 + 1)),
+            Leg::Refit => exec.part((n - 1.0) / n, 1.0),
+        }
+    }
+
+    /// Iterates to the end of the present leg.
+    fn drive(
+        &self,
+        setting: &Setting<'_, T>,
+        running: &mut Running<'_, T>,
+        mut keeper: Option<&mut Keeper<'_>>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let exec = &self.span(setting, exec);
+        loop {
+            let stop = running.step(exec)?;
+            self.report(setting, running, exec)?;
+            if stop.is_some() {
+                return Ok(());
+            }
+            if let Some(keeper) = &mut keeper {
+                keeper.look(running.iteration(), setting.pca, || self.save(running))?;
+            }
+        }
+    }
+
+    fn report(&self, setting: &Setting<'_, T>, running: &Running<'_, T>, exec: &Exec<'_>) -> Result<()> {
+        let trace = &running.best.trace;
+        let Some(last) = trace.last() else { return Ok(()) };
+        let (start, n_starts) = match self.leg {
+            Leg::Start(number) => (number, setting.pca.n_starts),
+            Leg::Rung(rung) => (rung, rung + 1),
+            Leg::Refit => (self.runs.len(), self.runs.len() + 1),
+        };
+        exec.report_iteration(Iteration {
+            phase: "",
+            start,
+            n_starts,
+            iteration: last.iteration,
+            cost: last.cost,
+            rmse: last.rmse,
+            held_out_rmse: trace.iter().rev().find_map(|entry| entry.held_out_rmse),
+            elapsed: Duration::from_secs_f64(self.spent + last.seconds),
+            remaining: remaining(seconds_left(&running.stopping, trace), last.seconds, n_starts - 1 - start),
+        })
+    }
+
+    /// Takes in a leg that has ended.
+    fn note(&mut self, setting: &Setting<'_, T>, running: Running<'_, T>) {
+        self.spent += running.seconds();
+        let (run, last) = running.into_run();
+        if self.leg == Leg::Refit {
+            if let Some((best, _)) = &mut self.best {
+                // The record is that of the fit that chose; the model is this one.
+                let stop = if run.stop == StopReason::TimeLimit { run.stop } else { best.stop };
+                let trace = std::mem::take(&mut best.trace);
+                *best = Run { trace, stop, held_out_rmse: best.held_out_rmse, ..run };
+            }
+            return;
+        }
+        self.runs.push(RunSummary {
+            lambda: self.lambda(setting),
+            cost: run.cost,
+            rmse: (run.squares / setting.kept.prepared.weight()).sqrt(),
+            held_out_rmse: run.held_out_rmse,
+            n_iterations: run.trace.last().map_or(0, |entry| entry.iteration),
+        });
+        if matches!(self.leg, Leg::Rung(_)) {
+            self.warm = Some(last);
+        }
+        if self.best.as_ref().is_none_or(|(best, _)| run.rank() < best.rank()) {
+            self.best = Some((run, self.leg));
+        }
+    }
+
+    fn next_leg(&self, setting: &Setting<'_, T>) -> Option<Leg> {
+        if setting.pca.time_limit.is_some_and(|limit| self.spent >= limit.as_secs_f64()) {
+            return None;
+        }
+        let refit = setting.whole.is_some().then_some(Leg::Refit);
+        match (self.leg, &self.best) {
+            (Leg::Start(number), _) if number + 1 < setting.pca.n_starts => Some(Leg::Start(number + 1)),
+            (Leg::Rung(rung), Some((_, Leg::Rung(best)))) if rung < best + RISES && rung + 1 < MOST_RUNGS => {
+                Some(Leg::Rung(rung + 1))
+            }
+            (Leg::Refit, _) => None,
+            _ => refit,
+        }
+    }
+
+    fn into_model(self, setting: &Setting<'_, T>, exec: &Exec<'_>) -> Result<IncompleteModel> {
+        let Some((run, _)) = self.best else {
+            // Every fit has a first leg.
+            unreachable!("a fit without a start");
+        };
+        let refitted = self.leg == Leg::Refit;
+        let part = setting.part(self.leg);
+        let problem = setting.problem(self.leg, None);
+        let mut model = run.into_model(
+            setting.pca,
+            setting.method,
+            setting.reason.clone(),
+            &problem,
+            &part.prepared,
+            exec,
+        )?;
+        model.record(self.runs, refitted);
+        Ok(model)
+    }
+}
+
+impl Leg {
+    fn codes(self) -> [f64; 2] {
+        match self {
+            Leg::Start(number) => [0.0, number as f64],
+            Leg::Rung(rung) => [1.0, rung as f64],
+            Leg::Refit => [2.0, 0.0],
+        }
+    }
+
+    fn from_codes(kind: f64, number: f64) -> Result<Self> {
+        let number = count("leg", number)?;
+        match kind {
+            0.0 => Ok(Leg::Start(number)),
+            1.0 => Ok(Leg::Rung(number)),
+            2.0 => Ok(Leg::Refit),
+            _ => Err(damaged("leg", "holds no kind of leg")),
+        }
+    }
+}
+
+/// A little of a random start beside where the last leg ended.
+fn revived<T: Lane>(warm: &Factors<T>, random: &Factors<T>, exec: &Exec<'_>) -> Result<Factors<T>> {
+    let mut factors = warm.clone();
+    let c = warm.c;
+    for (factor, random) in [(&mut factors.a, &random.a), (&mut factors.s, &random.s)] {
+        factor.map_rows(exec, |i, row| {
+            for (x, random) in row[..c].iter_mut().zip(random.row(i)) {
+                *x = T::from_f64(x.to_f64() + REVIVAL * random.to_f64());
+            }
+        })?;
+    }
+    Ok(factors)
+}
+
+/// Numbers of one saved summary.
+const SUMMARY: usize = 5;
+
+fn save_runs(runs: &[RunSummary]) -> Vec<f64> {
+    let or_nan = |x: Option<f64>| x.unwrap_or(f64::NAN);
+    let numbers = |run: &RunSummary| {
+        [or_nan(run.lambda), run.cost, run.rmse, or_nan(run.held_out_rmse), run.n_iterations as f64]
+    };
+    runs.iter().flat_map(numbers).collect()
+}
+
+fn restore_runs(numbers: &[f64]) -> Result<Vec<RunSummary>> {
+    let (runs, []) = numbers.as_chunks::<SUMMARY>() else {
+        return Err(damaged("runs", "has another length"));
+    };
+    let or_none = |x: f64| (!x.is_nan()).then_some(x);
+    runs.iter()
+        .map(|run| {
+            Ok(RunSummary {
+                lambda: or_none(run[0]),
+                cost: run[1],
+                rmse: run[2],
+                held_out_rmse: or_none(run[3]),
+                n_iterations: count("runs", run[4])?,
+            })
+        })
+        .collect()
+}
+
+/// Makes checkpoints when they are due.
+struct Keeper<'a> {
+    checkpoints: Checkpoints<'a>,
+    data: Fingerprint,
+    last: Instant,
+    since: usize,
+}
+
+impl<'a> Keeper<'a> {
+    fn new(checkpoints: Checkpoints<'a>, data: Fingerprint) -> Self {
+        Self { checkpoints, data, last: Instant::now(), since: 0 }
+    }
+
+    fn look(&mut self, iteration: usize, pca: &IncompletePca, save: impl FnOnce() -> Arrays) -> Result<()> {
+        self.since += 1;
+        let due = match self.checkpoints.every {
+            Every::Time(apart) => self.last.elapsed() >= apart,
+            Every::Iterations(n) => self.since >= n,
+        };
+        if !due {
+            return Ok(());
+        }
+        let checkpoint = Checkpoint {
+            version: VERSION.to_owned(),
+            options: pca.clone(),
+            data: self.data.clone(),
+            iteration,
+            arrays: save().0,
+        };
+        (self.checkpoints.keep)(checkpoint).map_err(|source| Error::CheckpointNotKept { source })?;
+        (self.last, self.since) = (Instant::now(), 0);
+        Ok(())
     }
 }
 
@@ -112,270 +535,23 @@ fn finish_typed<T: Lane>(
     exec: &Exec<'_>,
 ) -> Result<IncompleteModel> {
     let prepared = Prepared::new(pca, data, Some(start), &exec.phase("means and variances"))?;
-    let problem = prepared.problem(pca, Method::Online, data);
+    let problem = prepared.problem(pca, data);
     let mut factors = Factors::new(&start.loadings, &start.scores, &prepared.mean);
     let [squares, _] = solve_side(&problem, &mut factors, Side::Scores, &exec.phase("scores"))?;
     let cost = squares + problem.side_penalty(Side::Loadings, &factors, exec)?;
-    let stop = StopReason::Iterations;
     let penalties = [problem.loadings.clone(), problem.scores.clone()];
     let run = Run {
         factors,
         trace: Vec::new(),
-        stop,
+        stop: StopReason::Iterations,
+        iteration: 0,
         cost,
         squares,
         held_out_rmse: None,
         posterior: None,
         penalties,
-        remark: None,
+        collapsed: false,
     };
     let reason = "asked for".to_owned();
     run.into_model(pca, Method::Online, reason, &problem, &prepared, &exec.phase("error bars"))
-}
-
-/// What is known before the first iteration.
-pub(crate) struct Prepared {
-    pub(crate) sums: ColumnSums,
-    /// The mean that the fit starts with.
-    pub(crate) mean: Vec<f64>,
-    /// The value of pseudo-observations.
-    pub(crate) prior: f64,
-    pub(crate) spread: Spread,
-}
-
-impl Prepared {
-    fn new<T: Lane>(
-        pca: &IncompletePca,
-        data: &Observed<T>,
-        start: Option<&Start>,
-        exec: &Exec<'_>,
-    ) -> Result<Self> {
-        let sums = ColumnSums::of(data, exec)?;
-        let prior = pca.mean_prior.value.unwrap_or_else(|| sums.grand_mean());
-        let observed = sums.means(pca.mean_prior.count, prior);
-        let mean = match (pca.mean, start.and_then(|start| start.mean.clone())) {
-            (MeanMode::None, _) => vec![0.0; data.n_features()],
-            (_, Some(mean)) => mean,
-            (_, None) => observed.clone(),
-        };
-        let spread = spread(data, if pca.mean == MeanMode::None { &mean } else { &observed }, exec)?;
-        // Squares of residuals and their sums must be in the range of the type.
-        let largest = if T::EPSILON > f64::EPSILON { 1e30 } else { 1e290 };
-        if spread.mean_square.is_nan() || spread.mean_square > largest {
-            return Err(Error::Overflow { statistic: "variance", column: spread.widest });
-        }
-        Ok(Self { sums, mean, prior, spread })
-    }
-
-    /// The problem of a method: its penalties and its rule of the mean.
-    fn problem<'a, T: Lane>(
-        &self,
-        pca: &IncompletePca,
-        method: Method,
-        data: &'a Observed<T>,
-    ) -> Problem<'a, T> {
-        let default = match method {
-            Method::Als | Method::Ridge | Method::Soft => {
-                Regularization::Ridge(self.spread.mean_square.sqrt())
-            }
-            _ => Regularization::None,
-        };
-        let (loadings, scores) = match pca.regularization.unwrap_or(default) {
-            Regularization::None => (Diagonal::Same(0.0), Diagonal::Same(0.0)),
-            Regularization::Ridge(lambda) => (Diagonal::Same(lambda), Diagonal::Same(lambda)),
-            Regularization::Weighted(lambda) => (
-                Diagonal::ByRow(self.sums.weight.iter().map(|w| lambda * w).collect()),
-                Diagonal::ByRow((0..data.n_samples()).map(|j| lambda * data.rows().weight(j)).collect()),
-            ),
-        };
-        let mean =
-            MeanRule { joint: pca.mean == MeanMode::Joint, kappa: pca.mean_prior.count, prior: self.prior };
-        Problem { data, loadings, scores, mean, c: pca.n_components }
-    }
-}
-
-fn iterations<T: Lane>(pca: &IncompletePca, method: Method, mean_square: f64) -> Box<dyn Iterate<T>> {
-    match method {
-        Method::Em | Method::Als => Box::new(Als),
-        Method::Ccd => Box::new(Ccd { inner: pca.inner_iterations }),
-        Method::Imputation | Method::Soft => Box::new(Imputation::new()),
-        Method::Gradient => Box::new(Descent::new(Metric::Curvature(0.0), pca.step)),
-        Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), pca.step)),
-        Method::Natural => Box::new(Descent::new(Metric::Natural, pca.step)),
-        Method::Online => Box::new(Online::new(mean_square.sqrt())),
-        Method::Ppca => Box::new(Full::new(Loadings::Point, mean_square)),
-        Method::Map => Box::new(Map::new(mean_square)),
-        Method::Vb => Box::new(Factorial::new(true, None, mean_square)),
-        Method::VbFixed => Box::new(Factorial::new(false, pca.prior_variance, mean_square)),
-        Method::VbFull => Box::new(Full::new(Loadings::Posterior, mean_square)),
-        Method::Cg | Method::Ridge | Method::Auto => Box::new(Conjugate::new(pca.alpha)),
-    }
-}
-
-/// The iterations from one start.
-pub(crate) struct Run<T> {
-    pub(crate) factors: Factors<T>,
-    pub(crate) trace: Vec<TraceEntry>,
-    pub(crate) stop: StopReason,
-    pub(crate) cost: f64,
-    pub(crate) squares: f64,
-    pub(crate) held_out_rmse: Option<f64>,
-    /// Of methods that have one.
-    pub(crate) posterior: Option<Posterior<T>>,
-    /// The penalties of loadings and scores at the end, which some methods learn.
-    pub(crate) penalties: [Diagonal; 2],
-    /// What the user should know.
-    pub(crate) remark: Option<&'static str>,
-}
-
-impl<T> Run<T> {
-    /// Lower is better.
-    fn rank(&self) -> f64 {
-        self.held_out_rmse.unwrap_or(self.cost)
-    }
-}
-
-/// What a run is: the method, and which of the starts.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    method: Method,
-    number: usize,
-    /// Seconds that the starts before it took.
-    before: f64,
-}
-
-impl Place {
-    fn report(
-        self,
-        pca: &IncompletePca,
-        stopping: &Stopping,
-        trace: &[TraceEntry],
-        exec: &Exec<'_>,
-    ) -> Result<()> {
-        let Some(last) = trace.last() else { return Ok(()) };
-        let starts_to_come = pca.n_starts - 1 - self.number;
-        exec.report_iteration(Iteration {
-            phase: "",
-            start: self.number,
-            n_starts: pca.n_starts,
-            iteration: last.iteration,
-            cost: last.cost,
-            rmse: last.rmse,
-            held_out_rmse: trace.iter().rev().find_map(|entry| entry.held_out_rmse),
-            elapsed: Duration::from_secs_f64(self.before + last.seconds),
-            remaining: remaining(seconds_left(stopping, trace), last.seconds, starts_to_come),
-        })
-    }
-}
-
-fn run<'a, T: Lane>(
-    pca: &IncompletePca,
-    place: Place,
-    mut problem: Problem<'a, T>,
-    mut factors: Factors<T>,
-    held_out: Option<&'a Observed<T>>,
-    prepared: &Prepared,
-    exec: &Exec<'_>,
-) -> Result<Run<T>> {
-    let method = place.method;
-    let began = Instant::now();
-    let weight: f64 = prepared.sums.weight.iter().sum();
-    let test = held_out.map(|data| Problem { data, ..problem.clone() });
-    let quiet = exec.part(0.0, 0.0);
-    let held_out_rmse = |factors: &Factors<T>| match &test {
-        None => Ok(None),
-        Some(test) => {
-            let weight: f64 = (0..test.data.n_samples()).map(|j| test.data.rows().weight(j)).sum();
-            Ok(Some((squares(test, factors, &quiet)? / weight).sqrt()))
-        }
-    };
-    let found = squares(&problem, &factors, &quiet)?;
-    let mut best = Run {
-        cost: found + penalties(&problem, &factors, &quiet)?,
-        squares: found,
-        held_out_rmse: held_out_rmse(&factors)?,
-        factors: factors.clone(),
-        trace: Vec::new(),
-        stop: StopReason::Iterations,
-        posterior: None,
-        penalties: [problem.loadings.clone(), problem.scores.clone()],
-        remark: None,
-    };
-    // Before its first iteration a method that learns variances has no cost, and no model.
-    let has_start = !method.learns_variances();
-    if has_start {
-        best.trace.push(TraceEntry {
-            iteration: 0,
-            cost: best.cost,
-            rmse: (found / weight).sqrt(),
-            held_out_rmse: best.held_out_rmse,
-            step: None,
-            seconds: began.elapsed().as_secs_f64(),
-        });
-    }
-    let mut iterations = iterations::<T>(pca, method, prepared.spread.mean_square);
-    let window = iterations.window();
-    let check_every = if window == 1 { 1 } else { 5 };
-    let mut stopping = Stopping {
-        tol: pca.tol,
-        max_iter: pca.max_iter,
-        time_limit: pca.time_limit,
-        window,
-        floor: f64::EPSILON * f64::EPSILON * weight * prepared.spread.mean_square,
-        began,
-        costs: if has_start { vec![best.cost] } else { Vec::new() },
-        best: best.held_out_rmse.map(|error| (if has_start { error } else { f64::INFINITY }, 0)),
-    };
-    let regularized = !problem.loadings.is_zero() || !problem.scores.is_zero();
-    for iteration in 1.. {
-        let at = |iteration: usize| iteration as f64 / pca.max_iter as f64;
-        let part = exec.part(at(iteration - 1).min(1.0), at(iteration).min(1.0));
-        let mut progress = iterations.iterate(&mut problem, &mut factors, &part)?;
-        if regularized && progress.accepted && iteration % window == 0 {
-            gauge(&problem, &mut factors, &quiet)?;
-            iterations.restart();
-            progress.cost = progress.squares + penalties(&problem, &factors, &quiet)?;
-        }
-        let checked = if iteration % check_every == 0 { held_out_rmse(&factors)? } else { None };
-        best.trace.push(entry(iteration, &progress, checked, weight, began));
-        let ready = iterations.ready();
-        if ready && checked.is_some_and(|error| stopping.improves(error)) {
-            best.factors = factors.clone();
-            best.posterior = iterations.posterior(&factors);
-            best.penalties = [problem.loadings.clone(), problem.scores.clone()];
-            (best.cost, best.squares, best.held_out_rmse) = (progress.cost, progress.squares, checked);
-        }
-        let stop = stopping.check(iteration, &progress, ready);
-        place.report(pca, &stopping, &best.trace, exec)?;
-        if let Some(stop) = stop {
-            best.stop = stop;
-            best.remark = iterations.remark();
-            if stopping.best.is_none_or(|(lowest, _)| lowest.is_infinite()) {
-                best.held_out_rmse = held_out_rmse(&factors)?;
-                best.posterior = iterations.posterior(&factors);
-                best.factors = factors;
-                best.penalties = [problem.loadings, problem.scores];
-                (best.cost, best.squares) = (progress.cost, progress.squares);
-            }
-            break;
-        }
-    }
-    Ok(best)
-}
-
-fn entry(
-    iteration: usize,
-    progress: &Progress,
-    held_out_rmse: Option<f64>,
-    weight: f64,
-    began: Instant,
-) -> TraceEntry {
-    TraceEntry {
-        iteration,
-        cost: progress.cost,
-        rmse: (progress.squares / weight).sqrt(),
-        held_out_rmse,
-        step: progress.step,
-        seconds: began.elapsed().as_secs_f64(),
-    }
 }

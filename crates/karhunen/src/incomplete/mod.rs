@@ -4,6 +4,8 @@
 //! J. Karhunen, "Principal component analysis for large scale problems with lots of missing values" (2007),
 //! doi:10.1007/978-3-540-74958-5_69. Every method minimises one cost, F of [`problem`], up to its penalties.
 
+mod arrays;
+mod checkpoint;
 mod cholesky;
 mod error_bars;
 mod factors;
@@ -18,16 +20,22 @@ mod observed;
 mod online;
 mod options;
 mod pace;
+mod path;
 mod posterior;
 mod predict;
+mod prepared;
 mod problem;
 mod rotate;
+mod rules;
+mod run;
+mod signals;
 mod start;
 mod stopping;
 
+pub use checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, NotKept};
 pub use model::{Covariances, IncompleteModel, IncompleteParts, Prediction, Prior};
 pub use observed::{Duplicates, Observed, Triples};
 pub use online::{IncompleteStream, OnlineRule};
 pub use options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
 pub use start::Start;
-pub use stopping::{IncompleteConvergence, StopReason, TraceEntry};
+pub use stopping::{IncompleteConvergence, RunSummary, StopReason, TraceEntry};

@@ -5,7 +5,7 @@ use crate::exec::{Exec, Observer, Unobserved};
 use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::IncompletePca;
-use crate::incomplete::stopping::IncompleteConvergence;
+use crate::incomplete::stopping::{IncompleteConvergence, RunSummary};
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
 
@@ -237,6 +237,12 @@ impl IncompleteModel {
     /// How the fit went.
     pub fn convergence(&self) -> &IncompleteConvergence {
         &self.parts.convergence
+    }
+
+    /// Adds the record of all runs of the fit.
+    pub(crate) fn record(&mut self, runs: Vec<RunSummary>, refitted: bool) {
+        self.parts.convergence.runs = runs;
+        self.parts.convergence.refitted = refitted;
     }
 
     /// Everything, as plain data.

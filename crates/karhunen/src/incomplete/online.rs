@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Unobserved};
+use crate::incomplete::arrays::{Arrays, count, optional};
 use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
 use crate::incomplete::fit::finish_from;
 use crate::incomplete::mean::{ColumnSums, spread};
@@ -17,6 +18,8 @@ use crate::scalar::Scalar;
 const RIDGE: f64 = 1e-3;
 /// How many samples the memory of a feature holds when it is new: the first, bad scores fade.
 const FADING: f64 = 5.0;
+/// What is added to the diagonal of the curvatures under `Rls`, as a share of their trace.
+const LEAST_CURVATURE: f64 = 1e-9;
 /// The first learning rate of Oja's rule, and after how many samples it is halved.
 const OJA: (f64, f64) = (0.5, 400.0);
 
@@ -27,8 +30,18 @@ pub enum OnlineRule {
     /// Each loading by its own curvature, a decaying sum of squared scores.
     #[default]
     Diagonal,
+    /// Recursive least squares: all loadings of a feature by all its curvatures, decaying sums of products of scores. As many
+    /// times the cost and the memory of `Diagonal` as there are components.
+    Rls,
     /// Along the gradient, with a learning rate that falls with the number of samples.
     Oja,
+}
+
+impl OnlineRule {
+    /// Numbers that are kept of a feature beside its loadings.
+    fn n_curvatures(self, c: usize) -> usize {
+        if self == OnlineRule::Rls { (c + 1) * (c + 1) } else { c + 1 }
+    }
 }
 
 /// Components that learn from rows with holes as they arrive, and forget the rows.
@@ -53,7 +66,7 @@ pub struct IncompleteStream {
     c: usize,
     /// `(a_i, mu_i)` of each feature.
     loadings: Matrix,
-    /// Decaying sums of `(s^2, 1)` of each feature.
+    /// Decaying sums of `(s^2, 1)` of each feature; under `Rls` of all products of `(s, 1)`.
     curvatures: Matrix,
     /// Times each feature was seen.
     seen: Vec<f64>,
@@ -82,7 +95,7 @@ impl IncompleteStream {
         let c = n_components;
         let random = gaussian(n_features, c, seed, 0);
         let loadings = Matrix::from_fn(n_features, c + 1, |i, k| if k < c { random[(i, k)] } else { 0.0 });
-        let curvatures = Matrix::zeros(n_features, c + 1);
+        let curvatures = Matrix::zeros(n_features, rule.n_curvatures(c));
         let seen = vec![0.0; n_features];
         Ok(Self {
             rule,
@@ -127,19 +140,52 @@ impl IncompleteStream {
     }
 
     /// From given loadings, shape (n_features, c), and mean; the mean stays unless `learned`.
-    pub(crate) fn from_factors(loadings: &Matrix, mean: &[f64], learned: bool, deviation: f64) -> Self {
+    pub(crate) fn from_factors(
+        loadings: &Matrix,
+        mean: &[f64],
+        learned: bool,
+        deviation: f64,
+        rule: OnlineRule,
+    ) -> Self {
         let (p, c) = loadings.shape();
         Self {
-            rule: OnlineRule::Diagonal,
+            rule,
             c,
             loadings: Matrix::from_fn(p, c + 1, |i, k| if k < c { loadings[(i, k)] } else { mean[i] }),
-            curvatures: Matrix::zeros(p, c + 1),
+            curvatures: Matrix::zeros(p, rule.n_curvatures(c)),
             seen: vec![0.0; p],
             n_samples: 0,
             mean: learned,
             mean_known: true,
             deviation: Some(deviation),
         }
+    }
+
+    pub(crate) fn save(&self) -> Arrays {
+        let mut out = Arrays::default();
+        let flag = |x: bool| f64::from(u8::from(x));
+        let deviation = self.deviation.unwrap_or(f64::NAN);
+        out.put("numbers", [self.n_samples as f64, flag(self.mean), flag(self.mean_known), deviation]);
+        out.put("loadings", self.loadings.as_slice());
+        out.put("curvatures", self.curvatures.as_slice());
+        out.put("seen", self.seen.as_slice());
+        out
+    }
+
+    /// Reads what [`IncompleteStream::save`] wrote, of `p` features and `c` components.
+    pub(crate) fn restore(from: &mut Arrays, rule: OnlineRule, (p, c): (usize, usize)) -> Result<Self> {
+        let [n_samples, mean, mean_known, deviation] = from.take_array("numbers")?;
+        Ok(Self {
+            rule,
+            c,
+            loadings: from.take_matrix("loadings", p, c + 1)?,
+            curvatures: from.take_matrix("curvatures", p, rule.n_curvatures(c))?,
+            seen: from.take_vec("seen", p)?,
+            n_samples: count("numbers", n_samples)?,
+            mean: mean != 0.0,
+            mean_known: mean_known != 0.0,
+            deviation: optional(deviation),
+        })
     }
 
     /// Rows seen so far, repeated ones included.
@@ -226,6 +272,11 @@ impl IncompleteStream {
                         *a += if h[k] > 0.0 { length * u[k] / h[k] } else { 0.0 };
                     }
                 }
+                OnlineRule::Rls => {
+                    let h = self.curvatures.row_mut(i);
+                    let step = recursive_step(h, &u, (used, fade, weight))?;
+                    row.iter_mut().zip(step).for_each(|(a, step)| *a += weight * e * step);
+                }
                 OnlineRule::Oja => {
                     for (a, u) in row[..c].iter_mut().zip(&u) {
                         *a += rate * e * u / (norm + ridge);
@@ -276,4 +327,26 @@ impl IncompleteStream {
         };
         finish_from(options, rows, &start, &Unobserved)
     }
+}
+
+/// `P = w P + u u'` of the first `used` values of `u`, then `P^-1 u`. `P` is kept as what it is, not as its inverse, which
+/// would drift.
+fn recursive_step(p: &mut [f64], u: &[f64], (used, fade, weight): (usize, f64, f64)) -> Result<Vec<f64>> {
+    let m = u.len();
+    for (row, x) in p.chunks_exact_mut(m).zip(u) {
+        row.iter_mut().zip(u).for_each(|(p, y)| *p = fade * *p + weight * x * y);
+    }
+    let stride = used.next_multiple_of(BLOCK);
+    let trace: f64 = (0..used).map(|k| p[k * m + k]).sum();
+    let mut g = vec![0.0; used * stride];
+    for k in 0..used {
+        g[k * stride + k..k * stride + used].copy_from_slice(&p[k * m + k..k * m + used]);
+        g[k * stride + k] += LEAST_CURVATURE * trace;
+    }
+    let (mut kept, mut step) = (g.clone(), u[..used].to_vec());
+    if (Upper { values: &mut g, m: used, stride }).factorize_and_solve(&mut step).is_none() {
+        step.copy_from_slice(&u[..used]);
+        solve_singular(&Upper { values: &mut kept, m: used, stride }, &mut step)?;
+    }
+    Ok(step)
 }

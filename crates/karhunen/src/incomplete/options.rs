@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::exec::{Observer, Unobserved};
+use crate::exec::Observer;
+use crate::incomplete::checkpoint::FitContext;
 use crate::incomplete::fit;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::Observed;
+use crate::incomplete::online::OnlineRule;
 use crate::incomplete::start::Start;
 use crate::scalar::Scalar;
 
@@ -117,11 +119,21 @@ impl Method {
         self.has_posterior() || self == Method::Map
     }
 
-    fn uses_alpha(self) -> bool {
+    pub(crate) fn uses_alpha(self) -> bool {
         matches!(self, Method::Auto | Method::Newton | Method::Cg | Method::Ridge)
     }
 
-    fn uses_step(self) -> bool {
+    /// Whether penalties may be given.
+    pub(crate) fn uses_penalties(self) -> bool {
+        !matches!(self, Method::Em | Method::Imputation | Method::Online) && !self.learns_variances()
+    }
+
+    /// Whether iterations go down the gradient of F under penalties that stay.
+    pub(crate) fn minimises_f(self) -> bool {
+        self != Method::Online && !self.learns_variances()
+    }
+
+    pub(crate) fn uses_step(self) -> bool {
         matches!(self, Method::Gradient | Method::Natural | Method::Newton)
     }
 }
@@ -136,6 +148,9 @@ pub enum Regularization {
     Ridge(f64),
     /// `lambda` times the number of entries of each row and column.
     Weighted(f64),
+    /// The best of a path of ridges by the error of entries set aside: from the largest that leaves anything down by 0.7,
+    /// each fit begun where the last ended, until the error has risen twice. Needs `early_stopping`.
+    Path,
 }
 
 /// What the mean of each feature is.
@@ -174,7 +189,7 @@ pub struct MeanPrior {
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct IncompletePca {
     /// How many components to fit, from 1 to min(n_samples, n_features).
     pub n_components: usize,
@@ -193,17 +208,32 @@ pub struct IncompletePca {
     pub mean_prior: MeanPrior,
     /// The first learning rate of `gradient`, `natural` and `newton`; found by a line search if `None`.
     pub step: Option<f64>,
+    /// How `online` learns from a row.
+    pub online_rule: OnlineRule,
     /// How often `ccd` fits scores and loadings of a component in turn before it goes on to the next.
     pub inner_iterations: usize,
     /// The fit stops when the cost falls by less than this share of itself in one iteration (on average over ten where
-    /// iterations are cheap).
+    /// iterations are cheap). Zero for never.
     pub tol: f64,
-    /// Most iterations.
+    /// The fit also stops when `sqrt(g' H^-1 g / F)` falls below this: `g` is the gradient of the cost F and `H` the diagonal
+    /// of its second derivatives, so this is the share of the cost that one step of the diagonal Newton method promises
+    /// to gain (twice it), to the power one half. For methods that minimise F; two passes over the entries each time.
+    pub gradient_tol: Option<f64>,
+    /// The fit also stops when the largest principal angle between the loadings of two iterations, in radians, falls
+    /// below this; below 1e-7 only in `f64`.
+    pub angle_tol: Option<f64>,
+    /// The fit also stops when the error of the entries fitted moved by less than this share of itself in ten iterations (in a
+    /// hundred where iterations are cheap).
+    pub rmse_tol: Option<f64>,
+    /// Most iterations, of each start or penalty.
     pub max_iter: usize,
     /// The share of the entries that is set aside to stop when their error no longer falls, between 0 and 1; the best
     /// factors are kept. `None` for none.
     pub early_stopping: Option<f64>,
-    /// Most time that iterations may take; the fit stops after the first that ends later.
+    /// Whether the fit is made again with all entries once those set aside have told how far to go: as many iterations from
+    /// the same start, or to its end with the best penalty of a path. Needs `early_stopping`.
+    pub refit: bool,
+    /// Most time that iterations may take, of all starts; the fit stops after the first that ends later.
     pub time_limit: Option<Duration>,
     /// Random starts; the best result is kept.
     pub n_starts: usize,
@@ -226,10 +256,15 @@ impl Default for IncompletePca {
             mean: MeanMode::Joint,
             mean_prior: MeanPrior::default(),
             step: None,
+            online_rule: OnlineRule::Diagonal,
             inner_iterations: 3,
             tol: 1e-6,
+            gradient_tol: None,
+            angle_tol: None,
+            rmse_tol: None,
             max_iter: 1000,
             early_stopping: None,
+            refit: false,
             time_limit: None,
             n_starts: 1,
             seed: 0,
@@ -252,7 +287,7 @@ impl IncompletePca {
     /// [`Error::NothingObserved`]; [`Error::Threads`]; [`Error::Decomposition`] where values are beyond the range of
     /// their type.
     pub fn fit<T: Scalar>(&self, data: &Observed<T>) -> Result<IncompleteModel> {
-        self.fit_observed(data, None, &Unobserved)
+        self.fit_with(data, &FitContext::default())
     }
 
     /// As [`IncompletePca::fit`], from a given start if there is one (no sweeps are made before the first iteration),
@@ -267,8 +302,28 @@ impl IncompletePca {
         start: Option<&Start>,
         observer: &dyn Observer,
     ) -> Result<IncompleteModel> {
-        self.check_all(data, start)?;
-        fit::fit(self, data, start, observer)
+        self.fit_with(data, &FitContext { start, observer: Some(observer), ..FitContext::default() })
+    }
+
+    /// As [`IncompletePca::fit`], with what `context` holds: a start, an observer, checkpoints, where to go on.
+    ///
+    /// # Errors
+    /// As [`IncompletePca::fit_observed`]; [`Error::OtherFit`] and [`Error::CheckpointDamaged`] where it goes on from a
+    /// checkpoint; [`Error::CheckpointNotKept`].
+    pub fn fit_with<T: Scalar>(
+        &self,
+        data: &Observed<T>,
+        context: &FitContext<'_>,
+    ) -> Result<IncompleteModel> {
+        self.check_all(data, context.start)?;
+        if context.start.is_some() && context.resume.is_some() {
+            return Err(Error::Option {
+                option: "start",
+                value: "given".to_owned(),
+                rule: "a fit that is resumed goes on where it was: it has no other start",
+            });
+        }
+        fit::fit(self, data, context)
     }
 
     /// The method, and why.
@@ -302,137 +357,5 @@ impl IncompletePca {
             return Err(Error::NothingObserved { n_samples, n_features });
         }
         start.map_or(Ok(()), |start| start.check(data.shape(), self.n_components))
-    }
-
-    /// Every rule of the options, in one place.
-    fn check(&self, (n_samples, n_features): (usize, usize), has_start: bool) -> Result<()> {
-        if n_samples == 0 || n_features == 0 {
-            return Err(Error::Empty { n_samples, n_features });
-        }
-        let (requested, max) = (self.n_components, n_samples.min(n_features));
-        if requested == 0 || requested > max {
-            return Err(Error::NComponents { requested, max, n_samples, n_features });
-        }
-        let method = self.method;
-        let positive = |x: f64| x > 0.0 && x.is_finite();
-        let lambda = match self.regularization {
-            Some(Regularization::Ridge(lambda) | Regularization::Weighted(lambda)) => Some(lambda),
-            _ => None,
-        };
-        let alpha_default = self.alpha == Self::default().alpha;
-        let rules: [(bool, &'static str, String, &'static str); 17] = [
-            (
-                (0.0..=1.0).contains(&self.alpha),
-                "alpha",
-                self.alpha.to_string(),
-                "the power lies between 0 and 1",
-            ),
-            (
-                alpha_default || method.uses_alpha(),
-                "alpha",
-                self.alpha.to_string(),
-                "only the methods newton, cg and ridge have this power",
-            ),
-            (
-                lambda.is_none_or(positive),
-                "regularization",
-                format!("{lambda:?}"),
-                "a penalty must be positive and finite",
-            ),
-            (
-                lambda.is_none() || !matches!(method, Method::Em | Method::Imputation | Method::Online),
-                "regularization",
-                format!("{lambda:?}"),
-                "the methods em, imputation and online have no penalties; use als or soft",
-            ),
-            (
-                self.regularization.is_none() || !method.learns_variances(),
-                "regularization",
-                format!("{:?}", self.regularization),
-                "the probabilistic and variational methods learn variances in place of penalties",
-            ),
-            (
-                method != Method::Soft || !matches!(self.regularization, Some(Regularization::Weighted(_))),
-                "regularization",
-                format!("{lambda:?}"),
-                "the method soft shrinks all rows alike; use als for weighted penalties",
-            ),
-            (
-                self.prior_variance.is_none_or(|v| positive(v) && method == Method::VbFixed),
-                "prior_variance",
-                format!("{:?}", self.prior_variance),
-                "a variance is positive and finite, and only the method vb-fixed has one that is given",
-            ),
-            (
-                self.inner_iterations >= 1,
-                "inner_iterations",
-                self.inner_iterations.to_string(),
-                "at least one is needed",
-            ),
-            (
-                self.inner_iterations == Self::default().inner_iterations || method == Method::Ccd,
-                "inner_iterations",
-                self.inner_iterations.to_string(),
-                "only the method ccd has inner iterations",
-            ),
-            (
-                self.regularization != Some(Regularization::None)
-                    || !matches!(method, Method::Als | Method::Ridge | Method::Soft),
-                "regularization",
-                "none".to_owned(),
-                "the methods als, ridge and soft need a penalty; use em, cg or imputation for least squares",
-            ),
-            (
-                self.mean_prior.count >= 0.0 && self.mean_prior.count.is_finite(),
-                "mean_prior.count",
-                self.mean_prior.count.to_string(),
-                "the number of pseudo-observations is finite and not negative",
-            ),
-            (
-                self.mean_prior.value.is_none_or(f64::is_finite),
-                "mean_prior.value",
-                format!("{:?}", self.mean_prior.value),
-                "the value of pseudo-observations is finite",
-            ),
-            (
-                self.mean != MeanMode::None || self.mean_prior == MeanPrior::default(),
-                "mean_prior",
-                self.mean_prior.count.to_string(),
-                "without a mean there is no use for pseudo-observations",
-            ),
-            (
-                self.step.is_none_or(|step| positive(step) && method.uses_step()),
-                "step",
-                format!("{:?}", self.step),
-                "a first learning rate is positive, and only gradient, natural and newton have one",
-            ),
-            (
-                self.tol >= 0.0 && self.tol < 1.0,
-                "tol",
-                self.tol.to_string(),
-                "a tolerance lies between 0 and 1, one excluded",
-            ),
-            (
-                self.early_stopping.is_none_or(|share| share > 0.0 && share < 1.0),
-                "early_stopping",
-                format!("{:?}", self.early_stopping),
-                "the share set aside lies between 0 and 1, both excluded",
-            ),
-            (
-                self.n_starts >= 1 && (self.n_starts == 1 || !has_start),
-                "n_starts",
-                self.n_starts.to_string(),
-                "at least one start is needed, and just one where it is given",
-            ),
-        ];
-        match rules.into_iter().find(|(obeyed, ..)| !obeyed) {
-            Some((_, option, value, rule)) => Err(Error::Option { option, value, rule }),
-            None if self.max_iter == 0 => Err(Error::Option {
-                option: "max_iter",
-                value: "0".to_owned(),
-                rule: "at least one iteration is needed",
-            }),
-            None => Ok(()),
-        }
     }
 }

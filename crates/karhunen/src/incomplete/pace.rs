@@ -13,9 +13,9 @@ pub(crate) fn seconds_left(stopping: &Stopping, trace: &[TraceEntry]) -> Option<
     let [first, .., last] = trace else { return None };
     let iterations = (last.iteration - first.iteration) as f64;
     let each = (last.seconds - first.seconds) / iterations;
-    let most = stopping.max_iter.saturating_sub(last.iteration) as f64;
-    let by_tolerance = iterations_left(&stopping.costs, stopping.window, stopping.tol)?;
-    let left_of_limit = stopping.time_limit.map(|limit| (limit.as_secs_f64() - last.seconds).max(0.0));
+    let most = stopping.rules.max_iter.saturating_sub(last.iteration) as f64;
+    let by_tolerance = iterations_left(&stopping.costs, stopping.rules.window, stopping.rules.tol)?;
+    let left_of_limit = stopping.rules.time_limit.map(|limit| (limit - last.seconds).max(0.0));
     Some((by_tolerance.min(most) * each).min(left_of_limit.unwrap_or(f64::INFINITY)))
 }
 

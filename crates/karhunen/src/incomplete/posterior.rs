@@ -5,6 +5,7 @@ use pulp::{Simd, WithSimd};
 
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::arrays::Arrays;
 use crate::incomplete::cholesky::{BLOCK, Upper, add_blocks, solve_singular};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::moments::{Expected, moments_pass, sums_of_scores};
@@ -42,6 +43,22 @@ pub(crate) struct Rotation {
 }
 
 impl<T: Lane> Posterior<T> {
+    pub(crate) fn save(&self) -> Arrays {
+        let mut out = Arrays::default();
+        out.put("noise", [self.noise, f64::from(u8::from(self.point))]);
+        out.put("score_penalty", self.score_penalty.as_slice());
+        out.put_factor("table", &self.table);
+        out
+    }
+
+    /// Reads what [`Posterior::save`] wrote, of `p` features and `c` components.
+    pub(crate) fn restore(from: &mut Arrays, p: usize, c: usize) -> Result<Self> {
+        let [noise, point] = from.take_array("noise")?;
+        let score_penalty = from.take_vec("score_penalty", c)?;
+        let table = from.take_factor("table", p, Expected::new::<T>(c).width)?;
+        Ok(Self { noise, score_penalty, table, point: point != 0.0 })
+    }
+
     /// Posterior of the scores given the loadings, all in the coordinates of the principal components.
     pub(crate) fn rotate(
         &self,

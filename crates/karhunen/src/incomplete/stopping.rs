@@ -1,14 +1,22 @@
 //! When a fit stops, and the record of how it got there.
 
-use std::time::{Duration, Instant};
-
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::arrays::{Arrays, count, damaged};
+use crate::incomplete::factors::Factors;
 use crate::incomplete::methods::Progress;
 use crate::incomplete::options::Method;
+use crate::incomplete::problem::Problem;
+use crate::incomplete::signals::{basis, largest_angle, relative_gradient};
+use crate::linalg::Matrix;
+use crate::linalg::simd::Lane;
 
 /// Checks without improvement after which the held-out error has had its best.
 const PATIENCE: usize = 5;
 /// A smaller relative improvement of the held-out error counts as none.
 const LEAST_IMPROVEMENT: f64 = 1e-5;
+/// Windows over which the error of the entries fitted is compared.
+const RMSE_WINDOWS: usize = 10;
 
 /// Why a fit stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +25,12 @@ const LEAST_IMPROVEMENT: f64 = 1e-5;
 pub enum StopReason {
     /// The cost fell by less than the tolerance.
     Tolerance,
+    /// The gradient was below its tolerance.
+    Gradient,
+    /// The loadings turned by less than their tolerance.
+    Angle,
+    /// The error of the entries fitted moved by less than its tolerance.
+    Rmse,
     /// No step lowers the cost any more.
     Exhausted,
     /// The error of the entries set aside no longer fell.
@@ -25,6 +39,29 @@ pub enum StopReason {
     Iterations,
     /// The time limit.
     TimeLimit,
+}
+
+impl StopReason {
+    /// All reasons, in the order of their codes.
+    const ALL: [StopReason; 8] = [
+        StopReason::Tolerance,
+        StopReason::Gradient,
+        StopReason::Angle,
+        StopReason::Rmse,
+        StopReason::Exhausted,
+        StopReason::HeldOut,
+        StopReason::Iterations,
+        StopReason::TimeLimit,
+    ];
+
+    /// As a number in a checkpoint.
+    pub(crate) fn code(self) -> f64 {
+        Self::ALL.iter().position(|reason| *reason == self).map_or(f64::NAN, |code| code as f64)
+    }
+
+    pub(crate) fn from_code(code: f64) -> Result<Self> {
+        Self::ALL.get(count("end", code)?).copied().ok_or_else(|| damaged("end", "holds no reason"))
+    }
 }
 
 /// Where one iteration ended.
@@ -62,8 +99,30 @@ pub struct IncompleteConvergence {
     pub rmse: f64,
     /// Root mean squared error of the entries set aside, of the model.
     pub held_out_rmse: Option<f64>,
-    /// Every iteration of the start that was kept.
+    /// Every iteration of the run that was kept.
     pub trace: Vec<TraceEntry>,
+    /// Every run: one for each start, or for each penalty of a path.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub runs: Vec<RunSummary>,
+    /// Whether the model was fitted again to all entries, those set aside included.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub refitted: bool,
+}
+
+/// How one run of a fit ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RunSummary {
+    /// The penalty, on a path of penalties.
+    pub lambda: Option<f64>,
+    /// The cost at its end, or where the error of the entries set aside was lowest.
+    pub cost: f64,
+    /// Root mean squared error of the entries fitted, there.
+    pub rmse: f64,
+    /// Root mean squared error of the entries set aside, there.
+    pub held_out_rmse: Option<f64>,
+    /// Iterations that were made.
+    pub n_iterations: usize,
 }
 
 impl IncompleteConvergence {
@@ -73,66 +132,196 @@ impl IncompleteConvergence {
     }
 }
 
-/// Limits, and what was seen so far.
-#[derive(Debug)]
-pub(crate) struct Stopping {
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
     pub(crate) tol: f64,
+    pub(crate) gradient_tol: Option<f64>,
+    pub(crate) angle_tol: Option<f64>,
+    pub(crate) rmse_tol: Option<f64>,
     pub(crate) max_iter: usize,
-    pub(crate) time_limit: Option<Duration>,
+    /// Seconds.
+    pub(crate) time_limit: Option<f64>,
     /// Iterations over which the cost is compared.
     pub(crate) window: usize,
     /// A cost that counts as zero.
     pub(crate) floor: f64,
-    pub(crate) began: Instant,
+    /// Whether the held-out error stops the iterations.
+    pub(crate) early: bool,
+}
+
+/// Where an iteration ended, as the rules see it.
+pub(crate) struct Stage<'a, T> {
+    pub(crate) problem: &'a Problem<'a, T>,
+    pub(crate) factors: &'a Factors<T>,
+    pub(crate) progress: &'a Progress,
+    pub(crate) trace: &'a [TraceEntry],
+    /// Whether the method may be trusted to tell when to stop.
+    pub(crate) ready: bool,
+}
+
+/// Rules, and what was seen so far.
+#[derive(Debug)]
+pub(crate) struct Stopping {
+    pub(crate) rules: Rules,
     /// Costs of accepted iterations.
     pub(crate) costs: Vec<f64>,
     /// Lowest held-out error, and checks since.
     pub(crate) best: Option<(f64, usize)>,
+    /// An orthonormal basis of the loadings as they were, where their angle is looked at.
+    basis: Option<Matrix>,
 }
 
 impl Stopping {
+    pub(crate) fn new(rules: Rules) -> Self {
+        Self { rules, costs: Vec::new(), best: None, basis: None }
+    }
+
     /// Whether this held-out error is the lowest so far.
     pub(crate) fn improves(&mut self, held_out: f64) -> bool {
         match self.best {
-            Some((lowest, _)) if held_out < lowest * (1.0 - LEAST_IMPROVEMENT) => {
-                self.best = Some((held_out, 0));
-                true
-            }
-            None => {
-                self.best = Some((held_out, 0));
-                true
-            }
-            Some((lowest, since)) => {
+            Some((lowest, since)) if held_out >= lowest * (1.0 - LEAST_IMPROVEMENT) => {
                 self.best = Some((lowest, since + 1));
                 false
+            }
+            _ => {
+                self.best = Some((held_out, 0));
+                true
             }
         }
     }
 
-    /// Whether to stop after iteration number `iteration`; only at a limit unless the method is `ready` to.
-    pub(crate) fn check(&mut self, iteration: usize, progress: &Progress, ready: bool) -> Option<StopReason> {
-        if !ready {
+    /// Whether to stop after an iteration, the last of the trace; only at a limit unless the method is ready to.
+    pub(crate) fn check<T: Lane>(
+        &mut self,
+        stage: &Stage<'_, T>,
+        exec: &Exec<'_>,
+    ) -> Result<Option<StopReason>> {
+        let Some(entry) = stage.trace.last() else { return Ok(None) };
+        let (rules, progress) = (self.rules, stage.progress);
+        if !stage.ready {
             self.costs.clear();
         } else if progress.accepted {
             self.costs.push(progress.cost);
         }
-        let (last, n) = (progress.cost, self.costs.len());
-        let settled = ready && progress.accepted && n > self.window && {
-            let fall = (self.costs[n - 1 - self.window] - last) / self.window as f64;
-            fall < self.tol * last.abs()
-        };
-        if settled || last.abs() <= self.floor {
+        let settled = stage.ready && progress.accepted;
+        let reason = if settled && self.cost_settled(progress.cost) || progress.cost.abs() <= rules.floor {
             Some(StopReason::Tolerance)
+        } else if settled && self.gradient_vanished(stage, entry.iteration, exec)? {
+            Some(StopReason::Gradient)
+        } else if progress.accepted && self.loadings_settled(stage, exec)? && settled {
+            Some(StopReason::Angle)
+        } else if settled && self.error_settled(stage.trace) {
+            Some(StopReason::Rmse)
         } else if progress.exhausted {
             Some(StopReason::Exhausted)
-        } else if self.best.is_some_and(|(_, since)| since >= PATIENCE) {
+        } else if rules.early && self.best.is_some_and(|(_, since)| since >= PATIENCE) {
             Some(StopReason::HeldOut)
-        } else if iteration >= self.max_iter {
+        } else if entry.iteration >= rules.max_iter {
             Some(StopReason::Iterations)
-        } else if self.time_limit.is_some_and(|limit| self.began.elapsed() >= limit) {
+        } else if rules.time_limit.is_some_and(|limit| entry.seconds >= limit) {
             Some(StopReason::TimeLimit)
         } else {
             None
+        };
+        Ok(reason)
+    }
+
+    fn cost_settled(&self, last: f64) -> bool {
+        let (n, Rules { window, tol, .. }) = (self.costs.len(), self.rules);
+        tol > 0.0 && n > window && (self.costs[n - 1 - window] - last) / (window as f64) < tol * last.abs()
+    }
+
+    fn gradient_vanished<T: Lane>(
+        &self,
+        stage: &Stage<'_, T>,
+        iteration: usize,
+        exec: &Exec<'_>,
+    ) -> Result<bool> {
+        let Some(tol) = self.rules.gradient_tol else { return Ok(false) };
+        Ok(iteration.is_multiple_of(self.rules.window)
+            && relative_gradient(stage.problem, stage.factors, stage.progress.cost, exec)? < tol)
+    }
+
+    /// Compares the loadings with those before, and keeps them.
+    fn loadings_settled<T: Lane>(&mut self, stage: &Stage<'_, T>, exec: &Exec<'_>) -> Result<bool> {
+        let Some(tol) = self.rules.angle_tol else { return Ok(false) };
+        let now = basis(stage.factors, exec)?;
+        let before = self.basis.replace(now.clone());
+        match before {
+            Some(before) if before.n_cols() == now.n_cols() => Ok(largest_angle(&before, &now)? < tol),
+            _ => Ok(false),
         }
     }
+
+    fn error_settled(&self, trace: &[TraceEntry]) -> bool {
+        let Some(tol) = self.rules.rmse_tol else { return false };
+        let (apart, n) = (RMSE_WINDOWS * self.rules.window, trace.len());
+        // Costs are those of ready iterations alone.
+        self.costs.len() > apart && n > apart && {
+            let (before, now) = (trace[n - 1 - apart].rmse, trace[n - 1].rmse);
+            (before - now).abs() < tol * now
+        }
+    }
+
+    /// The loadings that the first iteration starts from, or those of a checkpoint.
+    pub(crate) fn begin_from<T: Lane>(&mut self, factors: &Factors<T>, exec: &Exec<'_>) -> Result<()> {
+        if self.rules.angle_tol.is_some() {
+            self.basis = Some(basis(factors, exec)?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn save(&self) -> Arrays {
+        let mut out = Arrays::default();
+        out.put("costs", self.costs.as_slice());
+        if let Some((lowest, since)) = self.best {
+            out.put("best", [lowest, since as f64]);
+        }
+        out
+    }
+
+    pub(crate) fn restore(&mut self, from: &mut Arrays) -> Result<()> {
+        self.costs = from.take("costs")?;
+        self.best = if from.has("best") {
+            let [lowest, since] = from.take_array("best")?;
+            Some((lowest, count("best", since)?))
+        } else {
+            None
+        };
+        Ok(())
+    }
+}
+
+/// Numbers of one entry of a saved trace.
+const ENTRY: usize = 6;
+
+/// Writes a trace as plain numbers; what there is none of is NaN.
+pub(crate) fn save_trace(trace: &[TraceEntry]) -> Vec<f64> {
+    let or_nan = |x: Option<f64>| x.unwrap_or(f64::NAN);
+    let numbers = |e: &TraceEntry| {
+        [e.iteration as f64, e.cost, e.rmse, or_nan(e.held_out_rmse), or_nan(e.step), e.seconds]
+    };
+    trace.iter().flat_map(numbers).collect()
+}
+
+/// Reads what [`save_trace`] wrote.
+pub(crate) fn restore_trace(numbers: &[f64]) -> Result<Vec<TraceEntry>> {
+    let (entries, []) = numbers.as_chunks::<ENTRY>() else {
+        return Err(damaged("trace", "has another length"));
+    };
+    let or_none = |x: f64| (!x.is_nan()).then_some(x);
+    entries
+        .iter()
+        .map(|e| {
+            Ok(TraceEntry {
+                iteration: count("trace", e[0])?,
+                cost: e[1],
+                rmse: e[2],
+                held_out_rmse: or_none(e[3]),
+                step: or_none(e[4]),
+                seconds: e[5],
+            })
+        })
+        .collect()
 }

@@ -1,6 +1,7 @@
 //! PCA with missing values: the numbers of the specification, and what must hold for every method.
 
 mod calibration;
+mod checkpoints;
 mod fixtures;
 mod invariants;
 mod online;

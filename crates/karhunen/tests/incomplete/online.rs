@@ -17,7 +17,9 @@ fn best() -> f64 {
 #[test]
 fn passes_come_near_the_optimum_of_all_rows_together() {
     let (holes, data) = (problem(), observed(&problem()));
-    for (rule, after_one, after_twenty) in [(OnlineRule::Diagonal, 1.15, 1.01), (OnlineRule::Oja, 1.5, 1.1)] {
+    let rules =
+        [(OnlineRule::Diagonal, 1.15, 1.01), (OnlineRule::Rls, 1.15, 1.01), (OnlineRule::Oja, 1.5, 1.1)];
+    for (rule, after_one, after_twenty) in rules {
         let mut stream = IncompleteStream::new(2, 20, rule, 1).unwrap();
         for pass in 1..=20 {
             stream.partial_fit(&data).unwrap();

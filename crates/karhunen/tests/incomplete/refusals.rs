@@ -1,8 +1,8 @@
 //! What is refused, and how it is said.
 
 use karhunen::{
-    Dense, Duplicates, Error, IncompletePca, Matrix, MeanMode, MeanPrior, Method, Observed, Regularization,
-    Sparse, Start, Triples, Unobserved,
+    Dense, Duplicates, Error, IncompletePca, Matrix, MeanMode, MeanPrior, Method, Observed, OnlineRule,
+    Regularization, Sparse, Start, Triples, Unobserved,
 };
 use karhunen_testkit::Holes;
 
@@ -24,6 +24,9 @@ fn options_outside_their_rules() {
     refused(IncompletePca { tol: -1.0, ..ok.clone() }, "tol = -1");
     refused(IncompletePca { max_iter: 0, ..ok.clone() }, "max_iter = 0");
     refused(IncompletePca { early_stopping: Some(1.0), ..ok.clone() }, "early_stopping");
+    refused(IncompletePca { gradient_tol: Some(0.0), ..ok.clone() }, "gradient_tol = Some(0.0)");
+    refused(IncompletePca { angle_tol: Some(1.0), ..ok.clone() }, "angle_tol = Some(1.0)");
+    refused(IncompletePca { rmse_tol: Some(f64::NAN), ..ok.clone() }, "rmse_tol = Some(NaN)");
     refused(IncompletePca { n_starts: 0, ..ok.clone() }, "n_starts = 0");
     refused(IncompletePca { n_threads: Some(0), ..ok.clone() }, "n_threads = 0");
     refused(IncompletePca { regularization: Some(Regularization::Ridge(-1.0)), ..ok.clone() }, "positive");
@@ -53,6 +56,18 @@ fn options_without_use() {
             refused(IncompletePca { regularization, ..of(method) }, "in place of penalties");
         }
     }
+    let path = Some(Regularization::Path);
+    let early_stopping = Some(0.1);
+    refused(IncompletePca { regularization: path, ..of(Method::Als) }, "give early_stopping");
+    let judged = |method| IncompletePca { regularization: path, early_stopping, ..of(method) };
+    refused(judged(Method::Em), "have no penalties");
+    refused(judged(Method::VbFull), "in place of penalties");
+    refused(IncompletePca { n_starts: 2, ..judged(Method::Als) }, "one random start");
+    refused(IncompletePca { refit: true, ..of(Method::Em) }, "all entries were fitted");
+    for method in [Method::Map, Method::Vb, Method::Auto, Method::Online] {
+        refused(IncompletePca { gradient_tol: Some(1e-3), ..of(method) }, "do not follow the gradient");
+    }
+    refused(IncompletePca { online_rule: OnlineRule::Rls, ..of(Method::Em) }, "only the method online");
     refused(IncompletePca { prior_variance: Some(1.0), ..of(Method::Vb) }, "only the method vb-fixed");
     refused(IncompletePca { prior_variance: Some(0.0), ..of(Method::VbFixed) }, "prior_variance");
     let mean_prior = MeanPrior { count: 1.0, value: None };

@@ -4,10 +4,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use karhunen::{Error, Flow, IncompletePca, Iteration, Method, Observer, StopReason};
+use karhunen::{
+    Error, Flow, IncompleteModel, IncompletePca, Iteration, Method, Observed, Observer, Regularization,
+    StopReason,
+};
 use karhunen_testkit::Holes;
 
-use crate::fixtures::observed;
+use crate::fixtures::{observed, test_rmse};
 
 #[test]
 fn entries_set_aside_stop_a_fit_and_the_best_is_kept() {
@@ -167,4 +170,158 @@ fn an_observer_stops_a_fit_between_iterations() {
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
     let error = em.fit_observed(&data, None, &StopAt(3)).unwrap_err();
     assert!(matches!(error, Error::Stopped { phase: "em" }));
+}
+
+/// The largest principal angle between the components of two models.
+fn angle(x: &IncompleteModel, y: &IncompleteModel) -> f64 {
+    let (x, y) = (x.components(), y.components());
+    let (c, p) = x.shape();
+    let mut worst = 0.0f64;
+    // What is left of each axis outside the other space bounds the sine of the angle from below and by sqrt(c) above.
+    for k in 0..c {
+        let inside = |l: usize| (0..p).map(|i| y[(k, i)] * x[(l, i)]).sum::<f64>();
+        let weights: Vec<f64> = (0..c).map(inside).collect();
+        let outside = |i: usize| y[(k, i)] - (0..c).map(|l| weights[l] * x[(l, i)]).sum::<f64>();
+        worst = worst.max((0..p).map(|i| outside(i).powi(2)).sum::<f64>().sqrt());
+    }
+    worst
+}
+
+#[test]
+fn loadings_that_stay_stop_a_fit() {
+    let data = observed(&Holes::problem_q());
+    for method in [Method::Em, Method::Cg, Method::VbFull, Method::Map] {
+        let pca = IncompletePca { method, tol: 0.0, angle_tol: Some(1e-8), ..IncompletePca::new(2) };
+        let model = pca.fit(&data).unwrap();
+        assert_eq!(model.convergence().stop, StopReason::Angle, "{}", method.name());
+        let n = model.convergence().trace.last().unwrap().iteration;
+        let at = |max_iter| IncompletePca { max_iter, angle_tol: None, ..pca.clone() }.fit(&data).unwrap();
+        assert!(angle(&at(n), &at(n - 1)) < 1e-8, "{}", method.name());
+        assert!(angle(&at(n - 1), &at(n - 2)) > 0.5e-8, "{}", method.name());
+    }
+}
+
+#[test]
+fn errors_that_stay_stop_a_fit() {
+    let data = observed(&Holes::problem_q());
+    for (method, apart) in [(Method::Em, 10), (Method::Newton, 100), (Method::Vb, 10)] {
+        let pca = IncompletePca { method, tol: 0.0, rmse_tol: Some(1e-3), ..IncompletePca::new(2) };
+        let model = pca.fit(&data).unwrap();
+        assert_eq!(model.convergence().stop, StopReason::Rmse, "{}", method.name());
+        let trace = &model.convergence().trace;
+        let moved = |at: usize| (trace[at - apart].rmse - trace[at].rmse).abs() / trace[at].rmse;
+        assert!(moved(trace.len() - 1) < 1e-3, "{}", method.name());
+    }
+}
+
+#[test]
+fn a_vanishing_gradient_stops_a_fit() {
+    let data = observed(&Holes::problem_q());
+    let best = IncompletePca { method: Method::Als, tol: 1e-14, ..IncompletePca::new(2) };
+    let best = best.fit(&data).unwrap().convergence().cost;
+    for method in [Method::Als, Method::Cg, Method::Ridge, Method::Newton, Method::Ccd, Method::Soft] {
+        let gap = |gradient_tol: f64| {
+            let ridge = Some(Regularization::Ridge(1.0));
+            let regularization = if method == Method::Cg { None } else { ridge };
+            let gradient_tol = Some(gradient_tol);
+            let pca = IncompletePca {
+                method,
+                tol: 0.0,
+                gradient_tol,
+                regularization,
+                max_iter: 20_000,
+                ..IncompletePca::new(2)
+            };
+            let model = pca.fit(&data).unwrap();
+            assert_eq!(model.convergence().stop, StopReason::Gradient, "{}", method.name());
+            model.convergence().cost
+        };
+        let (rough, fine) = (gap(1e-2), gap(1e-6));
+        assert!(rough > fine, "{}", method.name());
+        // What is left to gain is of the order of the square.
+        assert!((rough - fine) / fine < 0.05, "{}: {rough} {fine}", method.name());
+    }
+    assert!(best > 0.0);
+}
+
+/// Weak components under much noise: the right penalty matters.
+fn noisy() -> (Holes, Observed<f64>) {
+    let holes = Holes::planted(120, 40, &[2.0, 1.5, 1.0, 0.7], 1.0, 0.6, 12);
+    let data = observed(&holes);
+    (holes, data)
+}
+
+#[test]
+fn a_path_ends_after_two_rises_and_keeps_the_best() {
+    let (holes, data) = noisy();
+    for method in [Method::Als, Method::Ridge, Method::Soft, Method::Auto] {
+        let path = IncompletePca {
+            method,
+            regularization: Some(Regularization::Path),
+            early_stopping: Some(0.1),
+            ..IncompletePca::new(8)
+        };
+        let model = path.fit(&data).unwrap();
+        let convergence = model.convergence();
+        let errors: Vec<f64> = convergence.runs.iter().filter_map(|run| run.held_out_rmse).collect();
+        let lambdas: Vec<f64> = convergence.runs.iter().filter_map(|run| run.lambda).collect();
+        assert!(errors.len() > 4 && errors.len() == lambdas.len());
+        assert!(lambdas.windows(2).all(|pair| (pair[1] / pair[0] - 0.7).abs() < 1e-12));
+        let best = (0..errors.len()).min_by(|i, j| errors[*i].total_cmp(&errors[*j])).unwrap();
+        assert_eq!(best, errors.len() - 3, "{}: {errors:?}", method.name());
+        assert_eq!(convergence.held_out_rmse, Some(errors[best]));
+        // Each fit ends where a fit with that penalty alone does.
+        let (kept, _) = data.split(0.1, 0, None).unwrap();
+        let method = if method == Method::Auto { Method::Ridge } else { method };
+        let regularization = Some(Regularization::Ridge(lambdas[best]));
+        let alone = IncompletePca { method, regularization, tol: 1e-9, ..IncompletePca::new(8) };
+        let alone = alone.fit(&kept).unwrap().convergence().cost;
+        let gap = (convergence.cost - alone) / alone;
+        assert!(gap.abs() < 2e-3, "{}: {gap}", method.name());
+        // Better than what is taken where nobody looks.
+        let default = IncompletePca { method, ..IncompletePca::new(8) }.fit(&data).unwrap();
+        let all = IncompletePca { refit: true, ..path }.fit(&data).unwrap();
+        let (found, expected) = (test_rmse(&all, &holes), test_rmse(&default, &holes));
+        assert!(found < expected, "{}: {found} {expected}", method.name());
+        assert!(all.convergence().refitted && all.convergence().held_out_rmse == Some(errors[best]));
+    }
+}
+
+#[test]
+fn a_refit_is_a_fit_of_all_entries_with_as_many_iterations() {
+    let (_, data) = noisy();
+    for method in [Method::Em, Method::Cg, Method::VbFull] {
+        let early = IncompletePca { method, early_stopping: Some(0.1), ..IncompletePca::new(6) };
+        let refit = IncompletePca { refit: true, ..early.clone() }.fit(&data).unwrap();
+        let early = early.fit(&data).unwrap();
+        let errors = early.convergence().trace.iter().filter(|e| e.held_out_rmse.is_some());
+        let best =
+            errors.min_by(|x, y| x.held_out_rmse.unwrap().total_cmp(&y.held_out_rmse.unwrap())).unwrap();
+        let same = |max_iter| {
+            IncompletePca { method, max_iter, tol: 0.0, ..IncompletePca::new(6) }.fit(&data).unwrap()
+        };
+        // Improvements by less than 1e-5 do not count as one.
+        let found = (1..=best.iteration).find(|n| same(*n).components() == refit.components());
+        let within = found.and_then(|n| early.convergence().trace.iter().find(|e| e.iteration == n));
+        let error = within.unwrap().held_out_rmse.unwrap();
+        assert!(error <= best.held_out_rmse.unwrap() * (1.0 + 2e-5), "{}", method.name());
+        assert_eq!(refit.convergence().held_out_rmse, early.convergence().held_out_rmse);
+        assert_eq!(refit.parts().n_observed.iter().sum::<usize>(), data.n_observed());
+        assert!(refit.convergence().refitted && !early.convergence().refitted);
+    }
+}
+
+#[test]
+fn every_start_is_reported() {
+    let data = observed(&Holes::planted(40, 15, &[2.0, 1.0, 1.0], 0.3, 0.75, 1));
+    let em = IncompletePca { method: Method::Em, ..IncompletePca::new(3) };
+    let model = IncompletePca { n_starts: 4, ..em.clone() }.fit(&data).unwrap();
+    let runs = &model.convergence().runs;
+    for (seed, run) in runs.iter().enumerate() {
+        let single = IncompletePca { seed: seed as u64, ..em.clone() }.fit(&data).unwrap();
+        let single = single.convergence();
+        assert_eq!((run.cost, run.rmse, run.lambda), (single.cost, single.rmse, None));
+        assert_eq!(run.n_iterations, single.trace.last().unwrap().iteration);
+    }
+    assert_eq!(runs.len(), 4);
 }

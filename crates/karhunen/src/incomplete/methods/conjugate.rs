@@ -5,6 +5,7 @@ use super::descent::precondition;
 use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::arrays::{Arrays, optional};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::gradient::gradient_pass;
 use crate::incomplete::kernels::line_search::{best_step, polynomial};
@@ -31,6 +32,21 @@ struct State<T> {
     product: Option<f64>,
     cost: f64,
     squares: f64,
+}
+
+impl<T: Lane> State<T> {
+    fn zeros(factors: &Factors<T>) -> Self {
+        let zeros = || Factors { a: factors.a.zeros_like(), s: factors.s.zeros_like(), c: factors.c };
+        Self {
+            gradient: zeros(),
+            before: zeros(),
+            scaled: zeros(),
+            directions: zeros(),
+            product: None,
+            cost: 0.0,
+            squares: 0.0,
+        }
+    }
 }
 
 impl<T: Lane> Conjugate<T> {
@@ -126,16 +142,7 @@ impl<T: Lane> Iterate<T> for Conjugate<T> {
         let mut state = match self.state.take() {
             Some(state) => state,
             None => {
-                let zeros = || Factors { a: factors.a.zeros_like(), s: factors.s.zeros_like(), c: factors.c };
-                let mut state = State {
-                    gradient: zeros(),
-                    before: zeros(),
-                    scaled: zeros(),
-                    directions: zeros(),
-                    product: None,
-                    cost: 0.0,
-                    squares: 0.0,
-                };
+                let mut state = State::zeros(factors);
                 self.evaluate(problem, factors, &mut state, &exec.part(0.0, 0.1))?;
                 state
             }
@@ -174,6 +181,40 @@ impl<T: Lane> Iterate<T> for Conjugate<T> {
 
     fn window(&self) -> usize {
         10
+    }
+
+    fn save(&self, out: &mut Arrays) {
+        // Gradients and costs follow from the factors.
+        if let Some(state) = &self.state {
+            out.put("product", [state.product.unwrap_or(f64::NAN)]);
+            out.put_factor("before_loadings", &state.before.a);
+            out.put_factor("before_scores", &state.before.s);
+            out.put_factor("direction_loadings", &state.directions.a);
+            out.put_factor("direction_scores", &state.directions.s);
+        }
+    }
+
+    fn restore(
+        &mut self,
+        from: &mut Arrays,
+        problem: &Problem<'_, T>,
+        factors: &Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        if !from.has("product") {
+            return Ok(());
+        }
+        let [product] = from.take_array("product")?;
+        let ((n, p), c) = (problem.data.shape(), factors.c);
+        let mut state = State::zeros(factors);
+        state.product = optional(product);
+        state.before.a = from.take_factor("before_loadings", p, c + 1)?;
+        state.before.s = from.take_factor("before_scores", n, c + 1)?;
+        state.directions.a = from.take_factor("direction_loadings", p, c + 1)?;
+        state.directions.s = from.take_factor("direction_scores", n, c + 1)?;
+        self.evaluate(problem, factors, &mut state, exec)?;
+        self.state = Some(state);
+        Ok(())
     }
 
     fn restart(&mut self) {

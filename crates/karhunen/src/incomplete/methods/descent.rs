@@ -4,6 +4,7 @@
 use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::arrays::{Arrays, count, optional};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::gradient::gradient_pass;
 use crate::incomplete::kernels::line_search::{best_step, polynomial};
@@ -181,6 +182,36 @@ impl<T: Lane> Iterate<T> for Descent<T> {
 
     fn window(&self) -> usize {
         10
+    }
+
+    fn save(&self, out: &mut Arrays) {
+        out.put("first_step", [self.first_step.unwrap_or(f64::NAN)]);
+        // Directions follow from the factors.
+        if let Some(State { cost, squares, step, n_refusals, .. }) = &self.state {
+            out.put("state", [*cost, *squares, *step, *n_refusals as f64]);
+        }
+    }
+
+    fn restore(
+        &mut self,
+        from: &mut Arrays,
+        problem: &Problem<'_, T>,
+        factors: &Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let [first_step] = from.take_array("first_step")?;
+        self.first_step = optional(first_step);
+        if !from.has("state") {
+            return Ok(());
+        }
+        let [cost, squares, step, n_refusals] = from.take_array("state")?;
+        let n_refusals = count("state", n_refusals)?;
+        let mut directions = Factors { a: factors.a.zeros_like(), s: factors.s.zeros_like(), c: factors.c };
+        self.direct(problem, factors, Side::Scores, &mut directions.s, exec)?;
+        self.direct(problem, factors, Side::Loadings, &mut directions.a, exec)?;
+        let (proposal, ahead) = (factors.clone(), factors.s.zeros_like());
+        self.state = Some(State { directions, proposal, ahead, cost, squares, step, n_refusals });
+        Ok(())
     }
 
     fn restart(&mut self) {

@@ -6,6 +6,7 @@ use super::full::LEAST_NOISE;
 use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::arrays::{Arrays, count};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::gauge::{Map, Moments, shift, transform};
 use crate::incomplete::kernels::gradient::squares;
@@ -362,6 +363,43 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
 
     fn ready(&self) -> bool {
         self.iteration > if self.learned { BROAD + 5 } else { 5 }
+    }
+
+    fn save(&self, out: &mut Arrays) {
+        out.put("iteration", [self.iteration as f64]);
+        let Some(state) = &self.state else { return };
+        out.put("noise", [state.noise]);
+        out.put("prior", state.prior.as_slice());
+        out.put("shares", state.shares.as_slice());
+        let names = ["of_loadings", "of_scores", "pull_loadings", "pull_scores"];
+        let factors = [&state.of_loadings, &state.of_scores, &state.pull_loadings, &state.pull_scores];
+        names.into_iter().zip(factors).for_each(|(name, factor)| out.put_factor(name, factor));
+    }
+
+    fn restore(
+        &mut self,
+        from: &mut Arrays,
+        problem: &Problem<'_, T>,
+        _: &Factors<T>,
+        _: &Exec<'_>,
+    ) -> Result<()> {
+        let [iteration] = from.take_array("iteration")?;
+        self.iteration = count("iteration", iteration)?;
+        if !from.has("noise") {
+            return Ok(());
+        }
+        let ((n, p), c) = (problem.data.shape(), problem.c);
+        let [noise] = from.take_array("noise")?;
+        self.state = Some(State {
+            noise,
+            prior: from.take_vec("prior", c)?,
+            shares: from.take_vec("shares", c)?,
+            of_loadings: from.take_factor("of_loadings", p, c + 1)?,
+            of_scores: from.take_factor("of_scores", n, c + 1)?,
+            pull_loadings: from.take_factor("pull_loadings", p, c + 1)?,
+            pull_scores: from.take_factor("pull_scores", n, c + 1)?,
+        });
+        Ok(())
     }
 
     fn posterior(&self, factors: &Factors<T>) -> Option<Posterior<T>> {

@@ -7,6 +7,7 @@
 use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::arrays::{Arrays, count};
 use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::gradient::squares;
@@ -250,6 +251,35 @@ impl<T: Lane> Iterate<T> for Full<T> {
 
     fn ready(&self) -> bool {
         self.loadings == Loadings::Point || self.iteration > BROAD + 5
+    }
+
+    fn save(&self, out: &mut Arrays) {
+        out.put("iteration", [self.iteration as f64]);
+        if let Some(State { noise, prior, table }) = &self.state {
+            out.put("noise", [*noise]);
+            out.put("prior", prior.as_slice());
+            out.put_factor("table", table);
+        }
+    }
+
+    fn restore(
+        &mut self,
+        from: &mut Arrays,
+        problem: &Problem<'_, T>,
+        _: &Factors<T>,
+        _: &Exec<'_>,
+    ) -> Result<()> {
+        let [iteration] = from.take_array("iteration")?;
+        self.iteration = count("iteration", iteration)?;
+        if !from.has("noise") {
+            return Ok(());
+        }
+        let (p, c) = (problem.data.n_features(), problem.c);
+        let [noise] = from.take_array("noise")?;
+        let prior = from.take_vec("prior", c)?;
+        let table = from.take_factor("table", p, Expected::new::<T>(c).width)?;
+        self.state = Some(State { noise, prior, table });
+        Ok(())
     }
 
     fn posterior(&self, _: &Factors<T>) -> Option<Posterior<T>> {

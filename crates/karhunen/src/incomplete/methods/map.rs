@@ -8,6 +8,7 @@ use super::full::LEAST_NOISE;
 use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::arrays::Arrays;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::gauge::{gauge, shift};
 use crate::incomplete::posterior::{pull_of_means, without_component};
@@ -145,7 +146,34 @@ impl<T: Lane> Iterate<T> for Map {
         !self.pruned
     }
 
-    fn remark(&self) -> Option<&'static str> {
-        self.collapsed.then_some("collapsed: the most probable components are none")
+    fn save(&self, out: &mut Arrays) {
+        let flag = |x: bool| f64::from(u8::from(x));
+        out.put("flags", [flag(self.collapsed), flag(self.pruned)]);
+        if let Some((noise, of_scores)) = &self.variances {
+            out.put("noise", [*noise]);
+            out.put("prior", of_scores.as_slice());
+        }
+    }
+
+    fn restore(
+        &mut self,
+        from: &mut Arrays,
+        problem: &Problem<'_, T>,
+        _: &Factors<T>,
+        _: &Exec<'_>,
+    ) -> Result<()> {
+        self.variances = if from.has("noise") {
+            let [noise] = from.take_array("noise")?;
+            Some((noise, from.take_vec("prior", problem.c)?))
+        } else {
+            None
+        };
+        let [collapsed, pruned] = from.take_array("flags")?;
+        (self.collapsed, self.pruned) = (collapsed != 0.0, pruned != 0.0);
+        Ok(())
+    }
+
+    fn collapsed(&self) -> bool {
+        self.collapsed
     }
 }

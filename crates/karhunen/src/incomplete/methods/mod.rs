@@ -10,11 +10,23 @@ pub(crate) mod imputation;
 pub(crate) mod map;
 pub(crate) mod online;
 
+use self::als::Als;
+use self::ccd::Ccd;
+use self::conjugate::Conjugate;
+use self::descent::{Descent, Metric};
+use self::factorial::Factorial;
+use self::full::{Full, Loadings};
+use self::imputation::Imputation;
+use self::map::Map;
+use self::online::Online;
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::arrays::Arrays;
 use crate::incomplete::factors::Factors;
+use crate::incomplete::options::{IncompletePca, Method};
 use crate::incomplete::posterior::Posterior;
 use crate::incomplete::problem::Problem;
+use crate::linalg::simd::Lane;
 
 /// One algorithm.
 pub(crate) trait Iterate<T> {
@@ -39,9 +51,23 @@ pub(crate) trait Iterate<T> {
         None
     }
 
-    /// What the user should know about how the fit went.
-    fn remark(&self) -> Option<&'static str> {
-        None
+    /// Whether nothing is left of the components.
+    fn collapsed(&self) -> bool {
+        false
+    }
+
+    /// Everything that the next iteration depends on, beside the factors and the penalties, as plain numbers.
+    fn save(&self, _out: &mut Arrays) {}
+
+    /// Goes on where [`Iterate::save`] was called, with the factors as they were.
+    fn restore(
+        &mut self,
+        _from: &mut Arrays,
+        _problem: &Problem<'_, T>,
+        _factors: &Factors<T>,
+        _exec: &Exec<'_>,
+    ) -> Result<()> {
+        Ok(())
     }
 
     /// Forgets what it knows about the factors, after something else changed them.
@@ -61,4 +87,27 @@ pub(crate) struct Progress {
     pub(crate) accepted: bool,
     /// Whether no further iteration can lower the cost.
     pub(crate) exhausted: bool,
+}
+
+/// The iterations of a method; `mean_square` is the mean squared deviation of an entry.
+pub(crate) fn of_method<T: Lane>(
+    pca: &IncompletePca,
+    method: Method,
+    mean_square: f64,
+) -> Box<dyn Iterate<T>> {
+    match method {
+        Method::Em | Method::Als => Box::new(Als),
+        Method::Ccd => Box::new(Ccd { inner: pca.inner_iterations }),
+        Method::Imputation | Method::Soft => Box::new(Imputation::new()),
+        Method::Gradient => Box::new(Descent::new(Metric::Curvature(0.0), pca.step)),
+        Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), pca.step)),
+        Method::Natural => Box::new(Descent::new(Metric::Natural, pca.step)),
+        Method::Online => Box::new(Online::new(mean_square.sqrt(), pca.online_rule)),
+        Method::Ppca => Box::new(Full::new(Loadings::Point, mean_square)),
+        Method::Map => Box::new(Map::new(mean_square)),
+        Method::Vb => Box::new(Factorial::new(true, None, mean_square)),
+        Method::VbFixed => Box::new(Factorial::new(false, pca.prior_variance, mean_square)),
+        Method::VbFull => Box::new(Full::new(Loadings::Posterior, mean_square)),
+        Method::Cg | Method::Ridge | Method::Auto => Box::new(Conjugate::new(pca.alpha)),
+    }
 }

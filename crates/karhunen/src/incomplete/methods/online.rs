@@ -3,9 +3,10 @@
 use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::arrays::Arrays;
 use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::kernels::normal::solve_side;
-use crate::incomplete::online::IncompleteStream;
+use crate::incomplete::online::{IncompleteStream, OnlineRule};
 use crate::incomplete::problem::Problem;
 use crate::linalg::simd::Lane;
 
@@ -14,12 +15,13 @@ use crate::linalg::simd::Lane;
 pub(crate) struct Online {
     /// Deviation of an entry about the means.
     pub(crate) deviation: f64,
+    rule: OnlineRule,
     stream: Option<IncompleteStream>,
 }
 
 impl Online {
-    pub(crate) fn new(deviation: f64) -> Self {
-        Self { deviation, stream: None }
+    pub(crate) fn new(deviation: f64, rule: OnlineRule) -> Self {
+        Self { deviation, rule, stream: None }
     }
 }
 
@@ -30,10 +32,10 @@ impl<T: Lane> Iterate<T> for Online {
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<Progress> {
-        let (c, deviation) = (problem.c, self.deviation);
+        let (c, deviation, rule) = (problem.c, self.deviation, self.rule);
         let stream = self.stream.get_or_insert_with(|| {
             let loadings = factors.a.to_matrix(c);
-            IncompleteStream::from_factors(&loadings, &factors.mean(), problem.mean.joint, deviation)
+            IncompleteStream::from_factors(&loadings, &factors.mean(), problem.mean.joint, deviation, rule)
         });
         stream.partial_fit(problem.data)?;
         let (loadings, mean) = (stream.loadings(), stream.mean());
@@ -46,6 +48,27 @@ impl<T: Lane> Iterate<T> for Online {
         let squares = (cost - of_scores).max(0.0);
         let cost = cost + problem.side_penalty(Side::Loadings, factors, exec)?;
         Ok(Progress { cost, squares, step: None, accepted: true, exhausted: false })
+    }
+
+    fn save(&self, out: &mut Arrays) {
+        if let Some(stream) = &self.stream {
+            out.put_part("stream", stream.save());
+        }
+    }
+
+    fn restore(
+        &mut self,
+        from: &mut Arrays,
+        problem: &Problem<'_, T>,
+        _: &Factors<T>,
+        _: &Exec<'_>,
+    ) -> Result<()> {
+        let mut stream = from.take_part("stream");
+        if !stream.0.is_empty() {
+            let (p, c) = (problem.data.n_features(), problem.c);
+            self.stream = Some(IncompleteStream::restore(&mut stream, self.rule, (p, c))?);
+        }
+        Ok(())
     }
 
     fn window(&self) -> usize {

@@ -1,0 +1,194 @@
+//! Fits that can be stopped and go on: what is kept of them, and what a fit is given beside options and data.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::exec::{Accumulate, Exec, Observer};
+use crate::incomplete::observed::Observed;
+use crate::incomplete::options::IncompletePca;
+use crate::incomplete::start::Start;
+use crate::scalar::Scalar;
+
+/// What a fit may be given beside options and data; nothing of it by default.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use karhunen::{Checkpoint, Checkpoints, Dense, Every, FitContext, IncompletePca, Observed};
+/// let x: Vec<f64> = (0..60).map(|e| if e % 7 == 3 { f64::NAN } else { ((e / 3) * (e % 3)) as f64 }).collect();
+/// let data = Observed::from_dense(&Dense::row_major(&x, 20, 3)?, None)?;
+/// let pca = IncompletePca::new(1);
+/// let last: Mutex<Option<Checkpoint>> = Mutex::new(None);
+/// let keep = |checkpoint: Checkpoint| {
+///     *last.lock().unwrap() = Some(checkpoint);
+///     Ok(())
+/// };
+/// let checkpoints = Some(Checkpoints { every: Every::Iterations(5), keep: &keep });
+/// let model = pca.fit_with(&data, &FitContext { checkpoints, ..FitContext::default() })?;
+/// // What was stopped after that checkpoint would have ended the same.
+/// let last = last.lock().unwrap();
+/// let again = pca.fit_with(&data, &FitContext { resume: last.as_ref(), ..FitContext::default() })?;
+/// assert_eq!(again.components(), model.components());
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Copy, Default)]
+pub struct FitContext<'a> {
+    /// Where to begin, instead of random factors.
+    pub start: Option<&'a Start>,
+    /// Who is told how far the fit has come, and may stop it.
+    pub observer: Option<&'a dyn Observer>,
+    /// How often a checkpoint is made, and what is done with it.
+    pub checkpoints: Option<Checkpoints<'a>>,
+    /// Where to go on. Data and options must be those of the checkpoint, but for `n_threads`, `max_iter` and
+    /// `time_limit`; the model is then that of a fit that was never stopped, to the last bit.
+    pub resume: Option<&'a Checkpoint>,
+}
+
+/// How often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// After the first iteration that ends so long after the checkpoint before.
+    Time(Duration),
+    /// After so many iterations.
+    Iterations(usize),
+}
+
+/// Why a checkpoint could not be kept.
+pub type NotKept = Box<dyn std::error::Error + Send + Sync>;
+
+/// How often a checkpoint is made, and what is done with it.
+#[derive(Clone, Copy)]
+pub struct Checkpoints<'a> {
+    /// How often.
+    pub every: Every,
+    /// Gets each checkpoint, on the thread that fits, which waits. An error ends the fit:
+    /// [`Error::CheckpointNotKept`].
+    pub keep: &'a (dyn Fn(Checkpoint) -> std::result::Result<(), NotKept> + Sync),
+}
+
+/// The state of a fit between two iterations, as plain data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The version of karhunen that made it; another one may iterate differently, and refuses it.
+    pub version: String,
+    /// The options of the fit.
+    pub options: IncompletePca,
+    /// The data of the fit.
+    pub data: Fingerprint,
+    /// The last iteration that was made, of the present run.
+    pub iteration: usize,
+    /// Factors, posteriors, variances, directions, counters and records, by name. Data in `f32` are held exactly.
+    pub arrays: BTreeMap<String, Vec<f64>>,
+}
+
+/// What tells data from other data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Fingerprint {
+    /// Number of rows.
+    pub n_samples: usize,
+    /// Number of columns.
+    pub n_features: usize,
+    /// Number of observed entries.
+    pub n_observed: usize,
+    /// `"f32"` or `"f64"`.
+    pub dtype: String,
+    /// A sum over all entries of a hash of row, column, value and weight.
+    pub checksum: u64,
+}
+
+impl Fingerprint {
+    /// Reads every entry once.
+    pub(crate) fn of<T: Scalar>(data: &Observed<T>, exec: &Exec<'_>) -> Result<Self> {
+        const PIECES: usize = 64;
+        let (n, rows) = (data.n_samples(), data.rows());
+        let sum = exec.fold(
+            PIECES,
+            || Checksum(0),
+            |piece, sum| {
+                for row in n * piece / PIECES..n * (piece + 1) / PIECES {
+                    let line = rows.line(row);
+                    for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
+                        let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
+                        let place = mix(((row as u64) << 32) | u64::from(*column));
+                        let entry = mix(place ^ value.to_f64().to_bits());
+                        sum.0 = sum.0.wrapping_add(mix(entry ^ weight.to_bits()));
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        Ok(Self {
+            n_samples: n,
+            n_features: data.n_features(),
+            n_observed: data.n_observed(),
+            dtype: T::NAME.to_owned(),
+            checksum: sum.0,
+        })
+    }
+}
+
+struct Checksum(u64);
+
+impl Accumulate for Checksum {
+    fn reset(&mut self) {
+        self.0 = 0;
+    }
+    fn merge(&mut self, other: &Self) {
+        self.0 = self.0.wrapping_add(other.0);
+    }
+}
+
+/// The finaliser of SplitMix64.
+fn mix(z: u64) -> u64 {
+    let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// The version that checkpoints are made by.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+impl Checkpoint {
+    /// Refuses data and options that are not those of the checkpoint.
+    pub(crate) fn check(&self, pca: &IncompletePca, data: &Fingerprint) -> Result<()> {
+        let limits = |pca: &IncompletePca| IncompletePca {
+            n_threads: None,
+            max_iter: 1,
+            time_limit: None,
+            ..pca.clone()
+        };
+        let (then, now) = (limits(&self.options), limits(pca));
+        let differs = |what, found: String, expected: String| Err(Error::OtherFit { what, found, expected });
+        if self.version != VERSION {
+            return differs("versions of karhunen", self.version.clone(), VERSION.to_owned());
+        }
+        if self.data != *data {
+            return differs("data", self.data.describe(), data.describe());
+        }
+        match first_difference(&then, &now) {
+            Some((found, expected)) => differs("options", found, expected),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Fingerprint {
+    fn describe(&self) -> String {
+        let Self { n_samples, n_features, n_observed, dtype, checksum } = self;
+        format!("{n_observed} entries of {n_samples} x {n_features}, {dtype}, checksum {checksum:016x}")
+    }
+}
+
+/// The first option that differs, as each has it.
+fn first_difference(then: &IncompletePca, now: &IncompletePca) -> Option<(String, String)> {
+    if then == now {
+        return None;
+    }
+    let lines = |pca: &IncompletePca| format!("{pca:#?}").lines().map(str::to_owned).collect::<Vec<_>>();
+    let (then, now) = (lines(then), lines(now));
+    let clean = |line: &String| line.trim().trim_end_matches(',').to_owned();
+    let pair = then.iter().zip(&now).find(|(then, now)| then != now);
+    Some(pair.map_or_else(|| (then.concat(), now.concat()), |(then, now)| (clean(then), clean(now))))
+}

@@ -1,0 +1,97 @@
+//! What is known of the data before the first iteration.
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::incomplete::mean::{ColumnSums, Spread, spread};
+use crate::incomplete::observed::Observed;
+use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
+use crate::incomplete::problem::{Diagonal, MeanRule, Problem};
+use crate::incomplete::start::Start;
+use crate::linalg::simd::Lane;
+use crate::scalar::Scalar;
+
+/// Sums, means and variances of the entries.
+pub(crate) struct Prepared {
+    pub(crate) sums: ColumnSums,
+    /// The mean that the fit starts with.
+    pub(crate) mean: Vec<f64>,
+    /// The value of pseudo-observations.
+    pub(crate) prior: f64,
+    pub(crate) spread: Spread,
+}
+
+impl Prepared {
+    pub(crate) fn new<T: Lane>(
+        pca: &IncompletePca,
+        data: &Observed<T>,
+        start: Option<&Start>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let sums = ColumnSums::of(data, exec)?;
+        let prior = pca.mean_prior.value.unwrap_or_else(|| sums.grand_mean());
+        let observed = sums.means(pca.mean_prior.count, prior);
+        let mean = match (pca.mean, start.and_then(|start| start.mean.clone())) {
+            (MeanMode::None, _) => vec![0.0; data.n_features()],
+            (_, Some(mean)) => mean,
+            (_, None) => observed.clone(),
+        };
+        let spread = spread(data, if pca.mean == MeanMode::None { &mean } else { &observed }, exec)?;
+        // Squares of residuals and their sums must be in the range of the type.
+        let largest = if T::EPSILON > f64::EPSILON { 1e30 } else { 1e290 };
+        if spread.mean_square.is_nan() || spread.mean_square > largest {
+            return Err(Error::Overflow { statistic: "variance", column: spread.widest });
+        }
+        Ok(Self { sums, mean, prior, spread })
+    }
+
+    /// The sum of the weights of all entries: their number where they have none.
+    pub(crate) fn weight(&self) -> f64 {
+        self.sums.weight.iter().sum()
+    }
+
+    /// The penalties that a method has unless others are asked for.
+    pub(crate) fn regularization(&self, pca: &IncompletePca, method: Method) -> Regularization {
+        pca.regularization.unwrap_or(match method {
+            Method::Als | Method::Ridge | Method::Soft => {
+                Regularization::Ridge(self.spread.mean_square.sqrt())
+            }
+            _ => Regularization::None,
+        })
+    }
+
+    /// The problem without penalties.
+    pub(crate) fn problem<'a, T: Scalar>(
+        &self,
+        pca: &IncompletePca,
+        data: &'a Observed<T>,
+    ) -> Problem<'a, T> {
+        let mean =
+            MeanRule { joint: pca.mean == MeanMode::Joint, kappa: pca.mean_prior.count, prior: self.prior };
+        Problem {
+            data,
+            loadings: Diagonal::Same(0.0),
+            scores: Diagonal::Same(0.0),
+            mean,
+            c: pca.n_components,
+        }
+    }
+
+    /// The problem with penalties.
+    pub(crate) fn penalized<'a, T: Scalar>(
+        &self,
+        pca: &IncompletePca,
+        data: &'a Observed<T>,
+        regularization: Regularization,
+    ) -> Problem<'a, T> {
+        let (loadings, scores) = match regularization {
+            // A path sets the penalties of each of its runs itself.
+            Regularization::None | Regularization::Path => (Diagonal::Same(0.0), Diagonal::Same(0.0)),
+            Regularization::Ridge(lambda) => (Diagonal::Same(lambda), Diagonal::Same(lambda)),
+            Regularization::Weighted(lambda) => (
+                Diagonal::ByRow(self.sums.weight.iter().map(|w| lambda * w).collect()),
+                Diagonal::ByRow((0..data.n_samples()).map(|j| lambda * data.rows().weight(j)).collect()),
+            ),
+        };
+        Problem { loadings, scores, ..self.problem(pca, data) }
+    }
+}

@@ -1,0 +1,175 @@
+//! Fits that are stopped and go on.
+
+use std::sync::Mutex;
+
+use karhunen::{
+    Checkpoint, Checkpoints, Dense, Error, Every, FitContext, IncompleteModel, IncompletePca, Method,
+    Observed, OnlineRule, Regularization,
+};
+use karhunen_testkit::Holes;
+
+use crate::fixtures::{observed, start_of_traces};
+
+/// Fits, and keeps a checkpoint of every so many iterations.
+fn fit_and_keep<T: karhunen::Scalar>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    context: &FitContext<'_>,
+    every: usize,
+) -> (IncompleteModel, Vec<Checkpoint>) {
+    let all = Mutex::new(Vec::new());
+    let keep = |checkpoint: Checkpoint| {
+        all.lock().unwrap().push(checkpoint);
+        Ok(())
+    };
+    let checkpoints = Some(Checkpoints { every: Every::Iterations(every), keep: &keep });
+    let model = pca.fit_with(data, &FitContext { checkpoints, ..*context }).unwrap();
+    let all = std::mem::take(&mut *all.lock().unwrap());
+    (model, all)
+}
+
+/// A model without what a clock told.
+fn timeless(model: &IncompleteModel) -> karhunen::IncompleteParts {
+    let mut parts = model.parts().clone();
+    parts.convergence.trace.iter_mut().for_each(|entry| entry.seconds = 0.0);
+    parts
+}
+
+#[track_caller]
+fn resumes_everywhere<T: karhunen::Scalar>(pca: &IncompletePca, data: &Observed<T>, every: usize) {
+    let (whole, checkpoints) = fit_and_keep(pca, data, &FitContext::default(), every);
+    assert!(checkpoints.len() >= 3, "{}: {} checkpoints", pca.method.name(), checkpoints.len());
+    for (at, checkpoint) in checkpoints.iter().enumerate() {
+        let context = FitContext { resume: Some(checkpoint), ..FitContext::default() };
+        let (again, later) = fit_and_keep(pca, data, &context, every);
+        let place = (pca.method.name(), checkpoint.iteration);
+        assert!(timeless(&again) == timeless(&whole), "{place:?}");
+        // What comes after it is the same as well.
+        let expected = checkpoints[at + 1..].iter().map(|c| c.iteration);
+        assert!(later.iter().map(|c| c.iteration).eq(expected), "{place:?}: checkpoints");
+    }
+}
+
+#[test]
+fn every_method_goes_on_to_the_same_bits() {
+    let holes = Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3);
+    let data = observed(&holes);
+    for method in Method::ALL {
+        let pca = IncompletePca { method, max_iter: 47, tol: 1e-7, ..IncompletePca::new(4) };
+        resumes_everywhere(&pca, &data, 3);
+    }
+}
+
+#[test]
+fn so_do_fits_of_f32_data_with_entries_aside() {
+    let holes = Holes::planted(80, 30, &[2.0, 1.0], 0.5, 0.6, 9);
+    let (n, p) = holes.shape();
+    let single: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
+    let data = Observed::from_dense(&Dense::row_major(&single, n, p).unwrap(), None).unwrap();
+    for method in Method::ALL {
+        let early_stopping = Some(0.05);
+        let pca =
+            IncompletePca { method, max_iter: 48, early_stopping, refit: true, ..IncompletePca::new(5) };
+        resumes_everywhere(&pca, &data, if method == Method::Em { 1 } else { 4 });
+    }
+}
+
+#[test]
+fn so_do_starts_paths_and_rules() {
+    let data = observed(&Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.8, 0.6, 4));
+    let of = |method| IncompletePca { method, ..IncompletePca::new(4) };
+    let starts = IncompletePca { n_starts: 3, max_iter: 15, ..of(Method::Em) };
+    resumes_everywhere(&starts, &data, 4);
+    for method in [Method::Ridge, Method::Soft, Method::Als] {
+        let (regularization, early_stopping) = (Some(Regularization::Path), Some(0.1));
+        let path = IncompletePca { regularization, early_stopping, refit: true, max_iter: 40, ..of(method) };
+        resumes_everywhere(&path, &data, 23);
+    }
+    let ruled = IncompletePca { tol: 0.0, angle_tol: Some(1e-6), ..of(Method::Cg) };
+    resumes_everywhere(&ruled, &data, 20);
+    let ruled = IncompletePca { tol: 0.0, rmse_tol: Some(1e-6), ..of(Method::Em) };
+    resumes_everywhere(&ruled, &data, 20);
+    for online_rule in [OnlineRule::Rls, OnlineRule::Oja] {
+        let online = IncompletePca { online_rule, max_iter: 20, tol: 0.0, ..of(Method::Online) };
+        resumes_everywhere(&online, &data, 4);
+    }
+}
+
+#[test]
+fn a_given_start_is_not_asked_for_again() {
+    let data = observed(&Holes::problem_q());
+    let start = start_of_traces();
+    let newton = IncompletePca { method: Method::Newton, max_iter: 20, ..IncompletePca::new(2) };
+    let context = FitContext { start: Some(&start), ..FitContext::default() };
+    let (whole, checkpoints) = fit_and_keep(&newton, &data, &context, 7);
+    let resume = FitContext { resume: Some(&checkpoints[1]), ..FitContext::default() };
+    assert_eq!(timeless(&newton.fit_with(&data, &resume).unwrap()), timeless(&whole));
+    let both = FitContext { start: Some(&start), ..resume };
+    let error = newton.fit_with(&data, &both).unwrap_err().to_string();
+    assert!(error.contains("has no other start"), "{error}");
+}
+
+#[test]
+fn limits_and_threads_may_change() {
+    let data = observed(&Holes::problem_q());
+    let em = IncompletePca { method: Method::Em, max_iter: 5, n_threads: Some(1), ..IncompletePca::new(2) };
+    let (_, checkpoints) = fit_and_keep(&em, &data, &FitContext::default(), 2);
+    let longer = IncompletePca { max_iter: 50, n_threads: Some(3), ..em };
+    let resume = FitContext { resume: checkpoints.last(), ..FitContext::default() };
+    let (again, whole) = (longer.fit_with(&data, &resume).unwrap(), longer.fit(&data).unwrap());
+    assert_eq!(timeless(&again), timeless(&whole));
+}
+
+#[test]
+fn other_data_and_options_are_refused() {
+    let holes = Holes::problem_q();
+    let data = observed(&holes);
+    let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
+    let (_, checkpoints) = fit_and_keep(&em, &data, &FitContext::default(), 3);
+    let first = &checkpoints[0];
+    let error = |pca: &IncompletePca, data: &Observed<f64>, checkpoint: &Checkpoint| {
+        let context = FitContext { resume: Some(checkpoint), ..FitContext::default() };
+        pca.fit_with(data, &context).unwrap_err()
+    };
+    let other = IncompletePca { seed: 7, ..em.clone() };
+    assert_eq!(
+        error(&other, &data, first).to_string(),
+        "the checkpoint was made with other options (seed: 0, now seed: 7); resume with those, or fit anew"
+    );
+    let mut values = holes.with_nan();
+    let at = values.iter().position(|x| !x.is_nan()).unwrap();
+    values[at] += 1e-9;
+    let (n, p) = holes.shape();
+    let moved = Observed::from_dense(&Dense::row_major(&values, n, p).unwrap(), None).unwrap();
+    let message = error(&em, &moved, first).to_string();
+    assert!(message.contains("other data (314 entries of 40 x 12, f64, checksum"), "{message}");
+    let old = Checkpoint { version: "0.0.1".to_owned(), ..first.clone() };
+    let message = error(&em, &data, &old).to_string();
+    assert!(message.contains("other versions of karhunen (0.0.1"), "{message}");
+    // Every array that is missing, too long or no count is an error, never a panic.
+    for name in first.arrays.keys() {
+        let mut damaged = first.clone();
+        damaged.arrays.remove(name);
+        let e = error(&em, &data, &damaged);
+        assert!(matches!(e, Error::CheckpointDamaged { .. }), "{name}: {e}");
+        let mut damaged = first.clone();
+        damaged.arrays.get_mut(name).unwrap().push(0.5);
+        if !name.ends_with("costs") {
+            let e = error(&em, &data, &damaged);
+            assert!(matches!(e, Error::CheckpointDamaged { .. }), "{name}: {e}");
+        }
+    }
+    let mut damaged = first.clone();
+    damaged.arrays.insert("what".to_owned(), vec![1.0]);
+    assert!(error(&em, &data, &damaged).to_string().contains("`what` belongs to nothing"));
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_kept_ends_the_fit() {
+    let data = observed(&Holes::problem_q());
+    let keep = |_: Checkpoint| Err("the disk is full".into());
+    let checkpoints = Some(Checkpoints { every: Every::Time(std::time::Duration::ZERO), keep: &keep });
+    let context = FitContext { checkpoints, ..FitContext::default() };
+    let error = IncompletePca::new(2).fit_with(&data, &context).unwrap_err();
+    assert_eq!(error.to_string(), "keeping a checkpoint failed: the disk is full");
+}
