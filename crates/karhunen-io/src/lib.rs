@@ -2,6 +2,7 @@
 
 mod any_model;
 mod arrow;
+mod checkpoint_file;
 mod columns;
 mod csv;
 mod error;
@@ -31,6 +32,7 @@ mod weights;
 mod write;
 
 pub use any_model::{AnyModel, load_any_model};
+pub use checkpoint_file::{load_checkpoint, save_checkpoint};
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use ids::{IdLookup, Ids};
 pub use options::{IdColumn, ReadOptions};
