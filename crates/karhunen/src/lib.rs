@@ -31,10 +31,10 @@ mod weights;
 pub use error::{Error, ErrorKind, Result};
 pub use exec::{Exec, Flow, Iteration, Observer, Unobserved};
 pub use incomplete::{
-    Checkpoint, Checkpoints, Covariances, Duplicates, Every, Fingerprint, FitContext, IncompleteConvergence,
-    IncompleteModel, IncompleteParts, IncompletePca, IncompleteStream, MeanMode, MeanPrior, Method, NotKept,
-    Observed, OnlineRule, Prediction, Prior, Regularization, RunSummary, Start, StopReason, TraceEntry,
-    Triples,
+    Checkpoint, Checkpoints, Covariances, CrossValidated, CrossValidation, CrossValidationTable, Duplicates,
+    Every, Fingerprint, FitContext, IncompleteConvergence, IncompleteModel, IncompleteParts, IncompletePca,
+    IncompleteStream, MeanMode, MeanPrior, Method, NotKept, Observed, OnlineRule, Prediction, Prior,
+    Regularization, RunSummary, Start, StopReason, TraceEntry, Triples,
 };
 pub use linalg::{ColumnMap, Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
 pub use moments::{Moments, Scatter};

@@ -7,6 +7,7 @@
 mod arrays;
 mod checkpoint;
 mod cholesky;
+mod cross_validation;
 mod error_bars;
 mod factors;
 mod finish;
@@ -33,6 +34,7 @@ mod start;
 mod stopping;
 
 pub use checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, NotKept};
+pub use cross_validation::{CrossValidated, CrossValidation, CrossValidationTable};
 pub use model::{Covariances, IncompleteModel, IncompleteParts, Prediction, Prior};
 pub use observed::{Duplicates, Observed, Triples};
 pub use online::{IncompleteStream, OnlineRule};

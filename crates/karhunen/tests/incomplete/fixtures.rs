@@ -1,6 +1,6 @@
 //! Problem Q and the ways to look at a fit of it.
 
-use karhunen::{Dense, IncompleteModel, Matrix, Observed, Start};
+use karhunen::{Dense, Flow, IncompleteModel, Matrix, Observed, Observer, Start};
 use karhunen_testkit::{Holes, Rows, SplitMix64};
 
 pub(crate) fn observed(holes: &Holes) -> Observed<f64> {
@@ -27,4 +27,13 @@ pub(crate) fn test_rmse(model: &IncompleteModel, holes: &Holes) -> f64 {
     let error =
         |(row, column, value): &(usize, usize, f64)| model.predict(*row, *column).unwrap().value - value;
     (hidden.iter().map(|e| error(e).powi(2)).sum::<f64>() / hidden.len() as f64).sqrt()
+}
+
+/// Stops what is called so once it has come so far.
+pub(crate) struct StopAt(pub(crate) &'static str, pub(crate) f64);
+
+impl Observer for StopAt {
+    fn update(&self, phase: &'static str, fraction: f64) -> Flow {
+        if phase == self.0 && fraction >= self.1 { Flow::Stop } else { Flow::Continue }
+    }
 }

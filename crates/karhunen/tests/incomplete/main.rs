@@ -2,6 +2,7 @@
 
 mod calibration;
 mod checkpoints;
+mod cross_validation;
 mod fixtures;
 mod invariants;
 mod online;

@@ -153,9 +153,9 @@ fn the_time_left_is_foreseen() {
 }
 
 /// Stops a fit after an iteration.
-struct StopAt(usize);
+struct StopAfterIteration(usize);
 
-impl Observer for StopAt {
+impl Observer for StopAfterIteration {
     fn update(&self, _: &'static str, _: f64) -> Flow {
         Flow::Continue
     }
@@ -168,7 +168,7 @@ impl Observer for StopAt {
 fn an_observer_stops_a_fit_between_iterations() {
     let data = observed(&Holes::problem_q());
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
-    let error = em.fit_observed(&data, None, &StopAt(3)).unwrap_err();
+    let error = em.fit_observed(&data, None, &StopAfterIteration(3)).unwrap_err();
     assert!(matches!(error, Error::Stopped { phase: "em" }));
 }
 

@@ -17,6 +17,23 @@ impl<T: Scalar> Observed<T> {
 
     /// As [`Observed::split`].
     pub(crate) fn split_by(&self, share: f64, seed: u64, exec: &Exec<'_>) -> Result<(Self, Self)> {
+        self.set_aside(|row, column| uniform(seed, row, column) < share, exec)
+    }
+
+    /// Sets one of `n_folds` parts of the entries aside, as [`Observed::split`] does.
+    pub(crate) fn fold(
+        &self,
+        fold: usize,
+        n_folds: usize,
+        seed: u64,
+        exec: &Exec<'_>,
+    ) -> Result<(Self, Self)> {
+        let of = |row, column| (uniform(seed, row, column) * n_folds as f64) as usize;
+        self.set_aside(|row, column| of(row, column) == fold, exec)
+    }
+
+    /// Sets the entries aside that `wanted` names by row and column, but for the last of a row or column.
+    fn set_aside(&self, wanted: impl Fn(u64, u64) -> bool, exec: &Exec<'_>) -> Result<(Self, Self)> {
         let mut aside = vec![false; self.n_observed()];
         let mut left: Vec<usize> = (0..self.n_features()).map(|j| self.n_observed_in_column(j)).collect();
         let mut entry = 0;
@@ -24,8 +41,7 @@ impl<T: Scalar> Observed<T> {
             let mut left_in_row = self.n_observed_in_row(row);
             for column in self.row(row).0 {
                 let column = *column as usize;
-                let chosen = uniform(seed, row as u64, column as u64) < share;
-                if chosen && left_in_row > 1 && left[column] > 1 {
+                if wanted(row as u64, column as u64) && left_in_row > 1 && left[column] > 1 {
                     aside[entry] = true;
                     left_in_row -= 1;
                     left[column] -= 1;

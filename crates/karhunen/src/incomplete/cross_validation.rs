@@ -1,0 +1,227 @@
+//! Cross-validation over entries: how many components, and which penalty, predict best what was not fitted.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Flow, Observer};
+use crate::incomplete::checkpoint::FitContext;
+use crate::incomplete::fit;
+use crate::incomplete::model::IncompleteModel;
+use crate::incomplete::observed::Observed;
+use crate::incomplete::options::{IncompletePca, Regularization};
+use crate::scalar::Scalar;
+
+/// A grid of options to compare by the error of entries that were set aside, in folds: each entry is in one of them, at
+/// random. A fold leaves the last entry of a row or column where it is.
+///
+/// ```
+/// use karhunen::{CrossValidation, Dense, IncompletePca, Method, Observed, Unobserved};
+/// // Rank one and a little noise.
+/// let x: Vec<f64> = (0..240)
+///     .map(|e| if e % 7 == 3 { f64::NAN } else { ((e / 6) % 9) as f64 * (e % 6) as f64 + 0.1 * ((e * e) % 11) as f64 })
+///     .collect();
+/// let data = Observed::from_dense(&Dense::row_major(&x, 40, 6)?, None)?;
+/// let grid = CrossValidation { n_components: vec![1, 2, 3], ..CrossValidation::default() };
+/// let table = grid.run(&IncompletePca::default(), &data, &Unobserved)?;
+/// let model = table.simplest().options(&IncompletePca::default()).fit(&data)?;
+/// assert_eq!(model.n_components(), 1);
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct CrossValidation {
+    /// Into how many parts entries are cut.
+    pub n_folds: usize,
+    /// Numbers of components; that of the options if empty.
+    pub n_components: Vec<usize>,
+    /// Penalties; those of the options if empty.
+    pub regularization: Vec<Regularization>,
+}
+
+impl Default for CrossValidation {
+    fn default() -> Self {
+        Self { n_folds: 5, n_components: Vec::new(), regularization: Vec::new() }
+    }
+}
+
+/// What cross-validation found for one choice of options.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CrossValidated {
+    /// The number of components.
+    pub n_components: usize,
+    /// The penalty; `None` for the default of the method.
+    pub regularization: Option<Regularization>,
+    /// Root mean squared error of the entries of each fold, of a fit of all others.
+    pub errors: Vec<f64>,
+    /// Their mean.
+    pub mean: f64,
+    /// The standard error of the mean: the standard deviation of the errors over the square root of their number.
+    pub standard_error: f64,
+}
+
+impl CrossValidated {
+    fn new((n_components, regularization): Choice, errors: Vec<f64>) -> Self {
+        let n = errors.len() as f64;
+        let mean = errors.iter().sum::<f64>() / n;
+        let squares: f64 = errors.iter().map(|error| (error - mean).powi(2)).sum();
+        let standard_error = (squares / (n - 1.0) / n).sqrt();
+        Self { n_components, regularization, errors, mean, standard_error }
+    }
+
+    /// `pca` with this choice.
+    #[must_use]
+    pub fn options(&self, pca: &IncompletePca) -> IncompletePca {
+        apply(pca, (self.n_components, self.regularization))
+    }
+
+    /// Fewer components are simpler, and of as many those that are shrunk more.
+    fn complexity(&self) -> (usize, f64) {
+        let shrinkage = match self.regularization {
+            Some(Regularization::Ridge(lambda) | Regularization::Weighted(lambda)) => lambda,
+            _ => 0.0,
+        };
+        (self.n_components, -shrinkage)
+    }
+}
+
+/// The errors of all choices, in the order of the grid: components first, penalties within.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct CrossValidationTable {
+    /// At least one.
+    choices: Vec<CrossValidated>,
+}
+
+impl CrossValidationTable {
+    /// Every choice.
+    pub fn choices(&self) -> &[CrossValidated] {
+        &self.choices
+    }
+
+    /// The choice of lowest mean error.
+    pub fn best(&self) -> &CrossValidated {
+        let first = &self.choices[0];
+        self.choices[1..].iter().fold(first, |best, other| if other.mean < best.mean { other } else { best })
+    }
+
+    /// The simplest choice whose mean error is within one standard error of the lowest: fewest components, then the
+    /// largest penalty.
+    pub fn simplest(&self) -> &CrossValidated {
+        let best = self.best();
+        let bound = best.mean + best.standard_error;
+        self.choices.iter().filter(|choice| choice.mean <= bound).fold(best, |simplest, other| {
+            let ((c, shrinkage), (other_c, other_shrinkage)) = (simplest.complexity(), other.complexity());
+            if (other_c, other_shrinkage) < (c, shrinkage) { other } else { simplest }
+        })
+    }
+}
+
+/// Number of components and penalty.
+type Choice = (usize, Option<Regularization>);
+
+fn apply(pca: &IncompletePca, (n_components, regularization): Choice) -> IncompletePca {
+    IncompletePca { n_components, regularization, ..pca.clone() }
+}
+
+impl CrossValidation {
+    /// Fits every choice to every fold's complement, several fits at a time, each on one thread: the errors have the same
+    /// bits for every number of threads. Each fit starts afresh, from the seed of `pca`, which the folds depend on too.
+    /// Memory: a copy of the entries for each thread.
+    ///
+    /// # Errors
+    /// As [`IncompletePca::fit`] for every choice; [`Error::Option`] for fewer than two folds, or more than leave entries
+    /// in each; [`Error::Stopped`] if the observer asks to stop.
+    pub fn run<T: Scalar>(
+        &self,
+        pca: &IncompletePca,
+        data: &Observed<T>,
+        observer: &dyn Observer,
+    ) -> Result<CrossValidationTable> {
+        let choices = self.grid(pca);
+        for choice in &choices {
+            apply(pca, *choice).check_all(data, None)?;
+        }
+        if self.n_folds < 2 {
+            return Err(self.refuse("at least two folds are needed"));
+        }
+        let mut errors = vec![0.0; choices.len() * self.n_folds];
+        let done = AtomicUsize::new(0);
+        let n_jobs = errors.len();
+        Exec::run(pca.n_threads, observer, |exec| {
+            let exec = exec.phase(PHASE);
+            let watch = Watch { observer, done: &done, n_jobs };
+            // The largest fits first: the last to end should be short.
+            exec.fill(&mut errors, 1, |job, error| {
+                let (choice, fold) = (choices[choices.len() - 1 - job / self.n_folds], job % self.n_folds);
+                error[0] = self.error_of(&apply(pca, choice), data, fold, &watch)?;
+                done.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            })
+        })?;
+        let of_choices = errors.chunks_exact(self.n_folds).rev().map(<[f64]>::to_vec);
+        let choices = choices.into_iter().zip(of_choices).map(|(c, errors)| CrossValidated::new(c, errors));
+        Ok(CrossValidationTable { choices: choices.collect() })
+    }
+
+    /// The error of the entries of a fold, of a fit of all others.
+    fn error_of<T: Scalar>(
+        &self,
+        pca: &IncompletePca,
+        data: &Observed<T>,
+        fold: usize,
+        watch: &Watch<'_>,
+    ) -> Result<f64> {
+        let (kept, aside) = data.fold(fold, self.n_folds, pca.seed, &Exec::sequential())?;
+        if aside.n_observed() == 0 {
+            return Err(
+                self.refuse("each fold must hold entries that are not the last of their row or column")
+            );
+        }
+        let pca = IncompletePca { n_threads: Some(1), error_bars: false, ..pca.clone() };
+        let context = FitContext { observer: Some(watch), ..FitContext::default() };
+        error(&fit::fit(&pca, &kept, &context)?, &aside)
+    }
+
+    fn grid(&self, pca: &IncompletePca) -> Vec<Choice> {
+        let components =
+            if self.n_components.is_empty() { &[pca.n_components] } else { &self.n_components[..] };
+        let given: Vec<Option<Regularization>> = self.regularization.iter().map(|r| Some(*r)).collect();
+        let penalties = if given.is_empty() { vec![pca.regularization] } else { given };
+        components.iter().flat_map(|c| penalties.iter().map(|r| (*c, *r))).collect()
+    }
+
+    fn refuse(&self, rule: &'static str) -> Error {
+        Error::Option { option: "n_folds", value: self.n_folds.to_string(), rule }
+    }
+}
+
+/// Root mean squared error of predictions, weighted as the entries are.
+fn error<T: Scalar>(model: &IncompleteModel, aside: &Observed<T>) -> Result<f64> {
+    let (mut squares, mut total) = (0.0, 0.0);
+    for row in 0..aside.n_samples() {
+        let line = aside.rows().line(row);
+        for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
+            let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
+            let away = model.predict(row, *column as usize)?.value - value.to_f64();
+            squares += weight * away * away;
+            total += weight;
+        }
+    }
+    Ok((squares / total).sqrt())
+}
+
+const PHASE: &str = "cross-validation";
+
+/// Passes on the wish to stop, and how many fits are done.
+struct Watch<'a> {
+    observer: &'a dyn Observer,
+    done: &'a AtomicUsize,
+    n_jobs: usize,
+}
+
+impl Observer for Watch<'_> {
+    fn update(&self, _: &'static str, _: f64) -> Flow {
+        self.observer.update(PHASE, self.done.load(Ordering::Relaxed) as f64 / self.n_jobs as f64)
+    }
+}
