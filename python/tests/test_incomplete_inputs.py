@@ -39,7 +39,6 @@ FORMS = {
     "masked": lambda x: np.ma.array(np.nan_to_num(x, nan=7.0), mask=np.isnan(x)),
     "pandas": lambda x: pd.DataFrame(x, columns=NAMES),
     "pandas nullable": lambda x: pd.DataFrame(x, columns=NAMES).convert_dtypes(),
-    "pandas pyarrow": lambda x: pd.DataFrame(x, columns=NAMES).convert_dtypes(dtype_backend="pyarrow"),
     "polars null": lambda x: pl.DataFrame(x, schema=NAMES).fill_nan(None),
     "polars nan": lambda x: pl.DataFrame(x, schema=NAMES),
     "pyarrow": lambda x: pa.Table.from_pandas(pd.DataFrame(x, columns=NAMES)),
@@ -55,6 +54,8 @@ FORMS = {
     "triples backwards": lambda x: Observed(*(array[::-1] for array in stored(x)), shape=x.shape),
     "triples of ids": lambda x: Observed(*stored(x)),
 }
+if pd.__version__ >= "2":
+    FORMS["pandas pyarrow"] = lambda x: pd.DataFrame(x, columns=NAMES).astype(pd.ArrowDtype(pa.float64()))
 
 
 def _shuffled(x: np.ndarray) -> sp.csr_array:
@@ -126,6 +127,9 @@ def test_what_comes_back_is_what_was_given(x):
     table = pca.impute(pa.Table.from_pandas(frame, preserve_index=False))
     assert isinstance(table, pa.Table)
     assert_array_equal(table.to_pandas().to_numpy(), expected)
+    batch = pa.RecordBatch.from_pandas(frame, preserve_index=False)
+    assert isinstance(pca.impute(batch), pa.RecordBatch)
+    assert_array_equal(pca.impute(batch).to_pandas().to_numpy(), expected)
     i, j, values = stored(array)
     assert_array_equal(unnamed.impute(sp.csr_array((values, (i, j)), shape=(40, 13))), expected)
 
@@ -208,6 +212,13 @@ def test_integer_ids_far_apart_and_mixed():
     near = Observed([12, -3, 12], [5, 5, 6], [1.0, 2.0, 3.0])
     assert near.row_ids.tolist() == [-3, 12]
     assert near.triples()[0].tolist() == [-3, 12, 12]
+    small = Observed(np.array([-128, 127, 0], np.int8), [0, 1, 2], [1, 2, 3])
+    assert small.row_ids.tolist() == [-128, 0, 127]
+    assert Observed(np.array([2**64 - 1, 5], np.uint64), [0, 1], [1, 2]).row_ids.tolist() == [5, 2**64 - 1]
+    fitted = IncompletePCA(1).fit(near)
+    assert fitted.predict(12, 5).shape == ()
+    with pytest.raises(ValueError, match="rows: 'twelve' was not among"):
+        fitted.predict(["twelve"], [5])
     mixed = Observed([1, "one", 1], ["a", "a", "b"], [1, 2, 3])
     assert mixed.row_ids.tolist() == [1, "one"]
 
@@ -278,6 +289,7 @@ def test_bad_triples_are_refused_by_name():
     for arguments, message in [
         (([0, 1], [0], [1.0, 2.0]), "columns has shape"),
         (([0.5, np.nan], [0, 1], [1.0, 2.0]), "rows: entry 1 is NaN"),
+        ((["a", None], [0, 1], [1.0, 2.0]), "rows: entry 1 is None"),
         (([0, 1], [0, 1], ["a", "b"]), "values has dtype"),
         (([0, 1], [0, 1], [[1.0, 2.0]]), "values has shape"),
         (([0, 1], [0, 1], [1.0, np.inf]), "row 1, column 1 is inf"),

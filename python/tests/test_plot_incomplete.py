@@ -40,9 +40,10 @@ def test_ellipses_have_the_axes_of_the_covariances(x):
     scores, covariances = pca.transform(x, return_covariance=True)
     np.testing.assert_array_equal(ellipses.get_offsets(), scores)
     for i in (0, 50):
-        width, height, angle = ellipses.get_widths()[i], ellipses.get_heights()[i], np.radians(ellipses.get_angles()[i])
+        # Halves of widths and heights, and radians; older versions of matplotlib do not show them otherwise.
+        width, height, angle = ellipses._widths[i], ellipses._heights[i], ellipses._angles[i]
         turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-        rebuilt = turn @ np.diag([(width / 4) ** 2, (height / 4) ** 2]) @ turn.T
+        rebuilt = turn @ np.diag([(width / 2) ** 2, (height / 2) ** 2]) @ turn.T
         np.testing.assert_allclose(rebuilt, covariances[i], rtol=1e-4)
     left, right = ax.get_xlim()
     assert left < (scores[:, 0] - 2 * np.sqrt(covariances[:, 0, 0])).min()

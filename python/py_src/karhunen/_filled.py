@@ -94,7 +94,8 @@ def _pyarrow(X: Any, values: np.ndarray) -> Any:
     columns = []
     for j in range(X.num_columns):
         column = X.column(j)
-        new = np.array(column.to_numpy(zero_copy_only=False), dtype=values.dtype)
+        chunks = column if isinstance(column, pyarrow.ChunkedArray) else pyarrow.chunked_array([column])
+        new = np.array(chunks.to_numpy(), dtype=values.dtype)
         holes = np.isnan(new)
         if holes.any():
             new[holes] = values[holes, j]

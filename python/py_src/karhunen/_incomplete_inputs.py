@@ -10,8 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from karhunen import _core
+from karhunen._ids import adopt_ids, index_of
 from karhunen._inputs import name_column, to_matrix
-from karhunen._observed import Observed, adopt_ids, broadcast_weights, entries_of_sparse, index_of
+from karhunen._observed import Observed
+from karhunen._sparse_entries import broadcast_weights, entries_of_sparse
 
 
 def to_entries(

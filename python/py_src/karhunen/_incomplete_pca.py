@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._filled import fill
+from karhunen._ids import adopt_ids, id_list, index_of
 from karhunen._incomplete_convergence import IncompleteConvergence, warn_unless_ended
 from karhunen._incomplete_inputs import to_entries
 from karhunen._incomplete_options import engine_options, incomplete_arguments
 from karhunen._inputs import to_scores
-from karhunen._observed import adopt_ids, id_list, index_of
 from karhunen._options import flag_option
 from karhunen._progress import progress
 from karhunen._viewed_model import ViewedModel

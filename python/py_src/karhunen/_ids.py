@@ -1,0 +1,156 @@
+"""What rows and columns are called, and where they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def index_of(what: str, wanted: Any, ids: np.ndarray | None, n: int) -> np.ndarray:
+    """Give the places of ids: numbers below `n` where `ids` is None.
+
+    Parameters
+    ----------
+    what : str
+        Name of the argument, for errors.
+    wanted : array-like
+        Ids.
+    ids : ndarray or None
+        The id of each place.
+    n : int
+        Number of places.
+
+    Returns
+    -------
+    ndarray of int64
+        Places, in the shape of `wanted`.
+    """
+    wanted = _id_array(wanted)
+    if ids is None:
+        if wanted.dtype.kind not in "iu" and wanted.size:
+            raise ValueError(f"{what} must be whole numbers below {n}, got an array of {wanted.dtype}")
+        places = wanted.astype(np.int64)
+        outside = (places < 0) | (places >= n)
+        if outside.any():
+            raise ValueError(
+                f"{what}: {int(places[outside].flat[0])} is outside 0..{n - 1}: no such {what[:-1]} was fitted"
+            )
+        return places
+    flat = wanted.ravel()
+    if _comparable(ids, flat) and (ids[:-1] < ids[1:]).all():
+        places = np.minimum(np.searchsorted(ids, flat), len(ids) - 1)
+        known = ids[places] == flat
+    else:
+        where = {id_: place for place, id_ in enumerate(ids.tolist())}
+        found = [where.get(id_, -1) for id_ in flat.tolist()]
+        places = np.asarray(found, dtype=np.int64)
+        known = places >= 0
+    if not known.all():
+        unknown = flat[~known][0]
+        unknown = unknown.item() if isinstance(unknown, np.generic) else unknown
+        raise ValueError(f"{what}: {unknown!r} was not among the {what} of the fit")
+    return places.astype(np.int64, copy=False).reshape(wanted.shape)
+
+
+def _comparable(one: np.ndarray, other: np.ndarray) -> bool:
+    """Tell whether numpy can search ids of one array in the other."""
+    numbers = [array.dtype.kind in "iuf" for array in (one, other)]
+    return all(numbers) or one.dtype.kind == other.dtype.kind == "U"
+
+
+def _id_array(ids: Any) -> np.ndarray:
+    """Give ids as an array; ids that numpy would take for nested lists or change the type of stay what they are."""
+    if hasattr(ids, "to_numpy"):
+        ids = ids.to_numpy()
+    if isinstance(ids, np.ndarray):
+        return ids
+    kinds = {type(id_) for id_ in ids} if isinstance(ids, (list, tuple)) else set()
+    if len(kinds) > 1 or tuple in kinds:
+        return _object_array(list(ids))
+    return np.asarray(ids)
+
+
+def _object_array(ids: list[Any]) -> np.ndarray:
+    array = np.empty(len(ids), dtype=object)
+    array[:] = ids
+    return array
+
+
+def numbered(name: str, ids: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give ids as numbers, and the id of each number."""
+    ids = _id_array(ids)
+    _check_length(name, ids, n)
+    if ids.dtype.kind in "fc" and np.isnan(ids).any():
+        raise ValueError(f"{name}: entry {int(np.isnan(ids).argmax())} is NaN, which is no id")
+    if ids.dtype.kind in "iu" and n:
+        least, most = int(ids.min()), int(ids.max())
+        if most - least < max(4 * n, 1 << 20) and most < 2**63:
+            # No need to sort: those that there are, in a table.
+            at = ids.astype(np.int64) - least
+            present = np.zeros(most - least + 1, dtype=bool)
+            present[at] = True
+            number = np.cumsum(present, dtype=np.int64) - 1
+            return number[at], (np.flatnonzero(present) + least).astype(ids.dtype)
+    if ids.dtype != object:
+        unique, codes = np.unique(ids, return_inverse=True)
+        return codes.reshape(-1).astype(np.int64, copy=False), unique
+    numbers: dict[Any, int] = {}
+    codes = np.fromiter((numbers.setdefault(id_, len(numbers)) for id_ in ids.tolist()), np.int64, n)
+    if any(id_ is None or id_ != id_ for id_ in numbers):
+        missing = next(e for e, id_ in enumerate(ids.tolist()) if id_ is None or id_ != id_)
+        raise ValueError(f"{name}: entry {missing} is {ids[missing]}, which is no id")
+    unique = _object_array(list(numbers))
+    try:
+        order = np.fromiter(sorted(range(len(unique)), key=unique.__getitem__), np.int64, len(unique))
+    except TypeError:
+        return codes, unique
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[codes], unique[order]
+
+
+def as_numbers(name: str, ids: Any, n: int) -> np.ndarray:
+    """Check ids that are numbers."""
+    ids = np.asarray(ids)
+    _check_length(name, ids, n)
+    if ids.dtype.kind not in "iu" and ids.size:
+        raise ValueError(f"{name} must be whole numbers where shape is given, got an array of {ids.dtype}")
+    kind = ids.dtype if ids.dtype in (np.int32, np.int64) else np.int64
+    return np.ascontiguousarray(ids, dtype=kind)
+
+
+def _check_length(name: str, ids: np.ndarray, n: int) -> None:
+    if ids.shape != (n,):
+        raise ValueError(f"{name} has shape {ids.shape}, but there are {n} values: expected ({n},)")
+
+
+def adopt_ids(estimator: Any, row_ids: np.ndarray | None, column_ids: np.ndarray | None) -> None:
+    """Make ids those of an estimator; columns that are all called by strings have names.
+
+    Parameters
+    ----------
+    estimator : IncompletePCA
+        Gets ``row_ids_``, ``column_ids_`` and ``feature_names_in_``.
+    row_ids, column_ids : ndarray or None
+        The id of each row and column. Columns alone are named as those of a table.
+    """
+    vars(estimator).pop("feature_names_in_", None)
+    if column_ids is not None and all(isinstance(id_, str) for id_ in column_ids.tolist()):
+        estimator.feature_names_in_ = column_ids.astype(object)
+    estimator.row_ids_ = row_ids
+    estimator.column_ids_ = None if row_ids is None else column_ids
+
+
+def id_list(what: str, ids: np.ndarray | None) -> list[int] | list[str] | None:
+    """Give ids as model files hold them: whole numbers or strings."""
+    if ids is None:
+        return None
+    values = ids.tolist()
+    for kind in (int, str):
+        if all(isinstance(id_, kind) and not isinstance(id_, bool) for id_ in values):
+            return values
+    raise ValueError(
+        f"the {what} ids are not all whole numbers or all strings, which model files hold (first: {values[0]!r}); "
+        "pickle the estimator, or fit with other ids"
+    )
