@@ -192,6 +192,22 @@ impl IncompleteModel {
         give_matrix(py, Matrix::from_vec(trace.len(), 6, values.collect()).map_err(to_python)?)
     }
 
+    /// Penalty, cost, RMSE, held-out RMSE and iterations of every run as the columns of a matrix; NaN where there is none.
+    fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let runs = &self.model.convergence().runs;
+        let values = runs.iter().flat_map(|run| {
+            let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
+            [or_nan(run.lambda), run.cost, run.rmse, or_nan(run.held_out_rmse), run.n_iterations as f64]
+        });
+        give_matrix(py, Matrix::from_vec(runs.len(), 5, values.collect()).map_err(to_python)?)
+    }
+
+    /// Whether the model was fitted again to all entries, those set aside included.
+    #[getter]
+    fn refitted(&self) -> bool {
+        self.model.convergence().refitted
+    }
+
     /// Covariances of the scores of the rows fitted, shape (n_samples, n_components, n_components).
     fn score_covariances<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (n, covariances) = (self.model.n_samples(), &self.parts().score_covariances);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use karhunen::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
+use karhunen::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -16,7 +16,7 @@ pub(crate) struct IncompleteOptions {
     n_components: usize,
     method: String,
     alpha: f64,
-    /// `none`, `ridge` or `weighted`, and the penalty.
+    /// `none`, `path`, `ridge` or `weighted`, and the penalty of the last two.
     regularization: Option<(String, f64)>,
     prior_variance: Option<f64>,
     mean: String,
@@ -24,9 +24,14 @@ pub(crate) struct IncompleteOptions {
     mean_prior: (f64, Option<f64>),
     step: Option<f64>,
     inner_iterations: usize,
+    online_rule: String,
     tol: f64,
+    gradient_tol: Option<f64>,
+    angle_tol: Option<f64>,
+    rmse_tol: Option<f64>,
     max_iter: usize,
     early_stopping: Option<f64>,
+    refit: bool,
     /// Seconds.
     time_limit: Option<f64>,
     n_starts: usize,
@@ -65,9 +70,10 @@ impl IncompleteOptions {
             None => None,
             Some((name, penalty)) => Some(match name.as_str() {
                 "none" => Regularization::None,
+                "path" => Regularization::Path,
                 "ridge" => Regularization::Ridge(penalty),
                 "weighted" => Regularization::Weighted(penalty),
-                name => return Err(unknown("regularization", name, "'none', 'ridge', 'weighted'")),
+                name => return Err(unknown("regularization", name, "'none', 'path', 'ridge', 'weighted'")),
             }),
         };
         let time_limit = match self.time_limit {
@@ -89,14 +95,29 @@ impl IncompleteOptions {
             mean_prior: MeanPrior { count, value },
             step: self.step,
             inner_iterations: self.inner_iterations,
+            online_rule: online_rule(&self.online_rule)?,
             tol: self.tol,
+            gradient_tol: self.gradient_tol,
+            angle_tol: self.angle_tol,
+            rmse_tol: self.rmse_tol,
             max_iter: self.max_iter,
             early_stopping: self.early_stopping,
+            refit: self.refit,
             time_limit,
             n_starts: self.n_starts,
             seed: self.seed,
             error_bars: self.error_bars,
             n_threads: threads_for(PASSES * cost, self.n_threads),
         })
+    }
+}
+
+/// The rule of a name.
+pub(crate) fn online_rule(name: &str) -> PyResult<OnlineRule> {
+    match name {
+        "diagonal" => Ok(OnlineRule::Diagonal),
+        "rls" => Ok(OnlineRule::Rls),
+        "oja" => Ok(OnlineRule::Oja),
+        name => Err(unknown("online_rule", name, "'diagonal', 'rls', 'oja'")),
     }
 }

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use karhunen::{
-    IncompleteModel as CoreModel, IncompletePca, IncompleteStream, Observed, Observer, OnlineRule, Result,
-};
+use karhunen::{IncompleteModel as CoreModel, IncompletePca, IncompleteStream, Observed, Observer, Result};
 use pyo3::prelude::*;
 
 use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob};
 use crate::errors::to_python;
 use crate::incomplete_model::IncompleteModel;
-use crate::incomplete_options::IncompleteOptions;
+use crate::incomplete_options::{IncompleteOptions, online_rule};
 use crate::observer::run;
 use crate::state::{of_json, to_json};
 
@@ -25,13 +23,13 @@ pub(crate) struct Stream {
 impl Stream {
     /// Small random loadings.
     #[new]
-    fn new(n_components: usize, n_features: usize, seed: u64, mean: bool) -> PyResult<Self> {
+    fn new(n_components: usize, n_features: usize, rule: &str, seed: u64, mean: bool) -> PyResult<Self> {
         let stream =
-            IncompleteStream::new(n_components, n_features, OnlineRule::Diagonal, seed).map_err(to_python)?;
+            IncompleteStream::new(n_components, n_features, online_rule(rule)?, seed).map_err(to_python)?;
         Ok(Self { stream: Arc::new(if mean { stream } else { stream.without_mean() }) })
     }
 
-    /// Goes on from a fitted model.
+    /// Goes on from a fitted model, by the rule `diagonal`.
     #[staticmethod]
     fn resume(model: &Bound<'_, IncompleteModel>) -> Self {
         Self { stream: Arc::new(IncompleteStream::resume(&model.get().model())) }

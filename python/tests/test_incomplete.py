@@ -180,10 +180,11 @@ def test_entry_weights_are_inverse_variances():
     assert_array_equal(by_rows.components_, by_all.components_)
 
 
-def test_partial_fit_comes_near_the_batch():
+@pytest.mark.parametrize("rule", ["diagonal", "rls"])
+def test_partial_fit_comes_near_the_batch(rule):
     x, full = planted(3000, 20, 2, 0.4)
     holes = np.isnan(x)
-    online = IncompletePCA(2)
+    online = IncompletePCA(2, method="online", online_rule=rule)
     for _ in range(5):
         for rows in np.split(x, 30):
             online.partial_fit(rows)
@@ -208,6 +209,8 @@ def test_partial_fit_goes_on_from_a_fit():
         pca.partial_fit(rows)
     assert pca.n_samples_seen_ == 2000
     assert error() < 1.01 * before
+    with pytest.raises(ValueError, match="online_rule = 'rls' cannot go on"):
+        IncompletePCA(2, method="als").fit(x).set_params(method="online", online_rule="rls").partial_fit(x)
 
 
 def test_the_paper_s_small_example():

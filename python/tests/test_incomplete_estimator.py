@@ -83,9 +83,13 @@ def test_files_read_back_with_the_same_bits(x, tmp_path):
     same(again, pca, frame)
     assert again.feature_names_in_.tolist() == frame.columns.tolist()
     assert again.predict([3], ["ü 4"]) == pca.predict([3], ["ü 4"])
-    for penalty in (None, 0.0, 2.5):
-        IncompletePCA(2, method="cg", regularization=penalty).fit(x).save(tmp_path / "m.model")
-        assert IncompletePCA.load(tmp_path / "m.model").regularization == penalty
+    for method, penalty in (("cg", None), ("cg", 0.0), ("ridge", 2.5), ("ridge", "path")):
+        options = {"regularization": penalty, "early_stopping": 0.1, "refit": True, "rmse_tol": 1e-3}
+        pca = IncompletePCA(2, method=method, **options).fit(x)
+        pca.save(tmp_path / "m.model")
+        again = IncompletePCA.load(tmp_path / "m.model")
+        assert {name: getattr(again, name) for name in options} == options
+        assert again.convergence_.runs == pca.convergence_.runs
 
 
 def test_files_of_ratings_keep_their_ids(tmp_path):
@@ -127,6 +131,35 @@ def test_more_starts_are_never_worse(x):
     )
 
 
+def test_a_path_of_penalties_is_told(x):
+    pca = IncompletePCA(2, method="ridge", regularization="path", early_stopping=0.1).fit(x)
+    runs = pca.convergence_.runs
+    penalties = [run.penalty for run in runs]
+    assert len(penalties) > 3
+    assert penalties == sorted(penalties, reverse=True)
+    assert pca.convergence_.held_out_rmse == min(run.held_out_rmse for run in runs)
+    assert not pca.convergence_.refitted
+    refitted = pca.set_params(refit=True).fit(x).convergence_
+    assert refitted.refitted
+    starts = IncompletePCA(2, method="als", n_starts=3).fit(x).convergence_.runs
+    assert [run.penalty for run in starts] == [None] * 3
+    assert all(run.n_iterations > 0 for run in starts)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "stop"),
+    [
+        ("gradient_tol", 0.1, "the gradient was below gradient_tol"),
+        ("angle_tol", 0.1, "the components turned by less than angle_tol"),
+        ("rmse_tol", 0.1, "the error of the entries fitted moved by less than rmse_tol"),
+    ],
+)
+def test_other_rules_stop_a_fit(x, name, value, stop):
+    pca = IncompletePCA(2, method="als", tol=0.0, **{name: value}).fit(x)
+    assert pca.convergence_.stop == stop
+    assert pca.convergence_.converged
+
+
 def test_without_error_bars(x):
     pca = IncompletePCA(2, error_bars=False).fit(x)
     assert pca.score_covariances_ is None
@@ -154,7 +187,12 @@ REFUSED = {
     "prior_variance": [-1.0, "x"],
     "step": [0.5, "x"],
     "inner_iterations": [0, 5],
+    "online_rule": ["newton", "rls", None],
     "tol": [-1, 1.5, "x"],
+    "gradient_tol": [-1.0, 0.1, "x"],
+    "angle_tol": [-1.0, "x"],
+    "rmse_tol": [-1.0, "x"],
+    "refit": [True, "x"],
     "max_iter": [0, "x"],
     "early_stopping": [1.5, "x", 0.0],
     "time_limit": [-1.0, "x"],

@@ -240,6 +240,11 @@ class IncompleteModel:
         """Whether covariances were kept."""
     def trace(self) -> NDArray[np.float64]:
         """Give iteration, cost, RMSE, held-out RMSE, step and seconds as columns; NaN where there is none."""
+    def runs(self) -> NDArray[np.float64]:
+        """Give penalty, cost, RMSE, held-out RMSE and iterations of every run as columns; NaN where there is none."""
+    @property
+    def refitted(self) -> bool:
+        """Whether the model was fitted again to all entries."""
     def score_covariances(self) -> NDArray[np.float32] | None:
         """Covariances of the scores of the rows fitted."""
     def loading_covariances(self) -> NDArray[np.float32] | None:
@@ -274,11 +279,11 @@ class IncompleteModel:
 class Stream:
     """Components that have learned from some rows. It never changes: what has learned more is a new one."""
 
-    def __new__(cls, n_components: int, n_features: int, seed: int, mean: bool) -> Stream:
+    def __new__(cls, n_components: int, n_features: int, rule: str, seed: int, mean: bool) -> Stream:
         """Make one of small random loadings."""
     @staticmethod
     def resume(model: IncompleteModel) -> Stream:
-        """Go on from a fitted model."""
+        """Go on from a fitted model, by the rule `diagonal`."""
     @staticmethod
     def from_state(state: str) -> Stream:
         """Give the stream of a state."""

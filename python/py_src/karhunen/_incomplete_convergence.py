@@ -16,11 +16,43 @@ if TYPE_CHECKING:
 #: Why a fit stopped.
 STOPPED = {
     "tolerance": "the cost fell by less than tol",
+    "gradient": "the gradient was below gradient_tol",
+    "angle": "the components turned by less than angle_tol",
+    "rmse": "the error of the entries fitted moved by less than rmse_tol",
     "exhausted": "no step lowers the cost any more",
     "heldout": "the error of the entries set aside no longer fell",
     "iterations": "max_iter was reached",
     "timelimit": "time_limit was reached",
 }
+
+
+@dataclass(frozen=True)
+class Run:
+    """How one run of a fit ended: one of several starts, or one penalty of a path.
+
+    Attributes
+    ----------
+    penalty : float or None
+        The penalty, on a path of them.
+    cost, rmse : float
+        Cost and root mean squared error of the entries fitted, at its end or where the held-out error was lowest.
+    held_out_rmse : float or None
+        Root mean squared error of the entries set aside, there.
+    n_iterations : int
+        Iterations that were made.
+    """
+
+    penalty: float | None
+    cost: float
+    rmse: float
+    held_out_rmse: float | None
+    n_iterations: int
+
+    @classmethod
+    def of(cls, penalty: float, cost: float, rmse: float, held_out: float, n_iterations: float) -> Run:
+        """Take numbers of which NaN says that there are none."""
+        optional = [None if np.isnan(value) else float(value) for value in (penalty, held_out)]
+        return cls(optional[0], float(cost), float(rmse), optional[1], int(n_iterations))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +75,10 @@ class IncompleteConvergence:
         Root mean squared error of the entries fitted.
     held_out_rmse : float or None
         Root mean squared error of the entries that `early_stopping` set aside.
+    runs : tuple of Run
+        Every run: one for each start, or one for each penalty of a path.
+    refitted : bool
+        Whether the model was fitted again to all entries, those set aside included.
     iterations : ndarray of int
         Number of each iteration; zero is the start, which methods that learn variances leave out.
     costs, rmses, held_out_rmses, steps, seconds : ndarray of float
@@ -57,6 +93,8 @@ class IncompleteConvergence:
     cost: float
     rmse: float
     held_out_rmse: float | None
+    runs: tuple[Run, ...] = field(repr=False)
+    refitted: bool
     iterations: np.ndarray = field(repr=False)
     costs: np.ndarray = field(repr=False)
     rmses: np.ndarray = field(repr=False)
@@ -76,6 +114,8 @@ class IncompleteConvergence:
             cost=model.cost,
             rmse=model.rmse,
             held_out_rmse=model.held_out_rmse,
+            runs=tuple(Run.of(*run) for run in model.runs()),
+            refitted=model.refitted,
             iterations=iterations.astype(np.int64),
             costs=costs,
             rmses=rmses,

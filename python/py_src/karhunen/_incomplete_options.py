@@ -9,6 +9,8 @@ from karhunen._options import count_option, flag_option, seed_option
 
 #: The share of the entries that ``early_stopping=True`` sets aside.
 HELD_OUT = 0.02
+#: Tolerances beside that of the cost, which are off unless they are given.
+OTHER_TOLERANCES = ("gradient_tol", "angle_tol", "rmse_tol")
 
 
 def engine_options(estimator: Any) -> dict[str, Any]:
@@ -35,9 +37,12 @@ def engine_options(estimator: Any) -> dict[str, Any]:
         "mean_prior": _mean_prior(estimator.mean_prior),
         "step": _number("step", estimator.step, optional=True),
         "inner_iterations": count_option("inner_iterations", estimator.inner_iterations),
+        "online_rule": _name("online_rule", estimator.online_rule),
         "tol": _number("tol", estimator.tol),
+        **{name: _number(name, getattr(estimator, name), optional=True) for name in OTHER_TOLERANCES},
         "max_iter": count_option("max_iter", estimator.max_iter),
         "early_stopping": _share(estimator.early_stopping),
+        "refit": flag_option("refit", estimator.refit),
         "time_limit": _number("time_limit", estimator.time_limit, optional=True),
         "n_starts": count_option("n_starts", estimator.n_starts),
         "seed": seed_option(estimator.random_state),
@@ -53,10 +58,13 @@ def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
         ((kind, size),) = penalty.items()
         penalty = size if kind == "ridge" else (kind, size)
     elif penalty is not None:
-        penalty = 0.0
+        penalty = "path" if penalty == "path" else 0.0
     prior = engine["mean_prior"]
     limit = engine["time_limit"]
-    same = ("n_components", "method", "alpha", "prior_variance", "mean", "step", "inner_iterations", "tol", "max_iter")
+    same = (
+        *("n_components", "method", "alpha", "prior_variance", "mean", "step", "inner_iterations", "online_rule"),
+        *("tol", *OTHER_TOLERANCES, "max_iter", "refit"),
+    )
     return {
         **{name: engine[name] for name in same},
         "regularization": penalty,
@@ -87,11 +95,13 @@ def _regularization(value: Any) -> tuple[str, float] | None:
     """Take a penalty, or its kind and its size; zero is least squares."""
     if value is None:
         return None
+    if isinstance(value, str) and value == "path":
+        return ("path", 0.0)
     kind, size = value if isinstance(value, tuple) and len(value) == 2 else ("ridge", value)
     if kind not in ("ridge", "weighted") or not isinstance(size, Real) or isinstance(size, bool):
         raise ValueError(
-            f"regularization = {value!r} is not allowed: give a penalty, ('weighted', penalty), 0 for least squares, "
-            "or None for the default of the method"
+            f"regularization = {value!r} is not allowed: give a penalty, ('weighted', penalty), 'path', 0 for least "
+            "squares, or None for the default of the method"
         )
     return ("none", 0.0) if size == 0 else (kind, float(size))
 

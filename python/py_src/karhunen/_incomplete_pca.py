@@ -64,10 +64,11 @@ class IncompletePCA(ViewedModel):
         and the gradient methods "newton", "natural", "gradient". Row by row: "online".
     alpha : float, default=2/3
         The power of the second derivatives in "newton", "cg" and "ridge", from 0 to 1.
-    regularization : float, tuple ("weighted", float) or None, default=None
+    regularization : float, tuple ("weighted", float), "path" or None, default=None
         The penalty on squared loadings and scores, in the units of the data; "weighted" multiplies it by the number of
         entries of each row and column. 0 is least squares. None is none for the methods of least squares, and the
-        standard deviation of the entries for "als", "ridge" and "soft".
+        standard deviation of the entries for "als", "ridge" and "soft". "path" tries penalties from the largest that
+        leaves anything down and takes the best by the entries that `early_stopping` sets aside.
     mean : {"joint", "fixed", "none"}, default="joint"
         Fit the mean of each feature with the components, hold it at that of the observed entries (which is biased where
         being observed depends on the value), or at zero.
@@ -80,14 +81,23 @@ class IncompletePCA(ViewedModel):
         The first learning rate of "gradient", "natural" and "newton"; found by a line search if None.
     inner_iterations : int, default=3
         How often "ccd" fits scores and loadings of a component in turn.
+    online_rule : {"diagonal", "rls", "oja"}, default="diagonal"
+        How "online" and :meth:`partial_fit` learn from a row: each loading by its own curvature, all loadings of a
+        feature by recursive least squares, or along the gradient.
     tol : float, default=1e-6
         The fit stops when the cost falls by less than this share of itself in one iteration (on average over ten where
         iterations are cheap).
+    gradient_tol, angle_tol, rmse_tol : float or None, default=None
+        Stop as well when the gradient (``sqrt(g' H^-1 g / F)``, of methods with a penalty or none), the angle by which
+        components turn in an iteration, in radians, or the share of itself by which the error of the entries fitted
+        moves falls below.
     max_iter : int, default=1000
-        Most iterations.
+        Most iterations, of each start or penalty.
     early_stopping : bool or float, default=False
         Set this share of the entries aside (2% if True), stop when their error no longer falls, and keep the best
         model.
+    refit : bool, default=False
+        Fit again with all entries once those set aside have told how far to go.
     time_limit : float or None, default=None
         Most seconds that iterations may take.
     n_starts : int, default=1
@@ -176,15 +186,20 @@ class IncompletePCA(ViewedModel):
         *,
         method: str = "auto",
         alpha: float = 2 / 3,
-        regularization: float | tuple[str, float] | None = None,
+        regularization: float | tuple[str, float] | str | None = None,
         mean: str = "joint",
         mean_prior: float | tuple[float, float] | None = None,
         prior_variance: float | None = None,
         step: float | None = None,
         inner_iterations: int = 3,
+        online_rule: str = "diagonal",
         tol: float = 1e-6,
+        gradient_tol: float | None = None,
+        angle_tol: float | None = None,
+        rmse_tol: float | None = None,
         max_iter: int = 1000,
         early_stopping: bool | float = False,
+        refit: bool = False,
         time_limit: float | None = None,
         n_starts: int = 1,
         error_bars: bool = True,
@@ -201,9 +216,14 @@ class IncompletePCA(ViewedModel):
         self.prior_variance = prior_variance
         self.step = step
         self.inner_iterations = inner_iterations
+        self.online_rule = online_rule
         self.tol = tol
+        self.gradient_tol = gradient_tol
+        self.angle_tol = angle_tol
+        self.rmse_tol = rmse_tol
         self.max_iter = max_iter
         self.early_stopping = early_stopping
+        self.refit = refit
         self.time_limit = time_limit
         self.n_starts = n_starts
         self.error_bars = error_bars
@@ -315,8 +335,11 @@ class IncompletePCA(ViewedModel):
             )
         stream = getattr(self, "_stream", None)
         if stream is None and first:
-            stream = _core.Stream(options["n_components"], p, options["seed"], self.mean == "joint")
+            sizes = (options["n_components"], p)
+            stream = _core.Stream(*sizes, options["online_rule"], options["seed"], self.mean == "joint")
         elif stream is None:
+            if self.online_rule != "diagonal":
+                raise ValueError(f"online_rule = {self.online_rule!r} cannot go on from a fit; 'diagonal' can")
             stream = _core.Stream.resume(self._model_now())
         stream = stream.learned(entries, options["n_components"])
         model = stream.finish(entries, {**options, "method": "online"})
