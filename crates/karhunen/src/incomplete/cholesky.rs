@@ -5,7 +5,7 @@ use pulp::{Simd, WithSimd};
 use crate::error::Result;
 use crate::linalg::Matrix;
 use crate::linalg::eigh::eigh;
-use crate::linalg::simd::dispatch;
+use crate::linalg::simd::{Lane, dispatch};
 
 /// Rows are processed in blocks of this many values: strides are multiples of it.
 pub(crate) const BLOCK: usize = 8;
@@ -52,7 +52,16 @@ impl Upper<'_> {
 
     /// The logarithm of the determinant of `G`, of a factorized matrix.
     pub(crate) fn log_determinant(&self) -> f64 {
-        (0..self.m).map(|k| 2.0 * self.values[k * self.stride + k].ln()).sum()
+        // Few logarithms: of products, as long as they are far from the ends of the range.
+        let (mut sum, mut product) = (0.0, 1.0f64);
+        for k in 0..self.m {
+            product *= self.values[k * self.stride + k];
+            if !(1e-100..1e100).contains(&product) {
+                sum += product.ln();
+                product = 1.0;
+            }
+        }
+        2.0 * (sum + product.ln())
     }
 
     /// Writes `G^-1`, of a factorized matrix, into the rows of `inverse`; `room` is as large.
@@ -81,9 +90,54 @@ struct Factorize<'a, 'b> {
 
 impl WithSimd for Factorize<'_, '_> {
     type Output = bool;
-    /// Compiled for the vectors of this processor; the loops over whole blocks need no more than that.
+    /// Compiled for the vectors of this processor.
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> bool {
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
+        match vectors::<S>(self.g.stride) {
+            1 => self.narrow::<S, 1>(simd),
+            2 => self.narrow::<S, 2>(simd),
+            3 => self.narrow::<S, 3>(simd),
+            4 => self.narrow::<S, 4>(simd),
+            _ => self.wide(),
+        }
+    }
+}
+
+impl Factorize<'_, '_> {
+    /// Row by row, each in `N` registers until it is done.
+    #[inline(always)]
+    fn narrow<S: Simd, const N: usize>(self, simd: S) -> bool {
+        let m = self.g.m;
+        let rows = rows_mut::<S, N>(self.g.values);
+        let mut b = [simd.splat_f64s(0.0); N];
+        values_mut::<S, N>(&mut b)[..self.b.len()].copy_from_slice(self.b);
+        for i in 0..m {
+            let (done, rest) = rows.split_at_mut(i);
+            let mut row = rest[0];
+            let original = values::<S, N>(&row)[i];
+            for before in done.iter() {
+                let factor = -values::<S, N>(before)[i];
+                add_row::<S, N>(simd, factor, before, &mut row);
+            }
+            let pivot = values::<S, N>(&row)[i];
+            // NaN is no pivot either.
+            if pivot.is_nan() || pivot <= LEAST_PIVOT * original {
+                return false;
+            }
+            let scale = 1.0 / pivot.sqrt();
+            scale_row::<S, N>(simd, scale, &mut row);
+            rest[0] = row;
+            if let Some(to) = self.b.get_mut(i) {
+                *to = values::<S, N>(&b)[i] * scale;
+                add_row::<S, N>(simd, -*to, &row, &mut b);
+            }
+        }
+        true
+    }
+
+    /// Rows of any length.
+    #[inline(always)]
+    fn wide(self) -> bool {
         let Upper { values, m, stride } = self.g;
         let (m, stride) = (*m, *stride);
         for k in 0..m {
@@ -124,6 +178,48 @@ impl WithSimd for Factorize<'_, '_> {
     }
 }
 
+/// Vectors of a row.
+fn vectors<S: Simd>(stride: usize) -> usize {
+    stride / (size_of::<S::f64s>() / size_of::<f64>())
+}
+
+#[inline(always)]
+fn rows<S: Simd, const N: usize>(values: &[f64]) -> &[[S::f64s; N]] {
+    bytemuck::cast_slice(values).as_chunks().0
+}
+
+#[inline(always)]
+fn rows_mut<S: Simd, const N: usize>(values: &mut [f64]) -> &mut [[S::f64s; N]] {
+    bytemuck::cast_slice_mut(values).as_chunks_mut().0
+}
+
+#[inline(always)]
+fn values<S: Simd, const N: usize>(row: &[S::f64s; N]) -> &[f64] {
+    bytemuck::cast_slice(row)
+}
+
+#[inline(always)]
+fn values_mut<S: Simd, const N: usize>(row: &mut [S::f64s; N]) -> &mut [f64] {
+    bytemuck::cast_slice_mut(row)
+}
+
+/// `to += factor row`.
+#[inline(always)]
+fn add_row<S: Simd, const N: usize>(simd: S, factor: f64, row: &[S::f64s; N], to: &mut [S::f64s; N]) {
+    let factor = simd.splat_f64s(factor);
+    for v in 0..N {
+        to[v] = <f64 as Lane>::mul_add(simd, factor, row[v], to[v]);
+    }
+}
+
+#[inline(always)]
+fn scale_row<S: Simd, const N: usize>(simd: S, factor: f64, row: &mut [S::f64s; N]) {
+    let factor = simd.splat_f64s(factor);
+    for v in 0..N {
+        row[v] = simd.mul_f64s(factor, row[v]);
+    }
+}
+
 struct Invert<'a> {
     u: &'a [f64],
     m: usize,
@@ -134,9 +230,45 @@ struct Invert<'a> {
 
 impl WithSimd for Invert<'_> {
     type Output = ();
-    /// `L = U^-T` row by row, then `L'L`; compiled for the vectors of this processor.
+    /// `L = U^-T` row by row, then `L'L`, all of it; compiled for the vectors of this processor.
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
+        match vectors::<S>(self.stride) {
+            1 => self.narrow::<S, 1>(simd),
+            2 => self.narrow::<S, 2>(simd),
+            3 => self.narrow::<S, 3>(simd),
+            4 => self.narrow::<S, 4>(simd),
+            _ => self.wide(),
+        }
+    }
+}
+
+impl Invert<'_> {
+    #[inline(always)]
+    fn narrow<S: Simd, const N: usize>(self, simd: S) {
+        let (m, zero) = (self.m, [simd.splat_f64s(0.0); N]);
+        let (u, l) = (&rows::<S, N>(self.u)[..m], &mut rows_mut::<S, N>(self.room)[..m]);
+        for i in 0..m {
+            let mut row = zero;
+            values_mut::<S, N>(&mut row)[i] = 1.0;
+            for (before, u) in l[..i].iter().zip(u) {
+                add_row::<S, N>(simd, -values::<S, N>(u)[i], before, &mut row);
+            }
+            scale_row::<S, N>(simd, 1.0 / values::<S, N>(&u[i])[i], &mut row);
+            l[i] = row;
+        }
+        for (r, inverse) in rows_mut::<S, N>(self.inverse)[..m].iter_mut().enumerate() {
+            let mut sum = zero;
+            for row in &l[r..] {
+                add_row::<S, N>(simd, values::<S, N>(row)[r], row, &mut sum);
+            }
+            *inverse = sum;
+        }
+    }
+
+    /// Rows of any length.
+    #[inline(always)]
+    fn wide(self) {
         let Self { u, m, stride, inverse, room } = self;
         inverse[..m * stride].fill(0.0);
         for i in 0..m {

@@ -68,8 +68,15 @@ impl<T: Lane> Posterior<T> {
         exec: &Exec<'_>,
     ) -> Result<Rotation> {
         let c = problem.c;
-        let (expected, _) =
-            score_posteriors(problem, &mut factors, &self.table, &self.score_penalty, self.noise, exec)?;
+        let (expected, _) = score_posteriors(
+            problem,
+            &mut factors,
+            &self.table,
+            &self.score_penalty,
+            self.noise,
+            None,
+            exec,
+        )?;
         let rotated = rotate(&factors, false, exec)?;
         let scaled = Matrix::from_fn(c, c, |l, k| self.score_penalty[l] * rotated.of_loadings[(l, k)]);
         let prior = Prior {
@@ -212,10 +219,19 @@ impl Affine {
 
     /// Moves one row of scores.
     pub(crate) fn apply<T: Lane>(&self, row: &mut [T]) {
-        let centred: Vec<f64> = row.iter().zip(&self.shift).map(|(s, m)| s.to_f64() - m).collect();
-        for (k, x) in row.iter_mut().enumerate() {
-            *x = T::from_f64(self.map.row(k).iter().zip(&centred).map(|(r, s)| r * s).sum());
+        const ON_STACK: usize = 64;
+        let stride = self.stride();
+        let (mut small, mut large) = ([0.0; ON_STACK], Vec::new());
+        let moved = if stride <= ON_STACK {
+            &mut small[..stride]
+        } else {
+            large.resize(stride, 0.0);
+            &mut large[..]
+        };
+        for ((s, m), column) in row.iter().zip(&self.shift).zip(self.transposed.chunks_exact(stride)) {
+            add_blocks(s.to_f64() - m, column, moved);
         }
+        row.iter_mut().zip(moved).for_each(|(x, moved)| *x = T::from_f64(*moved));
     }
 
     /// The sums of a feature, see [`Expected::n_sums`], as the moved scores have them, with its mean moved by `delta`:

@@ -4,7 +4,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::RUN;
-use super::rows::{VectorRows, add_scaled, dot, flush};
+use super::rows::{TOGETHER, VectorRows, add_scaled, dot, flush};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::{Factor, Factors, Side};
@@ -108,24 +108,35 @@ impl<T: Lane> Gradient<'_, T> {
         let own: &[T::Vector<S>] = bytemuck::cast_slice(self.own);
         let own = &own[..g.len()];
         let rows = VectorRows::new(self.other);
-        let one = T::from_f64(1.0);
-        let (width, mut squares) = (self.own.len(), 0.0);
+        let (width, mut squares) = (self.own.len(), [0.0; TOGETHER]);
         for start in (0..indices.len()).step_by(RUN) {
-            for e in start..indices.len().min(start + RUN) {
-                let row = &rows.row(indices[e] as usize)[..g.len()];
-                let residual = values[e].to_f64() - dot::<S, T>(simd, row, own).to_f64();
-                let weight = weights.map_or(one, |w| w[e]);
-                squares += weight.to_f64() * residual * residual;
-                add_scaled::<S, T>(simd, T::from_f64(weight.to_f64() * residual), row, g);
-                match weights {
-                    None => add_squares::<S, T>(simd, row, h),
-                    Some(_) => add_weighted_squares::<S, T>(simd, weight, row, h),
+            let end = indices.len().min(start + RUN);
+            for first in (start..end).step_by(TOGETHER) {
+                let n = TOGETHER.min(end - first);
+                let mut along = [T::default(); TOGETHER];
+                for t in 0..n {
+                    rows.ask(indices, first + t);
+                    along[t] = dot::<S, T>(simd, &rows.row(indices[first + t] as usize)[..g.len()], own);
+                }
+                for t in 0..n {
+                    let residual = values[first + t].to_f64() - along[t].to_f64();
+                    let weighted = weights.map_or(residual, |w| w[first + t].to_f64() * residual);
+                    squares[t] += weighted * residual;
+                    along[t] = T::from_f64(weighted);
+                }
+                for t in 0..n {
+                    let row = &rows.row(indices[first + t] as usize)[..g.len()];
+                    add_scaled::<S, T>(simd, along[t], row, g);
+                    match weights {
+                        None => add_squares::<S, T>(simd, row, h),
+                        Some(w) => add_weighted_squares::<S, T>(simd, w[first + t], row, h),
+                    }
                 }
             }
             flush::<S, T>(simd, g, &mut self.acc[..width]);
             flush::<S, T>(simd, h, &mut self.acc[width..2 * width]);
         }
-        self.acc[2 * width] += squares;
+        self.acc[2 * width] += squares.iter().sum::<f64>();
     }
 }
 
@@ -159,9 +170,20 @@ impl<T: Lane> WithSimd for Squares<'_, T> {
         let Segment { indices, values, weights, .. } = self.segment;
         let own: &[T::Vector<S>] = bytemuck::cast_slice(self.own);
         let rows = VectorRows::new(self.other);
-        for (e, index) in indices.iter().enumerate() {
-            let residual = values[e].to_f64() - dot::<S, T>(simd, rows.row(*index as usize), own).to_f64();
-            self.acc[0] += weights.map_or(1.0, |w| w[e].to_f64()) * residual * residual;
+        let mut squares = [0.0; TOGETHER];
+        for first in (0..indices.len()).step_by(TOGETHER) {
+            let n = TOGETHER.min(indices.len() - first);
+            let mut along = [T::default(); TOGETHER];
+            for t in 0..n {
+                rows.ask(indices, first + t);
+                along[t] = dot::<S, T>(simd, rows.row(indices[first + t] as usize), own);
+            }
+            for t in 0..n {
+                let residual = values[first + t].to_f64() - along[t].to_f64();
+                let weight = weights.map_or(1.0, |w| w[first + t].to_f64());
+                squares[t] += weight * residual * residual;
+            }
         }
+        self.acc[0] += squares.iter().sum::<f64>();
     }
 }

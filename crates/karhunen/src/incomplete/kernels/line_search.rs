@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::rows::{VectorRows, dot};
+use super::rows::{TOGETHER, VectorRows, dot};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::{Factor, Factors, Side};
@@ -124,20 +124,35 @@ impl<T: Lane> Products<'_, T> {
         let s: &[T::Vector<S>] = bytemuck::cast_slice(self.s);
         let ds: &[T::Vector<S>] = bytemuck::cast_slice(self.ds);
         let (s, ds) = (&s[..n], &ds[..n]);
-        let mut sums = [0.0; 5];
-        for (at, index) in indices.iter().enumerate() {
-            let (a, da) = (&a.row(*index as usize)[..n], &da.row(*index as usize)[..n]);
-            let e = values[at].to_f64() - dot::<S, T>(simd, a, s).to_f64();
-            let q1 = dot::<S, T>(simd, da, s).to_f64() + dot::<S, T>(simd, a, ds).to_f64();
-            let q2 = dot::<S, T>(simd, da, ds).to_f64();
-            let weight = weights.map_or(1.0, |w| w[at].to_f64());
-            let terms = [e * q1, e * q2, q1 * q1, q1 * q2, q2 * q2];
-            for (sum, term) in sums.iter_mut().zip(terms) {
-                *sum += weight * term;
+        let mut sums = [[0.0; TOGETHER]; 5];
+        for first in (0..indices.len()).step_by(TOGETHER) {
+            let together = TOGETHER.min(indices.len() - first);
+            let mut products = [[T::default(); TOGETHER]; 4];
+            for t in 0..together {
+                a.ask(indices, first + t);
+                da.ask(indices, first + t);
+                let index = indices[first + t] as usize;
+                let (a, da) = (&a.row(index)[..n], &da.row(index)[..n]);
+                products[0][t] = dot::<S, T>(simd, a, s);
+                products[1][t] = dot::<S, T>(simd, da, s);
+                products[2][t] = dot::<S, T>(simd, a, ds);
+                products[3][t] = dot::<S, T>(simd, da, ds);
+            }
+            for t in 0..together {
+                let e = values[first + t].to_f64() - products[0][t].to_f64();
+                let q1 = products[1][t].to_f64() + products[2][t].to_f64();
+                let q2 = products[3][t].to_f64();
+                let weight = weights.map_or(1.0, |w| w[first + t].to_f64());
+                let (weighted_e, weighted_q1) = (weight * e, weight * q1);
+                sums[0][t] += weighted_e * q1;
+                sums[1][t] += weighted_e * q2;
+                sums[2][t] += weighted_q1 * q1;
+                sums[3][t] += weighted_q1 * q2;
+                sums[4][t] += weight * q2 * q2;
             }
         }
         for (acc, sum) in self.acc.iter_mut().zip(sums) {
-            *acc += sum;
+            *acc += sum.iter().sum::<f64>();
         }
     }
 }

@@ -4,7 +4,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::RUN;
-use super::rows::{VectorRows, flush};
+use super::rows::{LINE, VectorRows, flush};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::{Factor, Side};
@@ -12,8 +12,6 @@ use crate::incomplete::observed::{Rows, Segment};
 use crate::incomplete::problem::Problem;
 use crate::linalg::simd::{Lane, dispatch, prefetch};
 
-/// Bytes of a cache line.
-const LINE: usize = 64;
 /// Entries whose expected values are asked for ahead of their use.
 const AHEAD: usize = 8;
 /// Entries that are added at a time.

@@ -1,8 +1,12 @@
 //! Normal equations of one row of a factor: `G = sum w z z'`, `b = sum w y z`, `sum w y^2`, where `z` are rows of the
-//! other factor and `y = x - mu`. In `f64`, because the cost follows from them by a difference.
+//! other factor and `y = x - mu`. Products have the type of the data and are summed in `f64` every few rows, because the
+//! cost follows from these sums by a difference.
+
+use std::marker::PhantomData;
 
 use pulp::{Simd, WithSimd};
 
+use super::rows::{AHEAD, LINE};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
@@ -12,7 +16,9 @@ use crate::incomplete::problem::Problem;
 use crate::linalg::simd::{Lane, dispatch, prefetch};
 
 /// Rows of the other factor that are gathered at a time.
-const GATHERED: usize = 32;
+const GATHERED: usize = 64;
+/// Entries of which products are formed in `f64` whatever the data.
+const FEW: usize = 48;
 
 /// Where the sums of one row lie in their accumulator.
 #[derive(Clone, Copy, Debug)]
@@ -53,51 +59,58 @@ pub(crate) fn gather<T: Lane>(
     layout: Layout,
     acc: &mut [f64],
 ) {
-    dispatch(Gather { segment, other, c, constant, layout, acc });
+    // Of a few entries the products are exact: rounding could otherwise be seen in the cost of a small problem.
+    if segment.indices.len() < FEW {
+        dispatch(Gather::<T, f64> { segment, other, c, constant, layout, acc, products: PhantomData });
+    } else {
+        dispatch(Gather::<T, T> { segment, other, c, constant, layout, acc, products: PhantomData });
+    }
 }
 
-struct Gather<'a, T> {
+/// Of entries of type `T`, with products of type `W`.
+struct Gather<'a, T, W> {
     segment: Segment<'a, T>,
     other: &'a Factor<T>,
     c: usize,
     constant: T,
     layout: Layout,
     acc: &'a mut [f64],
+    products: PhantomData<W>,
 }
 
-impl<T: Lane> WithSimd for Gather<'_, T> {
+impl<T: Lane, W: Lane> WithSimd for Gather<'_, T, W> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Segment { indices, values, weights, .. } = self.segment;
         let stride = self.layout.stride;
+        // Whole vectors of any length; the factor has as many.
+        let used = stride.next_multiple_of(LINE / size_of::<W>());
         let (sums, room) = self.acc.split_at_mut(stride * stride + stride + 1);
-        let (z, y) = room.split_at_mut(GATHERED * stride);
+        let room: &mut [W] = bytemuck::cast_slice_mut(room);
+        let (z, y) = room.split_at_mut(GATHERED * used);
         let constant = self.constant.to_f64();
         for start in (0..indices.len()).step_by(GATHERED) {
-            let end = indices.len().min(start + GATHERED);
-            for (at, z) in z.chunks_exact_mut(stride).take(end - start).enumerate() {
+            let n = GATHERED.min(indices.len() - start);
+            for (at, z) in z.chunks_exact_mut(used).take(n).enumerate() {
                 let e = start + at;
-                if let Some(index) = indices.get(e + GATHERED) {
-                    prefetch(self.other.as_slice(), *index as usize * self.other.width());
+                if let Some(index) = indices.get(e + AHEAD) {
+                    for line in (0..used).step_by(LINE / size_of::<T>()) {
+                        prefetch(self.other.as_slice(), *index as usize * self.other.width() + line);
+                    }
                 }
                 let row = self.other.row(indices[e] as usize);
                 // What a row holds beyond its fitted values ends up in sums that nobody reads.
-                for (z, x) in z.as_chunks_mut::<BLOCK>().0.iter_mut().zip(row.as_chunks::<BLOCK>().0) {
-                    for k in 0..BLOCK {
-                        z[k] = x[k].to_f64();
-                    }
-                }
-                y[at] = values[e].to_f64() - constant * row[self.c].to_f64();
+                z.iter_mut().zip(&row[..used]).for_each(|(z, x)| *z = W::from_f64(x.to_f64()));
+                let mut of_y = values[e].to_f64() - constant * row[self.c].to_f64();
                 if let Some(weights) = weights {
                     let root = weights[e].to_f64().sqrt();
-                    y[at] *= root;
-                    for z in z.iter_mut() {
-                        *z *= root;
-                    }
+                    of_y *= root;
+                    z.iter_mut().for_each(|z| *z = W::from_f64(z.to_f64() * root));
                 }
+                y[at] = W::from_f64(of_y);
             }
-            add_products(simd, &z[..(end - start) * stride], &y[..end - start], stride, sums);
+            add_products(simd, &z[..n * used], &y[..n], stride, sums);
         }
     }
 }
@@ -162,61 +175,64 @@ fn solve(g: &mut Upper<'_>, b: &mut [f64], room: &mut [f64]) -> Result<f64> {
 
 /// Adds gathered rows `z` and their `y` to `G`, `b`, `sum y^2`.
 #[inline(always)]
-fn add_products<S: Simd>(simd: S, z: &[f64], y: &[f64], stride: usize, sums: &mut [f64]) {
-    let lanes = size_of::<S::f64s>() / size_of::<f64>();
+fn add_products<S: Simd, T: Lane>(simd: S, z: &[T], y: &[T], stride: usize, sums: &mut [f64]) {
+    let lanes = size_of::<T::Vector<S>>() / size_of::<T>();
     let (g, rest) = sums.split_at_mut(stride * stride);
     let (b, squares) = rest.split_at_mut(stride);
     for column in (0..stride).step_by(lanes) {
-        let of_y = tile::<S, true>(simd, z, y, stride, 0, column, g);
-        add::<S>(of_y, &mut b[column..column + lanes]);
+        let of_y = tile::<S, T, true>(simd, z, y, stride, 0, column, g);
+        add::<S, T>(of_y, &mut b[column..]);
     }
     for first in (BLOCK..stride).step_by(BLOCK) {
-        for column in (first..stride).step_by(lanes) {
-            tile::<S, false>(simd, z, y, stride, first, column, g);
+        // The vectors that reach beyond the diagonal.
+        for column in (first / lanes * lanes..stride).step_by(lanes) {
+            tile::<S, T, false>(simd, z, y, stride, first, column, g);
         }
     }
     for y in y {
-        squares[0] += y * y;
+        squares[0] += y.to_f64() * y.to_f64();
     }
 }
 
 /// Adds [`BLOCK`] rows of `z z'`, from row `first`, in the columns of one vector; returns those columns of `z' y` if
 /// `WITH_Y`.
 #[inline(always)]
-fn tile<S: Simd, const WITH_Y: bool>(
+fn tile<S: Simd, T: Lane, const WITH_Y: bool>(
     simd: S,
-    z: &[f64],
-    y: &[f64],
+    z: &[T],
+    y: &[T],
     stride: usize,
     first: usize,
     column: usize,
     g: &mut [f64],
-) -> S::f64s {
-    let lanes = size_of::<S::f64s>() / size_of::<f64>();
-    let mut sums = [simd.splat_f64s(0.0); BLOCK];
-    let mut of_y = simd.splat_f64s(0.0);
-    for (z, y) in z.chunks_exact(stride).zip(y) {
-        let vector: &[S::f64s] = bytemuck::cast_slice(&z[column..column + lanes]);
+) -> T::Vector<S> {
+    let lanes = size_of::<T::Vector<S>>() / size_of::<T>();
+    let zero = T::splat(simd, T::default());
+    let mut sums = [zero; BLOCK];
+    let mut of_y = zero;
+    for (z, y) in z.chunks_exact(stride.next_multiple_of(LINE / size_of::<T>())).zip(y) {
+        let vector: &[T::Vector<S>] = bytemuck::cast_slice(&z[column..column + lanes]);
         let rows = &z[first..first + BLOCK];
         for r in 0..BLOCK {
-            sums[r] = <f64 as Lane>::mul_add(simd, simd.splat_f64s(rows[r]), vector[0], sums[r]);
+            sums[r] = T::mul_add(simd, T::splat(simd, rows[r]), vector[0], sums[r]);
         }
         if WITH_Y {
-            of_y = <f64 as Lane>::mul_add(simd, simd.splat_f64s(*y), vector[0], of_y);
+            of_y = T::mul_add(simd, T::splat(simd, *y), vector[0], of_y);
         }
     }
     // Plain loops: closures given to array methods are not compiled for the vector extensions.
     for r in 0..BLOCK {
-        add::<S>(sums[r], &mut g[(first + r) * stride + column..][..lanes]);
+        add::<S, T>(sums[r], &mut g[(first + r) * stride..(first + r + 1) * stride][column..]);
     }
     of_y
 }
 
+/// Adds as many lanes as there are places for.
 #[inline(always)]
-fn add<S: Simd>(sum: S::f64s, to: &mut [f64]) {
+fn add<S: Simd, T: Lane>(sum: T::Vector<S>, to: &mut [f64]) {
     let sum = [sum];
-    let values: &[f64] = bytemuck::cast_slice(&sum);
+    let values: &[T] = bytemuck::cast_slice(&sum);
     for (to, value) in to.iter_mut().zip(values) {
-        *to += value;
+        *to += value.to_f64();
     }
 }

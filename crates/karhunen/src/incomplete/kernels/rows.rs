@@ -3,7 +3,14 @@
 use pulp::Simd;
 
 use crate::incomplete::factors::Factor;
-use crate::linalg::simd::Lane;
+use crate::linalg::simd::{Lane, prefetch};
+
+/// Entries whose products are formed together: their sums of lanes do not wait for each other.
+pub(super) const TOGETHER: usize = 8;
+/// Entries whose rows are asked for ahead of their use.
+pub(super) const AHEAD: usize = 24;
+/// Bytes of a cache line.
+pub(super) const LINE: usize = 64;
 
 /// A factor seen as rows of vectors.
 #[derive(Clone, Copy)]
@@ -18,6 +25,17 @@ impl<'a, V: bytemuck::Pod> VectorRows<'a, V> {
     pub(super) fn new<T: Lane>(factor: &'a Factor<T>) -> Self {
         let lanes = size_of::<V>() / size_of::<T>();
         Self { values: bytemuck::cast_slice(factor.as_slice()), n: factor.width() / lanes }
+    }
+
+    /// Asks for the row that is used [`AHEAD`] entries after entry `at`.
+    #[inline(always)]
+    pub(super) fn ask(&self, indices: &[u32], at: usize) {
+        if let Some(index) = indices.get(at + AHEAD) {
+            let from = *index as usize * self.n;
+            for v in (from..from + self.n).step_by((LINE / size_of::<V>()).max(1)) {
+                prefetch(self.values, v);
+            }
+        }
     }
 
     #[inline(always)]

@@ -68,10 +68,8 @@ impl<T: Lane> Conjugate<T> {
             (Side::Loadings, &mut state.gradient.a, &mut state.scaled.a),
         ] {
             let found = gradient_pass(problem, factors, side, [g, z], exec, |g, h, [g_row, z_row]| {
-                for (k, (g, h)) in g.iter().zip(h).enumerate() {
-                    g_row[k] = T::from_f64(*g);
-                    z_row[k] = T::from_f64(g * precondition(*h, alpha));
-                }
+                g_row.iter_mut().zip(g).for_each(|(to, g)| *to = T::from_f64(*g));
+                precondition(g, h, alpha, z_row);
             })?;
             penalties += found.penalty;
             state.squares = found.squares;

@@ -45,6 +45,8 @@ pub(crate) struct Full<T> {
     scale: f64,
     iteration: usize,
     state: Option<State<T>>,
+    /// Room for expected values of the scores.
+    room: Option<Factor<T>>,
 }
 
 #[derive(Debug)]
@@ -79,12 +81,12 @@ impl<T: Lane> State<T> {
 impl<T: Lane> Full<T> {
     /// `scale` is the mean squared deviation of an entry.
     pub(crate) fn new(loadings: Loadings, scale: f64) -> Self {
-        Self { loadings, scale: scale.max(f64::MIN_POSITIVE), iteration: 0, state: None }
+        Self { loadings, scale: scale.max(f64::MIN_POSITIVE), iteration: 0, state: None, room: None }
     }
 
     /// One round: scores, shift and rotation, loadings and means, variances. Returns the cost and `sum w e^2`.
     fn round(
-        &self,
+        &mut self,
         problem: &Problem<'_, T>,
         factors: &mut Factors<T>,
         state: &mut State<T>,
@@ -94,8 +96,10 @@ impl<T: Lane> Full<T> {
         let posterior = self.loadings == Loadings::Posterior;
         let learned = !posterior || self.iteration > BROAD;
         let penalty = vec![state.noise; c];
+        let room = self.room.take();
+        let part = exec.part(0.0, 0.5);
         let (scores, log_det) =
-            score_posteriors(problem, factors, &state.table, &penalty, state.noise, &exec.part(0.0, 0.5))?;
+            score_posteriors(problem, factors, &state.table, &penalty, state.noise, room, &part)?;
         let quiet = exec.part(0.5, 0.5);
         let mut log_det = n * c as f64 * state.noise.ln() - log_det;
         let moments = Moments::of(&scores, c, &quiet)?;
@@ -115,7 +119,7 @@ impl<T: Lane> Full<T> {
         log_det += 2.0 * n * affine.log_determinant;
         let kl_scores = 0.5 * (moments.trace_under(&affine) - log_det - n * c as f64);
         let found = self.loadings_given(problem, factors, state, &scores, &affine, &exec.part(0.5, 1.0))?;
-        drop(scores);
+        self.room = Some(scores);
         let totals = moments_of_loadings(&state.table, c, &quiet)?;
         let p = problem.data.n_features() as f64;
         if posterior && learned {
@@ -199,6 +203,7 @@ impl<T: Lane> Full<T> {
             if shares[weakest] >= NEGLIGIBLE * state.noise {
                 break;
             }
+            self.room = None;
             let mut fewer = Problem { c: c - 1, ..problem.clone() };
             let mut trial = without_component(factors, weakest);
             let mut prior = state.prior.clone();
@@ -306,20 +311,24 @@ struct OfLoadings {
 }
 
 /// Posteriors of all scores: the expected values of each sample, and the sum of `ln det Psi_j`. `penalty` is the noise over
-/// the prior variance of each component. Writes the means into the factors.
+/// the prior variance of each component. Writes the means into the factors. `room` are expected values that are no longer
+/// needed.
 pub(crate) fn score_posteriors<T: Lane>(
     problem: &Problem<'_, T>,
     factors: &mut Factors<T>,
     table: &Factor<T>,
     penalty: &[f64],
     noise: f64,
+    room: Option<Factor<T>>,
     exec: &Exec<'_>,
 ) -> Result<(Factor<T>, f64)> {
     let c = problem.c;
     let layout = Expected::new::<T>(c);
     let stride = c.next_multiple_of(BLOCK);
     let n = problem.data.n_samples();
-    let mut expected = Factor::zeros(n, layout.width);
+    // What lies between the means and the moments is zero, there as well.
+    let room = room.filter(|room| room.n_rows() == n && room.width() == layout.width);
+    let mut expected = room.unwrap_or_else(|| Factor::zeros(n, layout.width));
     let ones = vec![T::from_f64(1.0); n];
     let [log_det] = moments_pass(
         problem,
@@ -346,8 +355,9 @@ pub(crate) fn score_posteriors<T: Lane>(
             for k in 0..c {
                 row[k] = T::from_f64(s[k]);
                 out[k] = row[k];
-                for l in 0..=k {
-                    out[layout.at(k, l)] = T::from_f64(s[k] * s[l] + noise * inverse[l * stride + k]);
+                let moments = out[layout.at(k, 0)..].iter_mut().zip(&inverse[k * stride..][..=k]);
+                for ((out, inverse), other) in moments.zip(&*s) {
+                    *out = T::from_f64(s[k] * other + noise * inverse);
                 }
             }
             out[c] = T::from_f64(1.0);

@@ -1,10 +1,9 @@
 //! Entries stored line after line, and how passes over them are spread over threads.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use crate::error::Result;
-use crate::exec::{Accumulate, Exec};
+use crate::exec::Exec;
 use crate::scalar::Scalar;
 
 /// Entries (and lines) of one piece of work.
@@ -44,21 +43,6 @@ pub(crate) struct Segment<'a, T> {
 pub(crate) struct Rows<'a, T> {
     pub(crate) data: &'a mut [T],
     pub(crate) width: usize,
-}
-
-/// Sums over all lines.
-#[derive(Clone, Copy, Debug)]
-struct Sums<const M: usize>([f64; M]);
-
-impl<const M: usize> Accumulate for Sums<M> {
-    fn reset(&mut self) {
-        self.0 = [0.0; M];
-    }
-    fn merge(&mut self, other: &Self) {
-        for (a, b) in self.0.iter_mut().zip(other.0) {
-            *a += b;
-        }
-    }
 }
 
 impl<T: Scalar> Lines<T> {
@@ -152,46 +136,42 @@ impl<T: Scalar> Lines<T> {
         finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
     ) -> Result<[f64; M]> {
         let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
-        let tasks: Vec<_> = self.tasks(entries, outs).into_iter().map(Mutex::new).collect();
-        let total = exec.fold(
-            self.parts.len(),
-            || Sums([0.0; M]),
-            |piece, sums| {
-                let part = &self.parts[piece];
-                let mut task = tasks[piece].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                let task = &mut *task;
-                let mut entries = std::mem::take(&mut task.entries);
-                let mut acc = vec![0.0; lengths.0 + lengths.1];
-                if !part.whole {
-                    let segment = self.segment(part.lines.start, part.entries.clone());
-                    gather(segment, entries, &mut acc);
-                    task.partial = acc;
-                    return Ok(());
-                }
-                for (at, line) in part.lines.clone().enumerate() {
-                    acc[..lengths.0].fill(0.0);
-                    let (own, rest) = split(std::mem::take(&mut entries), self.count(line));
-                    entries = rest;
-                    gather(self.line(line), own, &mut acc);
-                    let mut rows = rows_of(&mut task.outs, &widths, at);
-                    sums.merge(&Sums(finish(line, &mut acc, &mut rows)?));
-                }
-                Ok(())
-            },
-        )?;
-        let tasks =
-            tasks.into_iter().map(|t| t.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
-        self.finish_long(total, tasks.collect(), &widths, finish)
+        let mut tasks: Vec<Task<'_, T, K, M>> = self.tasks(entries, outs);
+        // Nobody waits for a turn: what is summed over lines is kept for each part, and added in order in the end.
+        exec.each(tasks.iter_mut(), |piece, task| {
+            let part = &self.parts[piece];
+            let mut entries = std::mem::take(&mut task.entries);
+            let mut acc = vec![0.0; lengths.0 + lengths.1];
+            if !part.whole {
+                let segment = self.segment(part.lines.start, part.entries.clone());
+                gather(segment, entries, &mut acc);
+                task.partial = acc;
+                return Ok(());
+            }
+            for (at, line) in part.lines.clone().enumerate() {
+                acc[..lengths.0].fill(0.0);
+                let (own, rest) = split(std::mem::take(&mut entries), self.count(line));
+                entries = rest;
+                gather(self.line(line), own, &mut acc);
+                let found = finish(line, &mut acc, &mut rows_of(&mut task.outs, &widths, at))?;
+                add(&mut task.sums, found);
+            }
+            Ok(())
+        })?;
+        self.finish_long(tasks, &widths, finish)
     }
 
-    /// Adds up the pieces of long lines.
+    /// Adds up the sums of all parts, then the pieces of long lines.
     fn finish_long<const K: usize, const M: usize>(
         &self,
-        mut total: Sums<M>,
-        tasks: Vec<Task<'_, T, K>>,
+        tasks: Vec<Task<'_, T, K, M>>,
         widths: &[usize; K],
         finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]>,
     ) -> Result<[f64; M]> {
+        let mut total = [0.0; M];
+        for task in &tasks {
+            add(&mut total, task.sums);
+        }
         let mut sum: Vec<f64> = Vec::new();
         for (part, mut task) in self.parts.iter().zip(tasks) {
             if part.whole {
@@ -207,19 +187,19 @@ impl<T: Scalar> Lines<T> {
             let line = part.lines.start;
             if part.entries.end == self.pointers[line + 1] {
                 let mut rows = rows_of(&mut task.outs, widths, 0);
-                total.merge(&Sums(finish(line, &mut sum, &mut rows)?));
+                add(&mut total, finish(line, &mut sum, &mut rows)?);
                 sum.clear();
             }
         }
-        Ok(total.0)
+        Ok(total)
     }
 
     /// The rows that each part writes: of a long line, the last of its parts.
-    fn tasks<'a, const K: usize>(
+    fn tasks<'a, const K: usize, const M: usize>(
         &self,
         mut entries: &'a mut [T],
         outs: [Rows<'a, T>; K],
-    ) -> Vec<Task<'a, T, K>> {
+    ) -> Vec<Task<'a, T, K, M>> {
         let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
         let mut rest = outs.map(|out| out.data);
         let mut task = |part: &Part| {
@@ -232,18 +212,26 @@ impl<T: Scalar> Lines<T> {
             });
             let (own, after) = split(std::mem::take(&mut entries), part.entries.len());
             entries = after;
-            Task { entries: own, outs, partial: Vec::new() }
+            Task { entries: own, outs, sums: [0.0; M], partial: Vec::new() }
         };
         self.parts.iter().map(&mut task).collect()
     }
 }
 
 /// What one part of a pass writes.
-struct Task<'a, T, const K: usize> {
+struct Task<'a, T, const K: usize, const M: usize> {
     entries: &'a mut [T],
     outs: [&'a mut [T]; K],
+    /// Sums over its whole lines.
+    sums: [f64; M],
     /// The sums of a piece of a long line.
     partial: Vec<f64>,
+}
+
+fn add<const M: usize>(sums: &mut [f64; M], more: [f64; M]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
+    }
 }
 
 /// The first `n` of values that there are for all entries or for none.
