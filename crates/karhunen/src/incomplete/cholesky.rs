@@ -215,8 +215,8 @@ fn add_row<S: Simd, const N: usize>(simd: S, factor: f64, row: &[S::f64s; N], to
 #[inline(always)]
 fn scale_row<S: Simd, const N: usize>(simd: S, factor: f64, row: &mut [S::f64s; N]) {
     let factor = simd.splat_f64s(factor);
-    for v in 0..N {
-        row[v] = simd.mul_f64s(factor, row[v]);
+    for values in row {
+        *values = simd.mul_f64s(factor, *values);
     }
 }
 
