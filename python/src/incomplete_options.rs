@@ -66,16 +66,8 @@ impl IncompleteOptions {
             "joint" => MeanMode::Joint,
             name => return Err(unknown("mean", name, "'joint', 'fixed', 'none'")),
         };
-        let regularization = match self.regularization {
-            None => None,
-            Some((name, penalty)) => Some(match name.as_str() {
-                "none" => Regularization::None,
-                "path" => Regularization::Path,
-                "ridge" => Regularization::Ridge(penalty),
-                "weighted" => Regularization::Weighted(penalty),
-                name => return Err(unknown("regularization", name, "'none', 'path', 'ridge', 'weighted'")),
-            }),
-        };
+        let regularization =
+            self.regularization.map(|(name, penalty)| regularization(&name, penalty)).transpose()?;
         let time_limit = match self.time_limit {
             None => None,
             Some(seconds) => Some(Duration::try_from_secs_f64(seconds).map_err(|_| {
@@ -119,5 +111,16 @@ pub(crate) fn online_rule(name: &str) -> PyResult<OnlineRule> {
         "rls" => Ok(OnlineRule::Rls),
         "oja" => Ok(OnlineRule::Oja),
         name => Err(unknown("online_rule", name, "'diagonal', 'rls', 'oja'")),
+    }
+}
+
+/// The penalty of a name.
+pub(crate) fn regularization(name: &str, penalty: f64) -> PyResult<Regularization> {
+    match name {
+        "none" => Ok(Regularization::None),
+        "path" => Ok(Regularization::Path),
+        "ridge" => Ok(Regularization::Ridge(penalty)),
+        "weighted" => Ok(Regularization::Weighted(penalty)),
+        name => Err(unknown("regularization", name, "'none', 'path', 'ridge', 'weighted'")),
     }
 }

@@ -3,6 +3,7 @@
 //! No numerics here. Arrays are borrowed where they lie; results are handed over without a copy.
 
 mod arrays;
+mod cross_validation;
 mod dtype;
 mod entries;
 mod errors;
@@ -20,6 +21,8 @@ mod stream;
 /// The engine behind the Python package `karhunen`.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use crate::cross_validation::cross_validate;
     #[pymodule_export]
     use crate::entries::{Entries, observe, observe_triples, split_entries};
     #[pymodule_export]

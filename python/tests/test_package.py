@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MODULES = [
     "_convergence",
+    "_cross_validation",
     "_filled",
     "_fitted",
     "_ids",
@@ -38,6 +39,7 @@ MODULES = [
     "plot._biplot",
     "plot._circle",
     "plot._convergence",
+    "plot._cross_validation",
     "plot._loadings",
     "plot._scores",
     "plot._scree",
@@ -65,7 +67,7 @@ def test_examples_in_docstrings_run(name):
     importlib.import_module("matplotlib").use("Agg")
     result = doctest.testmod(importlib.import_module(f"karhunen.{name}"))
     assert result.failed == 0
-    with_examples = ("_fitted", "_incomplete_pca", "_observed", "_pca", "_truncated_svd", "plot")
+    with_examples = ("_cross_validation", "_fitted", "_incomplete_pca", "_observed", "_pca", "_truncated_svd", "plot")
     assert result.attempted > 0 or not name.startswith(with_examples)
 
 

@@ -12,6 +12,7 @@ from karhunen._core import NotConvergedError, __version__
 if TYPE_CHECKING:
     from karhunen import plot
     from karhunen._convergence import Convergence
+    from karhunen._cross_validation import EntryCrossValidation, cross_validate_entries
     from karhunen._incomplete_convergence import IncompleteConvergence
     from karhunen._incomplete_pca import IncompletePCA
     from karhunen._observed import Observed
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 __all__ = [
     "PCA",
     "Convergence",
+    "EntryCrossValidation",
     "IncompleteConvergence",
     "IncompletePCA",
     "NotConvergedError",
     "Observed",
     "TruncatedSVD",
     "__version__",
+    "cross_validate_entries",
     "plot",
 ]
 
@@ -34,6 +37,8 @@ _HOMES = {
     "PCA": "karhunen._pca",
     "TruncatedSVD": "karhunen._truncated_svd",
     "Convergence": "karhunen._convergence",
+    "EntryCrossValidation": "karhunen._cross_validation",
+    "cross_validate_entries": "karhunen._cross_validation",
     "IncompletePCA": "karhunen._incomplete_pca",
     "IncompleteConvergence": "karhunen._incomplete_convergence",
     "Observed": "karhunen._observed",

@@ -16,6 +16,7 @@ __all__ = [
     "Stream",
     "__version__",
     "column_moments",
+    "cross_validate",
     "fit",
     "fit_incomplete",
     "from_incomplete_state",
@@ -318,6 +319,16 @@ def fit_incomplete(
     entries: Entries, options: dict[str, Any], on_progress: _OnProgress | None = None
 ) -> IncompleteModel:
     """Fit components to observed entries."""
+
+def cross_validate(
+    entries: Entries,
+    options: dict[str, Any],
+    n_folds: int,
+    n_components: list[int],
+    penalties: list[tuple[str, float]],
+    on_progress: _OnProgress | None = None,
+) -> tuple[list[tuple[int, tuple[str, float] | None]], NDArray[np.float64], int, int]:
+    """Give the choices, their errors (choices, folds), and which is the best and which the simplest near it."""
 
 def to_incomplete_state(model: IncompleteModel) -> dict[str, Any]:
     """Give everything that a model consists of, as arrays, numbers and JSON."""

@@ -31,7 +31,7 @@ def engine_options(estimator: Any) -> dict[str, Any]:
         "n_components": count_option("n_components", estimator.n_components),
         "method": _name("method", estimator.method),
         "alpha": _number("alpha", estimator.alpha),
-        "regularization": _regularization(estimator.regularization),
+        "regularization": penalty_option(estimator.regularization),
         "prior_variance": _number("prior_variance", estimator.prior_variance, optional=True),
         "mean": _name("mean", estimator.mean),
         "mean_prior": _mean_prior(estimator.mean_prior),
@@ -91,7 +91,7 @@ def _number(name: str, value: Any, *, optional: bool = False) -> float | None:
     return float(value)
 
 
-def _regularization(value: Any) -> tuple[str, float] | None:
+def penalty_option(value: Any) -> tuple[str, float] | None:
     """Take a penalty, or its kind and its size; zero is least squares."""
     if value is None:
         return None

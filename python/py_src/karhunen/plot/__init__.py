@@ -9,8 +9,9 @@ with every kind of colour vision (Okabe & Ito 2008), and groups differ by marker
 from karhunen.plot._biplot import biplot
 from karhunen.plot._circle import correlation_circle
 from karhunen.plot._convergence import convergence
+from karhunen.plot._cross_validation import cross_validation
 from karhunen.plot._loadings import loadings
 from karhunen.plot._scores import scores
 from karhunen.plot._scree import scree
 
-__all__ = ["biplot", "convergence", "correlation_circle", "loadings", "scores", "scree"]
+__all__ = ["biplot", "convergence", "correlation_circle", "cross_validation", "loadings", "scores", "scree"]

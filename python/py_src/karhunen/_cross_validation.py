@@ -1,0 +1,136 @@
+"""How many components, and which penalty: by the entries that were not fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from karhunen import _core
+from karhunen._incomplete_inputs import to_entries
+from karhunen._incomplete_options import engine_options, penalty_option
+from karhunen._options import count_option
+from karhunen._progress import progress
+
+if TYPE_CHECKING:
+    from karhunen._incomplete_pca import IncompletePCA
+
+
+@dataclass(frozen=True, eq=False)
+class EntryCrossValidation:
+    """What cross-validation over entries found.
+
+    Attributes
+    ----------
+    params : list of dict
+        The options of each choice, for ``estimator.set_params``.
+    errors : ndarray of shape (n_choices, n_folds)
+        Root mean squared error of the entries of each fold, of a fit of all others.
+    mean, standard_error : ndarray of shape (n_choices,)
+        Of the errors of each choice; the standard error is that of the mean.
+    best_index : int
+        The choice of the lowest mean.
+    simplest_index : int
+        The simplest choice within one standard error of the lowest: fewest components, then the largest penalty.
+    """
+
+    params: list[dict[str, Any]]
+    errors: np.ndarray
+    best_index: int
+    simplest_index: int
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean error of each choice."""
+        return self.errors.mean(axis=1)
+
+    @property
+    def standard_error(self) -> np.ndarray:
+        """Standard error of each mean."""
+        return self.errors.std(axis=1, ddof=1) / np.sqrt(self.errors.shape[1])
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """Options of the lowest mean error."""
+        return self.params[self.best_index]
+
+    @property
+    def simplest_params(self) -> dict[str, Any]:
+        """Options of the simplest choice within one standard error of the lowest."""
+        return self.params[self.simplest_index]
+
+
+def cross_validate_entries(
+    estimator: IncompletePCA,
+    X: Any,
+    *,
+    n_components: Iterable[int] | None = None,
+    regularization: Iterable[Any] | None = None,
+    n_folds: int = 5,
+    entry_weight: Any = None,
+) -> EntryCrossValidation:
+    """Compare numbers of components and penalties by the errors of entries that are not fitted.
+
+    Entries are cut into folds at random; every choice is fitted to the entries outside every fold and predicts those
+    inside. Fits run side by side, each on one thread.
+
+    Parameters
+    ----------
+    estimator : IncompletePCA
+        All other options; it stays as it is.
+    X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
+        Data, as `fit` takes them.
+    n_components : iterable of int or None, default=None
+        Numbers of components; that of `estimator` if None.
+    regularization : iterable or None, default=None
+        Penalties as `estimator` takes them; that of `estimator` if None.
+    n_folds : int, default=5
+        Into how many parts entries are cut.
+    entry_weight : array-like, sparse matrix or None, default=None
+        As for :meth:`IncompletePCA.fit`.
+
+    Returns
+    -------
+    EntryCrossValidation
+        The errors of every choice, the best and the simplest near it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from karhunen import IncompletePCA, cross_validate_entries
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 15)) + 0.3 * rng.normal(size=(200, 15))
+    >>> x[rng.random(x.shape) < 0.3] = np.nan
+    >>> found = cross_validate_entries(IncompletePCA(), x, n_components=[1, 2, 3, 4])
+    >>> found.simplest_params
+    {'n_components': 2}
+    >>> pca = IncompletePCA().set_params(**found.simplest_params).fit(x)
+    """
+    components = [] if n_components is None else [count_option("n_components", c) for c in n_components]
+    given = [] if regularization is None else list(regularization)
+    penalties = [penalty_option(penalty) for penalty in given]
+    for name, values, wanted in (("n_components", components, n_components), ("regularization", given, regularization)):
+        if wanted is not None and not values:
+            raise ValueError(f"{name} is empty: give at least one value, or None for that of the estimator")
+    if None in penalties:
+        raise ValueError("regularization holds None, which is no penalty; leave it out, or fit the methods one by one")
+    if "path" in given:
+        raise ValueError("regularization holds 'path', which chooses a penalty itself; give the penalties to compare")
+    # Names and ids of the data are not to be left on an estimator that is not fitted.
+    estimator = clone(estimator)
+    options = engine_options(estimator)
+    entries = to_entries(estimator, X, reset=True, entry_weight=entry_weight, min_samples=2)
+    folds = count_option("n_folds", n_folds)
+    with progress(estimator.verbose, "cross_validate_entries") as draw:
+        choices, errors, best, simplest = _core.cross_validate(entries, options, folds, components, penalties, draw)
+    # The grid is that of the engine: components first, penalties within.
+    params = []
+    for place, (c, _) in enumerate(choices):
+        choice = {"n_components": c} if components else {}
+        if given:
+            choice["regularization"] = given[place % len(given)]
+        params.append(choice)
+    return EntryCrossValidation(params, errors, best, simplest)

@@ -1,0 +1,67 @@
+//! Cross-validation over entries.
+
+use karhunen::{
+    CrossValidation, CrossValidationTable, IncompletePca, Matrix, Observed, Observer, Regularization, Result,
+};
+use pyo3::prelude::*;
+
+use crate::arrays::give_matrix;
+use crate::dtype::Element;
+use crate::entries::{Entries, EntryJob};
+use crate::errors::to_python;
+use crate::incomplete_options::{IncompleteOptions, regularization};
+use crate::observer::run;
+
+/// A number of components, and the name of a penalty and its size.
+type Choice = (usize, Option<(&'static str, f64)>);
+
+/// Fits every number of components and every penalty to the complement of every fold. Gives the choices, their errors
+/// (choices, folds), and which is the best and which the simplest within one standard error of it.
+#[pyfunction]
+#[pyo3(signature = (entries, options, n_folds, n_components, penalties, on_progress=None))]
+pub(crate) fn cross_validate<'py>(
+    py: Python<'py>,
+    entries: &Bound<'py, Entries>,
+    options: IncompleteOptions,
+    n_folds: usize,
+    n_components: Vec<usize>,
+    penalties: Vec<(String, f64)>,
+    on_progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Vec<Choice>, Bound<'py, PyAny>, usize, usize)> {
+    let most = n_components.iter().copied().max().unwrap_or(1);
+    let n_fits = n_folds * n_components.len().max(1) * penalties.len().max(1);
+    let pass = entries.get().pass_cost(most) * n_fits as f64;
+    let cost = pass * options.max_iter() as f64;
+    let penalties = penalties.iter().map(|(name, penalty)| regularization(name, *penalty));
+    let grid = CrossValidation { n_folds, n_components, regularization: penalties.collect::<PyResult<_>>()? };
+    let job = Validate { grid, pca: options.into_pca(pass)? };
+    let stored = entries.get().stored();
+    let table = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
+    let choices = table.choices();
+    let place = |wanted| choices.iter().position(|choice| std::ptr::eq(choice, wanted)).unwrap_or(0);
+    let errors = choices.iter().flat_map(|choice| choice.errors.iter().copied()).collect();
+    let errors = Matrix::from_vec(choices.len(), n_folds, errors).map_err(to_python)?;
+    let told = choices.iter().map(|choice| (choice.n_components, choice.regularization.map(named)));
+    Ok((told.collect(), give_matrix(py, errors)?, place(table.best()), place(table.simplest())))
+}
+
+fn named(penalty: Regularization) -> (&'static str, f64) {
+    match penalty {
+        Regularization::None => ("none", 0.0),
+        Regularization::Ridge(size) => ("ridge", size),
+        Regularization::Weighted(size) => ("weighted", size),
+        Regularization::Path => ("path", 0.0),
+    }
+}
+
+struct Validate {
+    grid: CrossValidation,
+    pca: IncompletePca,
+}
+
+impl EntryJob for Validate {
+    type Output = CrossValidationTable;
+    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<CrossValidationTable> {
+        self.grid.run(&self.pca, entries, observer)
+    }
+}
