@@ -66,8 +66,14 @@ impl Arrays {
         n_rows: usize,
         n_values: usize,
     ) -> Result<Factor<T>> {
-        let mut factor = Factor::zeros(n_rows, n_values);
-        let values = self.take_vec(name, n_rows * factor.width())?;
+        self.take_like(name, &Factor::zeros(n_rows, n_values))
+    }
+
+    /// A factor of the same shape, whose rows count as often.
+    pub(crate) fn take_like<T: Scalar>(&mut self, name: &str, like: &Factor<T>) -> Result<Factor<T>> {
+        let mut factor = like.zeros_like();
+        let (n_rows, width) = (factor.n_rows(), factor.width());
+        let values = self.take_vec(name, n_rows * width)?;
         for (to, from) in factor.as_mut_slice().iter_mut().zip(values) {
             *to = T::from_f64(from);
         }

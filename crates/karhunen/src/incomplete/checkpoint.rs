@@ -93,7 +93,7 @@ pub struct Fingerprint {
     pub n_observed: usize,
     /// `"f32"` or `"f64"`.
     pub dtype: String,
-    /// A sum over all entries of a hash of row, column, value and weight.
+    /// A sum over all entries of a hash of row, column, value, weight and the weight of the row.
     pub checksum: u64,
 }
 
@@ -108,11 +108,12 @@ impl Fingerprint {
             |piece, sum| {
                 for row in n * piece / PIECES..n * (piece + 1) / PIECES {
                     let line = rows.line(row);
+                    let times = data.times().map_or(1.0, |times| times[row]);
                     for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
                         let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
                         let place = mix(((row as u64) << 32) | u64::from(*column));
                         let entry = mix(place ^ value.to_f64().to_bits());
-                        sum.0 = sum.0.wrapping_add(mix(entry ^ weight.to_bits()));
+                        sum.0 = sum.0.wrapping_add(mix(mix(entry ^ weight.to_bits()) ^ times.to_bits()));
                     }
                 }
                 Ok(())

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::exec::{Exec, Flow, Observer};
 use crate::incomplete::checkpoint::FitContext;
 use crate::incomplete::fit;
+use crate::incomplete::left_out::Division;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::{IncompletePca, Regularization};
@@ -138,6 +139,9 @@ impl CrossValidation {
         data: &Observed<T>,
         observer: &dyn Observer,
     ) -> Result<CrossValidationTable> {
+        if let Some(division) = Division::of(data) {
+            return self.run(pca, &division.data(data, pca.n_threads)?, observer);
+        }
         let choices = self.grid(pca);
         for choice in &choices {
             apply(pca, *choice).check_all(data, None)?;
@@ -201,8 +205,9 @@ fn error<T: Scalar>(model: &IncompleteModel, aside: &Observed<T>) -> Result<f64>
     let (mut squares, mut total) = (0.0, 0.0);
     for row in 0..aside.n_samples() {
         let line = aside.rows().line(row);
+        let times = aside.times().map_or(1.0, |times| times[row]);
         for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
-            let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
+            let weight = times * line.weights.map_or(1.0, |w| w[e].to_f64());
             let away = model.predict(row, *column as usize)?.value - value.to_f64();
             squares += weight * away * away;
             total += weight;

@@ -5,7 +5,7 @@ use crate::exec::Exec;
 use crate::incomplete::cholesky::Upper;
 use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::kernels::normal::{Layout, gather};
-use crate::incomplete::observed::{Lines, Rows};
+use crate::incomplete::observed::{Lines, Observed, Rows};
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 
@@ -80,9 +80,9 @@ fn invert(g: &mut Upper<'_>) -> Matrix {
 
 /// Parameters that least squares determine: `c` for each row and feature (and a mean), fewer where there are fewer
 /// entries, less the `c^2` that no prediction depends on.
-pub(crate) fn count_parameters<T: Lane>(rows: &Lines<T>, columns: &Lines<T>, c: usize, means: bool) -> f64 {
-    let count = |lines: &Lines<T>, most: usize| -> usize {
-        (0..lines.n_lines()).map(|line| lines.count(line).min(most)).sum()
-    };
-    (count(rows, c) + count(columns, c + usize::from(means))) as f64 - (c * c) as f64
+pub(crate) fn count_parameters<T: Lane>(data: &Observed<T>, c: usize, means: bool) -> f64 {
+    let of_scores = data.over_rows(|row| data.n_observed_in_row(row).min(c) as f64);
+    let most = (c + usize::from(means)) as f64;
+    let of_loadings: f64 = (0..data.n_features()).map(|i| data.total_in_column(i).min(most)).sum();
+    of_scores + of_loadings - (c * c) as f64
 }

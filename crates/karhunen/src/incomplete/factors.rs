@@ -4,6 +4,8 @@
 //! constant score one, and the prediction of an entry is one dot product of two rows. Rows are filled up with zeros to
 //! whole cache lines.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
 use crate::linalg::Matrix;
@@ -22,12 +24,14 @@ pub(crate) struct Factor<T> {
     offset: usize,
     n_rows: usize,
     width: usize,
+    /// How often each row counts in sums over rows; none where all do once.
+    times: Option<Arc<[f64]>>,
 }
 
 impl<T: Scalar> Clone for Factor<T> {
     fn clone(&self) -> Self {
         // The copy lies elsewhere: its rows are aligned anew.
-        let mut copy = Self::zeros(self.n_rows, self.width);
+        let mut copy = self.zeros_like();
         copy.as_mut_slice().copy_from_slice(self.as_slice());
         copy
     }
@@ -42,12 +46,32 @@ impl<T: Scalar> Factor<T> {
         // An offset that cannot be found costs speed only.
         let offset = data.as_ptr().align_offset(LINE);
         let offset = if offset < per_line { offset } else { 0 };
-        Self { data, offset, n_rows, width }
+        Self { data, offset, n_rows, width, times: None }
     }
 
-    /// Zeros of the same shape.
+    /// Zeros of the same shape, whose rows count as often.
     pub(crate) fn zeros_like(&self) -> Self {
-        Self::zeros(self.n_rows, self.width)
+        self.zeros_beside(self.width)
+    }
+
+    /// Zeros with as many rows, which count as often, and room for `n_values` in each.
+    pub(crate) fn zeros_beside(&self, n_values: usize) -> Self {
+        Self { times: self.times.clone(), ..Self::zeros(self.n_rows, n_values) }
+    }
+
+    /// The same, where rows count so often.
+    pub(crate) fn counted(self, times: Option<&Arc<[f64]>>) -> Self {
+        Self { times: times.cloned(), ..self }
+    }
+
+    /// How often each row counts, where not all do once.
+    pub(crate) fn times(&self) -> Option<&Arc<[f64]>> {
+        self.times.as_ref()
+    }
+
+    /// Number of rows, each as often as it counts.
+    pub(crate) fn total(&self) -> f64 {
+        self.times.as_ref().map_or(self.n_rows as f64, |times| times.iter().sum())
     }
 
     pub(crate) fn n_rows(&self) -> usize {
@@ -105,7 +129,7 @@ impl<T: Scalar> Factor<T> {
         })
     }
 
-    /// Sums over rows: `f` adds row i to `len` numbers. The same bits for any number of threads.
+    /// Sums over rows, each as often as it counts: `f` adds row i to `len` numbers. The same bits for any number of threads.
     pub(crate) fn sum_rows(
         &self,
         len: usize,
@@ -117,8 +141,16 @@ impl<T: Scalar> Factor<T> {
             self.n_rows.div_ceil(rows),
             || Sums(vec![0.0; len]),
             |piece, sums| {
-                for i in piece * rows..((piece + 1) * rows).min(self.n_rows) {
-                    f(i, self.row(i), &mut sums.0);
+                let of_piece = piece * rows..((piece + 1) * rows).min(self.n_rows);
+                let Some(times) = &self.times else {
+                    of_piece.for_each(|i| f(i, self.row(i), &mut sums.0));
+                    return Ok(());
+                };
+                let mut once = vec![0.0; len];
+                for i in of_piece {
+                    once.fill(0.0);
+                    f(i, self.row(i), &mut once);
+                    sums.0.iter_mut().zip(&once).for_each(|(sum, x)| *sum += times[i] * x);
                 }
                 Ok(())
             },
@@ -173,6 +205,11 @@ impl<T: Scalar> Factors<T> {
             factor
         };
         Self { a: fill(loadings, &|i| mean[i]), s: fill(scores, &|_| 1.0), c }
+    }
+
+    /// The same, where the rows of the scores count so often.
+    pub(crate) fn counted(self, times: Option<&Arc<[f64]>>) -> Self {
+        Self { s: self.s.counted(times), ..self }
     }
 
     /// The mean of each feature.

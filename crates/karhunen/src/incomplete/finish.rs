@@ -112,7 +112,7 @@ impl Found {
     ) -> Result<Self> {
         let found = posterior.rotate(problem, factors, error_bars, exec)?;
         Ok(Self {
-            explained: explained(&found.rotated),
+            explained: explained(&found.rotated, problem.data.total_samples()),
             rotated: found.rotated,
             prior: found.prior,
             noise: posterior.noise,
@@ -132,7 +132,7 @@ impl Found {
     ) -> Result<Self> {
         let c = problem.c;
         let rotated = rotate(factors, problem.mean.joint, exec)?;
-        let explained = explained(&rotated);
+        let explained = explained(&rotated, problem.data.total_samples());
         let prior = prior(problem, &rotated);
         let bars = ErrorBars::new(problem, &rotated, &prior, &explained, squares, error_bars, exec)?;
         let keep = |packed: Vec<T>| Covariances {
@@ -178,9 +178,9 @@ impl Found {
     }
 }
 
-/// Variance of the scores along each component.
-fn explained(rotated: &Rotated) -> Vec<f64> {
-    let divisor = (rotated.scores.n_rows().max(2) - 1) as f64;
+/// Variance of the scores of `n` samples along each component.
+fn explained(rotated: &Rotated, n: f64) -> Vec<f64> {
+    let divisor = n.max(2.0) - 1.0;
     rotated.singular_values.iter().map(|d| d * d / divisor).collect()
 }
 
@@ -223,8 +223,8 @@ impl<T: Lane> ErrorBars<T> {
     ) -> Result<Self> {
         let (c, p) = (problem.c, problem.data.n_features());
         let (rows, columns) = (problem.data.rows(), problem.data.columns());
-        let entries = rows.n_entries() as f64;
-        let counted = count_parameters(rows, columns, c, problem.mean.joint);
+        let entries = problem.data.total_entries();
+        let counted = count_parameters(problem.data, c, problem.mean.joint);
         let rough = noise(squares, entries, counted);
         let factors: Factors<T> = Factors::new(&rotated.loadings, &rotated.scores, &rotated.mean);
         let regularized = !problem.scores.is_zero() && !problem.loadings.is_zero();

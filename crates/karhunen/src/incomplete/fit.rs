@@ -264,12 +264,13 @@ impl<T: Lane> Legs<T> {
         if from.has("best_leg") {
             let [kind, number] = from.take_array("best_leg")?;
             let leg = Leg::from_codes(kind, number)?;
-            self.best = Some((Run::restore(&mut from.take_part("best"), shape)?, leg));
+            self.best = Some((Run::restore(&mut from.take_part("best"), setting.kept.data)?, leg));
         }
         if from.has("warm_loadings") {
             let c = setting.pca.n_components;
             let a = from.take_factor("warm_loadings", shape.1, c + 1)?;
-            self.warm = Some(Factors { a, s: from.take_factor("warm_scores", shape.0, c + 1)?, c });
+            let s = from.take_factor("warm_scores", shape.0, c + 1)?;
+            self.warm = Some(Factors { a, s, c }.counted(setting.kept.data.times()));
         }
         let problem = setting.problem(self.leg, self.lambda(setting));
         let mut running = from.take_part("running");
@@ -536,7 +537,8 @@ fn finish_typed<T: Lane>(
 ) -> Result<IncompleteModel> {
     let prepared = Prepared::new(pca, data, Some(start), &exec.phase("means and variances"))?;
     let problem = prepared.problem(pca, data);
-    let mut factors = Factors::new(&start.loadings, &start.scores, &prepared.mean);
+    let factors = Factors::new(&start.loadings, &start.scores, &prepared.mean);
+    let mut factors = factors.counted(data.times());
     let [squares, _] = solve_side(&problem, &mut factors, Side::Scores, &exec.phase("scores"))?;
     let cost = squares + problem.side_penalty(Side::Loadings, &factors, exec)?;
     let penalties = [problem.loadings.clone(), problem.scores.clone()];

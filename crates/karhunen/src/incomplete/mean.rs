@@ -51,10 +51,12 @@ pub(crate) fn spread<T: Scalar>(data: &Observed<T>, mean: &[f64], exec: &Exec<'_
             let line = data.columns().line(piece * 64 + at);
             for (e, value) in line.values.iter().enumerate() {
                 let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
+                // A repeated entry is as many entries.
+                let times = data.times().map_or(1.0, |times| times[line.indices[e] as usize]);
                 let away = value.to_f64() - mean[line.line];
                 out[0] += weight;
                 out[1] += weight * away * away;
-                out[2] += weight * weight;
+                out[2] += weight * weight / times;
             }
         }
         Ok(())

@@ -14,6 +14,7 @@ mod finish;
 mod fit;
 mod gauge;
 mod kernels;
+mod left_out;
 mod mean;
 mod methods;
 mod model;

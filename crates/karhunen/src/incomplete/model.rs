@@ -245,6 +245,11 @@ impl IncompleteModel {
         self.parts.convergence.refitted = refitted;
     }
 
+    /// The same with the scores (and their covariances) of other rows.
+    pub(crate) fn with_scores(self, scores: Matrix, score_covariances: Option<Covariances>) -> Self {
+        Self { parts: IncompleteParts { scores, score_covariances, ..self.parts } }
+    }
+
     /// Everything, as plain data.
     pub fn parts(&self) -> &IncompleteParts {
         &self.parts

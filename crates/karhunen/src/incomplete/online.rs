@@ -206,7 +206,8 @@ impl IncompleteStream {
     /// Learns from every row in turn: time O(|O_j| c^2 + c^3) for a row of `|O_j|` entries, on the calling thread.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of columns; [`Error::Overflow`] for values beyond range.
+    /// [`Error::Shape`] for another number of columns; [`Error::Overflow`] for values beyond range; [`Error::Option`] for
+    /// rows with weights.
     pub fn partial_fit<T: Scalar>(&mut self, rows: &Observed<T>) -> Result<()> {
         let p = self.loadings.n_rows();
         if rows.n_features() != p {
@@ -215,6 +216,13 @@ impl IncompleteStream {
                 axis: "columns",
                 found: rows.n_features(),
                 expected: p,
+            });
+        }
+        if rows.sample_weights().is_some() {
+            return Err(Error::Option {
+                option: "sample weights",
+                value: "given".to_owned(),
+                rule: "rows that are learned one after the other have no weights; repeat them",
             });
         }
         if self.deviation.is_none() && rows.n_observed() > 0 {

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::exec::Observer;
 use crate::incomplete::checkpoint::FitContext;
 use crate::incomplete::fit;
+use crate::incomplete::left_out::Division;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::Observed;
 use crate::incomplete::online::OnlineRule;
@@ -315,6 +316,13 @@ impl IncompletePca {
         data: &Observed<T>,
         context: &FitContext<'_>,
     ) -> Result<IncompleteModel> {
+        self.check_data(data)?;
+        if let Some(division) = Division::of(data) {
+            if let Some(start) = context.start {
+                start.check(data.shape(), self.n_components)?;
+            }
+            return division.fit(self, data, context);
+        }
         self.check_all(data, context.start)?;
         if context.start.is_some() && context.resume.is_some() {
             return Err(Error::Option {
@@ -349,9 +357,22 @@ impl IncompletePca {
         (method, reason.to_owned())
     }
 
+    /// Rules of the weights of rows.
+    fn check_data<T: Scalar>(&self, data: &Observed<T>) -> Result<()> {
+        match (self.method, data.sample_weights()) {
+            (Method::Online, Some(_)) => Err(Error::Option {
+                option: "method",
+                value: self.method.name().to_owned(),
+                rule: "rows that are learned one after the other have no weights; repeat them",
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Every rule of options, data and start.
     pub(crate) fn check_all<T: Scalar>(&self, data: &Observed<T>, start: Option<&Start>) -> Result<()> {
         self.check(data.shape(), start.is_some())?;
+        self.check_data(data)?;
         if data.n_observed() == 0 {
             let (n_samples, n_features) = data.shape();
             return Err(Error::NothingObserved { n_samples, n_features });

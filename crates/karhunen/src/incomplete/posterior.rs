@@ -425,7 +425,7 @@ pub(crate) fn without_component<T: Lane>(factors: &Factors<T>, dropped: usize) -
     let kept = |factor: &Factor<T>| {
         Matrix::from_fn(factor.n_rows(), c - 1, |i, k| factor.row(i)[k + usize::from(k >= dropped)].to_f64())
     };
-    Factors::new(&kept(&factors.a), &kept(&factors.s), &factors.mean())
+    Factors::new(&kept(&factors.a), &kept(&factors.s), &factors.mean()).counted(factors.s.times())
 }
 
 #[cfg(test)]

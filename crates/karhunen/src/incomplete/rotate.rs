@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 pub(crate) struct Rotated {
     /// Orthonormal columns, shape (n_features, c).
     pub(crate) loadings: Matrix,
-    /// Orthogonal columns, shape (n_samples, c).
+    /// Orthogonal columns (where rows count as often as they do), shape (n_samples, c).
     pub(crate) scores: Matrix,
     pub(crate) mean: Vec<f64>,
     /// Norms of the columns of the scores, descending.
@@ -36,7 +36,7 @@ pub(crate) fn rotate<T: Scalar>(factors: &Factors<T>, centre: bool, exec: &Exec<
         let sums = factors.s.sum_rows(c, exec, |_, row, sums| {
             sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
         })?;
-        sums.iter().map(|sum| sum / n as f64).collect()
+        sums.iter().map(|sum| sum / factors.s.total()).collect()
     } else {
         vec![0.0; c]
     };
@@ -47,21 +47,28 @@ pub(crate) fn rotate<T: Scalar>(factors: &Factors<T>, centre: bool, exec: &Exec<
         *mean += row.iter().zip(&shift).map(|(a, m)| a * m).sum::<f64>();
     }
     let (qa, ra) = triangle(a, exec)?;
-    let (qs, rs) = triangle(s, exec)?;
+    // A row that counts often is as long as all its repetitions together.
+    let long = factors.s.times().map(|times| Matrix::from_fn(n, c, |j, k| times[j].sqrt() * s[(j, k)]));
+    let (qs, rs) = triangle(long.clone().unwrap_or_else(|| s.clone()), exec)?;
     // S A' = Qs Rs Ra' Qa' = (Qs V) D (Qa U)', where Ra Rs' = U D V'.
     let middle = multiply(&ra, &rs.transposed());
     let decomposed = svd(&middle)?;
     let (d, v) = (decomposed.s, decomposed.v);
     let u = left_vectors(multiply(&middle, &v), &d, exec)?;
     let mut loadings = multiply(&qa, &u);
-    let mut scores = multiply(&qs, &v);
+    let mut scores = match &long {
+        None => multiply(&qs, &v),
+        // S W = Q_s V D for the repeated rows, and for each of them.
+        Some(_) => multiply(&s, &multiply(&ra.transposed(), &u)),
+    };
     let mut of_scores = multiply(&ra.transposed(), &u);
     let mut of_loadings = multiply(&rs.transposed(), &v);
     let least = d.first().map_or(0.0, |d| d * f64::EPSILON * c as f64);
     for k in 0..c {
         let sign = sign((0..p).map(|i| loadings[(i, k)]));
         (0..p).for_each(|i| loadings[(i, k)] *= sign);
-        (0..n).for_each(|j| scores[(j, k)] *= sign * d[k]);
+        let length = if long.is_some() { 1.0 } else { d[k] };
+        (0..n).for_each(|j| scores[(j, k)] *= sign * length);
         let inverse = if d[k] > least { sign / d[k] } else { 0.0 };
         (0..c).for_each(|l| {
             of_scores[(l, k)] *= sign;

@@ -59,16 +59,14 @@ impl<T: Lane> Run<T> {
         out
     }
 
-    /// Reads what [`Run::save`] wrote, of data of the given shape.
-    pub(crate) fn restore(from: &mut Arrays, (n, p): (usize, usize)) -> Result<Self> {
+    /// Reads what [`Run::save`] wrote of a fit of `data`.
+    pub(crate) fn restore(from: &mut Arrays, data: &Observed<T>) -> Result<Self> {
+        let (n, p) = data.shape();
         let [c, iteration, cost, squares, held_out] = from.take_array("numbers")?;
         let [stop, collapsed] = from.take_array("end")?;
         let c = count("numbers", c)?;
-        let factors = Factors {
-            a: from.take_factor("loadings", p, c + 1)?,
-            s: from.take_factor("scores", n, c + 1)?,
-            c,
-        };
+        let (a, s) = (from.take_factor("loadings", p, c + 1)?, from.take_factor("scores", n, c + 1)?);
+        let factors = Factors { a, s, c }.counted(data.times());
         let mut posterior = from.take_part("posterior");
         Ok(Self {
             factors,
@@ -290,18 +288,15 @@ impl<'a, T: Lane> Running<'a, T> {
         problem.c = c;
         problem.loadings = from.take_diagonal("penalty_loadings", p, c)?;
         problem.scores = from.take_diagonal("penalty_scores", n, c)?;
-        let factors = Factors {
-            a: from.take_factor("loadings", p, c + 1)?,
-            s: from.take_factor("scores", n, c + 1)?,
-            c,
-        };
+        let (a, s) = (from.take_factor("loadings", p, c + 1)?, from.take_factor("scores", n, c + 1)?);
+        let factors = Factors { a, s, c }.counted(problem.data.times());
         let mut iterations = of_method(course.pca, course.method, course.prepared.spread.mean_square);
         iterations.restore(&mut from.take_part("method"), &problem, &factors, exec)?;
         course.rules.window = iterations.window();
         let mut stopping = Stopping::new(course.rules);
         stopping.restore(&mut from.take_part("stopping"))?;
         stopping.begin_from(&factors, exec)?;
-        let best = Run::restore(&mut from.take_part("best"), (n, p))?;
+        let best = Run::restore(&mut from.take_part("best"), problem.data)?;
         let iteration = count("numbers", iteration)?;
         let began = Instant::now();
         Ok(Self {
@@ -324,7 +319,6 @@ impl<T: Lane> Course<'_, T> {
     fn held_out_rmse(&self, factors: &Factors<T>, exec: &Exec<'_>) -> Result<Option<f64>> {
         let Some(data) = self.held_out else { return Ok(None) };
         let test = self.prepared.problem(self.pca, data);
-        let weight: f64 = (0..data.n_samples()).map(|j| data.rows().weight(j)).sum();
-        Ok(Some((squares(&test, factors, exec)? / weight).sqrt()))
+        Ok(Some((squares(&test, factors, exec)? / data.total_weight()).sqrt()))
     }
 }

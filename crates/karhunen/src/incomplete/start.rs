@@ -68,7 +68,7 @@ pub(crate) fn random<T: Lane>(
         x.as_mut_slice().iter_mut().for_each(|x| *x *= scale);
         x
     };
-    Factors::new(&draw(data.n_features(), 0), &draw(data.n_samples(), 1), mean)
+    Factors::new(&draw(data.n_features(), 0), &draw(data.n_samples(), 1), mean).counted(data.times())
 }
 
 /// A few sweeps with a small ridge: every method depends less on where it started after them.
@@ -77,16 +77,15 @@ pub(crate) fn warm_up<T: Lane>(
     factors: &mut Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<()> {
-    let (n, p) = problem.data.shape();
-    let entries = problem.data.n_observed() as f64;
+    let (n, p) = (problem.data.total_samples(), problem.data.n_features() as f64);
+    let entries = problem.data.total_entries();
     let c = problem.c;
-    let square = |rows: usize, sums: Vec<f64>| sums[0] / (rows * c) as f64;
+    let square = |rows: f64, sums: Vec<f64>| sums[0] / (rows * c as f64);
     let sum = |x: &[T], sums: &mut [f64]| {
         sums[0] += x[..c].iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>();
     };
-    let of_scores = RIDGE * entries / n as f64 * square(p, factors.a.sum_rows(1, exec, |_, x, s| sum(x, s))?);
-    let of_loadings =
-        RIDGE * entries / p as f64 * square(n, factors.s.sum_rows(1, exec, |_, x, s| sum(x, s))?);
+    let of_scores = RIDGE * entries / n * square(p, factors.a.sum_rows(1, exec, |_, x, s| sum(x, s))?);
+    let of_loadings = RIDGE * entries / p * square(n, factors.s.sum_rows(1, exec, |_, x, s| sum(x, s))?);
     let mut ridge = Problem {
         loadings: Diagonal::Same(of_loadings),
         scores: Diagonal::Same(of_scores),

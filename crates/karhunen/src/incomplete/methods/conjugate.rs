@@ -203,13 +203,12 @@ impl<T: Lane> Iterate<T> for Conjugate<T> {
             return Ok(());
         }
         let [product] = from.take_array("product")?;
-        let ((n, p), c) = (problem.data.shape(), factors.c);
         let mut state = State::zeros(factors);
         state.product = optional(product);
-        state.before.a = from.take_factor("before_loadings", p, c + 1)?;
-        state.before.s = from.take_factor("before_scores", n, c + 1)?;
-        state.directions.a = from.take_factor("direction_loadings", p, c + 1)?;
-        state.directions.s = from.take_factor("direction_scores", n, c + 1)?;
+        state.before.a = from.take_like("before_loadings", &factors.a)?;
+        state.before.s = from.take_like("before_scores", &factors.s)?;
+        state.directions.a = from.take_like("direction_loadings", &factors.a)?;
+        state.directions.s = from.take_like("direction_scores", &factors.s)?;
         self.evaluate(problem, factors, &mut state, exec)?;
         self.state = Some(state);
         Ok(())

@@ -79,7 +79,7 @@ impl<T: Lane> Factorial<T> {
     }
 
     fn start(&self, problem: &Problem<'_, T>, factors: &Factors<T>, exec: &Exec<'_>) -> Result<State<T>> {
-        let found = squares(problem, factors, exec)? / problem.data.n_observed() as f64;
+        let found = squares(problem, factors, exec)? / problem.data.total_entries();
         let mut state = State {
             noise: found.max(LEAST_NOISE * self.scale),
             prior: vec![self.broad; problem.c],
@@ -124,7 +124,7 @@ impl<T: Lane> Factorial<T> {
         transform(&mut factors.s, &map.s, &rest)?;
         let spread = state.spread(problem, factors, &rest)?;
         let [of_means, log_means, n_means] = spread.means;
-        let (p, entries) = (problem.data.n_features() as f64, problem.data.n_observed() as f64);
+        let (p, entries) = (problem.data.n_features() as f64, problem.data.total_entries());
         let kappa = if problem.mean.joint { problem.mean.kappa } else { 0.0 };
         let pulled = if kappa > 0.0 { p } else { 0.0 };
         // The prior of a mean has the variance of the noise over kappa: it tells of the noise as an entry does.
@@ -150,7 +150,7 @@ impl<T: Lane> Factorial<T> {
         let c = state.prior.len();
         let of_a = mean_squares(&factors.a, &state.of_loadings, c, exec)?;
         let of_s = mean_squares(&factors.s, &state.of_scores, c, exec)?;
-        let (n, p) = (factors.s.n_rows() as f64, factors.a.n_rows() as f64);
+        let (n, p) = (factors.s.total(), factors.a.n_rows() as f64);
         let mut ratio = vec![1.0; c];
         for k in 0..c {
             let (a, s) = (of_a[k], of_s[k]);
@@ -248,7 +248,7 @@ impl<T: Lane> State<T> {
             (0..c).for_each(|k| row[k] = T::from_f64(spreads[k]));
             []
         })?;
-        let entries = problem.data.n_observed() as f64;
+        let entries = problem.data.total_entries();
         self.shares = explained.sum_rows(c, exec, |_, row, sums| {
             sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64() / entries);
         })?;
@@ -267,7 +267,7 @@ impl<T: Lane> State<T> {
         let c = self.prior.len();
         let keep = |values: &[f64]| (0..c).filter(|k| *k != dropped).map(|k| values[k]).collect::<Vec<f64>>();
         let reduce = |factor: &Factor<T>| {
-            let mut out = Factor::zeros(factor.n_rows(), c);
+            let mut out = factor.zeros_beside(c);
             out.map_rows(exec, |i, row| {
                 let old = factor.row(i);
                 (0..c - 1).for_each(|k| row[k] = old[k + usize::from(k >= dropped)]);
@@ -312,7 +312,7 @@ fn mean_squares<T: Lane>(
     c: usize,
     exec: &Exec<'_>,
 ) -> Result<Vec<f64>> {
-    let n = means.n_rows() as f64;
+    let n = means.total();
     means.sum_rows(c, exec, |i, row, sums| {
         for (k, v) in variances.row(i)[..c].iter().enumerate() {
             sums[k] += (row[k].to_f64() * row[k].to_f64() + v.to_f64()) / n;
@@ -380,7 +380,7 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
         &mut self,
         from: &mut Arrays,
         problem: &Problem<'_, T>,
-        _: &Factors<T>,
+        factors: &Factors<T>,
         _: &Exec<'_>,
     ) -> Result<()> {
         let [iteration] = from.take_array("iteration")?;
@@ -388,16 +388,16 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
         if !from.has("noise") {
             return Ok(());
         }
-        let ((n, p), c) = (problem.data.shape(), problem.c);
+        let c = problem.c;
         let [noise] = from.take_array("noise")?;
         self.state = Some(State {
             noise,
             prior: from.take_vec("prior", c)?,
             shares: from.take_vec("shares", c)?,
-            of_loadings: from.take_factor("of_loadings", p, c + 1)?,
-            of_scores: from.take_factor("of_scores", n, c + 1)?,
-            pull_loadings: from.take_factor("pull_loadings", p, c + 1)?,
-            pull_scores: from.take_factor("pull_scores", n, c + 1)?,
+            of_loadings: from.take_like("of_loadings", &factors.a)?,
+            of_scores: from.take_like("of_scores", &factors.s)?,
+            pull_loadings: from.take_like("pull_loadings", &factors.a)?,
+            pull_scores: from.take_like("pull_scores", &factors.s)?,
         });
         Ok(())
     }

@@ -92,7 +92,7 @@ impl<T: Lane> Full<T> {
         state: &mut State<T>,
         exec: &Exec<'_>,
     ) -> Result<f64> {
-        let (c, n) = (problem.c, problem.data.n_samples() as f64);
+        let (c, n) = (problem.c, problem.data.total_samples());
         let posterior = self.loadings == Loadings::Posterior;
         let learned = !posterior || self.iteration > BROAD;
         let penalty = vec![state.noise; c];
@@ -128,7 +128,7 @@ impl<T: Lane> Full<T> {
         }
         let of_prior: f64 = (0..c).map(|k| totals[k] / state.prior[k] + p * state.prior[k].ln()).sum();
         let kl_loadings = if posterior { 0.5 * (of_prior - found.log_det - p * c as f64) } else { 0.0 };
-        let entries = problem.data.n_observed() as f64;
+        let entries = problem.data.total_entries();
         let pulled = if problem.mean.joint && problem.mean.kappa > 0.0 { p } else { 0.0 };
         state.noise = ((found.squares + found.pull) / (entries + pulled)).max(LEAST_NOISE * self.scale);
         let kl_means = if problem.mean.joint {
@@ -232,8 +232,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
         let mut state = match self.state.take() {
             Some(state) => state,
             None => {
-                let noise =
-                    squares(problem, factors, &exec.part(0.0, 0.0))? / problem.data.n_observed() as f64;
+                let noise = squares(problem, factors, &exec.part(0.0, 0.0))? / problem.data.total_entries();
                 let noise = noise.max(LEAST_NOISE * self.scale);
                 State::new(factors, noise, BROAD_VARIANCE * self.scale, &exec.part(0.0, 0.0))?
             }
@@ -328,7 +327,7 @@ pub(crate) fn score_posteriors<T: Lane>(
     let n = problem.data.n_samples();
     // What lies between the means and the moments is zero, there as well.
     let room = room.filter(|room| room.n_rows() == n && room.width() == layout.width);
-    let mut expected = room.unwrap_or_else(|| Factor::zeros(n, layout.width));
+    let mut expected = room.unwrap_or_else(|| factors.s.zeros_beside(layout.width));
     let ones = vec![T::from_f64(1.0); n];
     let [log_det] = moments_pass(
         problem,
@@ -398,7 +397,7 @@ impl Moments {
             sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
         })?;
         let second = Matrix::from_fn(c, c, |k, l| sums[layout.at(k.max(l), k.min(l))]);
-        Ok(Self { n: table.n_rows() as f64, first: sums[..c].to_vec(), second })
+        Ok(Self { n: table.total(), first: sums[..c].to_vec(), second })
     }
 
     /// `sum_j E |R (s_j - m)|^2`.

@@ -57,7 +57,7 @@ impl Map {
         }
         let p = problem.data.n_features() as f64;
         let of_scores = align(factors, p, exec)?;
-        Ok((self.noise(squares / problem.data.n_observed() as f64), of_scores))
+        Ok((self.noise(squares / problem.data.total_entries()), of_scores))
     }
 
     fn noise(&self, found: f64) -> f64 {
@@ -71,7 +71,7 @@ impl Map {
         factors: &mut Factors<T>,
         (noise, of_scores): (f64, &mut Vec<f64>),
     ) {
-        let per_feature = problem.data.n_samples() as f64 / problem.data.n_features() as f64;
+        let per_feature = problem.data.total_samples() / problem.data.n_features() as f64;
         self.pruned = false;
         // Descending: the last is the weakest.
         while of_scores.last().is_some_and(|v| v.is_nan() || v * per_feature < VANISHED * noise) {
@@ -98,10 +98,10 @@ impl Map {
 fn align<T: Lane>(factors: &mut Factors<T>, length: f64, exec: &Exec<'_>) -> Result<Vec<f64>> {
     let rotated = rotate(factors, false, exec)?;
     let (mut loadings, mut scores) = (rotated.loadings, rotated.scores);
-    let n = scores.n_rows() as f64;
+    let n = factors.s.total();
     loadings.scale(length.sqrt());
     scores.scale(1.0 / length.sqrt());
-    *factors = Factors::new(&loadings, &scores, &rotated.mean);
+    *factors = Factors::new(&loadings, &scores, &rotated.mean).counted(factors.s.times());
     Ok(rotated.singular_values.iter().map(|d| d * d / (length * n)).collect())
 }
 
@@ -122,12 +122,12 @@ impl<T: Lane> Iterate<T> for Map {
         if problem.mean.joint {
             shift(problem, factors, exec)?;
         }
-        let n = problem.data.n_samples() as f64;
+        let n = problem.data.total_samples();
         let mut of_scores = align(factors, n, exec)?;
         let kappa = if problem.mean.joint { problem.mean.kappa } else { 0.0 };
         let pull = kappa * pull_of_means(problem, factors, exec)?;
-        let count = problem.data.n_observed() as f64
-            + if kappa > 0.0 { problem.data.n_features() as f64 } else { 0.0 };
+        let count =
+            problem.data.total_entries() + if kappa > 0.0 { problem.data.n_features() as f64 } else { 0.0 };
         let noise = self.noise((squares + pull) / count);
         self.prune(problem, factors, (noise, &mut of_scores));
         problem.loadings = Diagonal::Same(noise);

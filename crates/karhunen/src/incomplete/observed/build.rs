@@ -19,7 +19,7 @@ impl<T: Scalar> Observed<T> {
             let entries = |row| (0..p).map(move |column| (column as u32, x.get(row, column), one));
             let rows = collect_lines(Major::Rows, (n, p), false, exec, entries)?;
             let columns = transpose(&rows, p, exec)?;
-            Ok(Self { rows, columns })
+            Ok(Self { rows, columns, times: None })
         })
     }
 
@@ -52,7 +52,7 @@ impl<T: Scalar> Observed<T> {
                 |row| (0..p).map(move |column| (column as u32, x.get(row, column), weights.get(row, column)));
             let rows = collect_lines(Major::Rows, (n, p), true, exec, entries)?;
             let columns = transpose(&rows, p, exec)?;
-            Ok(Self { rows, columns })
+            Ok(Self { rows, columns, times: None })
         })
     }
 
@@ -81,7 +81,7 @@ impl<T: Scalar> Observed<T> {
             let stored = collect_lines(x.major(), (n_major, n_minor), weights.is_some(), exec, entries)?;
             let other = transpose(&stored, n_minor, exec)?;
             let (rows, columns) = if by_rows { (stored, other) } else { (other, stored) };
-            Ok(Self { rows, columns })
+            Ok(Self { rows, columns, times: None })
         })
     }
 
@@ -118,7 +118,7 @@ impl<T: Scalar> Observed<T> {
                 rows = average_duplicates(rows);
             }
             let columns = transpose(&rows, n_features, exec)?;
-            Ok(Self { rows, columns })
+            Ok(Self { rows, columns, times: None })
         })
     }
 
@@ -137,7 +137,21 @@ impl<T: Scalar> Observed<T> {
             kept.map(move |at| (line.indices[at], line.values[at], line.weights.map_or(one, |w| w[at])))
         })?;
         let columns = transpose(&rows, n_features, exec)?;
-        Ok(Self { rows, columns })
+        Ok(Self { rows, columns, times: None })
+    }
+
+    /// The rows of `self` that are named, in that order, as they count.
+    pub(crate) fn select(&self, names: &[usize], exec: &Exec<'_>) -> Result<Self> {
+        let (from, p) = (&self.rows, self.n_features());
+        let one = T::from_f64(1.0);
+        let rows = collect_lines(Major::Rows, (names.len(), p), from.is_weighted(), exec, |row| {
+            let line = from.line(names[row]);
+            (0..line.values.len())
+                .map(move |at| (line.indices[at], line.values[at], line.weights.map_or(one, |w| w[at])))
+        })?;
+        let columns = transpose(&rows, p, exec)?;
+        let times = self.times.as_ref().map(|times| names.iter().map(|row| times[*row]).collect());
+        Ok(Self { rows, columns, times: None }.counted(times))
     }
 }
 

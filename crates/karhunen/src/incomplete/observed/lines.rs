@@ -1,6 +1,7 @@
 //! Entries stored line after line, and how passes over them are spread over threads.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -19,6 +20,8 @@ pub(crate) struct Lines<T> {
     values: Vec<T>,
     /// Inverse variances; none where all are one.
     weights: Option<Vec<T>>,
+    /// How often each line counts in sums over lines; none where all do once.
+    times: Option<Arc<[f64]>>,
     parts: Vec<Part>,
 }
 
@@ -53,7 +56,22 @@ impl<T: Scalar> Lines<T> {
         weights: Option<Vec<T>>,
     ) -> Self {
         let parts = parts(&pointers);
-        Self { pointers, indices, values, weights, parts }
+        Self { pointers, indices, values, weights, times: None, parts }
+    }
+
+    /// The same, where lines count so often in sums over lines.
+    pub(crate) fn counted(self, times: Arc<[f64]>) -> Self {
+        Self { times: Some(times), ..self }
+    }
+
+    /// The same, where each entry weighs as often as the line of the other kind that it lies in counts.
+    pub(crate) fn reweighed(mut self, times: &[f64]) -> Self {
+        let one = T::from_f64(1.0);
+        let mut weights = self.weights.take().unwrap_or_else(|| vec![one; self.values.len()]);
+        for (weight, index) in weights.iter_mut().zip(&self.indices) {
+            *weight = T::from_f64(weight.to_f64() * times[*index as usize]);
+        }
+        Self { weights: Some(weights), ..self }
     }
 
     /// Pointers, indices, values and weights.
@@ -135,6 +153,10 @@ impl<T: Scalar> Lines<T> {
         gather: impl Fn(Segment<'_, T>, &mut [T], &mut [f64]) + Sync,
         finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
     ) -> Result<[f64; M]> {
+        let finish = |line: usize, acc: &mut [f64], outs: &mut [&mut [T]; K]| {
+            let times = self.times.as_ref().map_or(1.0, |times| times[line]);
+            Ok(finish(line, acc, outs)?.map(|sum| times * sum))
+        };
         let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
         let mut tasks: Vec<Task<'_, T, K, M>> = self.tasks(entries, outs);
         // Nobody waits for a turn: what is summed over lines is kept for each part, and added in order in the end.

@@ -2,11 +2,13 @@
 
 mod build;
 mod lines;
+mod sample_weights;
 mod split;
 
 pub(crate) use lines::{Lines, Rows, Segment};
 
 use std::any::Any;
+use std::sync::Arc;
 
 use crate::error::Result;
 use crate::scalar::Scalar;
@@ -51,6 +53,8 @@ pub struct Triples<'a, I, T> {
 pub struct Observed<T> {
     rows: Lines<T>,
     columns: Lines<T>,
+    /// How often each row counts; none where all do once.
+    times: Option<Arc<[f64]>>,
 }
 
 impl<T: Scalar> Observed<T> {

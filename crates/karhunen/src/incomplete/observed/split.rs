@@ -50,8 +50,11 @@ impl<T: Scalar> Observed<T> {
             }
         }
         let p = self.n_features();
-        let kept = Self::filtered(&self.rows, p, |e| !aside[e], exec)?;
-        Ok((kept, Self::filtered(&self.rows, p, |e| aside[e], exec)?))
+        let part = |wanted: bool| {
+            let part = Self::filtered(&self.rows, p, |e| aside[e] == wanted, exec)?;
+            Ok(part.counted(self.times.clone()))
+        };
+        Ok((part(false)?, part(true)?))
     }
 }
 
