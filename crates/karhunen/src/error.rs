@@ -344,6 +344,53 @@ pub enum Error {
         /// The system's reason.
         reason: String,
     },
+    /// The kernel has no meaning for negative values.
+    #[error("row {row}, column {column} is {value}, but the kernel {kernel} is defined for values >= 0 only")]
+    NegativeValue {
+        /// The first offending row.
+        row: usize,
+        /// Its first offending column.
+        column: usize,
+        /// The value found.
+        value: f64,
+        /// The kernel.
+        kernel: &'static str,
+    },
+    /// A kernel value is NaN or beyond the range of the type of the data.
+    #[error(
+        "a kernel value of row {row} is not a finite number; divide the data by a constant, \
+         choose a smaller gamma or degree, or correct the kernel function"
+    )]
+    KernelValue {
+        /// The first offending row.
+        row: usize,
+    },
+    /// A precomputed kernel matrix is not symmetric.
+    #[error(
+        "the kernel matrix is not symmetric: row {row}, column {column} is {value:?}, but row {column}, column {row} \
+         is {mirrored:?}"
+    )]
+    NotSymmetric {
+        /// The row.
+        row: usize,
+        /// The column.
+        column: usize,
+        /// The value there.
+        value: f64,
+        /// The value on the other side of the diagonal.
+        mirrored: f64,
+    },
+    /// A wanted eigenvalue of the kernel matrix is far below zero.
+    #[error(
+        "the kernel is not positive semi-definite: among the wanted eigenvalues of the centred kernel matrix is \
+         {smallest:.3e}, the largest is {largest:.3e}; ask for fewer components, or choose another kernel"
+    )]
+    NegativeEigenvalue {
+        /// The smallest of the wanted eigenvalues.
+        smallest: f64,
+        /// The largest.
+        largest: f64,
+    },
     /// A source failed while it was read.
     #[error("reading the data failed at row {row}: {source}")]
     Read {
@@ -431,6 +478,10 @@ impl Error {
             | Error::WeightSum { .. }
             | Error::Degenerate { .. }
             | Error::CheckpointDamaged { .. }
+            | Error::NegativeValue { .. }
+            | Error::KernelValue { .. }
+            | Error::NotSymmetric { .. }
+            | Error::NegativeEigenvalue { .. }
             | Error::Decomposition { .. } => ErrorKind::Data,
             Error::Read { .. } | Error::CheckpointNotKept { .. } => ErrorKind::Io,
             Error::NotConverged { .. } => ErrorKind::NotConverged,

@@ -19,6 +19,7 @@ mod affine;
 mod error;
 mod exec;
 mod incomplete;
+mod kernel;
 mod linalg;
 mod moments;
 mod operator;
@@ -35,6 +36,10 @@ pub use incomplete::{
     Every, Fingerprint, FitContext, IncompleteConvergence, IncompleteModel, IncompleteParts, IncompletePca,
     IncompleteStream, MeanMode, MeanPrior, Method, NotKept, Observed, OnlineRule, Prediction, Prior,
     Regularization, RunSummary, Start, StopReason, TraceEntry, Triples,
+};
+pub use kernel::{
+    BlockKernel, Gamma, Kernel, KernelBasis, KernelConvergence, KernelModel, KernelParts, KernelPca,
+    KernelRoute, KernelRows,
 };
 pub use linalg::{ColumnMap, Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
 pub use moments::{Moments, Scatter};

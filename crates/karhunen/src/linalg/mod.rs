@@ -6,12 +6,14 @@ pub(crate) mod dense_moments;
 pub(crate) mod dense_products;
 pub(crate) mod dense_scatter;
 pub(crate) mod eigh;
+pub(crate) mod exp;
 mod matrix;
 mod narrow;
 #[cfg(test)]
 mod oracle;
 pub(crate) mod orthonormal;
 mod pack;
+pub(crate) mod pairs;
 mod panel;
 mod prefetch;
 pub(crate) mod random;

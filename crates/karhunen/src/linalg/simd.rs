@@ -20,6 +20,16 @@ pub(crate) trait Lane: Scalar {
     ) -> Self::Vector<S>;
     /// The sum of the lanes.
     fn sum<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
+    /// `a - b`.
+    fn sub<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    /// `a + b`.
+    fn add<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    /// `a / b`.
+    fn div<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    /// `|a|`.
+    fn abs<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
+    /// The larger of both.
+    fn max<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
 }
 
 impl Lane for f64 {
@@ -37,6 +47,26 @@ impl Lane for f64 {
     fn sum<S: Simd>(simd: S, a: S::f64s) -> f64 {
         simd.reduce_sum_f64s(a)
     }
+    #[inline(always)]
+    fn sub<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s {
+        simd.sub_f64s(a, b)
+    }
+    #[inline(always)]
+    fn add<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s {
+        simd.add_f64s(a, b)
+    }
+    #[inline(always)]
+    fn div<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s {
+        simd.div_f64s(a, b)
+    }
+    #[inline(always)]
+    fn max<S: Simd>(simd: S, a: S::f64s, b: S::f64s) -> S::f64s {
+        simd.max_f64s(a, b)
+    }
+    #[inline(always)]
+    fn abs<S: Simd>(simd: S, a: S::f64s) -> S::f64s {
+        simd.abs_f64s(a)
+    }
 }
 
 impl Lane for f32 {
@@ -52,6 +82,26 @@ impl Lane for f32 {
     #[inline(always)]
     fn sum<S: Simd>(simd: S, a: S::f32s) -> f32 {
         simd.reduce_sum_f32s(a)
+    }
+    #[inline(always)]
+    fn sub<S: Simd>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
+        simd.sub_f32s(a, b)
+    }
+    #[inline(always)]
+    fn add<S: Simd>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
+        simd.add_f32s(a, b)
+    }
+    #[inline(always)]
+    fn div<S: Simd>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
+        simd.div_f32s(a, b)
+    }
+    #[inline(always)]
+    fn max<S: Simd>(simd: S, a: S::f32s, b: S::f32s) -> S::f32s {
+        simd.max_f32s(a, b)
+    }
+    #[inline(always)]
+    fn abs<S: Simd>(simd: S, a: S::f32s) -> S::f32s {
+        simd.abs_f32s(a)
     }
 }
 

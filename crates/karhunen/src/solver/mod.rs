@@ -12,6 +12,7 @@ pub(crate) mod select;
 mod svd;
 
 pub(crate) use covariance::solve_matrix;
+pub(crate) use leading::{Pairs, leading};
 pub use select::Route;
 
 use crate::error::Result;

@@ -1,0 +1,134 @@
+//! The kernel matrix, centred in feature space and weighted: `V^(1/2) (K - 1 a' - a 1' + (v'a) 1 1') V^(1/2)`, `a = K v`,
+//! never formed.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::kernel::gram::Gram;
+use crate::linalg::Matrix;
+use crate::linalg::exp::Exp;
+use crate::operator::SymOp;
+
+/// The means of the kernel matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Means {
+    /// `a = K v`, one for each row.
+    pub(super) of_rows: Vec<f64>,
+    /// `v'a`.
+    pub(super) of_all: f64,
+}
+
+/// The weighted, centred kernel matrix: its eigenvalues times the sum of the weights are those of the matrix in which
+/// every row stands as often as its weight says.
+pub(super) struct Centred<'a, E> {
+    gram: &'a Gram<'a, E>,
+    shares: &'a [f64],
+    roots: Vec<f64>,
+    /// Found with the first product.
+    means: Mutex<Option<Means>>,
+}
+
+impl<'a, E: Exp> Centred<'a, E> {
+    /// `shares` sum to one, one for each row.
+    pub(super) fn new(gram: &'a Gram<'a, E>, shares: &'a [f64]) -> Self {
+        Self { gram, shares, roots: shares.iter().map(|v| v.sqrt()).collect(), means: Mutex::new(None) }
+    }
+
+    /// The means; one product if there has been none.
+    ///
+    /// # Errors
+    /// What the product raises; [`Error::KernelValue`] if they are not finite.
+    pub(super) fn means(&self, exec: &Exec<'_>) -> Result<Means> {
+        if let Some(means) = self.known() {
+            return Ok(means);
+        }
+        self.apply(&Matrix::zeros(self.shares.len(), 1), exec)?;
+        self.known().ok_or(Error::KernelValue { row: 0 })
+    }
+
+    fn known(&self) -> Option<Means> {
+        self.means.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Splits the last column, `K v`, off a product.
+    fn learn(&self, product: Matrix) -> Result<(Matrix, Means)> {
+        let l = product.n_cols() - 1;
+        let of_rows: Vec<f64> = (0..product.n_rows()).map(|i| product[(i, l)]).collect();
+        if let Some(row) = of_rows.iter().position(|a| !a.is_finite()) {
+            return Err(Error::KernelValue { row });
+        }
+        let of_all = of_rows.iter().zip(self.shares).map(|(a, v)| a * v).sum();
+        let means = Means { of_rows, of_all };
+        *self.means.lock().unwrap_or_else(PoisonError::into_inner) = Some(means.clone());
+        Ok((product.columns(0..l), means))
+    }
+}
+
+impl<E: Exp> SymOp for Centred<'_, E> {
+    fn dim(&self) -> usize {
+        self.shares.len()
+    }
+
+    fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+        let (n, l) = q.shape();
+        let known = self.known();
+        let extra = usize::from(known.is_none());
+        let w = Matrix::from_fn(
+            n,
+            l + extra,
+            |i, c| {
+                if c < l { q[(i, c)] * self.roots[i] } else { self.shares[i] }
+            },
+        );
+        let product = self.gram.multiply(&w, exec)?;
+        let (mut y, means) = match known {
+            Some(means) => (product, means),
+            None => self.learn(product)?,
+        };
+        let (mut with_means, mut sums) = (vec![0.0; l], vec![0.0; l]);
+        for (i, a) in means.of_rows.iter().enumerate() {
+            for ((with_mean, sum), w) in with_means.iter_mut().zip(&mut sums).zip(w.row(i)) {
+                *with_mean += a * w;
+                *sum += w;
+            }
+        }
+        for (i, (a, root)) in means.of_rows.iter().zip(&self.roots).enumerate() {
+            for ((y, with_mean), sum) in y.row_mut(i).iter_mut().zip(&with_means).zip(&sums) {
+                *y = (*y - with_mean - (a - means.of_all) * sum) * root;
+            }
+        }
+        Ok(y)
+    }
+}
+
+/// The weighted, centred kernel matrix itself, shape (n, n), and the means.
+pub(super) fn centred_matrix<E: Exp>(
+    gram: &Gram<'_, E>,
+    shares: &[f64],
+    exec: &Exec<'_>,
+) -> Result<(Matrix, Means)> {
+    let n = shares.len();
+    let means = Centred::new(gram, shares).means(exec)?;
+    let roots: Vec<f64> = shares.iter().map(|v| v.sqrt()).collect();
+    let mut matrix = Matrix::zeros(n, n);
+    let w = crate::linalg::pairs::width::<E>();
+    gram.visit(|rows, columns, tile| {
+        for i in rows.start..rows.end.min(n) {
+            let line = matrix.row_mut(i);
+            for j in columns.start..columns.end.min(n) {
+                let (c, r) = (j - columns.start, i - rows.start);
+                line[j] = tile[(c / w * rows.len() + r) * w + c % w].to_f64();
+            }
+        }
+    })?;
+    for i in 0..n {
+        let a = means.of_rows[i] - means.of_all;
+        let line = matrix.row_mut(i);
+        for j in i..n {
+            line[j] = (line[j] - a - means.of_rows[j]) * roots[i] * roots[j];
+        }
+    }
+    matrix.mirror_upper();
+    Ok((matrix, means))
+}

@@ -1,0 +1,298 @@
+//! One fit, from top to bottom: moments, kernel, route, spectrum, model.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Observer};
+use crate::kernel::function::{BlockKernel, Kernel};
+use crate::kernel::gram::Gram;
+use crate::kernel::model::{KernelBasis, KernelConvergence, KernelModel, KernelParts};
+use crate::kernel::options::KernelPca;
+use crate::kernel::rows::{KernelRows, Points, Preparation, lines};
+use crate::kernel::select::{KernelRoute, Problem, choose};
+use crate::kernel::spectrum::{Spectrum, clip, full, truncated};
+use crate::kernel::tiles::{Called, Computed, Tiles};
+use crate::kernel::{gamma, memory};
+use crate::linalg::Matrix;
+use crate::linalg::exp::Exp;
+use crate::moments::{Moments, check_size};
+use crate::scalar::Scalar;
+use crate::solver::Iteration;
+use crate::source::Source;
+use crate::weights::{Shares, Weights};
+
+pub(super) fn fit<T: Scalar>(
+    options: &KernelPca,
+    x: &dyn Source<T>,
+    weights: &Weights<'_>,
+    function: Option<Arc<dyn BlockKernel>>,
+    observer: &dyn Observer,
+) -> Result<KernelModel> {
+    let (n, p) = x.shape();
+    options.check((n, p), function.is_some())?;
+    check_size((n, p))?;
+    check_input(options, x, weights)?;
+    let Shares { shares, totals } = Shares::new(weights.samples, n)?;
+    if !totals.sum.is_finite() {
+        return Err(Error::WeightSum { weight: totals.sum, weight_squared: totals.sum_of_squares });
+    }
+    let shares = shares.unwrap_or_else(|| vec![1.0 / n as f64; n]);
+    let single = T::EPSILON > f64::EPSILON;
+    let given = options.kernel == Kernel::Precomputed;
+    let memory_limit = memory::limit(options.memory_limit);
+    let problem = Problem { n, k: options.n_components, single, given, memory_limit };
+    let (route, reason) = match options.solver {
+        Some(route) => (route, "asked for".to_owned()),
+        None => choose(&problem),
+    };
+    if problem.bytes(route) > memory_limit {
+        return Err(Error::Memory { route: route.name(), bytes: problem.bytes(route) });
+    }
+    Exec::run(options.n_threads, observer, |exec| {
+        let moments = Moments::of(x, weights.samples, &exec.phase("means and variances"))?;
+        if options.kernel.refuses_negative() {
+            refuse_negative(x, options.kernel.name())?;
+        }
+        let rows = if given { None } else { Some(KernelRows::collect(x, &exec.phase("rows"))?) };
+        let kernel = match &rows {
+            Some(rows) => gamma::resolve(&options.kernel, &moments, &shares, options.seed, |chosen| {
+                Ok(rows.select(chosen))
+            })?,
+            None => options.kernel,
+        };
+        let shift = if kernel.ignores_shifts() && !x.is_sparse() { moments.mean } else { Vec::new() };
+        let problem = Exact {
+            options,
+            route,
+            kernel,
+            rows: rows.as_ref(),
+            function: function.as_deref(),
+            shift: &shift,
+            shares: &shares,
+            scale: totals.sum,
+            tol: options.tol.unwrap_or(if single { 1e-5 } else { 1e-8 }),
+            single,
+        };
+        let spectrum = if single && route != KernelRoute::Full {
+            problem.solve::<T, f32>(x, exec)?
+        } else {
+            problem.solve::<T, f64>(x, exec)?
+        };
+        let parts = problem.parts(spectrum, weights.samples, reason, T::NAME)?;
+        let basis = match rows {
+            Some(rows) => KernelBasis::Rows(rows),
+            None => KernelBasis::Precomputed { n_samples: n },
+        };
+        let model = KernelModel::try_from(KernelParts { basis, shift: shift.clone(), ..parts })?;
+        Ok(match function.clone() {
+            Some(function) => model.with_function(function),
+            None => model,
+        })
+    })
+}
+
+/// The rules that shape and storage must meet.
+fn check_input<T: Scalar>(options: &KernelPca, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<()> {
+    let (n, p) = x.shape();
+    if weights.features.is_some() {
+        let rule = "kernels take no weights of features; multiply the columns by their roots instead";
+        return Err(Error::Option { option: "feature weights", value: "given".to_owned(), rule });
+    }
+    if options.kernel == Kernel::Precomputed {
+        if n != p {
+            let (found, expected) = (p, n);
+            return Err(Error::Shape {
+                what: "a precomputed kernel matrix",
+                axis: "columns",
+                found,
+                expected,
+            });
+        }
+        if options.solver == Some(KernelRoute::Tiles) {
+            let rule = "a precomputed kernel matrix is there; there is nothing to recompute";
+            return Err(Error::Option { option: "solver", value: "tiles".to_owned(), rule });
+        }
+    }
+    if options.kernel == Kernel::Custom && x.is_sparse() {
+        let rule = "a kernel function is called with dense rows; give dense data";
+        return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
+    }
+    Ok(())
+}
+
+/// The first negative value is an error.
+pub(super) fn refuse_negative<T: Scalar>(x: &dyn Source<T>, kernel: &'static str) -> Result<()> {
+    x.visit(&mut |first, block| {
+        let mut line = vec![0.0; block.n_cols()];
+        for i in 0..block.n_rows() {
+            lines(&block, i..i + 1, &mut line)?;
+            if let Some(column) = line.iter().position(|value| *value < 0.0) {
+                return Err(Error::NegativeValue { row: first + i, column, value: line[column], kernel });
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A fit by one of the exact routes.
+struct Exact<'a> {
+    options: &'a KernelPca,
+    route: KernelRoute,
+    kernel: Kernel,
+    /// Absent where the data are the kernel matrix.
+    rows: Option<&'a KernelRows>,
+    function: Option<&'a dyn BlockKernel>,
+    shift: &'a [f64],
+    shares: &'a [f64],
+    /// The sum of the weights: what eigenvalues are multiplied by.
+    scale: f64,
+    tol: f64,
+    single: bool,
+}
+
+impl Exact<'_> {
+    /// Finds the eigenpairs with kernel values of type `E`.
+    fn solve<T: Scalar, E: Exp>(&self, x: &dyn Source<T>, exec: &Exec<'_>) -> Result<Spectrum> {
+        let values = exec.phase("kernel matrix");
+        match (self.rows, self.function) {
+            (None, _) => self.spectrum(&Gram::<E>::given(x, &values)?, exec),
+            (Some(KernelRows::Dense(rows)), Some(function)) => {
+                self.of_tiles::<E>(&Called { function, rows }, exec)
+            }
+            (Some(rows), _) => {
+                let preparation = Preparation { shift: self.shift, normalize: self.kernel.normalizes() };
+                let points = Points::<E>::new(rows, preparation, &values)?;
+                self.of_tiles(&Computed { points: &points, kernel: &self.kernel }, exec)
+            }
+        }
+    }
+
+    fn of_tiles<E: Exp>(&self, tiles: &dyn Tiles<E>, exec: &Exec<'_>) -> Result<Spectrum> {
+        if self.route == KernelRoute::Stored {
+            return self.spectrum(&Gram::stored(tiles, &exec.phase("kernel matrix"))?, exec);
+        }
+        self.spectrum(&Gram::recomputed(tiles), exec)
+    }
+
+    fn spectrum<E: Exp>(&self, gram: &Gram<'_, E>, exec: &Exec<'_>) -> Result<Spectrum> {
+        let k = self.options.n_components.unwrap_or(self.shares.len());
+        if self.route == KernelRoute::Full {
+            return full(gram, self.shares, k, exec);
+        }
+        let iteration = Iteration {
+            tol: self.tol,
+            max_iter: self.options.max_iter,
+            block_size: self.options.block_size,
+            seed: self.options.seed,
+        };
+        truncated(gram, &self.kernel, self.shares, k, &iteration, exec)
+    }
+
+    /// All of a model but its basis.
+    fn parts(
+        &self,
+        mut spectrum: Spectrum,
+        weights: Option<&[f64]>,
+        reason: String,
+        dtype: &'static str,
+    ) -> Result<KernelParts> {
+        if self.options.n_components.is_none() {
+            spectrum.drop_what_is_not_positive(self.single);
+        }
+        clip(&mut spectrum.values, self.scale, self.single)?;
+        let n_converged = spectrum.residuals.iter().filter(|&&r| r <= self.tol).count();
+        self.check_convergence(&spectrum, n_converged)?;
+        let eigenvectors = eigenvectors(&spectrum.vectors, weights);
+        let eigenvalues: Vec<f64> = spectrum.values.iter().map(|value| value * self.scale).collect();
+        let (coefficients, offsets) = self.coefficients(&eigenvectors, &eigenvalues, weights, &spectrum);
+        Ok(KernelParts {
+            kernel: self.kernel,
+            basis: KernelBasis::Precomputed { n_samples: 0 },
+            shift: Vec::new(),
+            coefficients,
+            offsets,
+            eigenvalues,
+            total: spectrum.total * self.scale,
+            eigenvectors,
+            sum_of_weights: self.scale,
+            options: self.options.clone(),
+            dtype: dtype.to_owned(),
+            convergence: KernelConvergence {
+                solver: self.route,
+                reason,
+                n_passes: spectrum.n_passes,
+                residuals: spectrum.residuals,
+                tol: self.tol,
+                n_converged,
+                smallest_eigenvalue: spectrum.smallest.map(|value| value * self.scale),
+            },
+        })
+    }
+
+    fn check_convergence(&self, spectrum: &Spectrum, n_converged: usize) -> Result<()> {
+        let requested = spectrum.values.len();
+        if !self.options.strict || n_converged == requested {
+            return Ok(());
+        }
+        Err(Error::NotConverged {
+            solver: self.route.name(),
+            converged: n_converged,
+            requested,
+            n_passes: spectrum.n_passes,
+            residual: spectrum.residuals.iter().copied().fold(0.0, f64::max),
+            tol: self.tol,
+        })
+    }
+
+    /// What kernel values are multiplied by to give scores, and what is subtracted: centring included.
+    fn coefficients(
+        &self,
+        eigenvectors: &Matrix,
+        eigenvalues: &[f64],
+        weights: Option<&[f64]>,
+        spectrum: &Spectrum,
+    ) -> (Matrix, Vec<f64>) {
+        let (n, k) = eigenvectors.shape();
+        let mut coefficients = Matrix::from_fn(n, k, |i, c| {
+            if eigenvalues[c] == 0.0 {
+                return 0.0;
+            }
+            weights.map_or(1.0, |w| w[i]) * eigenvectors[(i, c)] / eigenvalues[c].sqrt()
+        });
+        let mut offsets = vec![0.0; k];
+        for c in 0..k {
+            // Zero but for rounding, as the constant vector is an eigenvector of eigenvalue zero.
+            let sum: f64 = (0..n).map(|i| coefficients[(i, c)]).sum();
+            let means = &spectrum.means;
+            let with_means: f64 = (0..n).map(|i| coefficients[(i, c)] * means.of_rows[i]).sum();
+            offsets[c] = with_means - sum * means.of_all;
+            for i in 0..n {
+                coefficients[(i, c)] -= sum * self.shares[i];
+            }
+        }
+        (coefficients, offsets)
+    }
+}
+
+/// The eigenvectors of the matrix of repeated rows, one entry for all copies of a row, with signs by scikit-learn's rule
+/// for kernel matrices: the entry of largest absolute value is positive.
+fn eigenvectors(vectors: &Matrix, weights: Option<&[f64]>) -> Matrix {
+    /// Entries that differ by no more than this share count as equally large: rounding must not decide a sign.
+    const TIE: f64 = 1e-10;
+    let (n, k) = vectors.shape();
+    let factor: Vec<f64> = (0..n)
+        .map(|i| match weights.map_or(1.0, |w| w[i]) {
+            0.0 => 0.0,
+            weight => 1.0 / weight.sqrt(),
+        })
+        .collect();
+    let mut flipped = Matrix::from_fn(n, k, |i, c| vectors[(i, c)] * factor[i]);
+    for c in 0..k {
+        let largest = (0..n).map(|i| flipped[(i, c)].abs()).fold(0.0, f64::max);
+        let decisive = (0..n).map(|i| flipped[(i, c)]).find(|x| x.abs() >= largest * (1.0 - TIE));
+        if decisive.is_some_and(|x| x < 0.0) {
+            (0..n).for_each(|i| flipped[(i, c)] = -flipped[(i, c)]);
+        }
+    }
+    flipped
+}

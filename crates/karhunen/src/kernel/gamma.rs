@@ -1,0 +1,84 @@
+//! Rules that find gamma in the data.
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::kernel::function::{Gamma, Kernel};
+use crate::kernel::rows::{KernelRows, Panel, Points, Preparation};
+use crate::kernel::sampling::without_replacement;
+use crate::linalg::pairs::width;
+use crate::moments::Moments;
+
+/// Rows that stand for all others where there are more.
+const SAMPLE: usize = 1000;
+
+/// The kernel with a number for gamma. `rows` gives any of the rows, of `n`; `shares` sum to one.
+pub(super) fn resolve(
+    kernel: &Kernel,
+    moments: &Moments,
+    shares: &[f64],
+    seed: u64,
+    rows: impl FnOnce(&[usize]) -> Result<KernelRows>,
+) -> Result<Kernel> {
+    let p = moments.mean.len() as f64;
+    let value = match kernel.gamma() {
+        None | Some(Gamma::Value(_)) => return Ok(*kernel),
+        Some(Gamma::PerFeature) => 1.0 / p,
+        Some(Gamma::Scale) => 1.0 / (p * variance_of_all(moments)),
+        Some(Gamma::Median) => {
+            let weighted: Vec<usize> = (0..shares.len()).filter(|&i| shares[i] > 0.0).collect();
+            let sample: Vec<usize> =
+                without_replacement(weighted.len(), SAMPLE, seed).into_iter().map(|i| weighted[i]).collect();
+            let shares: Vec<f64> = sample.iter().map(|&i| shares[i]).collect();
+            1.0 / median_distance(kernel, &rows(&sample)?, &shares, &moments.mean)?
+        }
+    };
+    if value > 0.0 && value.is_finite() {
+        return Ok(kernel.with_gamma(value));
+    }
+    let rule = "the rule finds no spread in the data: all rows are equal, or the spread is beyond the range of f64; \
+                give a number";
+    Err(Error::Option { option: "gamma", value: value.to_string(), rule })
+}
+
+/// The variance of all entries about their common mean.
+fn variance_of_all(moments: &Moments) -> f64 {
+    let p = moments.mean.len() as f64;
+    let mean = moments.mean.iter().sum::<f64>() / p;
+    let about: f64 = moments
+        .mean
+        .iter()
+        .zip(&moments.sum_of_squares)
+        .map(|(m, s)| s / moments.weight + (m - mean).powi(2))
+        .sum();
+    about / p
+}
+
+/// The weighted lower median of the distances of rows that differ; zero where none do.
+fn median_distance(kernel: &Kernel, rows: &KernelRows, shares: &[f64], mean: &[f64]) -> Result<f64> {
+    let shift = if kernel.ignores_shifts() { mean } else { &[] };
+    let points = Points::<f64>::new(rows, Preparation { shift, normalize: false }, &Exec::sequential())?;
+    let (w, n) = (width::<f64>(), points.n());
+    let padded = n.next_multiple_of(w);
+    let mut distances: Vec<(f64, f64)> = Vec::new();
+    let (mut panel, mut tile) = (Panel::new(), vec![0.0; w * padded]);
+    for start in (0..n).step_by(w) {
+        points.distances(kernel, start..start + w, &mut panel, &mut tile);
+        for i in start..n.min(start + w) {
+            distances.extend((i + 1..n).filter_map(|j| {
+                let d = tile[(j / w * w + i - start) * w + j % w];
+                (d > 0.0).then(|| (d, shares[i] * shares[j]))
+            }));
+        }
+    }
+    distances.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = distances.iter().map(|d| d.1).sum();
+    let mut reached = 0.0;
+    for (distance, weight) in distances {
+        reached += weight;
+        // What is reached in exact arithmetic must not be missed by its rounding.
+        if reached >= 0.5 * total * (1.0 - 1e-12) {
+            return Ok(distance);
+        }
+    }
+    Ok(0.0)
+}

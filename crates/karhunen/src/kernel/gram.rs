@@ -1,0 +1,337 @@
+//! Products with the kernel matrix of the fitted rows, whose tiles are stored or computed anew each time.
+//!
+//! Only tiles on and above the diagonal exist; each serves both triangles. Pieces of the work are runs of panels of about
+//! the same number of tiles; each has a private sum, and the sums are added in order: the same bits for every number of
+//! threads, stored or not.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::exec::{Accumulate, Exec};
+use crate::kernel::rows::{Panel, lines};
+use crate::kernel::tiles::Tiles;
+use crate::linalg::Matrix;
+use crate::linalg::exp::Exp;
+use crate::linalg::pairs::{Strips, add_tile_product, add_tile_t_product, width};
+use crate::scalar::Scalar;
+use crate::source::Source;
+
+/// Rows of a panel: of all its tiles, and of the square ones on the diagonal.
+const PANEL: usize = 128;
+/// Bytes of a tile: it stays in the cache of one core while it is multiplied.
+const TILE_BYTES: usize = 256 << 10;
+/// Pieces of the work, at most.
+const PIECES: usize = 48;
+
+/// The kernel matrix, shape (n, n).
+pub(super) struct Gram<'a, E> {
+    n: usize,
+    layout: Layout,
+    values: Values<'a, E>,
+}
+
+/// Where its values are.
+enum Values<'a, E> {
+    Recomputed(&'a dyn Tiles<E>),
+    /// The tiles of each panel, one after the other.
+    Stored(Vec<Vec<E>>),
+}
+
+/// How the matrix is cut.
+#[derive(Clone, Debug)]
+struct Layout {
+    /// Rows, filled up to whole strips.
+    n: usize,
+    columns: usize,
+}
+
+impl Layout {
+    fn new<E>(n: usize) -> Self {
+        let w = width::<E>();
+        Self { n: n.next_multiple_of(w), columns: TILE_BYTES / (PANEL * size_of::<E>()) / w * w }
+    }
+
+    fn n_panels(&self) -> usize {
+        self.n.div_ceil(PANEL)
+    }
+
+    fn panel(&self, panel: usize) -> Range<usize> {
+        panel * PANEL..self.n.min((panel + 1) * PANEL)
+    }
+
+    /// The columns of the tiles of a panel: the square on the diagonal first.
+    fn tiles(&self, panel: usize) -> impl Iterator<Item = Range<usize>> {
+        let square = self.panel(panel);
+        let (first, n, columns) = (square.end, self.n, self.columns);
+        std::iter::once(square)
+            .chain((first..n).step_by(columns).map(move |start| start..n.min(start + columns)))
+    }
+
+    /// Room for the tiles of every panel.
+    fn allocate<E: Exp>(&self) -> Result<Vec<Vec<E>>> {
+        let mut stored = Vec::with_capacity(self.n_panels());
+        for panel in 0..self.n_panels() {
+            let rows = self.panel(panel);
+            let len = rows.len() * (self.n - rows.start);
+            let mut values: Vec<E> = Vec::new();
+            if values.try_reserve_exact(len).is_err() {
+                return Err(Error::Memory { route: "stored", bytes: stored_bytes::<E>(self.n) });
+            }
+            values.resize(len, E::default());
+            stored.push(values);
+        }
+        Ok(stored)
+    }
+
+    /// Where entry `(i, j)`, on or above the diagonal of panels, is among the tiles of the panel of row `i`.
+    fn place<E>(&self, i: usize, j: usize) -> usize {
+        let w = width::<E>();
+        let rows = self.panel(i / PANEL);
+        let start =
+            if j < rows.end { rows.start } else { rows.end + (j - rows.end) / self.columns * self.columns };
+        (start - rows.start) * rows.len()
+            + ((j - start) / w * rows.len() + i - rows.start) * w
+            + (j - start) % w
+    }
+
+    /// Writes a row of a given matrix, and holds it to the rows before.
+    fn take_row<E: Exp>(&self, i: usize, line: &[f64], stored: &mut [Vec<E>]) -> Result<()> {
+        /// Values on both sides of the diagonal may differ by rounding, relative to the largest of the row.
+        const ROUNDING: f64 = 1e3;
+        let first = self.panel(i / PANEL).start;
+        for (j, value) in line.iter().enumerate().skip(first) {
+            stored[i / PANEL][self.place::<E>(i, j)] = E::from_f64(*value);
+        }
+        let largest = line.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        for (j, value) in line.iter().enumerate().take(i) {
+            let mirrored = stored[j / PANEL][self.place::<E>(j, i)].to_f64();
+            if (value - mirrored).abs() > ROUNDING * E::EPSILON * largest {
+                return Err(Error::NotSymmetric { row: i, column: j, value: *value, mirrored });
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs of panels with about the same number of entries.
+    fn pieces(&self) -> Vec<Range<usize>> {
+        let area = |panel: usize| {
+            let rows = self.panel(panel);
+            (rows.len() * (self.n - rows.start)) as f64
+        };
+        let total: f64 = (0..self.n_panels()).map(area).sum();
+        let n_pieces = PIECES.min(self.n_panels());
+        let (mut pieces, mut start, mut sum) = (Vec::new(), 0, 0.0);
+        for panel in 0..self.n_panels() {
+            sum += area(panel);
+            if sum >= total * (pieces.len() + 1) as f64 / n_pieces as f64 || panel + 1 == self.n_panels() {
+                pieces.push(start..panel + 1);
+                start = panel + 1;
+            }
+        }
+        pieces.retain(|piece| !piece.is_empty());
+        pieces
+    }
+}
+
+/// Bytes of the stored tiles of `n` rows.
+pub(super) fn stored_bytes<E>(n: usize) -> f64 {
+    0.5 * (n as f64) * (n + PANEL) as f64 * size_of::<E>() as f64
+}
+
+/// Scratch memory of a worker, and its sum: strips of columns of (n, l).
+struct Part<E> {
+    sum: Vec<f64>,
+    stride: usize,
+    /// Rows before it are zero.
+    first: usize,
+    tile: Vec<E>,
+    panel: Panel<E>,
+}
+
+impl<E: Exp> Part<E> {
+    fn rows_from(&mut self, first: usize) -> impl Iterator<Item = &mut [f64]> {
+        self.sum.chunks_exact_mut(self.stride).map(move |strip| &mut strip[first * width::<E>()..])
+    }
+}
+
+impl<E: Exp> Accumulate for Part<E> {
+    fn reset(&mut self) {
+        let first = self.first;
+        self.rows_from(first).for_each(|strip| strip.fill(0.0));
+        self.first = self.stride / width::<E>();
+    }
+    fn merge(&mut self, other: &Self) {
+        self.first = self.first.min(other.first);
+        let from = other.first * width::<E>();
+        for (sum, other) in self.rows_from(other.first).zip(other.sum.chunks_exact(other.stride)) {
+            for (a, b) in sum.iter_mut().zip(&other[from..]) {
+                *a += b;
+            }
+        }
+    }
+}
+
+impl<'a, E: Exp> Gram<'a, E> {
+    /// Tiles that are computed for every product.
+    pub(super) fn recomputed(tiles: &'a dyn Tiles<E>) -> Self {
+        let n = tiles.n();
+        Self { n, layout: Layout::new::<E>(n), values: Values::Recomputed(tiles) }
+    }
+
+    /// Computes all tiles and keeps them.
+    ///
+    /// # Errors
+    /// [`Error::Memory`]; what the tiles raise; [`Error::Stopped`].
+    pub(super) fn stored(tiles: &dyn Tiles<E>, exec: &Exec<'_>) -> Result<Self> {
+        let layout = Layout::new::<E>(tiles.n());
+        let mut stored = layout.allocate()?;
+        exec.each(stored.iter_mut(), |panel, values| {
+            let rows = layout.panel(panel);
+            let mut scratch = Panel::new();
+            let mut rest = values.as_mut_slice();
+            for columns in layout.tiles(panel) {
+                let (tile, later) = rest.split_at_mut(rows.len() * columns.len());
+                tiles.tile(rows.clone(), columns, &mut scratch, tile)?;
+                rest = later;
+            }
+            Ok(())
+        })?;
+        Ok(Self { n: tiles.n(), layout, values: Values::Stored(stored) })
+    }
+
+    /// Takes a kernel matrix as it is given.
+    ///
+    /// # Errors
+    /// [`Error::NotSymmetric`]; [`Error::Memory`]; what reading raises; [`Error::Stopped`].
+    pub(super) fn given<T: Scalar>(x: &dyn Source<T>, exec: &Exec<'_>) -> Result<Self> {
+        let n = x.shape().0;
+        let layout = Layout::new::<E>(n);
+        let mut stored = layout.allocate()?;
+        let mut line = vec![0.0; n];
+        x.visit(&mut |first, block| {
+            for i in 0..block.n_rows() {
+                lines(&block, i..i + 1, &mut line)?;
+                layout.take_row(first + i, &line, &mut stored)?;
+            }
+            exec.report((first + block.n_rows()) as f64 / n as f64)
+        })?;
+        Ok(Self { n, layout, values: Values::Stored(stored) })
+    }
+
+    /// Number of rows.
+    pub(super) fn n(&self) -> usize {
+        self.n
+    }
+
+    /// `K Q`, shape (n, l), for `q` of shape (n, l).
+    ///
+    /// # Errors
+    /// What the tiles raise; [`Error::Stopped`].
+    pub(super) fn multiply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+        let (w, n, l) = (width::<E>(), self.layout.n, q.n_cols());
+        let n_strips = l.div_ceil(w);
+        let mut packed = vec![E::default(); n_strips * n * w];
+        exec.part(0.0, 0.0).fill(&mut packed, n * w, |s, strip| {
+            for (i, to) in strip.chunks_exact_mut(w).enumerate().take(q.n_rows()) {
+                for (to, value) in to.iter_mut().zip(&q.row(i)[s * w..]) {
+                    *to = E::from_f64(*value);
+                }
+            }
+            Ok(())
+        })?;
+        let pieces = self.layout.pieces();
+        let zero = || Part {
+            sum: vec![0.0; n_strips * n * w],
+            stride: n * w,
+            first: 0,
+            tile: Vec::new(),
+            panel: Panel::new(),
+        };
+        let total = exec.fold(pieces.len(), zero, |piece, part: &mut Part<E>| {
+            part.first = self.layout.panel(pieces[piece].start).start;
+            pieces[piece].clone().try_for_each(|panel| self.add_panel(panel, &packed, n_strips, part))
+        })?;
+        let mut out = Matrix::zeros(self.n(), l);
+        let rows = 1024;
+        exec.part(1.0, 1.0).fill(out.as_mut_slice(), rows * l.max(1), |piece, out| {
+            for (i, out) in out.chunks_exact_mut(l).enumerate() {
+                for (s, out) in out.chunks_mut(w).enumerate() {
+                    let at = (s * n + piece * rows + i) * w;
+                    out.copy_from_slice(&total.sum[at..at + out.len()]);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    /// Adds what the tiles of a panel contribute.
+    fn add_panel(&self, panel: usize, q: &[E], n_strips: usize, part: &mut Part<E>) -> Result<()> {
+        let w = width::<E>();
+        let rows = self.layout.panel(panel);
+        let stride = self.layout.n * w;
+        let from = |first: usize| Strips { values: &q[first * w..], stride, n_strips };
+        let mut at = 0;
+        for columns in self.layout.tiles(panel) {
+            let len = rows.len() * columns.len();
+            let Part { sum, tile, panel: scratch, .. } = &mut *part;
+            let tile = match &self.values {
+                Values::Stored(stored) => &stored[panel][at..at + len],
+                Values::Recomputed(tiles) => {
+                    tile.resize(len, E::default());
+                    tiles.tile(rows.clone(), columns.clone(), scratch, tile)?;
+                    &tile[..]
+                }
+            };
+            at += len;
+            add_tile_product(tile, rows.len(), from(columns.start), &mut sum[rows.start * w..], stride);
+            if columns.start != rows.start {
+                add_tile_t_product(tile, rows.len(), from(rows.start), &mut sum[columns.start * w..], stride);
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `f` with the rows and columns of every tile and its values, in order.
+    pub(super) fn visit(&self, mut f: impl FnMut(Range<usize>, Range<usize>, &[E])) -> Result<()> {
+        let (mut scratch, mut buffer) = (Panel::new(), Vec::new());
+        for panel in 0..self.layout.n_panels() {
+            let rows = self.layout.panel(panel);
+            let mut at = 0;
+            for columns in self.layout.tiles(panel) {
+                let len = rows.len() * columns.len();
+                match &self.values {
+                    Values::Stored(stored) => f(rows.clone(), columns, &stored[panel][at..at + len]),
+                    Values::Recomputed(tiles) => {
+                        buffer.resize(len, E::default());
+                        tiles.tile(rows.clone(), columns.clone(), &mut scratch, &mut buffer)?;
+                        f(rows.clone(), columns, &buffer);
+                    }
+                }
+                at += len;
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of all rows with themselves.
+    pub(super) fn diagonal(&self) -> Result<Vec<f64>> {
+        let (w, n) = (width::<E>(), self.n());
+        let (mut scratch, mut buffer, mut diagonal) = (Panel::new(), Vec::new(), Vec::with_capacity(n));
+        for panel in 0..self.layout.n_panels() {
+            let rows = self.layout.panel(panel);
+            let len = rows.len() * rows.len();
+            let square = match &self.values {
+                Values::Stored(stored) => &stored[panel][..len],
+                Values::Recomputed(tiles) => {
+                    buffer.resize(len, E::default());
+                    tiles.tile(rows.clone(), rows.clone(), &mut scratch, &mut buffer)?;
+                    &buffer[..]
+                }
+            };
+            let here = rows.start..rows.end.min(n);
+            diagonal.extend((0..here.len()).map(|i| square[(i / w * rows.len() + i) * w + i % w].to_f64()));
+        }
+        Ok(diagonal)
+    }
+}

@@ -1,0 +1,27 @@
+//! Kernel principal component analysis: principal components in the feature space of a kernel, of which only inner
+//! products are ever computed.
+//!
+//! Schölkopf, Smola & Müller (1998), doi:10.1162/089976698300017467. The weighted and centred kernel matrix
+//! `V^(1/2) (K - 1 a' - a 1' + (v'a) 1 1') V^(1/2)`, `a = K v`, has the eigenpairs `(lambda, u)`; it is never formed but
+//! on the full route. Eigenvalues are reported times the sum of the weights, as other packages do.
+
+mod centred;
+mod fit;
+mod function;
+mod gamma;
+mod gram;
+mod memory;
+mod model;
+mod options;
+mod rows;
+mod sampling;
+mod select;
+mod spectrum;
+mod tiles;
+mod transform;
+
+pub use function::{BlockKernel, Gamma, Kernel};
+pub use model::{KernelBasis, KernelConvergence, KernelModel, KernelParts};
+pub use options::KernelPca;
+pub use rows::KernelRows;
+pub use select::KernelRoute;

@@ -1,0 +1,230 @@
+//! The fitted model.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::kernel::function::{BlockKernel, Gamma, Kernel};
+use crate::kernel::options::KernelPca;
+use crate::kernel::rows::KernelRows;
+use crate::kernel::select::KernelRoute;
+use crate::linalg::Matrix;
+
+/// How a fit went.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct KernelConvergence {
+    /// The route that was taken.
+    pub solver: KernelRoute,
+    /// Why.
+    pub reason: String,
+    /// Products with the kernel matrix.
+    pub n_passes: usize,
+    /// `||K u - lambda u|| / lambda_1` of each component, for the centred kernel matrix.
+    pub residuals: Vec<f64>,
+    /// The tolerance that they were held to.
+    pub tol: f64,
+    /// How many of them are within it.
+    pub n_converged: usize,
+    /// The smallest eigenvalue of the centred kernel matrix where it is known: exactly on the full route, roughly (to a
+    /// thousandth of the largest) where the kernel need not be positive semi-definite. Below zero by more than
+    /// rounding: components are those of the positive part alone.
+    pub smallest_eigenvalue: Option<f64>,
+}
+
+impl KernelConvergence {
+    /// Whether every component is within the tolerance.
+    pub fn converged(&self) -> bool {
+        self.n_converged == self.residuals.len()
+    }
+}
+
+/// What new rows are compared with.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum KernelBasis {
+    /// Rows: those fitted.
+    Rows(KernelRows),
+    /// The rows of new data are kernel values already, with so many fitted rows.
+    Precomputed {
+        /// Number of fitted rows.
+        n_samples: usize,
+    },
+}
+
+impl KernelBasis {
+    /// Number of kernel values of a new row.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Rows(rows) => rows.shape().0,
+            Self::Precomputed { n_samples } => *n_samples,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of columns of new data.
+    pub fn n_features(&self) -> usize {
+        match self {
+            Self::Rows(rows) => rows.shape().1,
+            Self::Precomputed { n_samples } => *n_samples,
+        }
+    }
+}
+
+/// Everything a model consists of, as plain data: what files and other languages exchange. A new row with kernel values
+/// `k` has the scores `coefficients' k - offsets`.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct KernelParts {
+    /// The kernel, with a number for gamma.
+    pub kernel: Kernel,
+    /// What new rows are compared with.
+    pub basis: KernelBasis,
+    /// Subtracted from rows before they are compared, where the kernel is a function of differences; empty otherwise.
+    pub shift: Vec<f64>,
+    /// Shape (basis.len(), n_components); zeros for components without variance.
+    pub coefficients: Matrix,
+    /// One for each component.
+    pub offsets: Vec<f64>,
+    /// Eigenvalues of the centred kernel matrix, descending: of the one with repeated rows where rows have weights.
+    pub eigenvalues: Vec<f64>,
+    /// The sum of all of them.
+    pub total: f64,
+    /// Orthonormal eigenvectors as columns, shape (n_samples, n_components), scores divided by the square roots of the
+    /// eigenvalues. With weights, columns are orthonormal when rows are repeated; rows of weight zero are zero.
+    pub eigenvectors: Matrix,
+    /// Sum of the sample weights; `n_samples` without weights.
+    pub sum_of_weights: f64,
+    /// The options of the fit.
+    pub options: KernelPca,
+    /// `"f32"` or `"f64"`: the type of the data.
+    pub dtype: String,
+    /// How the fit went.
+    pub convergence: KernelConvergence,
+}
+
+/// A fitted kernel principal component analysis. Made by [`KernelPca::fit`].
+#[derive(Clone)]
+pub struct KernelModel {
+    parts: KernelParts,
+    function: Option<Arc<dyn BlockKernel>>,
+}
+
+impl std::fmt::Debug for KernelModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KernelModel").field("parts", &self.parts).finish_non_exhaustive()
+    }
+}
+
+impl TryFrom<KernelParts> for KernelModel {
+    type Error = Error;
+
+    /// Checks that the shapes agree. A model of the kernel `custom` needs [`KernelModel::with_function`] before it can
+    /// transform.
+    fn try_from(parts: KernelParts) -> Result<Self> {
+        parts.kernel.check()?;
+        if !matches!(parts.kernel.gamma(), None | Some(Gamma::Value(_))) {
+            let rule = "a fitted kernel has a number for gamma";
+            return Err(Error::Option { option: "gamma", value: "a rule".to_owned(), rule });
+        }
+        let (m, k) = parts.coefficients.shape();
+        let lengths = [
+            ("coefficients", m, parts.basis.len()),
+            ("offsets", parts.offsets.len(), k),
+            ("eigenvalues", parts.eigenvalues.len(), k),
+            ("residuals", parts.convergence.residuals.len(), k),
+            ("eigenvectors", parts.eigenvectors.n_cols(), k),
+        ];
+        for (what, found, expected) in lengths {
+            if found != expected {
+                return Err(Error::Shape { what, axis: "values", found, expected });
+            }
+        }
+        if !parts.shift.is_empty() && parts.shift.len() != parts.basis.n_features() {
+            let (found, expected) = (parts.shift.len(), parts.basis.n_features());
+            return Err(Error::Shape { what: "shift", axis: "values", found, expected });
+        }
+        if let KernelBasis::Rows(rows) = &parts.basis {
+            rows.with_block(|_| Ok(()))?;
+        }
+        Ok(Self { parts, function: None })
+    }
+}
+
+impl KernelModel {
+    /// Number of components.
+    pub fn n_components(&self) -> usize {
+        self.parts.eigenvalues.len()
+    }
+
+    /// Number of columns of the data.
+    pub fn n_features(&self) -> usize {
+        self.parts.basis.n_features()
+    }
+
+    /// Number of rows fitted, those of weight zero included.
+    pub fn n_samples(&self) -> usize {
+        self.parts.eigenvectors.n_rows()
+    }
+
+    /// Eigenvalues of the centred kernel matrix, descending, as scikit-learn's `KernelPCA.eigenvalues_`: sums of squares of
+    /// the scores. With weights, those of the matrix of repeated rows.
+    pub fn eigenvalues(&self) -> &[f64] {
+        &self.parts.eigenvalues
+    }
+
+    /// Eigenvalues as shares of the sum of all of them.
+    pub fn explained_variance_ratio(&self) -> Vec<f64> {
+        let total = self.parts.total;
+        self.eigenvalues().iter().map(|v| if total > 0.0 { v / total } else { 0.0 }).collect()
+    }
+
+    /// Eigenvectors as columns, shape (n_samples, n_components), as scikit-learn's `KernelPCA.eigenvectors_`: in each the
+    /// entry of largest absolute value is positive.
+    pub fn eigenvectors(&self) -> &Matrix {
+        &self.parts.eigenvectors
+    }
+
+    /// Scores of the fitted rows, shape (n_samples, n_components): eigenvectors times the square roots of the eigenvalues.
+    /// Rows of weight zero get zeros; transform them instead.
+    pub fn fitted_scores(&self) -> Matrix {
+        let roots: Vec<f64> = self.eigenvalues().iter().map(|v| v.sqrt()).collect();
+        let vectors = self.eigenvectors();
+        Matrix::from_fn(vectors.n_rows(), roots.len(), |i, c| vectors[(i, c)] * roots[c])
+    }
+
+    /// The kernel, with a number for gamma.
+    pub fn kernel(&self) -> &Kernel {
+        &self.parts.kernel
+    }
+
+    /// The options of the fit.
+    pub fn options(&self) -> &KernelPca {
+        &self.parts.options
+    }
+
+    /// How the fit went: route, reason, passes, residuals.
+    pub fn convergence(&self) -> &KernelConvergence {
+        &self.parts.convergence
+    }
+
+    /// Everything but a kernel function of the caller's own, as plain data.
+    pub fn parts(&self) -> &KernelParts {
+        &self.parts
+    }
+
+    /// The same model with the caller's kernel function, which plain data do not hold.
+    #[must_use]
+    pub fn with_function(mut self, function: Arc<dyn BlockKernel>) -> Self {
+        self.function = Some(function);
+        self
+    }
+
+    /// The caller's kernel function.
+    pub(super) fn function(&self) -> Option<&dyn BlockKernel> {
+        self.function.as_deref()
+    }
+}

@@ -1,0 +1,156 @@
+//! The options of a fit, and their rules.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::exec::{Observer, Unobserved};
+use crate::kernel::fit;
+use crate::kernel::function::{BlockKernel, Kernel};
+use crate::kernel::model::KernelModel;
+use crate::kernel::select::KernelRoute;
+use crate::scalar::Scalar;
+use crate::source::Source;
+use crate::weights::Weights;
+
+/// Kernel principal component analysis: options are plain data, [`KernelPca::fit`] is the only verb.
+///
+/// ```
+/// use karhunen::{Dense, Gamma, Kernel, KernelPca, Weights};
+/// // Two circles: no line parts them, the first component of a radial kernel does.
+/// let x: Vec<f64> = (0..40)
+///     .flat_map(|i| {
+///         let (radius, angle) = (if i < 20 { 1.0 } else { 4.0 }, f64::from(i) * 0.7);
+///         [radius * angle.cos(), radius * angle.sin()]
+///     })
+///     .collect();
+/// let x = Dense::row_major(&x, 40, 2)?;
+/// let pca = KernelPca { kernel: Kernel::Rbf { gamma: Gamma::Value(0.3) }, ..KernelPca::new(2) };
+/// let model = pca.fit(&x, &Weights::default())?;
+/// let scores = model.transform(&x)?;
+/// let first: Vec<f64> = (0..40).map(|i| scores[(i, 0)]).collect();
+/// let inner_sign = first[0].signum();
+/// assert!(first[..20].iter().all(|z| z * inner_sign > 0.0));
+/// assert!(first[20..].iter().all(|z| z * inner_sign < 0.0));
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct KernelPca {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// How many components to keep, at most n_samples; all whose eigenvalue is not zero if `None`.
+    pub n_components: Option<usize>,
+    /// The route to the components; chosen by the number of rows and components and by the memory limit if `None`.
+    pub solver: Option<KernelRoute>,
+    /// Iterations stop when every residual `||K u - lambda u||` is below `tol * lambda_1`. If `None`, 1e-8 for f64 data
+    /// and 1e-5 for f32 data, whose kernel values are computed in f32.
+    pub tol: Option<f64>,
+    /// Passes over the kernel matrix that an iteration may make before it gives up.
+    pub max_iter: usize,
+    /// Columns that the iteration multiplies at a time; chosen if `None`.
+    pub block_size: Option<usize>,
+    /// Bytes that a fit may hold beside the data; half of the machine's memory if `None` (4 GB where the system does
+    /// not say).
+    pub memory_limit: Option<u64>,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+    /// Threads; those of the current rayon pool if `None`. The result does not depend on them.
+    pub n_threads: Option<usize>,
+    /// Make [`Error::NotConverged`] of components that miss the tolerance, instead of reporting them.
+    pub strict: bool,
+}
+
+impl Default for KernelPca {
+    fn default() -> Self {
+        Self {
+            kernel: Kernel::default(),
+            n_components: None,
+            solver: None,
+            tol: None,
+            max_iter: 1000,
+            block_size: None,
+            memory_limit: None,
+            seed: 0,
+            n_threads: None,
+            strict: false,
+        }
+    }
+}
+
+impl KernelPca {
+    /// Keeps `n_components` components; everything else at its default.
+    pub fn new(n_components: usize) -> Self {
+        Self { n_components: Some(n_components), ..Self::default() }
+    }
+
+    /// Fits kernel principal components to `x`, shape (n_samples, n_features); for [`Kernel::Precomputed`], the kernel
+    /// matrix, shape (n_samples, n_samples). `weights.samples` count rows: the result is that of repeated rows. Weights of
+    /// features are refused.
+    ///
+    /// # Errors
+    /// [`Error::NComponents`] unless 1 <= n_components <= n_samples; [`Error::NonFinite`] for NaN and infinite values;
+    /// [`Error::NegativeValue`] where the kernel needs none; [`Error::NotSymmetric`] for a precomputed matrix;
+    /// [`Error::NegativeEigenvalue`] where a wanted eigenvalue is far below zero; those of weights; [`Error::Option`];
+    /// [`Error::NotConverged`] if `strict`; any error `x` raises while read.
+    pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<KernelModel> {
+        self.fit_observed(x, weights, &Unobserved)
+    }
+
+    /// As [`KernelPca::fit`], telling `observer` how far it has come.
+    ///
+    /// # Errors
+    /// As [`KernelPca::fit`], and [`Error::Stopped`] if the observer asks to stop.
+    pub fn fit_observed<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        observer: &dyn Observer,
+    ) -> Result<KernelModel> {
+        fit::fit(self, x, weights, None, observer)
+    }
+
+    /// As [`KernelPca::fit_observed`] with a kernel of the caller's own; the option `kernel` must be
+    /// [`Kernel::Custom`]. The model keeps the function.
+    ///
+    /// # Errors
+    /// As [`KernelPca::fit_observed`], and what the function raises.
+    pub fn fit_function<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        function: Arc<dyn BlockKernel>,
+        observer: &dyn Observer,
+    ) -> Result<KernelModel> {
+        fit::fit(self, x, weights, Some(function), observer)
+    }
+
+    /// Every rule of the options, in one place.
+    pub(super) fn check(&self, (n_samples, n_features): (usize, usize), has_function: bool) -> Result<()> {
+        if n_samples == 0 || n_features == 0 {
+            return Err(Error::Empty { n_samples, n_features });
+        }
+        if let Some(requested) = self.n_components
+            && !(1..=n_samples).contains(&requested)
+        {
+            return Err(Error::NComponents { requested, max: n_samples, n_samples, n_features });
+        }
+        self.kernel.check()?;
+        let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });
+        if has_function != (self.kernel == Kernel::Custom) {
+            let rule = "the kernel `custom` and a kernel function belong together";
+            return refuse("kernel", self.kernel.name().to_owned(), rule);
+        }
+        let iterates = |route: KernelRoute| matches!(route, KernelRoute::Stored | KernelRoute::Tiles);
+        match (self.tol, self.max_iter, self.block_size) {
+            (Some(tol), _, _) if !(tol > 0.0 && tol < 1.0) => {
+                refuse("tol", tol.to_string(), "a tolerance lies between 0 and 1, both excluded")
+            }
+            (_, 0, _) => refuse("max_iter", "0".to_owned(), "at least one iteration is needed"),
+            (_, _, Some(0)) => refuse("block_size", "0".to_owned(), "at least one column is needed"),
+            (_, _, Some(size)) if self.solver.is_some_and(|route| !iterates(route)) => {
+                refuse("block_size", size.to_string(), "only the solvers stored and tiles work in blocks")
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! The rows that a kernel compares others with: as they were given, and packed for products.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::kernel::function::Kernel;
+use crate::linalg::ColumnMap;
+use crate::linalg::exp::Exp;
+use crate::linalg::pairs::{Pairing, pair_sums, squared_distances, width};
+use crate::linalg::{Dense, Matrix, Sparse};
+use crate::operator::blocks;
+use crate::scalar::Scalar;
+use crate::source::{Block, Source};
+
+/// Rows kept by a model.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum KernelRows {
+    /// Shape (n_rows, n_features).
+    Dense(Matrix),
+    /// Compressed rows, as CSR.
+    Sparse {
+        /// Number of columns.
+        n_features: usize,
+        /// Where each row begins, and the end of the last: n_rows + 1 values.
+        pointers: Vec<u64>,
+        /// The columns of the entries, increasing in every row.
+        indices: Vec<u32>,
+        /// The entries.
+        values: Vec<f64>,
+    },
+}
+
+impl KernelRows {
+    /// Copies all rows of a source.
+    pub(super) fn collect<T: Scalar>(x: &dyn Source<T>, exec: &Exec<'_>) -> Result<Self> {
+        let (n, p) = x.shape();
+        if !x.is_sparse() {
+            let mut rows = Matrix::zeros(n, p);
+            x.visit(&mut |first, block| {
+                let here = &mut rows.as_mut_slice()[first * p..(first + block.n_rows()) * p];
+                let chunk = (1 << 16) / p.max(1) + 1;
+                exec.fill(here, chunk * p, |piece, out| {
+                    lines(&block, piece * chunk..piece * chunk + out.len() / p.max(1), out)
+                })
+            })?;
+            return Ok(Self::Dense(rows));
+        }
+        if u32::try_from(p).is_err() {
+            return Err(Error::TooLarge { n_samples: n, n_features: p });
+        }
+        let (mut pointers, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        x.visit(&mut |_, block| {
+            let mut line = vec![0.0; p];
+            for i in 0..block.n_rows() {
+                lines(&block, i..i + 1, &mut line)?;
+                for (j, value) in line.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                    indices.push(j as u32);
+                    values.push(*value);
+                }
+                pointers.push(values.len() as u64);
+            }
+            Ok(())
+        })?;
+        Ok(Self::Sparse { n_features: p, pointers, indices, values })
+    }
+
+    /// Some of the rows, copied.
+    pub(super) fn select(&self, rows: &[usize]) -> Self {
+        match self {
+            Self::Dense(x) => {
+                let mut values = Vec::with_capacity(rows.len() * x.n_cols());
+                rows.iter().for_each(|&i| values.extend_from_slice(x.row(i)));
+                let mut selected = Matrix::zeros(rows.len(), x.n_cols());
+                selected.as_mut_slice().copy_from_slice(&values);
+                Self::Dense(selected)
+            }
+            Self::Sparse { n_features, pointers, indices, values } => {
+                let (mut p, mut at, mut v) = (vec![0], Vec::new(), Vec::new());
+                for &i in rows {
+                    let entries = pointers[i] as usize..pointers[i + 1] as usize;
+                    at.extend_from_slice(&indices[entries.clone()]);
+                    v.extend_from_slice(&values[entries]);
+                    p.push(v.len() as u64);
+                }
+                Self::Sparse { n_features: *n_features, pointers: p, indices: at, values: v }
+            }
+        }
+    }
+
+    /// (n_rows, n_features).
+    pub fn shape(&self) -> (usize, usize) {
+        match self {
+            Self::Dense(rows) => rows.shape(),
+            Self::Sparse { n_features, pointers, .. } => (pointers.len().saturating_sub(1), *n_features),
+        }
+    }
+
+    /// Lends them as a block.
+    pub(super) fn with_block<R>(&self, f: impl FnOnce(&Block<'_, f64>) -> Result<R>) -> Result<R> {
+        match self {
+            Self::Dense(rows) => f(&Block::Dense(Dense::from(rows))),
+            Self::Sparse { n_features, pointers, indices, values } => {
+                let n = pointers.len().saturating_sub(1);
+                f(&Block::Sparse(Sparse::csr(n, *n_features, pointers, indices, values)?))
+            }
+        }
+    }
+}
+
+/// Writes the rows `rows` of a block as they are, zeros included.
+pub(super) fn lines<T: Scalar>(block: &Block<'_, T>, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
+    let p = block.n_cols();
+    let unchanged = ColumnMap { shift: &vec![0.0; p], factor: &vec![1.0; p] };
+    blocks::mapped_rows(block, unchanged, None, rows, out)
+}
+
+/// What is done to a row before it is compared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Preparation<'a> {
+    /// Subtracted from every row; empty where nothing is.
+    pub(super) shift: &'a [f64],
+    /// Divide every row by its length.
+    pub(super) normalize: bool,
+}
+
+impl Preparation<'_> {
+    fn apply(&self, line: &mut [f64]) {
+        if !self.shift.is_empty() {
+            line.iter_mut().zip(self.shift).for_each(|(x, shift)| *x -= shift);
+        }
+        if self.normalize {
+            let largest = line.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            if largest > 0.0 {
+                let sum: f64 = line.iter().map(|x| (x / largest).powi(2)).sum();
+                let length = largest * sum.sqrt();
+                line.iter_mut().for_each(|x| *x /= length);
+            }
+        }
+    }
+}
+
+/// Rows in strips, for the left side of tiles.
+#[derive(Clone, Debug)]
+pub(super) struct Panel<E> {
+    pub(super) strips: Vec<E>,
+    /// What the kernel needs of each row beside the sums of pairs; whole strips.
+    pub(super) norms: Vec<E>,
+}
+
+impl<E: Exp> Panel<E> {
+    pub(super) fn new() -> Self {
+        Self { strips: Vec::new(), norms: Vec::new() }
+    }
+
+    /// Packs rows, row-major with `p` values each, after their preparation.
+    pub(super) fn load(&mut self, lines: &mut [f64], p: usize, preparation: Preparation<'_>) {
+        let (w, n) = (width::<E>(), lines.len() / p.max(1));
+        let n_strips = n.div_ceil(w);
+        self.strips.clear();
+        self.strips.resize(n_strips * w * p, E::default());
+        self.norms.clear();
+        self.norms.resize(n_strips * w, E::default());
+        for (i, line) in lines.chunks_exact_mut(p.max(1)).enumerate() {
+            preparation.apply(line);
+            pack_line(line, &mut self.strips[i / w * p * w..], i % w);
+            self.norms[i] = E::from_f64(squared_norm::<E>(line));
+        }
+    }
+}
+
+fn pack_line<E: Exp>(line: &[f64], strip: &mut [E], at: usize) {
+    for (x, to) in line.iter().zip(strip.chunks_exact_mut(width::<E>())) {
+        to[at] = E::from_f64(*x);
+    }
+}
+
+/// Of the row as it is packed.
+fn squared_norm<E: Scalar>(line: &[f64]) -> f64 {
+    line.iter().map(|x| E::from_f64(*x).to_f64().powi(2)).sum()
+}
+
+/// All rows that others are compared with.
+#[derive(Clone, Debug)]
+pub(super) struct Points<E> {
+    n: usize,
+    p: usize,
+    rows: Packed<E>,
+    /// Squared norms, whole strips.
+    norms: Vec<E>,
+}
+
+#[derive(Clone, Debug)]
+enum Packed<E> {
+    /// Strips.
+    Dense(Vec<E>),
+    /// Compressed rows.
+    Sparse { pointers: Vec<usize>, indices: Vec<u32>, values: Vec<E> },
+}
+
+impl<E: Exp> Points<E> {
+    /// Packs rows after their preparation. Sparse rows are never shifted.
+    pub(super) fn new(rows: &KernelRows, preparation: Preparation<'_>, exec: &Exec<'_>) -> Result<Self> {
+        let (n, p) = rows.shape();
+        let w = width::<E>();
+        let n_padded = n.next_multiple_of(w);
+        let mut norms = vec![E::default(); n_padded];
+        let rows = match rows {
+            KernelRows::Dense(x) => {
+                let mut strips = vec![E::default(); n_padded * p];
+                exec.each(strips.chunks_mut(w * p).zip(norms.chunks_mut(w)), |strip, (values, norms)| {
+                    let mut line = vec![0.0; p];
+                    for i in (strip * w..n).take(w) {
+                        line.copy_from_slice(x.row(i));
+                        preparation.apply(&mut line);
+                        pack_line(&line, values, i % w);
+                        norms[i % w] = E::from_f64(squared_norm::<E>(&line));
+                    }
+                    Ok(())
+                })?;
+                Packed::Dense(strips)
+            }
+            KernelRows::Sparse { pointers, indices, values, .. } => {
+                let pointers: Vec<usize> = pointers.iter().map(|p| *p as usize).collect();
+                let mut packed = Vec::with_capacity(values.len());
+                for (i, ends) in pointers.windows(2).enumerate() {
+                    let mut line = values[ends[0]..ends[1]].to_vec();
+                    Preparation { shift: &[], ..preparation }.apply(&mut line);
+                    norms[i] = E::from_f64(squared_norm::<E>(&line));
+                    packed.extend(line.iter().map(|x| E::from_f64(*x)));
+                }
+                Packed::Sparse { pointers, indices: indices.clone(), values: packed }
+            }
+        };
+        Ok(Self { n, p, rows, norms })
+    }
+
+    /// Number of rows.
+    pub(super) fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Rows `rows` (from a whole strip on, to a whole strip or the last row) as the left side of tiles.
+    pub(super) fn panel<'a>(&'a self, rows: Range<usize>, buffer: &'a mut Panel<E>) -> (&'a [E], &'a [E]) {
+        let w = width::<E>();
+        let rows = rows.start..rows.end.next_multiple_of(w);
+        let norms = &self.norms[rows.clone()];
+        match &self.rows {
+            Packed::Dense(strips) => (&strips[rows.start * self.p..rows.end * self.p], norms),
+            Packed::Sparse { pointers, indices, values } => {
+                buffer.strips.clear();
+                buffer.strips.resize(rows.len() * self.p, E::default());
+                for i in rows.start..rows.end.min(self.n) {
+                    let strip = &mut buffer.strips[(i - rows.start) / w * self.p * w..];
+                    for e in pointers[i]..pointers[i + 1] {
+                        strip[indices[e] as usize * w + i % w] = values[e];
+                    }
+                }
+                (&buffer.strips, norms)
+            }
+        }
+    }
+
+    /// The kernel values of the rows of a panel with the rows `columns` (whole strips) of these, to `tile`. `same` says
+    /// that the first rows of both are the same.
+    pub(super) fn tile(
+        &self,
+        kernel: &Kernel,
+        (left, left_norms): (&[E], &[E]),
+        columns: Range<usize>,
+        same: bool,
+        tile: &mut [E],
+    ) {
+        self.sums(kernel, left, left_norms.len(), columns.clone(), tile);
+        kernel.finish(left_norms, &self.norms[columns], same, tile);
+    }
+
+    fn sums(&self, kernel: &Kernel, left: &[E], n_left: usize, columns: Range<usize>, tile: &mut [E]) {
+        match &self.rows {
+            Packed::Dense(strips) => {
+                let right = &strips[columns.start * self.p..columns.end * self.p];
+                pair_sums(kernel.pairing(), left, right, self.p, tile);
+            }
+            Packed::Sparse { pointers, indices, values } => {
+                let sums = SparseSums { pairing: kernel.pairing(), p: self.p, pointers, indices, values };
+                sums.tile(left, n_left, columns.start..columns.end.min(self.n), tile);
+            }
+        }
+    }
+
+    /// The distances that the kernel decays with, of the rows `rows` (whole strips) and all rows, to `tile`.
+    pub(super) fn distances(
+        &self,
+        kernel: &Kernel,
+        rows: Range<usize>,
+        panel: &mut Panel<E>,
+        tile: &mut [E],
+    ) {
+        let (left, left_norms) = self.panel(rows, panel);
+        self.sums(kernel, left, left_norms.len(), 0..self.norms.len(), tile);
+        if kernel.pairing() == Pairing::Product {
+            squared_distances(left_norms, &self.norms, tile);
+        }
+    }
+}
+
+/// Sums over the pairs of dense strips and compressed rows.
+struct SparseSums<'a, E> {
+    pairing: Pairing,
+    p: usize,
+    pointers: &'a [usize],
+    indices: &'a [u32],
+    values: &'a [E],
+}
+
+impl<E: Exp> SparseSums<'_, E> {
+    /// What an entry `y` of a compressed row adds to a sum, beside what the zero in its place would.
+    #[inline(always)]
+    fn term(&self, x: E, y: E) -> E {
+        let (x, y) = (x.to_f64(), y.to_f64());
+        E::from_f64(match self.pairing {
+            Pairing::Product => x * y,
+            Pairing::Difference => (x - y).abs() - x.abs(),
+            Pairing::ChiSquared if x + y == 0.0 => 0.0,
+            Pairing::ChiSquared => (x - y).powi(2) / (x + y) - x,
+        })
+    }
+
+    fn tile(&self, left: &[E], n_left: usize, columns: Range<usize>, tile: &mut [E]) {
+        const MOST: usize = 16;
+        let w = width::<E>();
+        tile.fill(E::default());
+        for (strip, left) in left.chunks_exact(self.p * w).enumerate() {
+            let mut alone = [E::default(); MOST];
+            if self.pairing != Pairing::Product {
+                // The sums with a row of zeros.
+                for x in left.chunks_exact(w) {
+                    for (sum, x) in alone.iter_mut().zip(x) {
+                        *sum = *sum + E::from_f64(x.to_f64().abs());
+                    }
+                }
+            }
+            for (c, j) in columns.clone().enumerate() {
+                let mut sums = alone;
+                for e in self.pointers[j]..self.pointers[j + 1] {
+                    let x = &left[self.indices[e] as usize * w..][..w];
+                    for (sum, x) in sums.iter_mut().zip(x) {
+                        *sum = match self.pairing {
+                            Pairing::Product => *sum + *x * self.values[e],
+                            _ => *sum + self.term(*x, self.values[e]),
+                        };
+                    }
+                }
+                let out = &mut tile[(c / w * n_left + strip * w) * w + c % w..];
+                for (out, sum) in out.iter_mut().step_by(w).zip(&sums[..w]) {
+                    *out = *sum;
+                }
+            }
+        }
+    }
+}

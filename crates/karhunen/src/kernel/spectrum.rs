@@ -1,0 +1,166 @@
+//! Eigenpairs of the centred kernel matrix, by the exact routes, and what negative eigenvalues mean.
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::kernel::centred::{Centred, Means, centred_matrix};
+use crate::kernel::function::Kernel;
+use crate::kernel::gram::Gram;
+use crate::linalg::exp::Exp;
+use crate::linalg::random::gaussian;
+use crate::linalg::residual::relative_residuals;
+use crate::linalg::{Matrix, eigh};
+use crate::operator::SymOp;
+use crate::solver::{Iteration, Pairs, Wanted, leading};
+
+/// Leading eigenpairs of the weighted, centred kernel matrix.
+pub(super) struct Spectrum {
+    /// Descending; negative ones as they are.
+    pub(super) values: Vec<f64>,
+    /// Columns, orthonormal, shape (n, k).
+    pub(super) vectors: Matrix,
+    /// `||K u - lambda u|| / lambda_1`.
+    pub(super) residuals: Vec<f64>,
+    /// Products with the kernel matrix.
+    pub(super) n_passes: usize,
+    /// The sum of all eigenvalues.
+    pub(super) total: f64,
+    /// The smallest eigenvalue, where it is known.
+    pub(super) smallest: Option<f64>,
+    pub(super) means: Means,
+}
+
+/// The trace of the centred kernel matrix, `sum_i v_i (K_ii - a_i)`.
+fn trace<E: Exp>(gram: &Gram<'_, E>, shares: &[f64], means: &Means) -> Result<f64> {
+    let diagonal = gram.diagonal()?;
+    Ok(shares.iter().zip(&diagonal).zip(&means.of_rows).map(|((v, k), a)| v * (k - a)).sum())
+}
+
+/// All eigenpairs, of which the `k` largest are kept.
+pub(super) fn full<E: Exp>(
+    gram: &Gram<'_, E>,
+    shares: &[f64],
+    k: usize,
+    exec: &Exec<'_>,
+) -> Result<Spectrum> {
+    let (matrix, means) = centred_matrix(gram, shares, &exec.phase("kernel matrix"))?;
+    let exec = exec.phase("eigenvectors");
+    exec.report(0.0)?;
+    let all = eigh::eigh(&matrix)?;
+    let values = all.values[..k].to_vec();
+    let vectors = all.vectors.columns(0..k);
+    let residuals = relative_residuals(&matrix.apply(&vectors, &exec)?, &vectors, &values);
+    Ok(Spectrum {
+        values,
+        vectors,
+        residuals,
+        n_passes: 1,
+        total: (0..matrix.n_rows()).map(|i| matrix[(i, i)]).sum(),
+        smallest: all.values.last().copied(),
+        means,
+    })
+}
+
+/// The `k` largest eigenpairs by block Krylov iteration.
+pub(super) fn truncated<E: Exp>(
+    gram: &Gram<'_, E>,
+    kernel: &Kernel,
+    shares: &[f64],
+    k: usize,
+    iteration: &Iteration,
+    exec: &Exec<'_>,
+) -> Result<Spectrum> {
+    let op = Centred::new(gram, shares);
+    let exec = exec.phase("block Krylov");
+    let (smallest, lift) =
+        if kernel.is_positive() { (None, 0.0) } else { below_zero(&op, iteration, &exec)? };
+    let lifted = Lifted { op: &op, sign: 1.0, lift };
+    let Pairs { mut values, vectors, mut residuals, n_products } =
+        leading(&lifted, Wanted::Count(k), iteration, |_| iteration.tol, &exec)?;
+    let scale = values.first().copied().unwrap_or(0.0);
+    values.iter_mut().for_each(|value| *value -= lift);
+    if lift > 0.0 {
+        let largest = values.first().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE);
+        residuals.iter_mut().for_each(|residual| *residual *= scale / largest);
+    }
+    let means = op.means(&exec)?;
+    let total = trace(gram, shares, &means)?;
+    Ok(Spectrum { values, vectors, residuals, n_passes: n_products, total, smallest, means })
+}
+
+/// The smallest eigenvalue, roughly, and what must be added to all of them for none to be below zero.
+fn below_zero(op: &dyn SymOp, iteration: &Iteration, exec: &Exec<'_>) -> Result<(Option<f64>, f64)> {
+    /// Relative to the bound on the eigenvalues.
+    const ROUGHLY: f64 = 1e-3;
+    const MOST: usize = 40;
+    /// Random vectors that the bound is estimated from.
+    const PROBES: usize = 8;
+    let quiet = exec.part(0.0, 0.0);
+    let dim = op.dim();
+    let probes = gaussian(dim, PROBES, iteration.seed, 7);
+    let images = op.apply(&probes, &quiet)?;
+    let squares: f64 = images.as_slice().iter().map(|x| x * x).sum();
+    // The expectation is the Frobenius norm, which no eigenvalue exceeds.
+    let bound = 1.5 * (squares / PROBES.min(dim) as f64).sqrt();
+    if bound == 0.0 {
+        return Ok((Some(0.0), 0.0));
+    }
+    let rough = Iteration { tol: ROUGHLY, max_iter: MOST, block_size: Some(8), seed: iteration.seed };
+    let negated = Lifted { op, sign: -1.0, lift: bound };
+    let pairs = leading(&negated, Wanted::Count(1), &rough, |_| ROUGHLY, &quiet)?;
+    let (value, residual) = (bound - pairs.values[0], pairs.residuals[0].max(ROUGHLY));
+    Ok((Some(value), (2.0 * residual * bound - value).max(0.0)))
+}
+
+/// `sign A + lift I`.
+struct Lifted<'a> {
+    op: &'a dyn SymOp,
+    sign: f64,
+    lift: f64,
+}
+
+impl SymOp for Lifted<'_> {
+    fn dim(&self) -> usize {
+        self.op.dim()
+    }
+
+    fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+        let mut product = self.op.apply(q, exec)?;
+        if self.sign != 1.0 || self.lift != 0.0 {
+            for (y, x) in product.as_mut_slice().iter_mut().zip(q.as_slice()) {
+                *y = self.sign * *y + self.lift * x;
+            }
+        }
+        Ok(product)
+    }
+}
+
+/// scikit-learn's rule (`_check_psd_eigenvalues`): an eigenvalue below zero by more than a share of the largest, and more
+/// than a fixed number, is an error; others below zero, and those above it by less than a smaller share, become zero.
+/// `scale` turns the values into the reported ones, which the fixed number is compared with.
+pub(super) fn clip(values: &mut [f64], scale: f64, single: bool) -> Result<()> {
+    let (negative_share, negative, small_share) =
+        if single { (5e-3, 1e-6, 2e-7) } else { (1e-5, 1e-10, 1e-12) };
+    let largest = values.first().copied().unwrap_or(0.0);
+    let smallest = values.last().copied().unwrap_or(0.0);
+    if smallest < -negative_share * largest.max(0.0) && smallest * scale < -negative {
+        return Err(Error::NegativeEigenvalue { smallest: smallest * scale, largest: largest * scale });
+    }
+    for value in values {
+        if *value < small_share * largest {
+            *value = 0.0;
+        }
+    }
+    Ok(())
+}
+
+impl Spectrum {
+    /// Leaves out the eigenpairs that [`clip`] would make zero, and those below zero.
+    pub(super) fn drop_what_is_not_positive(&mut self, single: bool) {
+        let share = if single { 2e-7 } else { 1e-12 };
+        let largest = self.values.first().copied().unwrap_or(0.0);
+        let rank = self.values.iter().take_while(|&&value| value > 0.0 && value >= share * largest).count();
+        self.values.truncate(rank);
+        self.residuals.truncate(rank);
+        self.vectors = self.vectors.columns(0..rank);
+    }
+}

@@ -1,0 +1,227 @@
+//! Scores of new rows: kernel values, block by block, times the coefficients. No matrix of n_new x n is ever held.
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::kernel::fit::refuse_negative;
+use crate::kernel::function::Kernel;
+use crate::kernel::model::{KernelBasis, KernelModel};
+use crate::kernel::rows::{KernelRows, Panel, Points, Preparation, lines};
+use crate::kernel::tiles::call;
+use crate::linalg::exp::Exp;
+use crate::linalg::pairs::{Strips, add_tile_product, width};
+use crate::linalg::{ColumnMap, Matrix};
+use crate::moments::{check_size, first_non_finite};
+use crate::operator::blocks;
+use crate::pca::Transform;
+use crate::scalar::Scalar;
+use crate::source::{Block, Source};
+
+/// New rows of a piece of work.
+const ROWS: usize = 64;
+/// Bytes of a tile.
+const TILE_BYTES: usize = 256 << 10;
+
+impl KernelModel {
+    /// Scores of rows, shape (n_rows, n_components), in the type of `x`; for [`Kernel::Precomputed`], `x` holds the kernel
+    /// values of new rows with those fitted, shape (n_rows, n_samples). Kernel values of f32 rows are computed in f32.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `x` has `n_features` columns; [`Error::NonFinite`] for NaN and infinite values;
+    /// [`Error::NegativeValue`]; [`Error::Option`] if the caller's kernel function is missing; any error `x` or that
+    /// function raises.
+    pub fn transform<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Matrix<T>> {
+        self.transform_with(x, &Transform::default())
+    }
+
+    /// As [`KernelModel::transform`], with options; whitened scores of fitted rows have a mean square of one.
+    ///
+    /// # Errors
+    /// As [`KernelModel::transform`], and [`Error::Stopped`] if the observer asks to stop.
+    pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
+        let (n, found) = x.shape();
+        let expected = self.n_features();
+        if found != expected {
+            return Err(Error::Shape { what: "data to transform", axis: "columns", found, expected });
+        }
+        if *self.kernel() == Kernel::Custom {
+            if x.is_sparse() {
+                let rule = "a kernel function is called with dense rows; give dense data";
+                return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
+            }
+            if self.function().is_none() {
+                let rule =
+                    "the model was made from plain data; give the kernel function by `with_function` first";
+                return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
+            }
+        }
+        x.visit(&mut |first, block| match first_non_finite(&block) {
+            Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
+            None => Ok(()),
+        })?;
+        if self.kernel().refuses_negative() {
+            refuse_negative(x, self.kernel().name())?;
+        }
+        let k = self.n_components();
+        check_size((n, k))?;
+        let mut scores = Matrix::zeros(n, k);
+        Exec::run(how.n_threads, how.observer, |exec| {
+            let exec = exec.phase("scores");
+            if T::EPSILON > f64::EPSILON {
+                self.project::<T, f32>(x, how.whiten, scores.as_mut_slice(), &exec)
+            } else {
+                self.project::<T, f64>(x, how.whiten, scores.as_mut_slice(), &exec)
+            }
+        })?;
+        match scores.as_slice().iter().position(|z| !z.to_f64().is_finite()) {
+            Some(at) => Err(Error::KernelValue { row: at / k }),
+            None => Ok(scores),
+        }
+    }
+
+    /// What scores are multiplied by.
+    fn factors(&self, whiten: bool) -> Vec<f64> {
+        let factor = |eigenvalue: f64| match eigenvalue {
+            _ if !whiten => 1.0,
+            0.0 => 0.0,
+            eigenvalue => (self.parts().sum_of_weights / eigenvalue).sqrt(),
+        };
+        self.eigenvalues().iter().map(|eigenvalue| factor(*eigenvalue)).collect()
+    }
+
+    fn project<T: Scalar, E: Exp>(
+        &self,
+        x: &dyn Source<T>,
+        whiten: bool,
+        scores: &mut [T],
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let (n, k) = (x.shape().0, self.n_components());
+        let factors = self.factors(whiten);
+        let parts = self.parts();
+        let coefficients =
+            Matrix::from_fn(parts.basis.len(), k, |i, c| parts.coefficients[(i, c)] * factors[c]);
+        let offsets: Vec<f64> = parts.offsets.iter().zip(&factors).map(|(o, f)| o * f).collect();
+        let rows = match &parts.basis {
+            KernelBasis::Rows(rows) => rows,
+            KernelBasis::Precomputed { n_samples } => {
+                let map = ColumnMap { shift: &vec![0.0; *n_samples], factor: &vec![1.0; *n_samples] };
+                return x.visit(&mut |first, block| {
+                    let out = &mut scores[first * k..(first + block.n_rows()) * k];
+                    let part = part_of(exec, first, block.n_rows(), n);
+                    blocks::project(&block, map, &coefficients, &part, out)?;
+                    for row in out.chunks_exact_mut(k.max(1)) {
+                        row.iter_mut().zip(&offsets).for_each(|(z, o)| *z = T::from_f64(z.to_f64() - o));
+                    }
+                    Ok(())
+                });
+            }
+        };
+        let preparation = Preparation { shift: &parts.shift, normalize: self.kernel().normalizes() };
+        let basis = match (rows, self.function()) {
+            (KernelRows::Dense(rows), Some(function)) => Basis::Called { rows, function },
+            _ => Basis::Points(Points::<E>::new(rows, preparation, &exec.part(0.0, 0.0))?),
+        };
+        let projection = Projection {
+            kernel: *self.kernel(),
+            basis,
+            preparation,
+            coefficients: strips(&coefficients),
+            offsets,
+        };
+        x.visit(&mut |first, block| {
+            let out = &mut scores[first * k..(first + block.n_rows()) * k];
+            part_of(exec, first, block.n_rows(), n).fill(out, ROWS * k.max(1), |piece, out| {
+                projection.rows(&block, piece * ROWS..piece * ROWS + out.len() / k.max(1), out)
+            })
+        })
+    }
+}
+
+fn part_of<'e>(exec: &Exec<'e>, first: usize, n_rows: usize, n: usize) -> Exec<'e> {
+    exec.part(first as f64 / n as f64, (first + n_rows) as f64 / n as f64)
+}
+
+/// The coefficients in strips of columns, filled up to whole strips of rows.
+fn strips<E: Exp>(coefficients: &Matrix) -> Vec<E> {
+    let w = width::<E>();
+    let (m, k) = coefficients.shape();
+    let stride = m.next_multiple_of(w) * w;
+    let mut values = vec![E::default(); k.div_ceil(w) * stride];
+    for i in 0..m {
+        for (c, value) in coefficients.row(i).iter().enumerate() {
+            values[c / w * stride + i * w + c % w] = E::from_f64(*value);
+        }
+    }
+    values
+}
+
+/// What new rows are compared with.
+enum Basis<'a, E> {
+    Points(Points<E>),
+    Called { rows: &'a Matrix, function: &'a dyn crate::kernel::function::BlockKernel },
+}
+
+/// Everything that turns rows into scores.
+struct Projection<'a, E> {
+    kernel: Kernel,
+    basis: Basis<'a, E>,
+    preparation: Preparation<'a>,
+    /// Strips of columns.
+    coefficients: Vec<E>,
+    offsets: Vec<f64>,
+}
+
+impl<E: Exp> Projection<'_, E> {
+    /// The scores of some rows of a block.
+    fn rows<T: Scalar>(
+        &self,
+        block: &Block<'_, T>,
+        rows: std::ops::Range<usize>,
+        out: &mut [T],
+    ) -> Result<()> {
+        let (w, p, k) = (width::<E>(), block.n_cols(), self.offsets.len());
+        let n_rows = rows.len();
+        let n_left = n_rows.next_multiple_of(w);
+        let mut values = vec![0.0; n_rows * p];
+        lines(block, rows, &mut values)?;
+        let mut panel = Panel::<E>::new();
+        let given = match &self.basis {
+            Basis::Points(_) => {
+                panel.load(&mut values, p, self.preparation);
+                None
+            }
+            Basis::Called { .. } => Some(Matrix::from_vec(n_rows, p, values)?),
+        };
+        let n = match &self.basis {
+            Basis::Points(points) => points.n(),
+            Basis::Called { rows, .. } => rows.n_rows(),
+        };
+        let n = n.next_multiple_of(w);
+        let columns = TILE_BYTES / (n_left * size_of::<E>()) / w * w;
+        let mut tile = vec![E::default(); n_left * columns.min(n)];
+        let mut sums = vec![0.0; k.div_ceil(w) * n_left * w];
+        for start in (0..n).step_by(columns) {
+            let columns = start..n.min(start + columns);
+            let tile = &mut tile[..n_left * columns.len()];
+            match (&self.basis, &given) {
+                (Basis::Called { rows, function }, Some(x)) => {
+                    let y = rows.rows(columns.start..columns.end.min(rows.n_rows()));
+                    call(*function, x, &y, n_left, tile)?;
+                }
+                (Basis::Points(points), _) => {
+                    points.tile(&self.kernel, (&panel.strips, &panel.norms), columns, false, tile);
+                }
+                (Basis::Called { .. }, None) => {}
+            }
+            let q =
+                Strips { values: &self.coefficients[start * w..], stride: n * w, n_strips: k.div_ceil(w) };
+            add_tile_product(tile, n_left, q, &mut sums, n_left * w);
+        }
+        for (i, out) in out.chunks_exact_mut(k.max(1)).enumerate() {
+            for (c, out) in out.iter_mut().enumerate() {
+                *out = T::from_f64(sums[(c / w * n_left + i) * w + c % w] - self.offsets[c]);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,549 @@
+//! One number for every pair of rows of two matrices: inner products, L1 and chi-squared distances, in register tiles;
+//! and the products of the tiles with narrow blocks of vectors.
+//!
+//! Rows are packed in *strips*: [`width`] rows side by side (one cache line), feature after feature. A *tile* holds the
+//! values of `n_left` by `n_right` pairs, in strips of columns: entry `(i, j)` at `(j / W * n_left + i) * W + j % W`.
+//! Blocks of vectors are in strips of columns too: entry `(j, c)` at `(c / W * n + j) * W + c % W`.
+
+use pulp::{Simd, WithSimd};
+
+use crate::linalg::simd::{Lane, dispatch};
+
+/// Rows of a strip, and columns of a strip of a tile: the values of a cache line.
+pub(crate) const fn width<E>() -> usize {
+    64 / size_of::<E>()
+}
+
+/// Features that are summed in registers before they are added to a tile, so that the strips stay in the inner caches.
+const DEPTH: usize = 512;
+/// What is summed over the features of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pairing {
+    /// `x y`.
+    Product,
+    /// `|x - y|`.
+    Difference,
+    /// `(x - y)^2 / (x + y)`, zero where both are.
+    ChiSquared,
+}
+
+/// Writes the sums of `pairing` for all pairs of rows of `left` and `right` (strips of `n_features` values each) to
+/// `tile`.
+pub(crate) fn pair_sums<E: Lane>(
+    pairing: Pairing,
+    left: &[E],
+    right: &[E],
+    n_features: usize,
+    tile: &mut [E],
+) {
+    if n_features == 0 {
+        tile.fill(E::default());
+        return;
+    }
+    dispatch(PairSums { pairing, left, right, n_features, tile });
+}
+
+struct PairSums<'a, E> {
+    pairing: Pairing,
+    left: &'a [E],
+    right: &'a [E],
+    n_features: usize,
+    tile: &'a mut [E],
+}
+
+impl<E: Lane> WithSimd for PairSums<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let lanes = size_of::<E::Vector<S>>() / size_of::<E>();
+        // Vectors of a strip, strips and rows of a register tile, by the registers there are.
+        match (width::<E>() / lanes, S::REGISTER_COUNT) {
+            (1, _) => self.by_pairing::<S, 1, 3, 8>(simd),
+            (2, _) => self.by_pairing::<S, 2, 1, 4>(simd),
+            (4, 32..) => self.by_pairing::<S, 4, 1, 4>(simd),
+            (4, _) => self.by_pairing::<S, 4, 1, 2>(simd),
+            (8, _) => self.by_pairing::<S, 8, 1, 1>(simd),
+            _ => self.by_pairing::<S, 16, 1, 1>(simd),
+        }
+    }
+}
+
+/// What is added for a pair of values.
+trait Term {
+    fn add<S: Simd, E: Lane>(simd: S, a: E::Vector<S>, b: E::Vector<S>, sum: E::Vector<S>) -> E::Vector<S>;
+}
+
+struct Product;
+impl Term for Product {
+    #[inline(always)]
+    fn add<S: Simd, E: Lane>(simd: S, a: E::Vector<S>, b: E::Vector<S>, sum: E::Vector<S>) -> E::Vector<S> {
+        E::mul_add(simd, a, b, sum)
+    }
+}
+
+struct Difference;
+impl Term for Difference {
+    #[inline(always)]
+    fn add<S: Simd, E: Lane>(simd: S, a: E::Vector<S>, b: E::Vector<S>, sum: E::Vector<S>) -> E::Vector<S> {
+        E::add(simd, sum, E::abs(simd, E::sub(simd, a, b)))
+    }
+}
+
+struct ChiSquared;
+impl Term for ChiSquared {
+    #[inline(always)]
+    fn add<S: Simd, E: Lane>(simd: S, a: E::Vector<S>, b: E::Vector<S>, sum: E::Vector<S>) -> E::Vector<S> {
+        let difference = E::sub(simd, a, b);
+        // Zero by the smallest number is zero.
+        let whole =
+            E::max(simd, E::add(simd, a, b), E::splat(simd, E::from_f64(f64::from(f32::MIN_POSITIVE))));
+        E::mul_add(simd, difference, E::div(simd, difference, whole), sum)
+    }
+}
+
+impl<E: Lane> PairSums<'_, E> {
+    #[inline(always)]
+    fn by_pairing<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(self, simd: S) {
+        match self.pairing {
+            Pairing::Product => self.run::<S, Product, VECTORS, STRIPS, ROWS>(simd),
+            Pairing::Difference => self.run::<S, Difference, VECTORS, STRIPS, ROWS>(simd),
+            Pairing::ChiSquared => self.run::<S, ChiSquared, VECTORS, STRIPS, ROWS>(simd),
+        }
+    }
+
+    #[inline(always)]
+    fn run<S: Simd, T: Term, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
+        mut self,
+        simd: S,
+    ) {
+        let w = width::<E>();
+        let (n_left, n_right) =
+            (self.left.len() / (self.n_features * w), self.right.len() / (self.n_features * w));
+        for start in (0..self.n_features).step_by(DEPTH) {
+            let depth = start..self.n_features.min(start + DEPTH);
+            for j in (0..n_right).step_by(STRIPS) {
+                let strips = STRIPS.min(n_right - j);
+                for i in 0..n_left {
+                    let left = &self.left[(i * self.n_features + depth.start) * w..][..depth.len() * w];
+                    for row in (0..w).step_by(ROWS) {
+                        if strips == STRIPS {
+                            self.register_tile::<S, T, VECTORS, STRIPS, ROWS>(
+                                simd,
+                                left,
+                                i * w + row,
+                                row,
+                                j,
+                                &depth,
+                                n_left * w,
+                            );
+                        } else {
+                            for j in j..n_right {
+                                self.register_tile::<S, T, VECTORS, 1, ROWS>(
+                                    simd,
+                                    left,
+                                    i * w + row,
+                                    row,
+                                    j,
+                                    &depth,
+                                    n_left * w,
+                                );
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "an inner kernel")]
+    fn register_tile<S: Simd, T: Term, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        left: &[E],
+        i: usize,
+        row: usize,
+        j: usize,
+        depth: &std::ops::Range<usize>,
+        n_left: usize,
+    ) {
+        let w = width::<E>();
+        let mut right: [&[[E::Vector<S>; VECTORS]]; STRIPS] = [&[]; STRIPS];
+        for (s, strip) in right.iter_mut().enumerate() {
+            let values = &self.right[((j + s) * self.n_features + depth.start) * w..][..depth.len() * w];
+            *strip = bytemuck::cast_slice::<E, E::Vector<S>>(values).as_chunks().0;
+        }
+        let mut sum = [[[E::splat(simd, E::default()); VECTORS]; STRIPS]; ROWS];
+        for (k, left) in left.chunks_exact(w).take(right[0].len()).enumerate() {
+            let Some(left) = left[row..].first_chunk::<ROWS>() else { return };
+            for (sums, left) in sum.iter_mut().zip(left) {
+                let left = E::splat(simd, *left);
+                for (sums, right) in sums.iter_mut().zip(&right) {
+                    for (sum, right) in sums.iter_mut().zip(&right[k]) {
+                        *sum = T::add::<S, E>(simd, left, *right, *sum);
+                    }
+                }
+            }
+        }
+        for (r, sums) in sum.iter().enumerate() {
+            for (s, sum) in sums.iter().enumerate() {
+                let out = &mut self.tile[((j + s) * n_left + i + r) * w..][..w];
+                let out: &mut [E::Vector<S>] = bytemuck::cast_slice_mut(out);
+                for (out, sum) in out.iter_mut().zip(sum) {
+                    *out = if depth.start == 0 { *sum } else { E::add(simd, *out, *sum) };
+                }
+            }
+        }
+    }
+}
+
+/// Turns inner products into squared distances, `max(0, |x|^2 + |y|^2 - 2 x.y)`, where `left` and `right` hold the
+/// squared norms (`right` in whole strips).
+pub(crate) fn squared_distances<E: Lane>(left: &[E], right: &[E], tile: &mut [E]) {
+    dispatch(SquaredDistances { left, right, tile });
+}
+
+struct SquaredDistances<'a, E> {
+    left: &'a [E],
+    right: &'a [E],
+    tile: &'a mut [E],
+}
+
+impl<E: Lane> WithSimd for SquaredDistances<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let w = width::<E>();
+        let (zero, minus_two) = (E::splat(simd, E::default()), E::splat(simd, E::from_f64(-2.0)));
+        let strips = self.tile.chunks_exact_mut(self.left.len() * w);
+        for (tile, right) in strips.zip(self.right.chunks_exact(w)) {
+            let right: &[E::Vector<S>] = bytemuck::cast_slice(right);
+            for (row, left) in tile.chunks_exact_mut(w).zip(self.left) {
+                let left = E::splat(simd, *left);
+                let row: &mut [E::Vector<S>] = bytemuck::cast_slice_mut(row);
+                for (value, right) in row.iter_mut().zip(right) {
+                    let norms = E::add(simd, left, *right);
+                    *value = E::max(simd, E::mul_add(simd, minus_two, *value, norms), zero);
+                }
+            }
+        }
+    }
+}
+
+/// `Y += K Q`: `tile` holds `K` (n_left, n_right), `q` the strips of `Q` (n_right rows each), `out` those of `Y`, each
+/// `stride` values after the one before, of which the first `n_left` rows are added to.
+pub(crate) fn add_tile_product<E: Lane>(
+    tile: &[E],
+    n_left: usize,
+    q: Strips<'_, E>,
+    out: &mut [f64],
+    stride: usize,
+) {
+    dispatch(TileProduct { tile, n_left, q, out, stride });
+}
+
+/// `Y += K'Q`: as [`add_tile_product`], with `q` of n_left rows and `out` of n_right.
+pub(crate) fn add_tile_t_product<E: Lane>(
+    tile: &[E],
+    n_left: usize,
+    q: Strips<'_, E>,
+    out: &mut [f64],
+    stride: usize,
+) {
+    dispatch(TileTProduct { tile, n_left, q, out, stride });
+}
+
+/// Some rows of a block of vectors in strips: those of strip `s` start at `s * stride` values.
+#[derive(Clone, Copy)]
+pub(crate) struct Strips<'a, E> {
+    pub(crate) values: &'a [E],
+    pub(crate) stride: usize,
+    pub(crate) n_strips: usize,
+}
+
+struct TileProduct<'a, E> {
+    tile: &'a [E],
+    n_left: usize,
+    q: Strips<'a, E>,
+    out: &'a mut [f64],
+    stride: usize,
+}
+
+impl<E: Lane> WithSimd for TileProduct<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let lanes = size_of::<E::Vector<S>>() / size_of::<E>();
+        match (width::<E>() / lanes, S::REGISTER_COUNT) {
+            (1, _) => {
+                let mut s = 0;
+                while s + 3 <= self.q.n_strips && self.q.n_strips - s != 4 {
+                    self.strips::<S, 1, 3, 8>(simd, s);
+                    s += 3;
+                }
+                while s + 2 <= self.q.n_strips {
+                    self.strips::<S, 1, 2, 8>(simd, s);
+                    s += 2;
+                }
+                if s < self.q.n_strips {
+                    self.strips::<S, 1, 1, 8>(simd, s);
+                }
+            }
+            (2, _) => (0..self.q.n_strips).for_each(|s| self.strips::<S, 2, 1, 4>(simd, s)),
+            (4, 32..) => (0..self.q.n_strips).for_each(|s| self.strips::<S, 4, 1, 4>(simd, s)),
+            (4, _) => (0..self.q.n_strips).for_each(|s| self.strips::<S, 4, 1, 2>(simd, s)),
+            (8, _) => (0..self.q.n_strips).for_each(|s| self.strips::<S, 8, 1, 1>(simd, s)),
+            _ => (0..self.q.n_strips).for_each(|s| self.strips::<S, 16, 1, 1>(simd, s)),
+        }
+    }
+}
+
+impl<E: Lane> TileProduct<'_, E> {
+    #[inline(always)]
+    fn strips<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        first: usize,
+    ) {
+        let w = width::<E>();
+        for i in (0..self.n_left).step_by(ROWS) {
+            let mut sum = [[[E::splat(simd, E::default()); VECTORS]; STRIPS]; ROWS];
+            for (strip, tile) in self.tile.chunks_exact(self.n_left * w).enumerate() {
+                let rows = &tile[i * w..][..ROWS * w];
+                let mut q: [&[[E::Vector<S>; VECTORS]]; STRIPS] = [&[]; STRIPS];
+                for (s, q) in q.iter_mut().enumerate() {
+                    let values = &self.q.values[(first + s) * self.q.stride + strip * w * w..][..w * w];
+                    *q = bytemuck::cast_slice::<E, E::Vector<S>>(values).as_chunks().0;
+                }
+                for c in 0..w {
+                    for r in 0..ROWS {
+                        let k = E::splat(simd, rows[r * w + c]);
+                        for s in 0..STRIPS {
+                            for v in 0..VECTORS {
+                                sum[r][s][v] = E::mul_add(simd, k, q[s][c][v], sum[r][s][v]);
+                            }
+                        }
+                    }
+                }
+            }
+            for (r, sums) in sum.iter().enumerate() {
+                for (s, sum) in sums.iter().enumerate() {
+                    add_values::<E>(
+                        bytemuck::cast_slice(sum),
+                        self.out,
+                        (first + s) * self.stride + (i + r) * w,
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Adds a strip's worth of sums to the values from `at` on.
+#[inline(always)]
+fn add_values<E: Lane>(sums: &[E], out: &mut [f64], at: usize) {
+    for (out, sum) in out[at..at + width::<E>()].iter_mut().zip(sums) {
+        *out += sum.to_f64();
+    }
+}
+
+struct TileTProduct<'a, E> {
+    tile: &'a [E],
+    n_left: usize,
+    q: Strips<'a, E>,
+    out: &'a mut [f64],
+    stride: usize,
+}
+
+impl<E: Lane> WithSimd for TileTProduct<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let lanes = size_of::<E::Vector<S>>() / size_of::<E>();
+        let n = self.q.n_strips;
+        match (width::<E>() / lanes, S::REGISTER_COUNT) {
+            (1, _) => {
+                let mut s = 0;
+                while s + 3 <= n && n - s != 4 {
+                    self.strips::<S, 1, 3, 8>(simd, s);
+                    s += 3;
+                }
+                while s + 2 <= n {
+                    self.strips::<S, 1, 2, 8>(simd, s);
+                    s += 2;
+                }
+                if s < n {
+                    self.strips::<S, 1, 1, 8>(simd, s);
+                }
+            }
+            (2, _) => (0..n).for_each(|s| self.strips::<S, 2, 1, 4>(simd, s)),
+            (4, 32..) => (0..n).for_each(|s| self.strips::<S, 4, 1, 4>(simd, s)),
+            (4, _) => (0..n).for_each(|s| self.strips::<S, 4, 1, 2>(simd, s)),
+            (8, _) => (0..n).for_each(|s| self.strips::<S, 8, 1, 1>(simd, s)),
+            _ => (0..n).for_each(|s| self.strips::<S, 16, 1, 1>(simd, s)),
+        }
+    }
+}
+
+impl<E: Lane> TileTProduct<'_, E> {
+    #[inline(always)]
+    fn strips<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        first: usize,
+    ) {
+        let w = width::<E>();
+        let mut q: [&[[E::Vector<S>; VECTORS]]; STRIPS] = [&[]; STRIPS];
+        for (s, q) in q.iter_mut().enumerate() {
+            let values = &self.q.values[(first + s) * self.q.stride..][..self.n_left * w];
+            *q = bytemuck::cast_slice::<E, E::Vector<S>>(values).as_chunks().0;
+        }
+        for (strip, tile) in self.tile.chunks_exact(self.n_left * w).enumerate() {
+            for row in (0..w).step_by(ROWS) {
+                let mut sum = [[[E::splat(simd, E::default()); VECTORS]; STRIPS]; ROWS];
+                for (i, tile) in tile.chunks_exact(w).take(q[0].len()).enumerate() {
+                    let Some(tile) = tile[row..].first_chunk::<ROWS>() else { return };
+                    for (sums, k) in sum.iter_mut().zip(tile) {
+                        let k = E::splat(simd, *k);
+                        for (sums, q) in sums.iter_mut().zip(&q) {
+                            for (sum, q) in sums.iter_mut().zip(&q[i]) {
+                                *sum = E::mul_add(simd, k, *q, *sum);
+                            }
+                        }
+                    }
+                }
+                for (r, sums) in sum.iter().enumerate() {
+                    for (s, sum) in sums.iter().enumerate() {
+                        let at = (first + s) * self.stride + (strip * w + row + r) * w;
+                        add_values::<E>(bytemuck::cast_slice(sum), self.out, at);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::random::gaussian;
+
+    /// Rows (n, p) in strips; n is filled up by zeros.
+    fn strips<E: Lane>(rows: &[Vec<f64>], p: usize) -> Vec<E> {
+        let w = width::<E>();
+        let mut packed = vec![E::default(); rows.len().div_ceil(w) * w * p];
+        for (i, row) in rows.iter().enumerate() {
+            for (j, x) in row.iter().enumerate() {
+                packed[(i / w * p + j) * w + i % w] = E::from_f64(*x);
+            }
+        }
+        packed
+    }
+
+    fn rows(n: usize, p: usize, seed: u64) -> Vec<Vec<f64>> {
+        // Multiples of 1/64: sums of products are exact in f32.
+        let x = gaussian(n, p, seed, 0);
+        (0..n).map(|i| x.row(i).iter().map(|v| ((v * 8.0).round() / 8.0).abs()).collect()).collect()
+    }
+
+    fn definition(pairing: Pairing, x: &[f64], y: &[f64]) -> f64 {
+        let term = |(x, y): (&f64, &f64)| match pairing {
+            Pairing::Product => x * y,
+            Pairing::Difference => (x - y).abs(),
+            Pairing::ChiSquared if x + y == 0.0 => 0.0,
+            Pairing::ChiSquared => (x - y).powi(2) / (x + y),
+        };
+        x.iter().zip(y).map(term).sum()
+    }
+
+    fn check<E: Lane>(n_left: usize, n_right: usize, p: usize) {
+        let w = width::<E>();
+        let (x, y) = (rows(n_left, p, 1), rows(n_right, p, 2));
+        let padded = n_left.next_multiple_of(w);
+        for pairing in [Pairing::Product, Pairing::Difference, Pairing::ChiSquared] {
+            let mut tile = vec![E::from_f64(7.0); padded * n_right.next_multiple_of(w)];
+            pair_sums(pairing, &strips::<E>(&x, p), &strips::<E>(&y, p), p, &mut tile);
+            for i in 0..n_left {
+                for j in 0..n_right {
+                    let expected = definition(pairing, &x[i], &y[j]);
+                    let found = tile[(j / w * padded + i) * w + j % w].to_f64();
+                    let error = (found - expected).abs();
+                    assert!(
+                        error <= 8.0 * E::EPSILON * (1.0 + expected),
+                        "{pairing:?} {found} for {expected}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_all_pairs() {
+        for (n_left, n_right, p) in [(1, 1, 1), (5, 40, 3), (33, 17, 50), (16, 100, 1200), (8, 8, 0)] {
+            check::<f64>(n_left, n_right, p);
+            check::<f32>(n_left, n_right, p);
+        }
+    }
+
+    fn check_products<E: Lane>(n_left: usize, n_right: usize, l: usize) {
+        let w = width::<E>();
+        let k = rows(n_left, n_right, 3);
+        let mut tile = vec![E::default(); n_left * n_right];
+        for i in 0..n_left {
+            for j in 0..n_right {
+                tile[(j / w * n_left + i) * w + j % w] = E::from_f64(k[i][j]);
+            }
+        }
+        let n_strips = l.div_ceil(w);
+        for transposed in [false, true] {
+            let (from, to) = if transposed { (n_left, n_right) } else { (n_right, n_left) };
+            let q = rows(from, l, 4);
+            let stride = from * w + 3 * w;
+            let mut values = vec![E::default(); n_strips * stride];
+            for (j, row) in q.iter().enumerate() {
+                for (c, x) in row.iter().enumerate() {
+                    values[c / w * stride + j * w + c % w] = E::from_f64(*x);
+                }
+            }
+            let q_strips = Strips { values: &values, stride, n_strips };
+            let out_stride = to * w + w;
+            let mut out = vec![1.0; n_strips * out_stride];
+            if transposed {
+                add_tile_t_product(&tile, n_left, q_strips, &mut out, out_stride);
+            } else {
+                add_tile_product(&tile, n_left, q_strips, &mut out, out_stride);
+            }
+            for i in 0..to {
+                for c in 0..l {
+                    let entry = |j: usize| if transposed { k[j][i] } else { k[i][j] };
+                    let expected = 1.0 + (0..from).map(|j| entry(j) * q[j][c]).sum::<f64>();
+                    let found = out[c / w * out_stride + i * w + c % w];
+                    assert!((found - expected).abs() < 1e-9, "{found} for {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_tiles() {
+        for (n_left, n_right) in [(16, 16), (32, 48), (128, 16)] {
+            for l in [1, 8, 9, 16, 17, 25, 40, 64, 100] {
+                check_products::<f64>(n_left, n_right, l);
+                check_products::<f32>(n_left, n_right, l);
+            }
+        }
+    }
+
+    #[test]
+    fn distances_from_products() {
+        let mut tile = vec![1.0f64; 2 * 8];
+        tile[8] = 100.0;
+        squared_distances(&[2.0, 3.0], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], &mut tile);
+        assert_eq!(tile[..8], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+        assert_eq!(tile[8..10], [0.0, 3.0]);
+    }
+}

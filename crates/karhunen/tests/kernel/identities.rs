@@ -1,0 +1,142 @@
+//! What must hold whatever the numbers: explicit feature maps, repeated rows, precomputed kernels.
+
+use karhunen::{Dense, Gamma, Kernel, KernelModel, KernelPca, Pca, Weights};
+use karhunen_testkit::{Rows, integer_weights, repeat_rows};
+
+use crate::fixtures::{EXACT, assert_same, cloud, distance, fit, rbf, scores};
+
+/// Eigenvalues and scores of ordinary PCA of `rows`, in units of kernel PCA.
+fn pca_of(rows: &Rows, k: usize) -> (Vec<f64>, Vec<f64>) {
+    let values = rows.concat();
+    let x = Dense::row_major(&values, rows.len(), rows[0].len()).unwrap();
+    let model = Pca::new(k).fit(&x, &Weights::default()).unwrap();
+    let eigenvalues = model.singular_values().iter().map(|s| s * s).collect();
+    (eigenvalues, model.transform(&x).unwrap().into_vec())
+}
+
+/// The same up to the sign of each component.
+fn assert_equal_up_to_signs(
+    model: &KernelModel,
+    rows: &Rows,
+    (values, expected): &(Vec<f64>, Vec<f64>),
+    what: &str,
+) {
+    let k = values.len();
+    let apart = distance(model.eigenvalues(), values);
+    assert!(apart <= 1e-11 * values[0], "{what}: eigenvalues differ by {apart:e}");
+    for found in [scores(model, rows), model.fitted_scores()] {
+        for c in 0..k {
+            let column = |z: &[f64]| -> Vec<f64> { z.iter().skip(c).step_by(k).copied().collect() };
+            let (a, b) = (column(found.as_slice()), column(expected));
+            let flipped: Vec<f64> = b.iter().map(|b| -b).collect();
+            let apart = distance(&a, &b).min(distance(&a, &flipped));
+            assert!(apart <= 1e-8 * values[0].sqrt(), "{what}: component {c} differs by {apart:e}");
+        }
+    }
+}
+
+#[test]
+fn the_linear_kernel_is_pca() {
+    let rows = cloud(600, 7, 1);
+    let expected = pca_of(&rows, 4);
+    for route in EXACT {
+        let pca =
+            KernelPca { kernel: Kernel::Linear, solver: Some(route), tol: Some(1e-13), ..KernelPca::new(4) };
+        assert_equal_up_to_signs(&fit(&pca, &rows, None), &rows, &expected, &format!("{route}"));
+    }
+}
+
+#[test]
+fn the_quadratic_kernel_is_pca_of_all_products() {
+    let rows = cloud(500, 4, 2);
+    let (gamma, coef0) = (0.5f64, 0.7f64);
+    // (g x.y + c)^2 is the inner product of c, sqrt(2 g c) x_i, g x_i^2, sqrt(2) g x_i x_j.
+    let map = |x: &Vec<f64>| {
+        let mut mapped: Vec<f64> = x.iter().map(|x| (2.0 * gamma * coef0).sqrt() * x).collect();
+        for i in 0..x.len() {
+            for j in i..x.len() {
+                mapped.push(if i == j { gamma * x[i] * x[i] } else { 2.0f64.sqrt() * gamma * x[i] * x[j] });
+            }
+        }
+        mapped
+    };
+    let expected = pca_of(&rows.iter().map(map).collect(), 5);
+    let kernel = Kernel::Polynomial { degree: 2.0, gamma: Gamma::Value(gamma), coef0 };
+    for route in EXACT {
+        let pca = KernelPca { kernel, solver: Some(route), tol: Some(1e-13), ..KernelPca::new(5) };
+        assert_equal_up_to_signs(&fit(&pca, &rows, None), &rows, &expected, &format!("{route}"));
+    }
+}
+
+#[test]
+fn integer_weights_are_repeated_rows() {
+    for (n, kernel) in [(40, rbf(0.3)), (500, rbf(0.2)), (500, Kernel::Laplacian { gamma: Gamma::Median })] {
+        let rows = cloud(n, 3, 3);
+        let mut weights = integer_weights(n, 3, 4);
+        weights[..3].copy_from_slice(&[0, 2, 1]);
+        let repeated = repeat_rows(&rows, &weights);
+        let real: Vec<f64> = weights.iter().map(|w| f64::from(*w)).collect();
+        for route in EXACT {
+            let pca = KernelPca { kernel, solver: Some(route), tol: Some(1e-13), ..KernelPca::new(4) };
+            let (weighted, copied) = (fit(&pca, &rows, Some(&real)), fit(&pca, &repeated, None));
+            assert_eq!(weighted.kernel().gamma().is_some(), true);
+            assert_same(&format!("{route} of {n}"), &weighted, &copied, &rows, 1e-10);
+            // One entry of an eigenvector for all copies of a row.
+            let expanded: Vec<f64> = (0..n)
+                .flat_map(|i| {
+                    std::iter::repeat_n(weighted.eigenvectors().row(i).to_vec(), weights[i] as usize)
+                })
+                .flatten()
+                .collect();
+            assert!(distance(&expanded, copied.eigenvectors().as_slice()) < 1e-8, "{route}");
+            assert!(weighted.eigenvectors().row(0).iter().all(|v| *v == 0.0));
+        }
+    }
+}
+
+#[test]
+fn a_precomputed_matrix_is_the_kernel() {
+    for n in [90, 700] {
+        let (rows, new) = (cloud(n, 5, 5), cloud(20, 5, 6));
+        let kernel = |x: &Rows, y: &Rows| -> Rows {
+            let value = |x: &Vec<f64>, y: &Vec<f64>| {
+                (-0.2 * x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum::<f64>()).exp()
+            };
+            x.iter().map(|x| y.iter().map(|y| value(x, y)).collect()).collect()
+        };
+        let computed =
+            fit(&KernelPca { kernel: rbf(0.2), tol: Some(1e-12), ..KernelPca::new(4) }, &rows, None);
+        let pca = KernelPca { kernel: Kernel::Precomputed, tol: Some(1e-12), ..KernelPca::new(4) };
+        let given = fit(&pca, &kernel(&rows, &rows), None);
+        assert!(distance(given.eigenvalues(), computed.eigenvalues()) < 1e-11 * computed.eigenvalues()[0]);
+        let (a, b) = (scores(&given, &kernel(&new, &rows)), scores(&computed, &new));
+        assert!(distance(a.as_slice(), b.as_slice()) < 1e-8);
+    }
+}
+
+#[test]
+fn whitened_scores_have_mean_square_one() {
+    let rows = cloud(450, 4, 7);
+    let values = rows.concat();
+    let x = Dense::row_major(&values, 450, 4).unwrap();
+    let model = KernelPca { kernel: rbf(0.2), ..KernelPca::new(3) }.fit(&x, &Weights::default()).unwrap();
+    let how = karhunen::Transform { whiten: true, ..Default::default() };
+    let z = model.transform_with(&x, &how).unwrap();
+    for c in 0..3 {
+        let mean_square = (0..450).map(|i| z[(i, c)].powi(2)).sum::<f64>() / 450.0;
+        assert!((mean_square - 1.0).abs() < 1e-6, "{mean_square}");
+    }
+}
+
+#[test]
+fn all_components_are_those_with_variance() {
+    // Three distinct rows, centred: two components.
+    let rows: Rows = (0..30).map(|i| vec![f64::from(i % 3), f64::from((i % 3) * (i % 3))]).collect();
+    let model = fit(&KernelPca { kernel: rbf(0.5), ..KernelPca::default() }, &rows, None);
+    assert_eq!(model.n_components(), 2);
+    let share: f64 = model.explained_variance_ratio().iter().sum();
+    assert!((share - 1.0).abs() < 1e-12, "{share}");
+    let more = fit(&KernelPca { kernel: rbf(0.5), ..KernelPca::new(4) }, &rows, None);
+    assert_eq!(more.eigenvalues()[2..], [0.0, 0.0]);
+    assert!((0..30).all(|i| scores(&more, &rows).row(i)[2..] == [0.0, 0.0]));
+}

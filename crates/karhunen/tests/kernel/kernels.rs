@@ -1,0 +1,176 @@
+//! Kernels against their definitions, on dense and sparse data of both types.
+
+use std::sync::Arc;
+
+use karhunen::{
+    BlockKernel, Dense, Error, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Result, Sparse,
+    Unobserved, Weights,
+};
+use karhunen_testkit::{Rows, SparseArrays, SplitMix64};
+
+use crate::fixtures::{assert_same, cloud, distance, fit, rbf, scores};
+
+fn kernels() -> [Kernel; 9] {
+    let gamma = Gamma::Value(0.3);
+    [
+        Kernel::Linear,
+        Kernel::Polynomial { degree: 3.0, gamma, coef0: 1.0 },
+        Kernel::Polynomial { degree: 1.5, gamma, coef0: 1.0 },
+        Kernel::Rbf { gamma },
+        Kernel::Laplacian { gamma },
+        Kernel::Sigmoid { gamma: Gamma::Value(0.02), coef0: -0.1 },
+        Kernel::Cosine,
+        Kernel::AdditiveChi2,
+        Kernel::Chi2 { gamma },
+    ]
+}
+
+/// Rows that are zero here and there, and nowhere negative.
+fn holey(n: usize, p: usize) -> Rows {
+    let mut random = SplitMix64::new(5);
+    let mut value = || if random.uniform() < 0.4 { 0.0 } else { random.uniform() * 2.0 };
+    (0..n).map(|_| (0..p).map(|_| value()).collect()).collect()
+}
+
+fn value(kernel: &Kernel, x: &[f64], y: &[f64]) -> f64 {
+    let sum = |f: fn(f64, f64) -> f64| -> f64 { x.iter().zip(y).map(|(x, y)| f(*x, *y)).sum() };
+    let dot = sum(|x, y| x * y);
+    let chi = sum(|x, y| if x + y == 0.0 { 0.0 } else { (x - y).powi(2) / (x + y) });
+    let Some(Gamma::Value(g)) = kernel.gamma().or(Some(Gamma::Value(1.0))) else { panic!("a number") };
+    match *kernel {
+        Kernel::Linear => dot,
+        Kernel::Polynomial { degree, coef0, .. } => (g * dot + coef0).powf(degree),
+        Kernel::Rbf { .. } => (-g * sum(|x, y| (x - y).powi(2))).exp(),
+        Kernel::Laplacian { .. } => (-g * sum(|x, y| (x - y).abs())).exp(),
+        Kernel::Sigmoid { coef0, .. } => (g * dot + coef0).tanh(),
+        Kernel::Cosine => {
+            let norms = x.iter().map(|x| x * x).sum::<f64>() * y.iter().map(|y| y * y).sum::<f64>();
+            if norms == 0.0 { 0.0 } else { dot / norms.sqrt() }
+        }
+        Kernel::AdditiveChi2 => -chi,
+        Kernel::Chi2 { .. } => (-g * chi).exp(),
+        _ => panic!("another kernel"),
+    }
+}
+
+fn matrix(kernel: &Kernel, x: &Rows, y: &Rows) -> Rows {
+    x.iter().map(|x| y.iter().map(|y| value(kernel, x, y)).collect()).collect()
+}
+
+/// Components that all these kernels have well above zero.
+const K: usize = 3;
+
+#[test]
+fn values_are_those_of_the_definitions() {
+    for n in [70, 450] {
+        let (rows, new) = (holey(n, 6), holey(30, 6));
+        for kernel in kernels() {
+            let pca = KernelPca { kernel: Kernel::Precomputed, tol: Some(1e-12), ..KernelPca::new(K) };
+            let expected = fit(&pca, &matrix(&kernel, &rows, &rows), None);
+            let expected_scores = scores(&expected, &matrix(&kernel, &new, &rows));
+            let what = format!("{} of {n}", kernel.name());
+            let check = |model: &KernelModel, z: &[f64], tolerance: f64, what: &str| {
+                let scale = expected.eigenvalues()[0];
+                let apart = distance(model.eigenvalues(), expected.eigenvalues());
+                assert!(apart <= tolerance * scale, "{what}: eigenvalues differ by {apart:e} of {scale:e}");
+                let apart = distance(z, expected_scores.as_slice());
+                let allowed = 1e3 * tolerance * scale.sqrt();
+                assert!(apart <= allowed, "{what}: scores differ by {apart:e}, allowed {allowed:e}");
+            };
+            let pca = KernelPca { kernel, tol: Some(1e-12), ..KernelPca::new(K) };
+            let model = fit(&pca, &rows, None);
+            check(&model, scores(&model, &new).as_slice(), 1e-11, &what);
+
+            let (arrays, new_arrays) = (SparseArrays::of_rows(&rows), SparseArrays::of_rows(&new));
+            let x = Sparse::csr(n, 6, &arrays.indptr, &arrays.indices, &arrays.values).unwrap();
+            let y = Sparse::csr(30, 6, &new_arrays.indptr, &new_arrays.indices, &new_arrays.values).unwrap();
+            let model = pca.fit(&x, &Weights::default()).unwrap();
+            check(&model, model.transform(&y).unwrap().as_slice(), 1e-11, &format!("sparse {what}"));
+
+            let single: Vec<f32> = rows.concat().iter().map(|x| *x as f32).collect();
+            let x = Dense::row_major(&single, n, 6).unwrap();
+            let model = KernelPca { tol: Some(1e-6), ..pca.clone() }.fit(&x, &Weights::default()).unwrap();
+            let single: Vec<f32> = new.concat().iter().map(|x| *x as f32).collect();
+            let z = model.transform(&Dense::row_major(&single, 30, 6).unwrap()).unwrap();
+            let z: Vec<f64> = z.as_slice().iter().map(|z| f64::from(*z)).collect();
+            check(&model, &z, 3e-6, &format!("f32 {what}"));
+        }
+    }
+}
+
+#[test]
+fn offsets_cost_kernels_of_differences_no_digits() {
+    let rows = cloud(450, 5, 9);
+    // Multiples of 2^-20 stay exact when a million is added.
+    let exact: Rows =
+        rows.iter().map(|r| r.iter().map(|x| (x * 1048576.0).round() / 1048576.0).collect()).collect();
+    let far: Rows = exact.iter().map(|r| r.iter().map(|x| x + 1e6).collect()).collect();
+    for kernel in [Kernel::Linear, rbf(0.2), Kernel::Laplacian { gamma: Gamma::Value(0.2) }] {
+        let pca = KernelPca { kernel, tol: Some(1e-12), ..KernelPca::new(4) };
+        let (near, far) = (fit(&pca, &exact, None), fit(&pca, &far, None));
+        let apart = distance(near.eigenvalues(), far.eigenvalues());
+        assert!(apart <= 1e-9 * near.eigenvalues()[0], "{}: {apart:e}", kernel.name());
+    }
+}
+
+fn linear_plus_one(x: &Matrix, y: &Matrix) -> Result<Matrix> {
+    let dot = |i: usize, j: usize| x.row(i).iter().zip(y.row(j)).map(|(a, b)| a * b).sum::<f64>();
+    Ok(Matrix::from_fn(x.n_rows(), y.n_rows(), |i, j| 1.0 + dot(i, j)))
+}
+
+#[test]
+fn a_function_of_the_caller_is_a_kernel() {
+    let rows = cloud(500, 4, 10);
+    let values = rows.concat();
+    let x = Dense::row_major(&values, 500, 4).unwrap();
+    let expected =
+        fit(&KernelPca { kernel: Kernel::Linear, tol: Some(1e-12), ..KernelPca::new(3) }, &rows, None);
+    for solver in [KernelRoute::Full, KernelRoute::Stored, KernelRoute::Tiles] {
+        let pca =
+            KernelPca { kernel: Kernel::Custom, solver: Some(solver), tol: Some(1e-12), ..KernelPca::new(3) };
+        let function: Arc<dyn BlockKernel> = Arc::new(linear_plus_one);
+        let model = pca.fit_function(&x, &Weights::default(), function.clone(), &Unobserved).unwrap();
+        assert_same("custom", &model, &expected, &rows, 1e-11);
+        let from_parts = KernelModel::try_from(model.parts().clone()).unwrap();
+        assert!(matches!(from_parts.transform(&x), Err(Error::Option { option: "kernel", .. })));
+        let z = from_parts.with_function(function).transform(&x).unwrap();
+        assert_eq!(z, model.transform(&x).unwrap());
+    }
+}
+
+#[test]
+fn functions_that_fail_are_heard() {
+    let values = cloud(50, 2, 1).concat();
+    let x = Dense::row_major(&values, 50, 2).unwrap();
+    let pca = KernelPca { kernel: Kernel::Custom, ..KernelPca::new(2) };
+    let wrong = |x: &Matrix, _: &Matrix| -> Result<Matrix> { Ok(Matrix::zeros(x.n_rows(), 1)) };
+    let error = pca.fit_function(&x, &Weights::default(), Arc::new(wrong), &Unobserved).unwrap_err();
+    assert_eq!(error.to_string(), "what the kernel function returns has 1 columns, but 50 are needed");
+    let nan = |x: &Matrix, y: &Matrix| -> Result<Matrix> {
+        Ok(Matrix::from_fn(x.n_rows(), y.n_rows(), |_, _| f64::NAN))
+    };
+    let error = pca.fit_function(&x, &Weights::default(), Arc::new(nan), &Unobserved).unwrap_err();
+    assert!(matches!(error, Error::KernelValue { row: 0 }), "{error}");
+}
+
+#[test]
+fn the_median_rule() {
+    // Squared distances 1, 1, 1, 4, 4, 9: the third of six reaches half.
+    let rows: Rows = vec![vec![0.0], vec![1.0], vec![2.0], vec![3.0]];
+    let gamma = |kernel: Kernel, weights: Option<&[f64]>| match fit(
+        &KernelPca { kernel, ..KernelPca::new(1) },
+        &rows,
+        weights,
+    )
+    .kernel()
+    .gamma()
+    {
+        Some(Gamma::Value(gamma)) => gamma,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(gamma(Kernel::Rbf { gamma: Gamma::Median }, None), 1.0);
+    // The pair at distance 3 has the weight 25, the others 21 together.
+    let weights = [5.0, 1.0, 1.0, 5.0];
+    assert_eq!(gamma(Kernel::Rbf { gamma: Gamma::Median }, Some(&weights)), 1.0 / 9.0);
+    assert_eq!(gamma(Kernel::Laplacian { gamma: Gamma::Median }, Some(&weights)), 1.0 / 3.0);
+}

@@ -1,0 +1,8 @@
+//! Kernel PCA: the numbers of other packages, explicit feature maps, and what must hold for every kernel and route.
+
+mod fixtures;
+mod golden;
+mod identities;
+mod kernels;
+mod refusals;
+mod routes;

@@ -1,0 +1,93 @@
+//! Routes agree, threads change nothing, shapes that the curve of the data asks for come out.
+
+use karhunen::{Dense, KernelModel, KernelPca, KernelRoute, Weights};
+use karhunen_testkit::{Rows, SplitMix64};
+
+use crate::fixtures::{EXACT, assert_same, cloud, fit, rbf, scores};
+
+#[test]
+fn every_exact_route_gives_the_same() {
+    let rows = cloud(700, 6, 1);
+    let pca =
+        |solver| KernelPca { kernel: rbf(0.15), solver: Some(solver), tol: Some(1e-12), ..KernelPca::new(6) };
+    let full = fit(&pca(KernelRoute::Full), &rows, None);
+    for route in EXACT {
+        let model = fit(&pca(route), &rows, None);
+        assert_same(route.name(), &model, &full, &rows, 1e-11);
+        assert_eq!(model.convergence().solver, route);
+        assert!(model.convergence().converged());
+        assert!((model.parts().total - full.parts().total).abs() < 1e-11 * full.parts().total);
+    }
+    let (stored, tiles) =
+        (fit(&pca(KernelRoute::Stored), &rows, None), fit(&pca(KernelRoute::Tiles), &rows, None));
+    assert_eq!(stored.eigenvectors(), tiles.eigenvectors(), "the same bits");
+}
+
+fn same_bits<T: karhunen::Scalar>(values: &[T], n: usize, p: usize) {
+    let x = Dense::row_major(values, n, p).unwrap();
+    for solver in EXACT {
+        let on = |threads| -> KernelModel {
+            let pca = KernelPca {
+                kernel: rbf(0.2),
+                solver: Some(solver),
+                n_threads: Some(threads),
+                ..KernelPca::new(4)
+            };
+            pca.fit(&x, &Weights::default()).unwrap()
+        };
+        let one = on(1);
+        for threads in [2, 3] {
+            let several = on(threads);
+            assert_eq!(one.eigenvectors(), several.eigenvectors(), "{solver} {threads}");
+            assert_eq!(one.parts().coefficients, several.parts().coefficients, "{solver} {threads}");
+        }
+        let how = |threads| karhunen::Transform { n_threads: Some(threads), ..Default::default() };
+        assert_eq!(one.transform_with(&x, &how(1)).unwrap(), one.transform_with(&x, &how(3)).unwrap());
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let values = cloud(1100, 5, 2).concat();
+    same_bits(&values, 1100, 5);
+    let single: Vec<f32> = values.iter().map(|x| *x as f32).collect();
+    same_bits(&single, 1100, 5);
+}
+
+#[test]
+fn the_choice_goes_by_size_and_memory() {
+    let rows = cloud(900, 3, 3);
+    let chosen = |pca: KernelPca| {
+        let model = fit(&pca, &rows, None);
+        (model.convergence().solver, model.convergence().reason.clone())
+    };
+    assert_eq!(chosen(KernelPca::new(3)).0, KernelRoute::Stored);
+    let small = KernelPca { memory_limit: Some(1_500_000), ..KernelPca::new(3) };
+    let (route, reason) = chosen(small);
+    assert_eq!(route, KernelRoute::Tiles);
+    assert!(reason.starts_with("the kernel matrix would take"), "{reason}");
+    assert_eq!(chosen(KernelPca::new(300)).0, KernelRoute::Full);
+    assert_eq!(chosen(KernelPca::default()).0, KernelRoute::Full);
+    let few: Rows = rows[..100].to_vec();
+    assert_eq!(fit(&KernelPca::new(3), &few, None).convergence().reason, "100 rows are few");
+}
+
+#[test]
+fn two_moons_are_parted() {
+    let mut random = SplitMix64::new(6);
+    let rows: Rows = (0..600)
+        .map(|i| {
+            let angle = std::f64::consts::PI * f64::from(i / 2) / 300.0;
+            let (x, y) =
+                if i % 2 == 0 { (angle.cos(), angle.sin()) } else { (1.0 - angle.cos(), 0.5 - angle.sin()) };
+            vec![x + 0.04 * random.normal(), y + 0.04 * random.normal()]
+        })
+        .collect();
+    for solver in EXACT {
+        let pca = KernelPca { kernel: rbf(15.0), solver: Some(solver), ..KernelPca::new(1) };
+        let z = scores(&fit(&pca, &rows, None), &rows);
+        let sign = z[(0, 0)].signum();
+        let right = (0..600).filter(|&i| (z[(i, 0)] * sign > 0.0) == (i % 2 == 0)).count();
+        assert!(right >= 590, "{solver}: {right} of 600 on the right side");
+    }
+}
