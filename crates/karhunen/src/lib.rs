@@ -38,8 +38,8 @@ pub use incomplete::{
     Regularization, RunSummary, Start, StopReason, TraceEntry, Triples,
 };
 pub use kernel::{
-    BlockKernel, Gamma, Kernel, KernelBasis, KernelConvergence, KernelModel, KernelParts, KernelPca,
-    KernelRoute, KernelRows,
+    Approximation, BlockKernel, Gamma, Kernel, KernelBasis, KernelConvergence, KernelModel, KernelParts,
+    KernelPca, KernelRoute, KernelRows, Landmarks, PreImage, PreImageParts,
 };
 pub use linalg::{ColumnMap, Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
 pub use moments::{Moments, Scatter};

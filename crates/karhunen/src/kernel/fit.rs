@@ -8,13 +8,15 @@ use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::gram::Gram;
 use crate::kernel::model::{KernelBasis, KernelConvergence, KernelModel, KernelParts};
 use crate::kernel::options::KernelPca;
+use crate::kernel::preimage::{PreImage, PreImageParts, dense_rows, fit_ridge};
+use crate::kernel::reduced::{Reduced, ReducedFit};
 use crate::kernel::rows::{KernelRows, Points, Preparation, lines};
 use crate::kernel::select::{KernelRoute, Problem, choose};
 use crate::kernel::spectrum::{Spectrum, clip, full, truncated};
 use crate::kernel::tiles::{Called, Computed, Tiles};
 use crate::kernel::{gamma, memory};
-use crate::linalg::Matrix;
 use crate::linalg::exp::Exp;
+use crate::linalg::{Dense, Matrix};
 use crate::moments::{Moments, check_size};
 use crate::scalar::Scalar;
 use crate::solver::Iteration;
@@ -40,7 +42,16 @@ pub(super) fn fit<T: Scalar>(
     let single = T::EPSILON > f64::EPSILON;
     let given = options.kernel == Kernel::Precomputed;
     let memory_limit = memory::limit(options.memory_limit);
-    let problem = Problem { n, k: options.n_components, single, given, memory_limit };
+    let problem = Problem {
+        n,
+        p,
+        k: options.n_components,
+        single,
+        given,
+        may_approximate: options.kernel.is_positive_uncentred(),
+        n_features: options.features(n, options.solver.unwrap_or(KernelRoute::Nystrom)),
+        memory_limit,
+    };
     let (route, reason) = match options.solver {
         Some(route) => (route, "asked for".to_owned()),
         None => choose(&problem),
@@ -48,19 +59,24 @@ pub(super) fn fit<T: Scalar>(
     if problem.bytes(route) > memory_limit {
         return Err(Error::Memory { route: route.name(), bytes: problem.bytes(route) });
     }
-    Exec::run(options.n_threads, observer, |exec| {
+    let model = Exec::run(options.n_threads, observer, |exec| {
         let moments = Moments::of(x, weights.samples, &exec.phase("means and variances"))?;
         if options.kernel.refuses_negative() {
             refuse_negative(x, options.kernel.name())?;
         }
-        let rows = if given { None } else { Some(KernelRows::collect(x, &exec.phase("rows"))?) };
-        let kernel = match &rows {
-            Some(rows) => gamma::resolve(&options.kernel, &moments, &shares, options.seed, |chosen| {
-                Ok(rows.select(chosen))
-            })?,
-            None => options.kernel,
-        };
+        let kernel = gamma::resolve(&options.kernel, &moments, &shares, options.seed, |chosen| {
+            KernelRows::gather(x, chosen)
+        })?;
         let shift = if kernel.ignores_shifts() && !x.is_sparse() { moments.mean } else { Vec::new() };
+        let tol = options.tol.unwrap_or(if single { 1e-5 } else { 1e-8 });
+        if route.approximates() {
+            let preparation = Preparation { shift: &shift, normalize: kernel.normalizes() };
+            let function = function.as_deref();
+            let reduced = Reduced { options, route, kernel, x, function, preparation, shares: &shares, tol };
+            let parts = reduced.parts(totals.sum, shift.clone(), reason, exec)?;
+            return finish(parts, None, &shares, exec);
+        }
+        let rows = if given { None } else { Some(KernelRows::collect(x, &exec.phase("rows"))?) };
         let problem = Exact {
             options,
             route,
@@ -70,7 +86,7 @@ pub(super) fn fit<T: Scalar>(
             shift: &shift,
             shares: &shares,
             scale: totals.sum,
-            tol: options.tol.unwrap_or(if single { 1e-5 } else { 1e-8 }),
+            tol,
             single,
         };
         let spectrum = if single && route != KernelRoute::Full {
@@ -83,12 +99,37 @@ pub(super) fn fit<T: Scalar>(
             Some(rows) => KernelBasis::Rows(rows),
             None => KernelBasis::Precomputed { n_samples: n },
         };
-        let model = KernelModel::try_from(KernelParts { basis, shift: shift.clone(), ..parts })?;
-        Ok(match function.clone() {
-            Some(function) => model.with_function(function),
-            None => model,
-        })
+        finish(KernelParts { basis, shift: shift.clone(), ..parts }, weights.samples, &shares, exec)
+    })?;
+    Ok(match function {
+        Some(function) => model.with_function(function),
+        None => model,
     })
+}
+
+/// Adds what pre-images need.
+fn finish(
+    mut parts: KernelParts,
+    weights: Option<&[f64]>,
+    shares: &[f64],
+    exec: &Exec<'_>,
+) -> Result<KernelModel> {
+    let Some(pre_image) = parts.options.pre_image else { return KernelModel::try_from(parts) };
+    let exec = exec.phase("pre-images");
+    pre_image.check(&parts.kernel, parts.convergence.solver.approximates())?;
+    let rows = dense_rows(&parts.basis)?;
+    parts.pre_image = Some(match pre_image {
+        PreImage::FixedPoint => PreImageParts::FixedPoint { shares: shares.to_vec() },
+        PreImage::Ridge { alpha } => {
+            let model = KernelModel::try_from(parts.clone())?;
+            let scores = match &parts.basis {
+                KernelBasis::Rows(_) => model.fitted_scores(),
+                _ => model.transform(&Dense::from(rows))?,
+            };
+            fit_ridge(&parts.kernel, alpha, rows, &scores, weights, &exec)?
+        }
+    });
+    KernelModel::try_from(parts)
 }
 
 /// The rules that shape and storage must meet.
@@ -132,6 +173,39 @@ pub(super) fn refuse_negative<T: Scalar>(x: &dyn Source<T>, kernel: &'static str
         }
         Ok(())
     })
+}
+
+impl<T: Scalar> Reduced<'_, T> {
+    /// All of a model.
+    fn parts(&self, scale: f64, shift: Vec<f64>, reason: String, exec: &Exec<'_>) -> Result<KernelParts> {
+        let ReducedFit { basis, projected, approximation } = self.fit(exec)?;
+        let n_converged = projected.residuals.iter().filter(|&&r| r <= self.tol).count();
+        Ok(KernelParts {
+            kernel: self.kernel,
+            basis,
+            shift,
+            offsets: projected.offsets,
+            eigenvalues: projected.values.iter().map(|value| value * scale).collect(),
+            total: projected.total * scale,
+            n_samples: self.x.shape().0,
+            eigenvectors: Matrix::zeros(0, projected.coefficients.n_cols()),
+            coefficients: projected.coefficients,
+            pre_image: None,
+            sum_of_weights: scale,
+            options: self.options.clone(),
+            dtype: T::NAME.to_owned(),
+            convergence: KernelConvergence {
+                solver: self.route,
+                reason,
+                n_passes: 1,
+                residuals: projected.residuals,
+                tol: self.tol,
+                n_converged,
+                smallest_eigenvalue: None,
+                approximation: Some(approximation),
+            },
+        })
+    }
 }
 
 /// A fit by one of the exact routes.
@@ -213,7 +287,9 @@ impl Exact<'_> {
             offsets,
             eigenvalues,
             total: spectrum.total * self.scale,
+            n_samples: eigenvectors.n_rows(),
             eigenvectors,
+            pre_image: None,
             sum_of_weights: self.scale,
             options: self.options.clone(),
             dtype: dtype.to_owned(),
@@ -225,6 +301,7 @@ impl Exact<'_> {
                 tol: self.tol,
                 n_converged,
                 smallest_eigenvalue: spectrum.smallest.map(|value| value * self.scale),
+                approximation: None,
             },
         })
     }

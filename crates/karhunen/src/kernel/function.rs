@@ -228,6 +228,28 @@ impl Kernel {
         }
     }
 
+    /// Whether its matrices have no negative eigenvalues but those of rounding, centred or not.
+    pub(super) fn is_positive_uncentred(&self) -> bool {
+        self.is_positive() && *self != Self::AdditiveChi2
+    }
+
+    /// The value of a row with itself, whose squared norm (after preparation) is given.
+    pub(super) fn of_itself(&self, squared_norm: f64) -> f64 {
+        match *self {
+            Self::Linear | Self::Cosine => squared_norm,
+            Self::Polynomial { degree, coef0, .. } => {
+                (self.gamma_value() * squared_norm + coef0).powf(degree)
+            }
+            Self::Sigmoid { coef0, .. } => (self.gamma_value() * squared_norm + coef0).tanh(),
+            Self::AdditiveChi2 => 0.0,
+            Self::Rbf { .. }
+            | Self::Laplacian { .. }
+            | Self::Chi2 { .. }
+            | Self::Precomputed
+            | Self::Custom => 1.0,
+        }
+    }
+
     /// Turns the sums of a tile into kernel values. `left` and `right` hold the squared norms of the rows where the
     /// kernel is a function of Euclidean distances.
     pub(super) fn finish<E: Exp>(&self, left: &[E], right: &[E], same: bool, tile: &mut [E]) {

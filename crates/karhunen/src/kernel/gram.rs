@@ -59,6 +59,12 @@ impl Layout {
         panel * PANEL..self.n.min((panel + 1) * PANEL)
     }
 
+    /// Entries of the tiles of a panel.
+    fn len(&self, panel: usize) -> usize {
+        let rows = self.panel(panel);
+        rows.len() * (self.n - rows.start)
+    }
+
     /// The columns of the tiles of a panel: the square on the diagonal first.
     fn tiles(&self, panel: usize) -> impl Iterator<Item = Range<usize>> {
         let square = self.panel(panel);
@@ -67,17 +73,14 @@ impl Layout {
             .chain((first..n).step_by(columns).map(move |start| start..n.min(start + columns)))
     }
 
-    /// Room for the tiles of every panel.
+    /// Room for the tiles of every panel, still empty: whoever fills it touches it first.
     fn allocate<E: Exp>(&self) -> Result<Vec<Vec<E>>> {
         let mut stored = Vec::with_capacity(self.n_panels());
         for panel in 0..self.n_panels() {
-            let rows = self.panel(panel);
-            let len = rows.len() * (self.n - rows.start);
             let mut values: Vec<E> = Vec::new();
-            if values.try_reserve_exact(len).is_err() {
+            if values.try_reserve_exact(self.len(panel)).is_err() {
                 return Err(Error::Memory { route: "stored", bytes: stored_bytes::<E>(self.n) });
             }
-            values.resize(len, E::default());
             stored.push(values);
         }
         Ok(stored)
@@ -114,10 +117,7 @@ impl Layout {
 
     /// Runs of panels with about the same number of entries.
     fn pieces(&self) -> Vec<Range<usize>> {
-        let area = |panel: usize| {
-            let rows = self.panel(panel);
-            (rows.len() * (self.n - rows.start)) as f64
-        };
+        let area = |panel: usize| self.len(panel) as f64;
         let total: f64 = (0..self.n_panels()).map(area).sum();
         let n_pieces = PIECES.min(self.n_panels());
         let (mut pieces, mut start, mut sum) = (Vec::new(), 0, 0.0);
@@ -187,6 +187,7 @@ impl<'a, E: Exp> Gram<'a, E> {
         let mut stored = layout.allocate()?;
         exec.each(stored.iter_mut(), |panel, values| {
             let rows = layout.panel(panel);
+            values.resize(layout.len(panel), E::default());
             let mut scratch = Panel::new();
             let mut rest = values.as_mut_slice();
             for columns in layout.tiles(panel) {
@@ -207,6 +208,9 @@ impl<'a, E: Exp> Gram<'a, E> {
         let n = x.shape().0;
         let layout = Layout::new::<E>(n);
         let mut stored = layout.allocate()?;
+        for (panel, values) in stored.iter_mut().enumerate() {
+            values.resize(layout.len(panel), E::default());
+        }
         let mut line = vec![0.0; n];
         x.visit(&mut |first, block| {
             for i in 0..block.n_rows() {

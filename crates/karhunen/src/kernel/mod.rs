@@ -5,14 +5,20 @@
 //! `V^(1/2) (K - 1 a' - a 1' + (v'a) 1 1') V^(1/2)`, `a = K v`, has the eigenpairs `(lambda, u)`; it is never formed but
 //! on the full route. Eigenvalues are reported times the sum of the weights, as other packages do.
 
+mod approximate;
 mod centred;
+mod features;
 mod fit;
+mod fourier;
 mod function;
 mod gamma;
 mod gram;
+mod landmarks;
 mod memory;
 mod model;
 mod options;
+mod preimage;
+mod reduced;
 mod rows;
 mod sampling;
 mod select;
@@ -21,7 +27,9 @@ mod tiles;
 mod transform;
 
 pub use function::{BlockKernel, Gamma, Kernel};
-pub use model::{KernelBasis, KernelConvergence, KernelModel, KernelParts};
+pub use landmarks::Landmarks;
+pub use model::{Approximation, KernelBasis, KernelConvergence, KernelModel, KernelParts};
 pub use options::KernelPca;
+pub use preimage::{PreImage, PreImageParts};
 pub use rows::KernelRows;
 pub use select::KernelRoute;

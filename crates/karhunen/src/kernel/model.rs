@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::kernel::features::FREQUENCIES;
 use crate::kernel::function::{BlockKernel, Gamma, Kernel};
 use crate::kernel::options::KernelPca;
+use crate::kernel::preimage::PreImageParts;
 use crate::kernel::rows::KernelRows;
 use crate::kernel::select::KernelRoute;
 use crate::linalg::Matrix;
@@ -29,6 +31,23 @@ pub struct KernelConvergence {
     /// thousandth of the largest) where the kernel need not be positive semi-definite. Below zero by more than
     /// rounding: components are those of the positive part alone.
     pub smallest_eigenvalue: Option<f64>,
+    /// How far an approximate kernel matrix is from the exact one; `None` on the exact routes.
+    pub approximation: Option<Approximation>,
+}
+
+/// How far an approximate kernel matrix is from the exact one. Both figures are norms of the difference of the (centred,
+/// weighted) matrices relative to the largest eigenvalue: no eigenvalue is off by more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Approximation {
+    /// Landmarks, or random features.
+    pub n_features: usize,
+    /// A bound: the trace of the difference, which the exact matrix exceeds the approximation by in every direction.
+    /// Nyström only.
+    pub bound: Option<f64>,
+    /// An estimate of the spectral norm: that of the difference on at most 500 rows drawn by the seed, times
+    /// n_samples / 500. Too large rather than too small where the difference has no leading directions.
+    pub estimate: f64,
 }
 
 impl KernelConvergence {
@@ -42,8 +61,13 @@ impl KernelConvergence {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum KernelBasis {
-    /// Rows: those fitted.
+    /// The rows fitted.
     Rows(KernelRows),
+    /// Some of them, as landmarks of a Nyström approximation.
+    Landmarks(KernelRows),
+    /// Random frequencies as rows, shape (n_frequencies, n_features): a row becomes the cosines, then the sines, of its
+    /// inner products with them, divided by the square root of their number.
+    Frequencies(Matrix),
     /// The rows of new data are kernel values already, with so many fitted rows.
     Precomputed {
         /// Number of fitted rows.
@@ -52,10 +76,11 @@ pub enum KernelBasis {
 }
 
 impl KernelBasis {
-    /// Number of kernel values of a new row.
+    /// Number of values that a new row is turned into.
     pub fn len(&self) -> usize {
         match self {
-            Self::Rows(rows) => rows.shape().0,
+            Self::Rows(rows) | Self::Landmarks(rows) => rows.shape().0,
+            Self::Frequencies(frequencies) => 2 * frequencies.n_rows(),
             Self::Precomputed { n_samples } => *n_samples,
         }
     }
@@ -68,7 +93,8 @@ impl KernelBasis {
     /// Number of columns of new data.
     pub fn n_features(&self) -> usize {
         match self {
-            Self::Rows(rows) => rows.shape().1,
+            Self::Rows(rows) | Self::Landmarks(rows) => rows.shape().1,
+            Self::Frequencies(frequencies) => frequencies.n_cols(),
             Self::Precomputed { n_samples } => *n_samples,
         }
     }
@@ -93,9 +119,14 @@ pub struct KernelParts {
     pub eigenvalues: Vec<f64>,
     /// The sum of all of them.
     pub total: f64,
+    /// Rows fitted, those of weight zero included.
+    pub n_samples: usize,
     /// Orthonormal eigenvectors as columns, shape (n_samples, n_components), scores divided by the square roots of the
     /// eigenvalues. With weights, columns are orthonormal when rows are repeated; rows of weight zero are zero.
+    /// No rows on the approximate routes, which keep nothing that grows with n_samples.
     pub eigenvectors: Matrix,
+    /// What rows are found from scores with.
+    pub pre_image: Option<PreImageParts>,
     /// Sum of the sample weights; `n_samples` without weights.
     pub sum_of_weights: f64,
     /// The options of the fit.
@@ -147,11 +178,42 @@ impl TryFrom<KernelParts> for KernelModel {
             let (found, expected) = (parts.shift.len(), parts.basis.n_features());
             return Err(Error::Shape { what: "shift", axis: "values", found, expected });
         }
-        if let KernelBasis::Rows(rows) = &parts.basis {
-            rows.with_block(|_| Ok(()))?;
+        check_pre_image(&parts)?;
+        match &parts.basis {
+            KernelBasis::Rows(rows) | KernelBasis::Landmarks(rows) => rows.with_block(|_| Ok(()))?,
+            KernelBasis::Frequencies(frequencies) if frequencies.n_rows() % FREQUENCIES != 0 => {
+                let found = frequencies.n_rows();
+                let expected = found.next_multiple_of(FREQUENCIES);
+                return Err(Error::Shape { what: "frequencies", axis: "rows", found, expected });
+            }
+            KernelBasis::Frequencies(_) | KernelBasis::Precomputed { .. } => {}
         }
         Ok(Self { parts, function: None })
     }
+}
+
+/// The shapes of what pre-images are computed from.
+fn check_pre_image(parts: &KernelParts) -> Result<()> {
+    let (k, p) = (parts.eigenvalues.len(), parts.basis.n_features());
+    let lengths = match &parts.pre_image {
+        None => return Ok(()),
+        Some(PreImageParts::Ridge { scores, coefficients }) => [
+            ("scores of pre-images", scores.n_cols(), k),
+            ("coefficients of pre-images", coefficients.n_cols(), p),
+            ("coefficients of pre-images", coefficients.n_rows(), scores.n_rows()),
+        ],
+        Some(PreImageParts::FixedPoint { shares }) => [
+            ("shares", shares.len(), parts.basis.len()),
+            ("eigenvectors", parts.eigenvectors.n_rows(), parts.basis.len()),
+            ("shift", parts.shift.len(), p),
+        ],
+    };
+    for (what, found, expected) in lengths {
+        if found != expected {
+            return Err(Error::Shape { what, axis: "values", found, expected });
+        }
+    }
+    Ok(())
 }
 
 impl KernelModel {
@@ -167,7 +229,7 @@ impl KernelModel {
 
     /// Number of rows fitted, those of weight zero included.
     pub fn n_samples(&self) -> usize {
-        self.parts.eigenvectors.n_rows()
+        self.parts.n_samples
     }
 
     /// Eigenvalues of the centred kernel matrix, descending, as scikit-learn's `KernelPCA.eigenvalues_`: sums of squares of
@@ -183,13 +245,13 @@ impl KernelModel {
     }
 
     /// Eigenvectors as columns, shape (n_samples, n_components), as scikit-learn's `KernelPCA.eigenvectors_`: in each the
-    /// entry of largest absolute value is positive.
+    /// entry of largest absolute value is positive. No rows on the approximate routes.
     pub fn eigenvectors(&self) -> &Matrix {
         &self.parts.eigenvectors
     }
 
     /// Scores of the fitted rows, shape (n_samples, n_components): eigenvectors times the square roots of the eigenvalues.
-    /// Rows of weight zero get zeros; transform them instead.
+    /// Rows of weight zero get zeros; transform them instead. No rows on the approximate routes.
     pub fn fitted_scores(&self) -> Matrix {
         let roots: Vec<f64> = self.eigenvalues().iter().map(|v| v.sqrt()).collect();
         let vectors = self.eigenvectors();

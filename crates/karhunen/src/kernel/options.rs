@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::exec::{Observer, Unobserved};
+use crate::kernel::features::FREQUENCIES;
 use crate::kernel::fit;
 use crate::kernel::function::{BlockKernel, Kernel};
+use crate::kernel::landmarks::Landmarks;
 use crate::kernel::model::KernelModel;
+use crate::kernel::preimage::PreImage;
 use crate::kernel::select::KernelRoute;
 use crate::scalar::Scalar;
 use crate::source::Source;
@@ -42,6 +45,13 @@ pub struct KernelPca {
     pub n_components: Option<usize>,
     /// The route to the components; chosen by the number of rows and components and by the memory limit if `None`.
     pub solver: Option<KernelRoute>,
+    /// How the landmarks of the solver `nystrom` are chosen.
+    pub landmarks: Landmarks,
+    /// Landmarks of the solver `nystrom`, or features of the solver `fourier` (rounded up to a multiple of 32). If `None`,
+    /// 1,000 or four times the components, whichever is more, and no more landmarks than rows.
+    pub n_features: Option<usize>,
+    /// How rows are found from scores, if they are to be.
+    pub pre_image: Option<PreImage>,
     /// Iterations stop when every residual `||K u - lambda u||` is below `tol * lambda_1`. If `None`, 1e-8 for f64 data
     /// and 1e-5 for f32 data, whose kernel values are computed in f32.
     pub tol: Option<f64>,
@@ -66,6 +76,9 @@ impl Default for KernelPca {
             kernel: Kernel::default(),
             n_components: None,
             solver: None,
+            landmarks: Landmarks::Uniform,
+            n_features: None,
+            pre_image: None,
             tol: None,
             max_iter: 1000,
             block_size: None,
@@ -140,6 +153,10 @@ impl KernelPca {
             let rule = "the kernel `custom` and a kernel function belong together";
             return refuse("kernel", self.kernel.name().to_owned(), rule);
         }
+        self.check_approximation()?;
+        if let Some(pre_image) = &self.pre_image {
+            pre_image.check(&self.kernel, self.solver.is_some_and(KernelRoute::approximates))?;
+        }
         let iterates = |route: KernelRoute| matches!(route, KernelRoute::Stored | KernelRoute::Tiles);
         match (self.tol, self.max_iter, self.block_size) {
             (Some(tol), _, _) if !(tol > 0.0 && tol < 1.0) => {
@@ -152,5 +169,59 @@ impl KernelPca {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The rules of what the approximate routes alone obey.
+    fn check_approximation(&self) -> Result<()> {
+        let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });
+        if let Some(m) = self.n_features {
+            if m == 0 || self.n_components.is_some_and(|k| k > m) {
+                return refuse(
+                    "n_features",
+                    m.to_string(),
+                    "at least as many features as components are needed",
+                );
+            }
+            if !self.solver.is_some_and(KernelRoute::approximates) {
+                return refuse(
+                    "n_features",
+                    m.to_string(),
+                    "only the solvers nystrom and fourier have features",
+                );
+            }
+        }
+        if self.landmarks != Landmarks::Uniform && self.solver != Some(KernelRoute::Nystrom) {
+            return refuse(
+                "landmarks",
+                format!("{:?}", self.landmarks),
+                "only the solver nystrom has landmarks",
+            );
+        }
+        let Some(route) = self.solver.filter(|route| route.approximates()) else { return Ok(()) };
+        if self.n_components.is_none() {
+            let rule = "an approximation has no last component; say how many are wanted";
+            return refuse("n_components", "all".to_owned(), rule);
+        }
+        if self.kernel == Kernel::Precomputed
+            || route == KernelRoute::Nystrom
+                && !self.kernel.is_positive_uncentred()
+                && self.kernel != Kernel::Custom
+        {
+            let rule = "landmarks need a kernel that is positive semi-definite and not precomputed";
+            return refuse("solver", route.name().to_owned(), rule);
+        }
+        if route == KernelRoute::Fourier
+            && !matches!(self.kernel, Kernel::Rbf { .. } | Kernel::Laplacian { .. })
+        {
+            let rule = "random Fourier features are for kernels of differences: rbf and laplacian";
+            return refuse("solver", route.name().to_owned(), rule);
+        }
+        Ok(())
+    }
+
+    /// Landmarks or Fourier features.
+    pub(super) fn features(&self, n_samples: usize, route: KernelRoute) -> usize {
+        let m = self.n_features.unwrap_or_else(|| (4 * self.n_components.unwrap_or(0)).max(1000));
+        if route == KernelRoute::Fourier { m.next_multiple_of(2 * FREQUENCIES) } else { m.min(n_samples) }
     }
 }

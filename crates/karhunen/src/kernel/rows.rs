@@ -66,6 +66,38 @@ impl KernelRows {
         Ok(Self::Sparse { n_features: p, pointers, indices, values })
     }
 
+    /// Copies the rows `rows`, ascending, of a source.
+    pub(super) fn gather<T: Scalar>(x: &dyn Source<T>, rows: &[usize]) -> Result<Self> {
+        let p = x.shape().1;
+        if u32::try_from(p).is_err() {
+            return Err(Error::TooLarge { n_samples: x.shape().0, n_features: p });
+        }
+        let mut rest = rows.iter().copied().peekable();
+        let (mut dense, mut pointers, mut indices, mut values) =
+            (Vec::new(), vec![0], Vec::new(), Vec::new());
+        let sparse = x.is_sparse();
+        x.visit(&mut |first, block| {
+            let mut line = vec![0.0; p];
+            while let Some(i) = rest.next_if(|&i| i < first + block.n_rows()) {
+                lines(&block, i - first..i - first + 1, &mut line)?;
+                if !sparse {
+                    dense.extend_from_slice(&line);
+                    continue;
+                }
+                for (j, value) in line.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                    indices.push(j as u32);
+                    values.push(*value);
+                }
+                pointers.push(values.len() as u64);
+            }
+            Ok(())
+        })?;
+        if sparse {
+            return Ok(Self::Sparse { n_features: p, pointers, indices, values });
+        }
+        Ok(Self::Dense(Matrix::from_vec(rows.len(), p, dense)?))
+    }
+
     /// Some of the rows, copied.
     pub(super) fn select(&self, rows: &[usize]) -> Self {
         match self {

@@ -16,15 +16,27 @@ pub enum KernelRoute {
     Stored,
     /// The same, computing the kernel matrix tile by tile in every pass: memory proportional to n.
     Tiles,
+    /// The kernel matrix that agrees with the exact one on some rows, the landmarks, and is of their rank: one pass, memory
+    /// that does not grow with n. Drineas & Mahoney (2005).
+    Nystrom,
+    /// Random Fourier features of kernels of differences (rbf, laplacian): one pass, memory that does not grow with n.
+    Fourier,
 }
 
 impl KernelRoute {
+    /// Whether the kernel matrix is replaced by one of low rank.
+    pub fn approximates(self) -> bool {
+        matches!(self, Self::Nystrom | Self::Fourier)
+    }
+
     /// The name in options, reports and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
             Self::Stored => "stored",
             Self::Tiles => "tiles",
+            Self::Nystrom => "nystrom",
+            Self::Fourier => "fourier",
         }
     }
 }
@@ -44,8 +56,14 @@ pub(super) struct Problem {
     pub(super) k: Option<usize>,
     /// Whether the data are f32.
     pub(super) single: bool,
+    /// Columns.
+    pub(super) p: usize,
     /// Whether the kernel matrix is given: it cannot be recomputed.
     pub(super) given: bool,
+    /// Whether landmarks can stand for all rows: the kernel is positive without centring.
+    pub(super) may_approximate: bool,
+    /// Landmarks or Fourier features of the approximate routes.
+    pub(super) n_features: usize,
     /// Bytes.
     pub(super) memory_limit: f64,
 }
@@ -68,7 +86,22 @@ impl Problem {
             KernelRoute::Full => 32.0 * n * n,
             KernelRoute::Stored => self.stored() + vectors,
             KernelRoute::Tiles => vectors,
+            // Sums of two threads, and small matrices.
+            KernelRoute::Nystrom | KernelRoute::Fourier => 8.0 * 8.0 * (self.n_features as f64).powi(2),
         }
+    }
+}
+
+/// Seconds on one core that exact tiles may take before the matrix is approximated.
+const PATIENCE: f64 = 1800.0;
+/// Entries of the kernel matrix, times features and vectors, that one core works on in a second.
+const SPEED: f64 = 3e10;
+
+impl Problem {
+    /// Predicted seconds of recomputed tiles on one core.
+    fn tiles_seconds(&self) -> f64 {
+        let passes = 15.0 + self.k.unwrap_or(0) as f64 / 8.0;
+        0.5 * (self.n as f64).powi(2) * (self.p as f64 + 60.0) * passes / SPEED
     }
 }
 
@@ -90,5 +123,12 @@ pub(super) fn choose(problem: &Problem) -> (KernelRoute, String) {
     }
     let limit = problem.memory_limit / 1e9;
     let reason = format!("the kernel matrix would take {gigabytes:.2} GB, over the limit of {limit:.2} GB");
+    let seconds = problem.tiles_seconds();
+    if seconds > PATIENCE && problem.may_approximate {
+        return (
+            KernelRoute::Nystrom,
+            format!("{reason}, and tiles {:.0} minutes on one core", seconds / 60.0),
+        );
+    }
     (KernelRoute::Tiles, reason)
 }

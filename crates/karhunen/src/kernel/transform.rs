@@ -1,12 +1,14 @@
 //! Scores of new rows: kernel values, block by block, times the coefficients. No matrix of n_new x n is ever held.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 use crate::exec::Exec;
+use crate::kernel::features::Features;
 use crate::kernel::fit::refuse_negative;
 use crate::kernel::function::Kernel;
 use crate::kernel::model::{KernelBasis, KernelModel};
-use crate::kernel::rows::{KernelRows, Panel, Points, Preparation, lines};
-use crate::kernel::tiles::call;
+use crate::kernel::rows::Preparation;
 use crate::linalg::exp::Exp;
 use crate::linalg::pairs::{Strips, add_tile_product, width};
 use crate::linalg::{ColumnMap, Matrix};
@@ -79,13 +81,33 @@ impl KernelModel {
     }
 
     /// What scores are multiplied by.
-    fn factors(&self, whiten: bool) -> Vec<f64> {
+    pub(super) fn factors(&self, whiten: bool) -> Vec<f64> {
         let factor = |eigenvalue: f64| match eigenvalue {
             _ if !whiten => 1.0,
             0.0 => 0.0,
             eigenvalue => (self.parts().sum_of_weights / eigenvalue).sqrt(),
         };
         self.eigenvalues().iter().map(|eigenvalue| factor(*eigenvalue)).collect()
+    }
+
+    /// The features of new rows.
+    fn features<E: Exp>(&self, exec: &Exec<'_>) -> Result<Features<'_, E>> {
+        let parts = self.parts();
+        let preparation = Preparation { shift: &parts.shift, normalize: self.kernel().normalizes() };
+        match &parts.basis {
+            KernelBasis::Frequencies(frequencies) => {
+                Ok(Features::of_frequencies(*self.kernel(), frequencies, preparation))
+            }
+            KernelBasis::Rows(rows) | KernelBasis::Landmarks(rows) => {
+                Features::of_rows(*self.kernel(), rows, self.function(), preparation, exec)
+            }
+            KernelBasis::Precomputed { n_samples } => Err(Error::Shape {
+                what: "a precomputed kernel",
+                axis: "rows",
+                found: 0,
+                expected: *n_samples,
+            }),
+        }
     }
 
     fn project<T: Scalar, E: Exp>(
@@ -101,38 +123,26 @@ impl KernelModel {
         let coefficients =
             Matrix::from_fn(parts.basis.len(), k, |i, c| parts.coefficients[(i, c)] * factors[c]);
         let offsets: Vec<f64> = parts.offsets.iter().zip(&factors).map(|(o, f)| o * f).collect();
-        let rows = match &parts.basis {
-            KernelBasis::Rows(rows) => rows,
-            KernelBasis::Precomputed { n_samples } => {
-                let map = ColumnMap { shift: &vec![0.0; *n_samples], factor: &vec![1.0; *n_samples] };
-                return x.visit(&mut |first, block| {
-                    let out = &mut scores[first * k..(first + block.n_rows()) * k];
-                    let part = part_of(exec, first, block.n_rows(), n);
-                    blocks::project(&block, map, &coefficients, &part, out)?;
-                    for row in out.chunks_exact_mut(k.max(1)) {
-                        row.iter_mut().zip(&offsets).for_each(|(z, o)| *z = T::from_f64(z.to_f64() - o));
-                    }
-                    Ok(())
-                });
-            }
-        };
-        let preparation = Preparation { shift: &parts.shift, normalize: self.kernel().normalizes() };
-        let basis = match (rows, self.function()) {
-            (KernelRows::Dense(rows), Some(function)) => Basis::Called { rows, function },
-            _ => Basis::Points(Points::<E>::new(rows, preparation, &exec.part(0.0, 0.0))?),
-        };
+        if let KernelBasis::Precomputed { n_samples } = parts.basis {
+            let map = ColumnMap { shift: &vec![0.0; n_samples], factor: &vec![1.0; n_samples] };
+            return x.visit(&mut |first, block| {
+                let out = &mut scores[first * k..(first + block.n_rows()) * k];
+                let part = part_of(exec, first, block.n_rows(), n);
+                blocks::project(&block, map, &coefficients, &part, out)?;
+                for row in out.chunks_exact_mut(k.max(1)) {
+                    row.iter_mut().zip(&offsets).for_each(|(z, o)| *z = T::from_f64(z.to_f64() - o));
+                }
+                Ok(())
+            });
+        }
         let projection = Projection {
-            kernel: *self.kernel(),
-            basis,
-            preparation,
+            features: self.features::<E>(&exec.part(0.0, 0.0))?,
             coefficients: strips(&coefficients),
             offsets,
         };
         x.visit(&mut |first, block| {
             let out = &mut scores[first * k..(first + block.n_rows()) * k];
-            part_of(exec, first, block.n_rows(), n).fill(out, ROWS * k.max(1), |piece, out| {
-                projection.rows(&block, piece * ROWS..piece * ROWS + out.len() / k.max(1), out)
-            })
+            projection.all(&block, out, &part_of(exec, first, block.n_rows(), n))
         })
     }
 }
@@ -142,7 +152,7 @@ fn part_of<'e>(exec: &Exec<'e>, first: usize, n_rows: usize, n: usize) -> Exec<'
 }
 
 /// The coefficients in strips of columns, filled up to whole strips of rows.
-fn strips<E: Exp>(coefficients: &Matrix) -> Vec<E> {
+pub(super) fn strips<E: Exp>(coefficients: &Matrix) -> Vec<E> {
     let w = width::<E>();
     let (m, k) = coefficients.shape();
     let stride = m.next_multiple_of(w) * w;
@@ -155,71 +165,53 @@ fn strips<E: Exp>(coefficients: &Matrix) -> Vec<E> {
     values
 }
 
-/// What new rows are compared with.
-enum Basis<'a, E> {
-    Points(Points<E>),
-    Called { rows: &'a Matrix, function: &'a dyn crate::kernel::function::BlockKernel },
-}
-
 /// Everything that turns rows into scores.
-struct Projection<'a, E> {
-    kernel: Kernel,
-    basis: Basis<'a, E>,
-    preparation: Preparation<'a>,
+pub(super) struct Projection<'a, E> {
+    pub(super) features: Features<'a, E>,
     /// Strips of columns.
-    coefficients: Vec<E>,
-    offsets: Vec<f64>,
+    pub(super) coefficients: Vec<E>,
+    pub(super) offsets: Vec<f64>,
 }
 
 impl<E: Exp> Projection<'_, E> {
-    /// The scores of some rows of a block.
-    fn rows<T: Scalar>(
+    /// The scores of all rows of a block.
+    pub(super) fn all<T: Scalar, U: Scalar>(
         &self,
         block: &Block<'_, T>,
-        rows: std::ops::Range<usize>,
-        out: &mut [T],
+        out: &mut [U],
+        exec: &Exec<'_>,
     ) -> Result<()> {
-        let (w, p, k) = (width::<E>(), block.n_cols(), self.offsets.len());
-        let n_rows = rows.len();
-        let n_left = n_rows.next_multiple_of(w);
-        let mut values = vec![0.0; n_rows * p];
-        lines(block, rows, &mut values)?;
-        let mut panel = Panel::<E>::new();
-        let given = match &self.basis {
-            Basis::Points(_) => {
-                panel.load(&mut values, p, self.preparation);
-                None
-            }
-            Basis::Called { .. } => Some(Matrix::from_vec(n_rows, p, values)?),
-        };
-        let n = match &self.basis {
-            Basis::Points(points) => points.n(),
-            Basis::Called { rows, .. } => rows.n_rows(),
-        };
-        let n = n.next_multiple_of(w);
-        let columns = TILE_BYTES / (n_left * size_of::<E>()) / w * w;
-        let mut tile = vec![E::default(); n_left * columns.min(n)];
+        let k = self.offsets.len().max(1);
+        exec.fill(out, ROWS * k, |piece, out| {
+            self.rows(block, piece * ROWS..piece * ROWS + out.len() / k, out)
+        })
+    }
+
+    /// The scores of some rows of a block.
+    fn rows<T: Scalar, U: Scalar>(
+        &self,
+        block: &Block<'_, T>,
+        rows: Range<usize>,
+        out: &mut [U],
+    ) -> Result<()> {
+        let (w, k) = (width::<E>(), self.offsets.len());
+        let loaded = self.features.load(block, rows)?;
+        let n_left = loaded.n_left;
+        let n = self.features.n().next_multiple_of(w);
+        let columns = (TILE_BYTES / (n_left * size_of::<E>()) / w * w).min(n);
+        let mut tile = vec![E::default(); n_left * columns];
         let mut sums = vec![0.0; k.div_ceil(w) * n_left * w];
         for start in (0..n).step_by(columns) {
             let columns = start..n.min(start + columns);
             let tile = &mut tile[..n_left * columns.len()];
-            match (&self.basis, &given) {
-                (Basis::Called { rows, function }, Some(x)) => {
-                    let y = rows.rows(columns.start..columns.end.min(rows.n_rows()));
-                    call(*function, x, &y, n_left, tile)?;
-                }
-                (Basis::Points(points), _) => {
-                    points.tile(&self.kernel, (&panel.strips, &panel.norms), columns, false, tile);
-                }
-                (Basis::Called { .. }, None) => {}
-            }
-            let q =
-                Strips { values: &self.coefficients[start * w..], stride: n * w, n_strips: k.div_ceil(w) };
+            self.features.tile(&loaded, columns, tile)?;
+            let values = &self.coefficients[start * w..];
+            let q = Strips { values, stride: n * w, n_strips: k.div_ceil(w) };
             add_tile_product(tile, n_left, q, &mut sums, n_left * w);
         }
         for (i, out) in out.chunks_exact_mut(k.max(1)).enumerate() {
             for (c, out) in out.iter_mut().enumerate() {
-                *out = T::from_f64(sums[(c / w * n_left + i) * w + c % w] - self.offsets[c]);
+                *out = U::from_f64(sums[(c / w * n_left + i) * w + c % w] - self.offsets[c]);
             }
         }
         Ok(())

@@ -35,10 +35,12 @@ mod sparse_plan;
 pub(crate) mod sparse_products;
 pub(crate) mod sparse_scatter;
 mod sparse_structure;
+pub(crate) mod spd;
 pub(crate) mod svd;
 pub(crate) mod symmetric;
 #[cfg(test)]
 pub(crate) mod test_matrices;
+pub(crate) mod trig;
 pub(crate) mod tsqr;
 
 pub use dense::Dense;

@@ -40,7 +40,20 @@ pub(crate) fn pair_sums<E: Lane>(
         tile.fill(E::default());
         return;
     }
-    dispatch(PairSums { pairing, left, right, n_features, tile });
+    dispatch(PairSums { pairing, left, right, n_features, tile, add: false });
+}
+
+/// As [`pair_sums`], adding to what is there.
+pub(crate) fn add_pair_sums<E: Lane>(
+    pairing: Pairing,
+    left: &[E],
+    right: &[E],
+    n_features: usize,
+    tile: &mut [E],
+) {
+    if n_features > 0 {
+        dispatch(PairSums { pairing, left, right, n_features, tile, add: true });
+    }
 }
 
 struct PairSums<'a, E> {
@@ -49,6 +62,7 @@ struct PairSums<'a, E> {
     right: &'a [E],
     n_features: usize,
     tile: &'a mut [E],
+    add: bool,
 }
 
 impl<E: Lane> WithSimd for PairSums<'_, E> {
@@ -174,28 +188,47 @@ impl<E: Lane> PairSums<'_, E> {
             let values = &self.right[((j + s) * self.n_features + depth.start) * w..][..depth.len() * w];
             *strip = bytemuck::cast_slice::<E, E::Vector<S>>(values).as_chunks().0;
         }
-        let mut sum = [[[E::splat(simd, E::default()); VECTORS]; STRIPS]; ROWS];
-        for (k, left) in left.chunks_exact(w).take(right[0].len()).enumerate() {
-            let Some(left) = left[row..].first_chunk::<ROWS>() else { return };
-            for (sums, left) in sum.iter_mut().zip(left) {
-                let left = E::splat(simd, *left);
-                for (sums, right) in sums.iter_mut().zip(&right) {
-                    for (sum, right) in sums.iter_mut().zip(&right[k]) {
-                        *sum = T::add::<S, E>(simd, left, *right, *sum);
-                    }
-                }
-            }
-        }
+        let sum = strip_by_strips::<S, E, T, VECTORS, STRIPS, ROWS>(simd, left, row, right);
         for (r, sums) in sum.iter().enumerate() {
             for (s, sum) in sums.iter().enumerate() {
                 let out = &mut self.tile[((j + s) * n_left + i + r) * w..][..w];
                 let out: &mut [E::Vector<S>] = bytemuck::cast_slice_mut(out);
                 for (out, sum) in out.iter_mut().zip(sum) {
-                    *out = if depth.start == 0 { *sum } else { E::add(simd, *out, *sum) };
+                    *out = if depth.start == 0 && !self.add { *sum } else { E::add(simd, *out, *sum) };
                 }
             }
         }
     }
+}
+
+/// The sums, over what the strips are long, for `ROWS` values of the strip `left` from `row` on and all of other strips.
+#[inline(always)]
+fn strip_by_strips<
+    S: Simd,
+    E: Lane,
+    T: Term,
+    const VECTORS: usize,
+    const STRIPS: usize,
+    const ROWS: usize,
+>(
+    simd: S,
+    left: &[E],
+    row: usize,
+    right: [&[[E::Vector<S>; VECTORS]]; STRIPS],
+) -> [[[E::Vector<S>; VECTORS]; STRIPS]; ROWS] {
+    let mut sum = [[[E::splat(simd, E::default()); VECTORS]; STRIPS]; ROWS];
+    for (k, left) in left.chunks_exact(width::<E>()).take(right[0].len()).enumerate() {
+        let Some(left) = left[row..].first_chunk::<ROWS>() else { return sum };
+        for (sums, left) in sum.iter_mut().zip(left) {
+            let left = E::splat(simd, *left);
+            for (sums, right) in sums.iter_mut().zip(&right) {
+                for (sum, right) in sums.iter_mut().zip(&right[k]) {
+                    *sum = T::add::<S, E>(simd, left, *right, *sum);
+                }
+            }
+        }
+    }
+    sum
 }
 
 /// Turns inner products into squared distances, `max(0, |x|^2 + |y|^2 - 2 x.y)`, where `left` and `right` hold the
@@ -310,41 +343,56 @@ impl<E: Lane> TileProduct<'_, E> {
     ) {
         let w = width::<E>();
         for i in (0..self.n_left).step_by(ROWS) {
-            let mut sum = [[[E::splat(simd, E::default()); VECTORS]; STRIPS]; ROWS];
-            for (strip, tile) in self.tile.chunks_exact(self.n_left * w).enumerate() {
-                let rows = &tile[i * w..][..ROWS * w];
-                let mut q: [&[[E::Vector<S>; VECTORS]]; STRIPS] = [&[]; STRIPS];
-                for (s, q) in q.iter_mut().enumerate() {
-                    let values = &self.q.values[(first + s) * self.q.stride + strip * w * w..][..w * w];
-                    *q = bytemuck::cast_slice::<E, E::Vector<S>>(values).as_chunks().0;
-                }
-                for c in 0..w {
-                    for r in 0..ROWS {
-                        let k = E::splat(simd, rows[r * w + c]);
-                        for s in 0..STRIPS {
-                            for v in 0..VECTORS {
-                                sum[r][s][v] = E::mul_add(simd, k, q[s][c][v], sum[r][s][v]);
-                            }
-                        }
-                    }
-                }
-            }
+            let sum = self.sums::<S, VECTORS, STRIPS, ROWS>(simd, first, i);
             for (r, sums) in sum.iter().enumerate() {
                 for (s, sum) in sums.iter().enumerate() {
-                    add_values::<E>(
-                        bytemuck::cast_slice(sum),
-                        self.out,
-                        (first + s) * self.stride + (i + r) * w,
-                    );
+                    add_values::<E, _, VECTORS>(*sum, self.out, (first + s) * self.stride + (i + r) * w);
                 }
             }
         }
     }
+
+    /// `ROWS` rows of the product from row `i` on.
+    #[inline(always)]
+    fn sums<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
+        &self,
+        simd: S,
+        first: usize,
+        i: usize,
+    ) -> [[[E::Vector<S>; VECTORS]; STRIPS]; ROWS] {
+        let w = width::<E>();
+        let mut sum = [[[E::splat(simd, E::default()); VECTORS]; STRIPS]; ROWS];
+        for (strip, tile) in self.tile.chunks_exact(self.n_left * w).enumerate() {
+            let rows = &tile[i * w..][..ROWS * w];
+            let mut q: [&[[E::Vector<S>; VECTORS]]; STRIPS] = [&[]; STRIPS];
+            for (s, q) in q.iter_mut().enumerate() {
+                let values = &self.q.values[(first + s) * self.q.stride + strip * w * w..][..w * w];
+                *q = bytemuck::cast_slice::<E, E::Vector<S>>(values).as_chunks().0;
+            }
+            for c in 0..w {
+                for r in 0..ROWS {
+                    let k = E::splat(simd, rows[r * w + c]);
+                    for s in 0..STRIPS {
+                        for v in 0..VECTORS {
+                            sum[r][s][v] = E::mul_add(simd, k, q[s][c][v], sum[r][s][v]);
+                        }
+                    }
+                }
+            }
+        }
+        sum
+    }
 }
 
-/// Adds a strip's worth of sums to the values from `at` on.
+/// Adds a strip's worth of sums to the values from `at` on. Takes them by value: sums whose address is taken would not stay
+/// in registers.
 #[inline(always)]
-fn add_values<E: Lane>(sums: &[E], out: &mut [f64], at: usize) {
+fn add_values<E: Lane, V: bytemuck::Pod, const VECTORS: usize>(
+    sums: [V; VECTORS],
+    out: &mut [f64],
+    at: usize,
+) {
+    let sums: &[E] = bytemuck::cast_slice(&sums);
     for (out, sum) in out[at..at + width::<E>()].iter_mut().zip(sums) {
         *out += sum.to_f64();
     }
@@ -404,22 +452,11 @@ impl<E: Lane> TileTProduct<'_, E> {
         }
         for (strip, tile) in self.tile.chunks_exact(self.n_left * w).enumerate() {
             for row in (0..w).step_by(ROWS) {
-                let mut sum = [[[E::splat(simd, E::default()); VECTORS]; STRIPS]; ROWS];
-                for (i, tile) in tile.chunks_exact(w).take(q[0].len()).enumerate() {
-                    let Some(tile) = tile[row..].first_chunk::<ROWS>() else { return };
-                    for (sums, k) in sum.iter_mut().zip(tile) {
-                        let k = E::splat(simd, *k);
-                        for (sums, q) in sums.iter_mut().zip(&q) {
-                            for (sum, q) in sums.iter_mut().zip(&q[i]) {
-                                *sum = E::mul_add(simd, k, *q, *sum);
-                            }
-                        }
-                    }
-                }
+                let sum = strip_by_strips::<S, E, Product, VECTORS, STRIPS, ROWS>(simd, tile, row, q);
                 for (r, sums) in sum.iter().enumerate() {
                     for (s, sum) in sums.iter().enumerate() {
                         let at = (first + s) * self.stride + (strip * w + row + r) * w;
-                        add_values::<E>(bytemuck::cast_slice(sum), self.out, at);
+                        add_values::<E, _, VECTORS>(*sum, self.out, at);
                     }
                 }
             }

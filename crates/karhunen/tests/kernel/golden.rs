@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::fixtures::{EXACT, distance, fit, rbf, scores};
 
-fn golden() -> Value {
+pub(crate) fn golden() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/sklearn_kernel_iris.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn rows(value: &Value) -> Rows {
+pub(crate) fn rows(value: &Value) -> Rows {
     value.as_array().unwrap().iter().map(numbers).collect()
 }
 

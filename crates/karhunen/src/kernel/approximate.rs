@@ -1,0 +1,306 @@
+//! Components in the span of features: kernel values with landmarks (Nyström), or random Fourier features. One pass over
+//! the data adds up the covariance of the features; memory does not grow with the number of rows.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::exec::{Accumulate, Exec};
+use crate::kernel::features::Features;
+use crate::kernel::model::Approximation;
+use crate::kernel::rows::KernelRows;
+use crate::linalg::Matrix;
+use crate::linalg::eigh::eigh;
+use crate::linalg::pairs::{Pairing, add_pair_sums, width};
+use crate::linalg::small::{multiply, t_multiply};
+use crate::scalar::Scalar;
+use crate::solver::{Iteration, Wanted, solve_matrix};
+use crate::source::Source;
+
+/// Rows that are turned into features at a time.
+const PANEL: usize = 256;
+/// Rows with a private sum.
+const PIECE: usize = 8192;
+/// Features of a band of the covariance.
+const BAND: usize = 128;
+/// Private sums take at most this much memory, all together.
+const PRIVATE_BYTES: usize = 512 << 20;
+
+/// First and second moments of features about a pivot.
+struct Sums {
+    /// Upper bands, each a tile of [`BAND`] rows and the columns from its first row on.
+    products: Vec<f64>,
+    mean: Vec<f64>,
+    /// Of the kernel values of the rows with themselves.
+    diagonal: f64,
+    tile: Vec<f64>,
+}
+
+impl Accumulate for Sums {
+    fn reset(&mut self) {
+        self.products.fill(0.0);
+        self.mean.fill(0.0);
+        self.diagonal = 0.0;
+    }
+    fn merge(&mut self, other: &Self) {
+        self.products.iter_mut().zip(&other.products).for_each(|(a, b)| *a += b);
+        self.mean.iter_mut().zip(&other.mean).for_each(|(a, b)| *a += b);
+        self.diagonal += other.diagonal;
+    }
+}
+
+/// What the features of all rows have in common.
+pub(super) struct FeatureMoments {
+    pub(super) mean: Vec<f64>,
+    /// About the mean.
+    pub(super) covariance: Matrix,
+    /// The weighted mean of the kernel values of the rows with themselves.
+    pub(super) diagonal: f64,
+}
+
+/// The bands of `m` features (whole strips).
+fn bands(m: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..m).step_by(BAND).map(move |start| start..m.min(start + BAND))
+}
+
+/// One pass over `x`; `shares` sum to one. `pivot` is near the mean of the features.
+pub(super) fn moments<T: Scalar>(
+    x: &dyn Source<T>,
+    features: &Features<'_, f64>,
+    pivot: &[f64],
+    shares: &[f64],
+    exec: &Exec<'_>,
+) -> Result<FeatureMoments> {
+    let (m, n) = (features.n(), x.shape().0);
+    let padded = m.next_multiple_of(width::<f64>());
+    let pivot: Vec<f64> = pivot.iter().copied().chain(std::iter::repeat(0.0)).take(padded).collect();
+    let size: usize = bands(padded).map(|band| band.len() * (padded - band.start)).sum();
+    let zero =
+        || Sums { products: vec![0.0; size], mean: vec![0.0; padded], diagonal: 0.0, tile: Vec::new() };
+    let mut total = zero();
+    x.visit(&mut |first, block| {
+        let n_rows = block.n_rows();
+        let part = exec.part(first as f64 / n as f64, (first + n_rows) as f64 / n as f64);
+        let workers = PRIVATE_BYTES / (size * size_of::<f64>()).max(1);
+        let sums = part.at_most(workers).fold(n_rows.div_ceil(PIECE), zero, |piece, sums: &mut Sums| {
+            let last = n_rows.min((piece + 1) * PIECE);
+            for start in (piece * PIECE..last).step_by(PANEL) {
+                let rows = start..last.min(start + PANEL);
+                let loaded = features.load(&block, rows.clone())?;
+                let shares = &shares[first + rows.start..first + rows.end];
+                let diagonal = features.diagonal(&loaded, rows.len())?;
+                sums.diagonal += diagonal.iter().zip(shares).map(|(k, v)| k * v).sum::<f64>();
+                sums.tile.resize(loaded.n_left * padded, 0.0);
+                features.tile(&loaded, 0..padded, &mut sums.tile)?;
+                sums.add(loaded.n_left, &pivot, shares, m);
+            }
+            Ok(())
+        })?;
+        total.merge(&sums);
+        Ok(())
+    })?;
+    Ok(total.finish(m, padded, &pivot))
+}
+
+impl Sums {
+    /// Adds the rows of the tile.
+    fn add(&mut self, n_left: usize, pivot: &[f64], shares: &[f64], m: usize) {
+        const W: usize = width::<f64>();
+        let roots: Vec<f64> =
+            shares.iter().map(|v| v.sqrt()).chain(std::iter::repeat(0.0)).take(n_left).collect();
+        let Self { tile, mean, products, .. } = self;
+        pulp::Arch::new().dispatch(|| {
+            let strips = tile.chunks_exact_mut(n_left * W).zip(mean.chunks_exact_mut(W));
+            for ((strip, mean), pivot) in strips.zip(pivot.chunks_exact(W)) {
+                for (row, root) in strip.chunks_exact_mut(W).zip(&roots) {
+                    for ((value, mean), pivot) in row.iter_mut().zip(mean.iter_mut()).zip(pivot) {
+                        *value = (*value - pivot) * root;
+                        *mean += *value * root;
+                    }
+                }
+            }
+        });
+        // What fills up the last strip is no feature.
+        let (last, padded) = (m / W * W, pivot.len());
+        for j in m..padded {
+            let strip = &mut tile[last * n_left..];
+            strip.iter_mut().skip(j % W).step_by(W).for_each(|value| *value = 0.0);
+            mean[j] = 0.0;
+        }
+        let mut rest = products.as_mut_slice();
+        for band in bands(padded) {
+            let (here, later) = rest.split_at_mut(band.len() * (padded - band.start));
+            rest = later;
+            let left = &tile[band.start * n_left..band.end * n_left];
+            add_pair_sums(Pairing::Product, left, &tile[band.start * n_left..], n_left, here);
+        }
+    }
+
+    fn finish(self, m: usize, padded: usize, pivot: &[f64]) -> FeatureMoments {
+        let w = width::<f64>();
+        let mut covariance = Matrix::zeros(m, m);
+        let mut rest = self.products.as_slice();
+        for band in bands(padded) {
+            let (here, later) = rest.split_at(band.len() * (padded - band.start));
+            rest = later;
+            for i in band.start..band.end.min(m) {
+                for j in i..m {
+                    let (r, c) = (i - band.start, j - band.start);
+                    let value = here[(c / w * band.len() + r) * w + c % w];
+                    covariance[(i, j)] = value - self.mean[i] * self.mean[j];
+                }
+            }
+        }
+        covariance.mirror_upper();
+        let mean = self.mean[..m].iter().zip(pivot).map(|(mean, pivot)| mean + pivot).collect();
+        FeatureMoments { mean, covariance, diagonal: self.diagonal }
+    }
+}
+
+/// The values of the features of some rows, shape (n_rows, n_features).
+pub(super) fn feature_matrix(
+    features: &Features<'_, f64>,
+    rows: &KernelRows,
+    exec: &Exec<'_>,
+) -> Result<Matrix> {
+    let w = width::<f64>();
+    let (n, m) = (rows.shape().0, features.n());
+    let padded = m.next_multiple_of(w);
+    let mut matrix = Matrix::zeros(n, m);
+    rows.with_block(|block| {
+        exec.part(0.0, 0.0).fill(matrix.as_mut_slice(), 64 * m, |piece, out| {
+            let loaded = features.load(block, piece * 64..piece * 64 + out.len() / m)?;
+            let n_left = loaded.n_left;
+            let mut tile = vec![0.0; n_left * padded];
+            features.tile(&loaded, 0..padded, &mut tile)?;
+            for (i, row) in out.chunks_exact_mut(m).enumerate() {
+                row.iter_mut().enumerate().for_each(|(j, to)| *to = tile[(j / w * n_left + i) * w + j % w]);
+            }
+            Ok(())
+        })
+    })?;
+    Ok(matrix)
+}
+
+/// The inverse square root of the kernel matrix of the landmarks, on its numerical range.
+pub(super) struct Whitening {
+    /// Shape (m, rank).
+    pub(super) map: Matrix,
+}
+
+impl Whitening {
+    /// Directions of eigenvalues below the root of rounding, relative to the largest, are left out: their features would be
+    /// rounding, magnified.
+    ///
+    /// # Errors
+    /// [`Error::NegativeEigenvalue`]; [`Error::KernelValue`].
+    pub(super) fn of(among: &Matrix) -> Result<Self> {
+        let m = among.n_rows();
+        if let Some(at) = among.as_slice().iter().position(|value| !value.is_finite()) {
+            return Err(Error::KernelValue { row: at / m });
+        }
+        let pairs = eigh(among)?;
+        let largest = pairs.values.first().copied().unwrap_or(0.0).max(0.0);
+        let smallest = pairs.values.last().copied().unwrap_or(0.0);
+        if smallest < -1e-8 * largest.max(f64::MIN_POSITIVE) {
+            return Err(Error::NegativeEigenvalue { smallest, largest });
+        }
+        let level = f64::EPSILON.sqrt() * largest;
+        let rank = pairs.values.iter().take_while(|&&value| value > level).count();
+        let map = Matrix::from_fn(m, rank, |i, c| pairs.vectors[(i, c)] / pairs.values[c].sqrt());
+        Ok(Self { map })
+    }
+}
+
+/// Components in the span of the features.
+pub(super) struct Projected {
+    /// Eigenvalues of the weighted, centred approximate kernel matrix, descending; zeros beyond its rank.
+    pub(super) values: Vec<f64>,
+    /// Features to scores, shape (m, k).
+    pub(super) coefficients: Matrix,
+    pub(super) offsets: Vec<f64>,
+    pub(super) residuals: Vec<f64>,
+    /// The sum of all eigenvalues.
+    pub(super) total: f64,
+    /// The trace of the uncentred approximate kernel matrix.
+    pub(super) uncentred: f64,
+}
+
+/// The `k` leading components; features are multiplied by `whitening` first, where there is one.
+pub(super) fn project(
+    moments: &FeatureMoments,
+    whitening: Option<&Whitening>,
+    k: usize,
+    iteration: &Iteration,
+    exec: &Exec<'_>,
+) -> Result<Projected> {
+    let turned = |a: &Matrix| match whitening {
+        Some(w) => t_multiply(&w.map, &multiply(a, &w.map)),
+        None => a.clone(),
+    };
+    let covariance = turned(&moments.covariance);
+    let rank = covariance.n_rows();
+    let found = k.min(rank);
+    let spectrum = solve_matrix(&covariance, Wanted::Count(found), iteration, exec)?;
+    let axes = spectrum.components.transposed();
+    let inner = whitening.map_or_else(|| axes.clone(), |w| multiply(&w.map, &axes));
+    let m = moments.mean.len();
+    let coefficients = Matrix::from_fn(m, k, |i, c| if c < found { inner[(i, c)] } else { 0.0 });
+    let offsets = (0..k).map(|c| (0..m).map(|i| coefficients[(i, c)] * moments.mean[i]).sum()).collect();
+    let pad = |mut values: Vec<f64>| {
+        values.resize(k, 0.0);
+        values
+    };
+    let total: f64 = (0..rank).map(|i| covariance[(i, i)]).sum();
+    let mean = Matrix::from_fn(m, 1, |i, _| moments.mean[i]);
+    let mean = whitening.map_or_else(|| mean.clone(), |w| t_multiply(&w.map, &mean));
+    Ok(Projected {
+        values: pad(spectrum.values),
+        coefficients,
+        offsets,
+        residuals: pad(spectrum.residuals),
+        total,
+        uncentred: total + mean.as_slice().iter().map(|x| x * x).sum::<f64>(),
+    })
+}
+
+/// Rows of the sample that errors are estimated from.
+pub(super) const SAMPLE: usize = 500;
+
+/// The spectral norm of the difference of the exact and the approximate matrix on a sample of rows, scaled up to all rows.
+/// `shares` are those of the sample, of `n` rows of positive weight.
+pub(super) fn estimate(
+    exact: &Matrix,
+    features: &Matrix,
+    whitening: Option<&Whitening>,
+    shares: &[f64],
+    n: usize,
+) -> Result<f64> {
+    let s = shares.len();
+    let z = whitening.map_or_else(|| features.clone(), |w| multiply(features, &w.map));
+    let approximate = multiply(&z, &z.transposed());
+    let mut difference = Matrix::from_fn(s, s, |i, j| exact[(i, j)] - approximate[(i, j)]);
+    let sum: f64 = shares.iter().sum();
+    let mean = |i: usize, d: &Matrix| d.row(i).iter().zip(shares).map(|(d, v)| d * v / sum).sum::<f64>();
+    let means: Vec<f64> = (0..s).map(|i| mean(i, &difference)).collect();
+    let of_all: f64 = means.iter().zip(shares).map(|(a, v)| a * v / sum).sum();
+    let scale = n as f64 / s as f64;
+    for i in 0..s {
+        for j in 0..s {
+            let centred = difference[(i, j)] - means[i] - means[j] + of_all;
+            difference[(i, j)] = centred * (shares[i] * shares[j]).sqrt() * scale;
+        }
+    }
+    let pairs = eigh(&difference)?;
+    Ok(pairs.values.iter().fold(0.0, |m: f64, value| m.max(value.abs())))
+}
+
+/// Both figures relative to the largest eigenvalue.
+pub(super) fn approximation(
+    n_features: usize,
+    bound: Option<f64>,
+    estimate: f64,
+    largest: f64,
+) -> Approximation {
+    let relative = |value: f64| if largest > 0.0 { value / largest } else { 0.0 };
+    Approximation { n_features, bound: bound.map(relative), estimate: relative(estimate) }
+}

@@ -1,0 +1,141 @@
+//! Which rows stand for all others in a Nyström approximation.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::kernel::approximate::{Whitening, feature_matrix};
+use crate::kernel::features::Features;
+use crate::kernel::rows::KernelRows;
+use crate::kernel::sampling::{generator, uniform, without_replacement};
+use crate::linalg::Matrix;
+use crate::linalg::eigh::eigh;
+use crate::linalg::small::{multiply, t_multiply};
+
+/// How landmarks are chosen. All rules look at no more than `8 * n_landmarks` rows (5,000 at least), drawn uniformly from
+/// those of positive weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Landmarks {
+    /// Every row is as likely as another.
+    #[default]
+    Uniform,
+    /// One after the other, with probability proportional to the squared distance, in feature space, from the nearest
+    /// landmark chosen before: the seeding of k-means++ (Arthur & Vassilvitskii 2007).
+    KMeansPlusPlus,
+    /// With probability proportional to approximate ridge leverage scores, from a uniform sample of as many rows
+    /// (Musco & Musco 2017, one step).
+    LeverageScores,
+}
+
+/// Rows that the rules look at.
+pub(super) fn n_candidates(n_landmarks: usize) -> usize {
+    (8 * n_landmarks).max(5_000)
+}
+
+/// The places of `m` landmarks among the candidate rows, ascending. `features` are the kernel values with the candidates,
+/// `weights` their weights.
+pub(super) fn choose(
+    rule: Landmarks,
+    m: usize,
+    candidates: &KernelRows,
+    features: &Features<'_, f64>,
+    weights: &[f64],
+    seed: u64,
+    exec: &Exec<'_>,
+) -> Result<Vec<usize>> {
+    let n = weights.len();
+    if m >= n {
+        return Ok((0..n).collect());
+    }
+    let mut chosen = match rule {
+        Landmarks::Uniform => without_replacement(n, m, seed.wrapping_add(1)),
+        Landmarks::KMeansPlusPlus => far_apart(m, candidates, features, weights, seed, exec)?,
+        Landmarks::LeverageScores => by_leverage(m, candidates, features, weights, seed, exec)?,
+    };
+    chosen.sort_unstable();
+    Ok(chosen)
+}
+
+/// The value of every candidate with itself.
+fn diagonal(candidates: &KernelRows, features: &Features<'_, f64>) -> Result<Vec<f64>> {
+    let n = candidates.shape().0;
+    candidates.with_block(|block| features.diagonal(&features.load(block, 0..n)?, n))
+}
+
+fn far_apart(
+    m: usize,
+    candidates: &KernelRows,
+    features: &Features<'_, f64>,
+    weights: &[f64],
+    seed: u64,
+    exec: &Exec<'_>,
+) -> Result<Vec<usize>> {
+    let mut rng = generator(seed, 102);
+    let diagonal = diagonal(candidates, features)?;
+    let mut nearest = vec![f64::INFINITY; weights.len()];
+    let mut masses: Vec<f64> = weights.to_vec();
+    let mut chosen = Vec::with_capacity(m);
+    while chosen.len() < m {
+        let total: f64 = masses.iter().sum();
+        if total <= 0.0 {
+            // All that is left are copies of landmarks.
+            break;
+        }
+        let mut target = uniform(&mut rng) * total;
+        let mut next = None;
+        for (i, mass) in masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
+            next = Some(i);
+            target -= mass;
+            if target < 0.0 {
+                break;
+            }
+        }
+        let Some(next) = next else { break };
+        chosen.push(next);
+        let values = feature_matrix(features, &candidates.select(&[next]), exec)?;
+        for (i, value) in values.row(0).iter().enumerate() {
+            nearest[i] = nearest[i].min((diagonal[i] + diagonal[next] - 2.0 * value).max(0.0));
+            masses[i] = weights[i] * nearest[i];
+        }
+        masses[next] = 0.0;
+        chosen.iter().for_each(|&i| masses[i] = 0.0);
+        exec.report(0.5 * chosen.len() as f64 / m as f64)?;
+    }
+    Ok(chosen)
+}
+
+fn by_leverage(
+    m: usize,
+    candidates: &KernelRows,
+    features: &Features<'_, f64>,
+    weights: &[f64],
+    seed: u64,
+    exec: &Exec<'_>,
+) -> Result<Vec<usize>> {
+    let first = without_replacement(weights.len(), m, seed.wrapping_add(1));
+    // Kernel values of all candidates with the first sample, then their coordinates in its span.
+    let values = feature_matrix(features, &candidates.select(&first), exec)?.transposed();
+    let among = Matrix::from_fn(m, m, |i, j| values[(first[i], j)]);
+    let whitening = Whitening::of(&among)?;
+    let coordinates = multiply(&values, &whitening.map);
+    let gram = t_multiply(&coordinates, &coordinates);
+    let pairs = eigh(&gram)?;
+    let diagonal = diagonal(candidates, features)?;
+    // The ridge of rank m / 2: the mean of what the leading m / 2 directions leave.
+    let half = (m / 2).max(1);
+    let kept: f64 = pairs.values.iter().take(half).sum();
+    let ridge = ((diagonal.iter().sum::<f64>() - kept) / half as f64).max(pairs.values[0] * 1e-12);
+    let rotated = multiply(&coordinates, &pairs.vectors);
+    let score = |i: usize| {
+        let row = rotated.row(i);
+        let inside: f64 = row.iter().zip(&pairs.values).map(|(z, d)| z * z / (d.max(0.0) + ridge)).sum();
+        let outside = (diagonal[i] - row.iter().map(|z| z * z).sum::<f64>()).max(0.0) / ridge;
+        (inside + outside).min(1.0) * weights[i]
+    };
+    // Efraimidis & Spirakis 2006: the smallest of exponential waiting times.
+    let mut rng = generator(seed, 104);
+    let mut waits: Vec<(f64, usize)> = (0..weights.len())
+        .map(|i| (-(1.0 - uniform(&mut rng)).ln() / score(i).max(f64::MIN_POSITIVE), i))
+        .collect();
+    waits.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(waits.into_iter().take(m).map(|(_, i)| i).collect())
+}

@@ -1,0 +1,302 @@
+//! Rows from scores: kernel principal components have no exact inverse, since most points of feature space are the image of
+//! no row.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::kernel::features::Features;
+use crate::kernel::function::{Gamma, Kernel};
+use crate::kernel::model::{KernelBasis, KernelModel, KernelParts};
+use crate::kernel::rows::{KernelRows, Panel, Points, Preparation};
+use crate::kernel::transform::{Projection, strips};
+use crate::linalg::pairs::{Strips, add_tile_product, width};
+use crate::linalg::{Dense, Matrix, spd};
+use crate::moments::check_size;
+use crate::pca::Transform;
+use crate::scalar::Scalar;
+use crate::source::Block;
+
+/// How rows are found from scores. Both need dense data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum PreImage {
+    /// Kernel ridge regression of the fitted rows on their scores, with the same kernel and gamma: scikit-learn's
+    /// `fit_inverse_transform`. Bakir, Weston & Schölkopf (2004). Solves a system of n_samples (the landmarks, on the
+    /// approximate routes). For the kernels linear, polynomial, rbf, laplacian, sigmoid and cosine.
+    Ridge {
+        /// The ridge, finite and positive; scikit-learn's default is 1.
+        alpha: f64,
+    },
+    /// The fixed-point iteration of Mika et al. (1998) for the kernel rbf on the exact routes: the row whose image is nearest to
+    /// the point of feature space that the scores stand for. Starts from the fitted row of the nearest scores; always a
+    /// weighted mean of fitted rows.
+    FixedPoint,
+}
+
+/// What pre-images are computed from.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum PreImageParts {
+    /// `sum_i k(z, scores_i) coefficients_i`.
+    Ridge {
+        /// Shape (m, n_components).
+        scores: Matrix,
+        /// Shape (m, n_features).
+        coefficients: Matrix,
+    },
+    /// The fixed-point iteration.
+    FixedPoint {
+        /// The shares of the fitted rows in the mean of feature space.
+        shares: Vec<f64>,
+    },
+}
+
+impl PreImage {
+    /// The rules, apart from those of the data.
+    pub(super) fn check(&self, kernel: &Kernel, approximates: bool) -> Result<()> {
+        let refuse =
+            |value: &str, rule| Err(Error::Option { option: "pre_image", value: value.to_owned(), rule });
+        match self {
+            Self::Ridge { alpha } if !(*alpha > 0.0 && alpha.is_finite()) => {
+                let rule = "it must be finite and positive";
+                Err(Error::Option { option: "alpha", value: alpha.to_string(), rule })
+            }
+            Self::Ridge { .. }
+                if matches!(
+                    kernel,
+                    Kernel::AdditiveChi2 | Kernel::Chi2 { .. } | Kernel::Precomputed | Kernel::Custom
+                ) =>
+            {
+                refuse("ridge", "the kernel must be defined for scores as it is for rows")
+            }
+            Self::FixedPoint if !matches!(kernel, Kernel::Rbf { .. }) || approximates => {
+                refuse("fixed-point", "the iteration is for the kernel rbf on the exact routes")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What pre-images of a model need, from rows and their scores; `weights` count the rows.
+pub(super) fn fit_ridge(
+    kernel: &Kernel,
+    alpha: f64,
+    rows: &Matrix,
+    scores: &Matrix,
+    weights: Option<&[f64]>,
+    exec: &Exec<'_>,
+) -> Result<PreImageParts> {
+    let kept: Vec<usize> = (0..rows.n_rows()).filter(|&i| weights.is_none_or(|w| w[i] > 0.0)).collect();
+    let (n, k) = (kept.len(), scores.n_cols());
+    let scores = Matrix::from_fn(n, k, |i, c| scores[(kept[i], c)]);
+    let rows = Matrix::from_fn(n, rows.n_cols(), |i, j| rows[(kept[i], j)]);
+    let among = KernelRows::Dense(scores.clone());
+    let features = Features::of_rows(*kernel, &among, None, score_preparation(kernel), exec)?;
+    let mut system = crate::kernel::approximate::feature_matrix(&features, &among, exec)?;
+    for (i, &row) in kept.iter().enumerate() {
+        system[(i, i)] += weights.map_or(alpha, |w| alpha / w[row]);
+    }
+    let coefficients = spd::solve(&system, &rows)?;
+    Ok(PreImageParts::Ridge { scores, coefficients })
+}
+
+fn score_preparation(kernel: &Kernel) -> Preparation<'static> {
+    Preparation { shift: &[], normalize: kernel.normalizes() }
+}
+
+/// The dense rows of a basis.
+///
+/// # Errors
+/// [`Error::Option`] if there are none.
+pub(super) fn dense_rows(basis: &KernelBasis) -> Result<&Matrix> {
+    match basis {
+        KernelBasis::Rows(KernelRows::Dense(rows)) | KernelBasis::Landmarks(KernelRows::Dense(rows)) => {
+            Ok(rows)
+        }
+        _ => Err(Error::Option {
+            option: "pre_image",
+            value: "given".to_owned(),
+            rule: "pre-images need the rows: dense data, and not the solver fourier",
+        }),
+    }
+}
+
+impl KernelModel {
+    /// Rows from scores, shape (n_rows, n_features), by the option `pre_image` of the fit.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if the fit had no such option; [`Error::Shape`] unless there are `n_components` scores a row.
+    pub fn inverse_transform<T: Scalar>(&self, scores: &Matrix<T>) -> Result<Matrix<T>> {
+        self.inverse_transform_with(scores, &Transform::default())
+    }
+
+    /// As [`KernelModel::inverse_transform`], with options.
+    ///
+    /// # Errors
+    /// As [`KernelModel::inverse_transform`], and [`Error::Stopped`] if the observer asks to stop.
+    pub fn inverse_transform_with<T: Scalar>(
+        &self,
+        scores: &Matrix<T>,
+        how: &Transform<'_>,
+    ) -> Result<Matrix<T>> {
+        let (n, found) = scores.shape();
+        let (expected, p) = (self.n_components(), self.n_features());
+        if found != expected {
+            return Err(Error::Shape { what: "scores", axis: "columns", found, expected });
+        }
+        check_size((n, p))?;
+        let factors = self.factors(how.whiten);
+        let z = Matrix::from_fn(n, expected, |i, c| match factors[c] {
+            0.0 => 0.0,
+            factor => scores[(i, c)].to_f64() / factor,
+        });
+        let mut rows = Matrix::<T>::zeros(n, p);
+        Exec::run(how.n_threads, how.observer, |exec| {
+            let exec = exec.phase("pre-images");
+            match &self.parts().pre_image {
+                None => Err(Error::Option {
+                    option: "pre_image",
+                    value: "none".to_owned(),
+                    rule: "fit with the option `pre_image` to find rows from scores",
+                }),
+                Some(PreImageParts::Ridge { scores, coefficients }) => {
+                    let kernel = self.kernel();
+                    let among = KernelRows::Dense(scores.clone());
+                    let features =
+                        Features::<f64>::of_rows(*kernel, &among, None, score_preparation(kernel), &exec)?;
+                    let offsets = vec![0.0; p];
+                    Projection { features, coefficients: strips(coefficients), offsets }.all(
+                        &Block::Dense(Dense::from(&z)),
+                        rows.as_mut_slice(),
+                        &exec,
+                    )
+                }
+                Some(PreImageParts::FixedPoint { shares }) => {
+                    let iteration = FixedPoint::new(self.parts(), shares, &exec.part(0.0, 0.0))?;
+                    exec.fill(rows.as_mut_slice(), ROWS * p, |piece, out| {
+                        let here = piece * ROWS..piece * ROWS + out.len() / p;
+                        iteration.solve(&z, here, out)
+                    })
+                }
+            }
+        })?;
+        Ok(rows)
+    }
+}
+
+/// Rows that are iterated together.
+const ROWS: usize = 16;
+
+/// The iteration `x <- sum_i g_i k(x, x_i) x_i / sum_i g_i k(x, x_i)`, where `sum_i g_i phi(x_i)` is the point of feature
+/// space: `g = v + A z`, `A` the coefficients of the scores.
+struct FixedPoint<'a> {
+    parts: &'a KernelParts,
+    shares: &'a [f64],
+    points: Points<f64>,
+    /// Centred rows and a column of ones, in strips of columns.
+    rows: Vec<f64>,
+    gamma: f64,
+    /// Scores of the fitted rows, for the start.
+    fitted: Matrix,
+    from: &'a Matrix,
+}
+
+impl<'a> FixedPoint<'a> {
+    fn new(parts: &'a KernelParts, shares: &'a [f64], exec: &Exec<'_>) -> Result<Self> {
+        let from = dense_rows(&parts.basis)?;
+        let KernelBasis::Rows(rows) = &parts.basis else {
+            return Err(Error::Shape { what: "fitted rows", axis: "rows", found: 0, expected: shares.len() });
+        };
+        let preparation = Preparation { shift: &parts.shift, normalize: false };
+        let points = Points::new(rows, preparation, exec)?;
+        let (n, p) = from.shape();
+        let with_ones =
+            Matrix::from_fn(n, p + 1, |i, j| if j < p { from[(i, j)] - parts.shift[j] } else { 1.0 });
+        let roots: Vec<f64> = parts.eigenvalues.iter().map(|value| value.sqrt()).collect();
+        let fitted = Matrix::from_fn(n, roots.len(), |i, c| parts.eigenvectors[(i, c)] * roots[c]);
+        let gamma = match parts.kernel.gamma() {
+            Some(Gamma::Value(gamma)) => gamma,
+            _ => 1.0,
+        };
+        Ok(Self { parts, shares, points, rows: strips(&with_ones), gamma, fitted, from })
+    }
+
+    /// The fitted row of the nearest scores, centred.
+    fn start(&self, z: &[f64]) -> Vec<f64> {
+        let apart =
+            |i: usize| -> f64 { self.fitted.row(i).iter().zip(z).map(|(a, b)| (a - b).powi(2)).sum() };
+        let (mut nearest, mut least) = (0, f64::INFINITY);
+        for i in (0..self.fitted.n_rows()).filter(|&i| self.shares[i] > 0.0) {
+            let distance = apart(i);
+            if distance < least {
+                (nearest, least) = (i, distance);
+            }
+        }
+        self.from.row(nearest).iter().zip(&self.parts.shift).map(|(x, shift)| x - shift).collect()
+    }
+
+    /// The pre-images of the scores `rows`.
+    fn solve<T: Scalar>(&self, z: &Matrix, rows: Range<usize>, out: &mut [T]) -> Result<()> {
+        /// The length of the step that ends the iteration, in units of `1 / sqrt(gamma)`, and the most steps.
+        const MOST: usize = 500;
+        const ENOUGH: f64 = 1e-8;
+        let w = width::<f64>();
+        let (n, p) = self.from.shape();
+        let n_padded = n.next_multiple_of(w);
+        let n_left = rows.len().next_multiple_of(w);
+        let mut x: Vec<f64> = rows.clone().flat_map(|i| self.start(z.row(i))).collect();
+        let weights = self.weights(z, rows.clone(), n_left, n_padded);
+        let mut open = vec![true; rows.len()];
+        let (mut panel, mut tile) = (Panel::new(), vec![0.0; n_left * n_padded]);
+        let n_strips = (p + 1).div_ceil(w);
+        for _ in 0..MOST {
+            if !open.contains(&true) {
+                break;
+            }
+            panel.load(&mut x.clone(), p, Preparation { shift: &[], normalize: false });
+            let left = (&panel.strips[..], &panel.norms[..]);
+            self.points.tile(&self.parts.kernel, left, 0..n_padded, false, &mut tile);
+            tile.iter_mut().zip(&weights).for_each(|(k, weight)| *k *= weight);
+            let mut sums = vec![0.0; n_strips * n_left * w];
+            let q = Strips { values: &self.rows, stride: n_padded * w, n_strips };
+            add_tile_product(&tile, n_left, q, &mut sums, n_left * w);
+            for i in (0..rows.len()).filter(|&i| open[i]).collect::<Vec<_>>() {
+                let at = |j: usize| sums[(j / w * n_left + i) * w + j % w];
+                let mass = at(p);
+                // Far from every row, or weights that cancel: no step has a meaning.
+                if mass <= 1e-12 {
+                    open[i] = false;
+                    continue;
+                }
+                let mut step = 0.0;
+                for (j, x) in x[i * p..(i + 1) * p].iter_mut().enumerate() {
+                    let next = at(j) / mass;
+                    step += (next - *x) * (next - *x);
+                    *x = next;
+                }
+                open[i] = step * self.gamma > ENOUGH * ENOUGH;
+            }
+        }
+        for (i, out) in out.chunks_exact_mut(p).enumerate() {
+            for (j, out) in out.iter_mut().enumerate() {
+                *out = T::from_f64(x[i * p + j] + self.parts.shift[j]);
+            }
+        }
+        Ok(())
+    }
+
+    /// `g` of every row, as a tile; zero for what fills up strips.
+    fn weights(&self, z: &Matrix, rows: Range<usize>, n_left: usize, n_padded: usize) -> Vec<f64> {
+        let w = width::<f64>();
+        let mut weights = vec![0.0; n_left * n_padded];
+        for (r, i) in rows.enumerate() {
+            for j in 0..self.shares.len() {
+                let along: f64 =
+                    z.row(i).iter().zip(self.parts.coefficients.row(j)).map(|(z, a)| z * a).sum();
+                weights[(j / w * n_left + r) * w + j % w] = self.shares[j] + along;
+            }
+        }
+        weights
+    }
+}

@@ -1,0 +1,151 @@
+//! A fit in the span of features, from top to bottom: landmarks or frequencies, moments, components, error, signs.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::kernel::approximate::{
+    FeatureMoments, Projected, SAMPLE, Whitening, approximation, estimate, feature_matrix, moments, project,
+};
+use crate::kernel::features::Features;
+use crate::kernel::fourier::frequencies;
+use crate::kernel::function::{BlockKernel, Kernel};
+use crate::kernel::landmarks::{choose, n_candidates};
+use crate::kernel::model::{Approximation, KernelBasis};
+use crate::kernel::options::KernelPca;
+use crate::kernel::rows::{KernelRows, Preparation};
+use crate::kernel::sampling::without_replacement;
+use crate::kernel::select::KernelRoute;
+use crate::linalg::Matrix;
+use crate::linalg::small::multiply;
+use crate::scalar::Scalar;
+use crate::solver::Iteration;
+use crate::source::Source;
+
+/// What a fit in the span of features needs.
+pub(super) struct Reduced<'a, T: Scalar> {
+    pub(super) options: &'a KernelPca,
+    pub(super) route: KernelRoute,
+    pub(super) kernel: Kernel,
+    pub(super) x: &'a dyn Source<T>,
+    pub(super) function: Option<&'a dyn BlockKernel>,
+    pub(super) preparation: Preparation<'a>,
+    pub(super) shares: &'a [f64],
+    pub(super) tol: f64,
+}
+
+/// What it finds.
+pub(super) struct ReducedFit {
+    pub(super) basis: KernelBasis,
+    pub(super) projected: Projected,
+    pub(super) approximation: Approximation,
+}
+
+impl<T: Scalar> Reduced<'_, T> {
+    pub(super) fn fit(&self, exec: &Exec<'_>) -> Result<ReducedFit> {
+        let m = self.options.features(self.x.shape().0, self.route);
+        let positive: Vec<usize> = (0..self.shares.len()).filter(|&i| self.shares[i] > 0.0).collect();
+        if self.route == KernelRoute::Fourier {
+            let waves = frequencies(&self.kernel, m / 2, self.x.shape().1, self.options.seed)?;
+            let features = Features::of_frequencies(self.kernel, &waves, self.preparation);
+            let moments = moments(self.x, &features, &vec![0.0; m], self.shares, &exec.phase("features"))?;
+            let (mut projected, approximation) =
+                self.components(&moments, &features, None, &positive, exec)?;
+            choose_signs(&projected.coefficients.clone(), &mut projected);
+            return Ok(ReducedFit { basis: KernelBasis::Frequencies(waves), projected, approximation });
+        }
+        let rows = self.landmarks(m, &positive, &exec.phase("landmarks"))?;
+        let features = self.of_rows(&rows, exec)?;
+        let among = feature_matrix(&features, &rows, exec)?;
+        let whitening = Whitening::of(&among)?;
+        // Their mean is near that of all rows.
+        let pivot = column_means(&among);
+        let moments = moments(self.x, &features, &pivot, self.shares, &exec.phase("features"))?;
+        let (mut projected, approximation) =
+            self.components(&moments, &features, Some(&whitening), &positive, exec)?;
+        let mut scores = multiply(&among, &projected.coefficients);
+        for i in 0..scores.n_rows() {
+            scores.row_mut(i).iter_mut().zip(&projected.offsets).for_each(|(z, offset)| *z -= offset);
+        }
+        choose_signs(&scores, &mut projected);
+        drop(features);
+        Ok(ReducedFit { basis: KernelBasis::Landmarks(rows), projected, approximation })
+    }
+
+    /// Components and how far they can be trusted.
+    fn components(
+        &self,
+        moments: &FeatureMoments,
+        features: &Features<'_, f64>,
+        whitening: Option<&Whitening>,
+        positive: &[usize],
+        exec: &Exec<'_>,
+    ) -> Result<(Projected, Approximation)> {
+        let iteration = Iteration {
+            tol: self.tol,
+            max_iter: self.options.max_iter,
+            block_size: None,
+            seed: self.options.seed,
+        };
+        let m = features.n();
+        let k = self.options.n_components.unwrap_or(m);
+        let mut projected = project(moments, whitening, k, &iteration, &exec.phase("components"))?;
+        let bound = whitening.map(|_| (moments.diagonal - projected.uncentred).max(0.0));
+        let estimate = self.estimate(features, whitening, positive, exec)?;
+        let largest = projected.values.first().copied().unwrap_or(0.0);
+        projected.total += bound.unwrap_or(0.0);
+        Ok((projected, approximation(m, bound, estimate, largest)))
+    }
+
+    fn of_rows<'b>(&'b self, rows: &'b KernelRows, exec: &Exec<'_>) -> Result<Features<'b, f64>> {
+        Features::of_rows(self.kernel, rows, self.function, self.preparation, exec)
+    }
+
+    fn landmarks(&self, m: usize, positive: &[usize], exec: &Exec<'_>) -> Result<KernelRows> {
+        let seed = self.options.seed;
+        let rows = self.some(positive, n_candidates(m), seed.wrapping_add(3));
+        let candidates = KernelRows::gather(self.x, &rows)?;
+        let weights: Vec<f64> = rows.iter().map(|&i| self.shares[i]).collect();
+        let features = self.of_rows(&candidates, exec)?;
+        let chosen = choose(self.options.landmarks, m, &candidates, &features, &weights, seed, exec)?;
+        Ok(candidates.select(&chosen))
+    }
+
+    /// At most `most` of the rows of positive weight.
+    fn some(&self, positive: &[usize], most: usize, seed: u64) -> Vec<usize> {
+        without_replacement(positive.len(), most, seed).into_iter().map(|i| positive[i]).collect()
+    }
+
+    fn estimate(
+        &self,
+        features: &Features<'_, f64>,
+        whitening: Option<&Whitening>,
+        positive: &[usize],
+        exec: &Exec<'_>,
+    ) -> Result<f64> {
+        let sample = self.some(positive, SAMPLE, self.options.seed.wrapping_add(2));
+        let rows = KernelRows::gather(self.x, &sample)?;
+        let shares: Vec<f64> = sample.iter().map(|&i| self.shares[i]).collect();
+        let exact = feature_matrix(&self.of_rows(&rows, exec)?, &rows, exec)?;
+        let approximate = feature_matrix(features, &rows, exec)?;
+        estimate(&exact, &approximate, whitening, &shares, positive.len())
+    }
+}
+
+/// Makes the largest score of a landmark, or the largest coefficient of a wave, positive in each column.
+fn choose_signs(scores: &Matrix, projected: &mut Projected) {
+    /// Entries that differ by no more than this share count as equally large.
+    const TIE: f64 = 1e-10;
+    for c in 0..scores.n_cols() {
+        let largest = (0..scores.n_rows()).map(|i| scores[(i, c)].abs()).fold(0.0, f64::max);
+        let decisive = (0..scores.n_rows()).find(|&i| scores[(i, c)].abs() >= largest * (1.0 - TIE));
+        if decisive.is_some_and(|i| scores[(i, c)] < 0.0) {
+            let m = projected.coefficients.n_rows();
+            (0..m).for_each(|i| projected.coefficients[(i, c)] = -projected.coefficients[(i, c)]);
+            projected.offsets[c] = -projected.offsets[c];
+        }
+    }
+}
+
+fn column_means(a: &Matrix) -> Vec<f64> {
+    let n = a.n_rows() as f64;
+    (0..a.n_cols()).map(|j| (0..a.n_rows()).map(|i| a[(i, j)]).sum::<f64>() / n).collect()
+}

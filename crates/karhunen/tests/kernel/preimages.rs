@@ -1,0 +1,118 @@
+//! Rows from scores.
+
+use karhunen::{
+    Dense, Error, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, PreImage, Transform, Weights,
+};
+use karhunen_testkit::{Rows, SplitMix64, repeat_rows};
+
+use crate::fixtures::{cloud, distance, fit, rbf, scores};
+use crate::golden::{golden, iris, rows as golden_rows};
+
+fn with(pre_image: PreImage, k: usize) -> KernelPca {
+    KernelPca { kernel: rbf(0.4), pre_image: Some(pre_image), ..KernelPca::new(k) }
+}
+
+#[test]
+fn ridge_is_that_of_scikit_learn() {
+    let golden = golden();
+    let model = fit(&with(PreImage::Ridge { alpha: 0.1 }, 3), &iris(), None);
+    let new = golden_rows(&golden["new_rows"]);
+    let found = model.inverse_transform(&scores(&model, &new)).unwrap();
+    let apart = distance(found.as_slice(), &golden_rows(&golden["inverse_rows"]).concat());
+    assert!(apart < 1e-8, "{apart:e}");
+}
+
+/// A noisy circle, and the same without noise.
+fn circle(n: usize, noise: f64) -> (Rows, Rows) {
+    let mut random = SplitMix64::new(8);
+    let clean: Rows = (0..n)
+        .map(|i| {
+            let angle = 2.0 * std::f64::consts::PI * i as f64 / n as f64;
+            vec![3.0 + 2.0 * angle.cos(), 2.0 * angle.sin(), 1.0]
+        })
+        .collect();
+    let noisy = clean.iter().map(|r| r.iter().map(|x| x + noise * random.normal()).collect()).collect();
+    (clean, noisy)
+}
+
+#[test]
+fn both_ways_remove_noise() {
+    let (clean, noisy) = circle(600, 0.15);
+    let error = |x: &[f64]| x.iter().zip(clean.concat()).map(|(a, b)| (a - b).powi(2)).sum::<f64>() / 600.0;
+    let before = error(&noisy.concat());
+    for pre_image in [PreImage::Ridge { alpha: 0.01 }, PreImage::FixedPoint] {
+        let model = fit(&with(pre_image, 6), &noisy, None);
+        let after = error(model.inverse_transform(&scores(&model, &noisy)).unwrap().as_slice());
+        assert!(after < 0.6 * before, "{pre_image:?}: {after} of {before}");
+    }
+    let pca = KernelPca {
+        solver: Some(KernelRoute::Nystrom),
+        n_features: Some(60),
+        ..with(PreImage::Ridge { alpha: 0.01 }, 6)
+    };
+    let model = fit(&pca, &noisy, None);
+    let after = error(model.inverse_transform(&scores(&model, &noisy)).unwrap().as_slice());
+    assert!(after < 0.7 * before, "landmarks: {after} of {before}");
+}
+
+#[test]
+fn a_fixed_point_of_all_components_is_the_row_itself() {
+    let rows = cloud(60, 3, 9);
+    let model = fit(&KernelPca { n_components: None, ..with(PreImage::FixedPoint, 1) }, &rows, None);
+    let found = model.inverse_transform(&model.fitted_scores()).unwrap();
+    let apart = distance(found.as_slice(), &rows.concat());
+    assert!(apart < 1e-4, "{apart:e}");
+}
+
+#[test]
+fn weights_are_repeated_rows() {
+    let rows = cloud(80, 3, 10);
+    let counts: Vec<u32> = (0..80).map(|i| i % 3).collect();
+    let weights: Vec<f64> = counts.iter().map(|w| f64::from(*w)).collect();
+    let repeated = repeat_rows(&rows, &counts);
+    for pre_image in [PreImage::Ridge { alpha: 0.1 }, PreImage::FixedPoint] {
+        let (weighted, copied) =
+            (fit(&with(pre_image, 4), &rows, Some(&weights)), fit(&with(pre_image, 4), &repeated, None));
+        let z = scores(&copied, &rows[..20].to_vec());
+        let (a, b) = (weighted.inverse_transform(&z).unwrap(), copied.inverse_transform(&z).unwrap());
+        let apart = distance(a.as_slice(), b.as_slice());
+        assert!(apart < 1e-6, "{pre_image:?}: {apart:e}");
+    }
+}
+
+#[test]
+fn whitened_scores_and_threads() {
+    let rows = cloud(300, 3, 11);
+    let values = rows.concat();
+    let x = Dense::row_major(&values, 300, 3).unwrap();
+    for pre_image in [PreImage::Ridge { alpha: 0.1 }, PreImage::FixedPoint] {
+        let model = with(pre_image, 3).fit(&x, &Weights::default()).unwrap();
+        let whiten = Transform { whiten: true, n_threads: Some(1), ..Transform::default() };
+        let z = model.transform_with(&x, &whiten).unwrap();
+        let plain = model.inverse_transform(&model.transform(&x).unwrap()).unwrap();
+        let whitened = model.inverse_transform_with(&z, &whiten).unwrap();
+        assert!(distance(plain.as_slice(), whitened.as_slice()) < 1e-6);
+        let threads = Transform { whiten: true, n_threads: Some(3), ..Transform::default() };
+        assert_eq!(model.inverse_transform_with(&z, &threads).unwrap(), whitened);
+    }
+}
+
+#[test]
+fn refusals() {
+    let rows = cloud(40, 2, 12);
+    let values = rows.concat();
+    let x = Dense::row_major(&values, 40, 2).unwrap();
+    let refused = |pca: KernelPca| pca.fit(&x, &Weights::default()).unwrap_err().to_string();
+    let base = with(PreImage::FixedPoint, 2);
+    assert!(refused(with(PreImage::Ridge { alpha: 0.0 }, 2)).starts_with("alpha = 0 is not allowed"));
+    let kernel = Kernel::Laplacian { gamma: Gamma::Value(1.0) };
+    assert!(refused(KernelPca { kernel, ..base }).starts_with("pre_image = fixed-point is not allowed"));
+    let given = KernelPca { kernel: Kernel::Precomputed, ..with(PreImage::Ridge { alpha: 1.0 }, 2) };
+    assert!(refused(given).starts_with("pre_image = ridge is not allowed"));
+    let fourier = KernelPca { solver: Some(KernelRoute::Fourier), ..with(PreImage::Ridge { alpha: 1.0 }, 2) };
+    assert!(refused(fourier).contains("pre-images need the rows"));
+    let model: KernelModel = KernelPca::new(2).fit(&x, &Weights::default()).unwrap();
+    let z = model.transform(&x).unwrap();
+    assert!(matches!(model.inverse_transform(&z), Err(Error::Option { option: "pre_image", .. })));
+    assert!(matches!(model.inverse_transform(&z.columns(0..1)), Err(Error::Shape { what: "scores", .. })));
+}
