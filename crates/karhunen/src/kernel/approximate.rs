@@ -124,8 +124,8 @@ impl Sums {
         for j in m..padded {
             let strip = &mut tile[last * n_left..];
             strip.iter_mut().skip(j % W).step_by(W).for_each(|value| *value = 0.0);
-            mean[j] = 0.0;
         }
+        mean[m..padded].fill(0.0);
         let mut rest = products.as_mut_slice();
         for band in bands(padded) {
             let (here, later) = rest.split_at_mut(band.len() * (padded - band.start));

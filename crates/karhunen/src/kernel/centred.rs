@@ -115,10 +115,10 @@ pub(super) fn centred_matrix<E: Exp>(
     let w = crate::linalg::pairs::width::<E>();
     gram.visit(|rows, columns, tile| {
         for i in rows.start..rows.end.min(n) {
-            let line = matrix.row_mut(i);
-            for j in columns.start..columns.end.min(n) {
-                let (c, r) = (j - columns.start, i - rows.start);
-                line[j] = tile[(c / w * rows.len() + r) * w + c % w].to_f64();
+            let r = i - rows.start;
+            let line = &mut matrix.row_mut(i)[columns.start..columns.end.min(n)];
+            for (c, value) in line.iter_mut().enumerate() {
+                *value = tile[(c / w * rows.len() + r) * w + c % w].to_f64();
             }
         }
     })?;

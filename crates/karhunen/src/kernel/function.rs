@@ -256,7 +256,7 @@ impl Kernel {
         if let Self::Rbf { .. } = self {
             squared_distances(left, right, tile);
         }
-        if same && self.pairing() != Pairing::Product || same && self.decays() {
+        if same && (self.pairing() != Pairing::Product || self.decays()) {
             // Rounding must not part a row from itself.
             let (w, n) = (width::<E>(), left.len());
             for i in 0..n {

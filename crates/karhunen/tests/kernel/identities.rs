@@ -79,7 +79,7 @@ fn integer_weights_are_repeated_rows() {
         for route in EXACT {
             let pca = KernelPca { kernel, solver: Some(route), tol: Some(1e-13), ..KernelPca::new(4) };
             let (weighted, copied) = (fit(&pca, &rows, Some(&real)), fit(&pca, &repeated, None));
-            assert_eq!(weighted.kernel().gamma().is_some(), true);
+            assert!(matches!(weighted.kernel().gamma(), Some(Gamma::Value(_))));
             assert_same(&format!("{route} of {n}"), &weighted, &copied, &rows, 1e-10);
             // One entry of an eigenvector for all copies of a row.
             let expanded: Vec<f64> = (0..n)
