@@ -316,9 +316,12 @@ def split_entries(entries: Entries, share: float, seed: int, n_threads: int | No
     """Set a share of the entries aside."""
 
 def fit_incomplete(
-    entries: Entries, options: dict[str, Any], on_progress: _OnProgress | None = None
+    entries: Entries,
+    options: dict[str, Any],
+    on_progress: _OnProgress | None = None,
+    start: tuple[NDArray[_Float], NDArray[_Float], NDArray[_Float] | None] | None = None,
 ) -> IncompleteModel:
-    """Fit components to observed entries."""
+    """Fit components to observed entries, from loadings, scores and perhaps a mean if they are given."""
 
 def cross_validate(
     entries: Entries,

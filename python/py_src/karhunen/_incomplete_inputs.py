@@ -59,6 +59,34 @@ def to_entries(
     return entries
 
 
+def to_start(start: Any, shape: tuple[int, int], n_components: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Read where a fit begins.
+
+    Parameters
+    ----------
+    start : tuple of array-like
+        Components, scores and perhaps means.
+    shape : tuple of two int
+        Of the data.
+    n_components : int
+        How many are fitted.
+
+    Returns
+    -------
+    loadings, scores, mean : ndarray
+        Loadings are the components, transposed; the mean is None unless it was given.
+    """
+    if not isinstance(start, tuple) or len(start) not in (2, 3):
+        raise ValueError("start must be a tuple: (components, scores) or (components, scores, mean)")
+    n, p = shape
+    expected = {"components": (n_components, p), "scores": (n, n_components), "mean": (p,)}
+    arrays = [np.ascontiguousarray(part, dtype=np.float64) for part in start]
+    for array, (name, size) in zip(arrays, expected.items(), strict=False):
+        if array.shape != size:
+            raise ValueError(f"start: {name} of shape {array.shape}, but {size} is needed")
+    return np.ascontiguousarray(arrays[0].T), arrays[1], arrays[2] if len(arrays) == 3 else None
+
+
 def without_masks(X: Any) -> Any:
     """Give a masked array as floating-point numbers with NaN where it is masked."""
     if not np.ma.isMaskedArray(X):

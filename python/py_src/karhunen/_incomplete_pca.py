@@ -14,7 +14,7 @@ from karhunen import _core
 from karhunen._filled import fill
 from karhunen._ids import adopt_ids, id_list, index_of
 from karhunen._incomplete_convergence import IncompleteConvergence, warn_unless_ended
-from karhunen._incomplete_inputs import to_entries
+from karhunen._incomplete_inputs import to_entries, to_start
 from karhunen._incomplete_options import engine_options, incomplete_arguments
 from karhunen._inputs import to_scores
 from karhunen._options import flag_option
@@ -231,7 +231,7 @@ class IncompletePCA(ViewedModel):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    def fit(self, X: Any, y: None = None, entry_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: None = None, entry_weight: Any = None, start: Any = None) -> Self:
         """Fit components to the observed entries of `X`.
 
         Parameters
@@ -245,6 +245,10 @@ class IncompletePCA(ViewedModel):
             Inverse variance of each entry, up to a common factor: an array that broadcasts to the shape of `X` (``(n,
             1)`` for weights of rows, ``(p,)`` for weights of columns), or a sparse matrix with the entries of `X`.
             Weight zero counts as missing.
+        start : tuple of array-like or None, default=None
+            Where iterations begin: components of shape (n_components, n_features), orthogonal or not, scores of shape
+            (n_samples, n_components) and, if they are not to be those of the observed entries, the means of the
+            features. None is a random start, followed by three sweeps of alternating least squares.
 
         Returns
         -------
@@ -257,7 +261,7 @@ class IncompletePCA(ViewedModel):
             For options out of range or without use for the method; for infinite values and bad weights, with row and
             column; if nothing is observed.
         """
-        self._fit(X, entry_weight)
+        self._fit(X, entry_weight, start)
         return self
 
     def fit_transform(self, X: Any, y: None = None, entry_weight: Any = None) -> np.ndarray:
@@ -275,11 +279,12 @@ class IncompletePCA(ViewedModel):
         """
         return self._scores(self._fit(X, entry_weight))
 
-    def _fit(self, X: Any, entry_weight: Any) -> _core.Entries:
+    def _fit(self, X: Any, entry_weight: Any, start: Any = None) -> _core.Entries:
         options = engine_options(self)
         entries = to_entries(self, X, reset=True, entry_weight=entry_weight, min_samples=2)
+        begin = None if start is None else to_start(start, entries.shape, options["n_components"])
         with progress(self.verbose, type(self).__name__) as draw:
-            model = _core.fit_incomplete(entries, options, draw)
+            model = _core.fit_incomplete(entries, options, draw, begin)
         self._stream = None
         self._adopt(model)
         warn_unless_ended(self.convergence_, self.tol)
