@@ -7,6 +7,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use karhunen::{NComponents, Route, Weighting};
 
+use crate::missing_args::{ImputeArgs, MissingArgs, PredictArgs, TriplesArgs};
+
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
                           5 not converged under --strict, 130 stopped by Ctrl-C.";
 
@@ -26,6 +28,10 @@ pub(crate) enum Command {
     Transform(TransformArgs),
     /// Map scores, or rows by way of their scores, back to the features
     Reconstruct(ReconstructArgs),
+    /// Fill the holes of a table
+    Impute(ImputeArgs),
+    /// Predict entries, each with its standard deviation
+    Predict(PredictArgs),
     /// Say what a model or a data file holds
     Inspect(InspectArgs),
     /// Print a completion script for a shell
@@ -39,7 +45,9 @@ pub(crate) enum Command {
 #[command(after_help = "Examples:
   karhunen fit iris.csv --label class --scale
   karhunen fit counties.csv -k 95% --weights population -o counties.model --scores scores.csv
-  zcat table.csv.gz | karhunen fit - -k 3 --json | jq .explained_variance_ratio")]
+  zcat table.csv.gz | karhunen fit - -k 3 --json | jq .explained_variance_ratio
+  karhunen fit table_with_holes.csv --missing -o holes.model
+  karhunen fit ratings.csv --triples user,item,rating -k 15 -o ratings.model")]
 pub(crate) struct FitArgs {
     /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet or Arrow, gzipped or not; - for
     /// the standard input
@@ -57,6 +65,8 @@ pub(crate) struct FitArgs {
     #[arg(long)]
     pub(crate) no_center: bool,
 
+    #[command(flatten)]
+    pub(crate) missing: MissingArgs,
     #[command(flatten)]
     pub(crate) weights: WeightArgs,
     #[command(flatten)]
@@ -115,19 +125,21 @@ pub(crate) struct SolverArgs {
     #[arg(long, value_enum, default_value_t = SolverArg::Auto)]
     pub(crate) solver: SolverArg,
     /// Residual, relative to the largest eigenvalue, at which block Krylov iteration stops [default: 1e-8 for
-    /// double, 1e-6 for single precision]
+    /// double, 1e-6 for single precision]; of fits with --missing, the relative fall of the cost [default: 1e-6]
     #[arg(long)]
     pub(crate) tol: Option<f64>,
-    /// Passes over the data that block Krylov iteration may make before it gives up [default: 1000]
+    /// Passes over the data that block Krylov iteration may make before it gives up, or iterations of a fit with
+    /// --missing [default: 1000]
     #[arg(long, value_name = "N")]
     pub(crate) max_iter: Option<NonZeroUsize>,
     /// Columns that block Krylov iteration applies at a time [default: chosen]
     #[arg(long, value_name = "N")]
     pub(crate) block_size: Option<NonZeroUsize>,
-    /// Seed of the starting block of block Krylov iteration [default: 0]
+    /// Seed of the starting block of block Krylov iteration, or of the starts and the entries set aside of a fit with
+    /// --missing [default: 0]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Make it an error (exit code 5) if components do not reach the tolerance
+    /// Make it an error (exit code 5) if the tolerance is not reached
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
@@ -198,6 +210,8 @@ pub(crate) struct TransformArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) triples: TriplesArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
 }
@@ -328,7 +342,7 @@ fn n_components(text: &str) -> Result<NComponents, String> {
     }
 }
 
-fn delimiter(text: &str) -> Result<u8, String> {
+pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
     match (text, text.as_bytes()) {
         ("tab" | "\\t", _) => Ok(b'\t'),
         ("space", _) => Ok(b' '),

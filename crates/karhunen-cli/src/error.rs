@@ -28,6 +28,9 @@ pub(crate) enum Failure {
         /// The error, with rows and columns counted from zero.
         error: karhunen::Error,
     },
+    /// A fit that did not converge where that is an error.
+    #[error("{0}")]
+    NotConverged(String),
     /// The standard output cannot be written.
     #[error("standard output: writing failed: {0}")]
     StandardOutput(io::Error),
@@ -51,6 +54,7 @@ impl Failure {
                 karhunen_io::ErrorKind::Io => ErrorKind::Io,
             },
             Failure::Library { error, .. } => error.kind(),
+            Failure::NotConverged(_) => ErrorKind::NotConverged,
             Failure::StandardOutput(_) | Failure::Signals(_) => ErrorKind::Io,
             Failure::Stopped => ErrorKind::Stopped,
         }
@@ -115,7 +119,7 @@ impl<'a> Places<'a> {
             E::Stopped { .. } => Failure::Stopped,
             E::NonFinite { row, column, value } => {
                 let advice = if value.is_nan() {
-                    "remove or impute the row (fitting with missing values is a separate estimator)"
+                    "remove or impute the row, or fit what was observed with --missing"
                 } else {
                     "remove the row or replace the value by a finite number"
                 };
@@ -148,7 +152,9 @@ impl<'a> Places<'a> {
                 self.row(index)
             )),
             E::Option { option, value, rule } => {
-                Failure::Usage(format!("--{} {value}: {rule}", option.replace('_', "-")))
+                // What counts has a plain name here (`--threads`), what has parts is one option (`--mean-prior`).
+                let name = option.strip_prefix("n_").unwrap_or(option).split('.').next().unwrap_or(option);
+                Failure::Usage(format!("--{} {value}: {rule}", name.replace('_', "-")))
             }
             error => Failure::Library { file: file.to_owned(), error },
         }
@@ -177,8 +183,8 @@ mod tests {
         let nan = karhunen::Error::NonFinite { row: 4, column: 1, value: f64::NAN };
         assert_eq!(
             places.explain(nan).to_string(),
-            "p.npy: row 5, column 2 (`weight`) is missing (NaN); remove or impute the row (fitting with \
-             missing values is a separate estimator)"
+            "p.npy: row 5, column 2 (`weight`) is missing (NaN); remove or impute the row, or fit what was \
+             observed with --missing"
         );
         let overflow = karhunen::Error::Overflow { statistic: "mean", column: 0 };
         assert!(

@@ -113,7 +113,8 @@ fn reordered(model: &PcaModel, order: &[usize]) -> karhunen::Result<PcaModel> {
     })
 }
 
-fn list(names: &[&String]) -> String {
+/// The names in backquotes, the first few of many.
+pub(crate) fn list(names: &[&String]) -> String {
     let mut text: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
     if names.len() > LISTED {
         text.push(format!("… ({} in all)", names.len()));

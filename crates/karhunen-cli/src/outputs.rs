@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use karhunen::Scalar;
-use karhunen_io::{NamedMatrix, SavedModel, Staged};
+use karhunen_io::{NamedMatrix, SavedIncomplete, SavedModel, Staged};
 
 use crate::error::{Failure, Result};
 use crate::names::visible;
@@ -27,7 +27,13 @@ impl Outputs {
         self.stage(karhunen_io::stage_model(path, model))
     }
 
-    fn stage(&mut self, staged: karhunen_io::Result<Staged>) -> Result<()> {
+    /// Prepares a model of incomplete data; writes it at once if `path` is the standard output.
+    pub(crate) fn incomplete_model(&mut self, path: &Path, model: &SavedIncomplete) -> Result<()> {
+        self.stage(karhunen_io::stage_incomplete(path, model))
+    }
+
+    /// Takes a file that is prepared.
+    pub(crate) fn stage(&mut self, staged: karhunen_io::Result<Staged>) -> Result<()> {
         match staged.map_err(Failure::from) {
             Ok(staged) => self.staged.push(staged),
             // The reader of the standard output wanted no more: no reason to throw the other files away.

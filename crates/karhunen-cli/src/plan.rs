@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use karhunen::{NComponents, Pca, Route, Scalar};
 use karhunen_io::{Data, IdColumn, ReadOptions, Values};
 
-use crate::args::{FitArgs, InputArgs, JsonExtent, SolverArgs, ThreadArgs};
+use crate::args::{FitArgs, FitOutputArgs, InputArgs, JsonExtent, SolverArgs, ThreadArgs};
 use crate::error::{Failure, Result};
 
 /// Components that a fit keeps if `-k` does not say.
@@ -60,7 +60,8 @@ impl FitPlan {
     /// # Errors
     /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
-        let FitArgs { data, n_components, scale, no_center, weights, output, input, solver } = args;
+        let FitArgs { data, n_components, scale, no_center, weights, output, input, solver, missing } = args;
+        missing.check_unused()?;
         let (column, weights_file) = weights_from(weights.weights);
         let inputs = [
             Some(&data),
@@ -70,22 +71,7 @@ impl FitPlan {
             input.sample_names.as_ref(),
         ];
         one_standard_input(&inputs)?;
-        let outputs = [
-            ("-o", output.model.as_deref()),
-            ("--scores", output.scores.as_deref()),
-            ("--loadings", output.loadings.as_deref()),
-        ];
-        check_outputs(&outputs, &inputs)?;
-        for path in output.scores.iter().chain(&output.loadings) {
-            check_table_output(path)?;
-        }
-        if is_standard(output.model.as_deref()) && std::io::stdout().is_terminal() {
-            return Err(Failure::Usage(
-                "-o - would write a model, which is binary, to the terminal; give a file, or pipe it on"
-                    .to_owned(),
-            ));
-        }
-        let summary = summary_form(&output, outputs.iter().any(|(_, path)| is_standard(*path)))?;
+        let summary = fit_outputs(&output, &inputs)?;
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let pca = Pca {
             center: !no_center,
@@ -120,6 +106,29 @@ impl FitPlan {
     pub(crate) fn chose_components(&self) -> bool {
         self.n_components.is_none()
     }
+}
+
+/// Checks where the outputs of a fit go, and decides what is printed.
+///
+/// # Errors
+/// [`Failure::Usage`] for outputs that do not go together, [`Failure::File`] for one that cannot be written.
+pub(crate) fn fit_outputs(output: &FitOutputArgs, inputs: &[Option<&PathBuf>]) -> Result<SummaryForm> {
+    let outputs = [
+        ("-o", output.model.as_deref()),
+        ("--scores", output.scores.as_deref()),
+        ("--loadings", output.loadings.as_deref()),
+    ];
+    check_outputs(&outputs, inputs)?;
+    for path in output.scores.iter().chain(&output.loadings) {
+        check_table_output(path)?;
+    }
+    if is_standard(output.model.as_deref()) && std::io::stdout().is_terminal() {
+        return Err(Failure::Usage(
+            "-o - would write a model, which is binary, to the terminal; give a file, or pipe it on"
+                .to_owned(),
+        ));
+    }
+    summary_form(output, outputs.iter().any(|(_, path)| is_standard(*path)))
 }
 
 /// A column of the data, or a file: a file if there is one of this name.
@@ -157,7 +166,7 @@ fn solver_options(args: &SolverArgs) -> Result<Pca> {
     })
 }
 
-fn summary_form(output: &crate::args::FitOutputArgs, stdout_taken: bool) -> Result<SummaryForm> {
+fn summary_form(output: &FitOutputArgs, stdout_taken: bool) -> Result<SummaryForm> {
     match (output.quiet, output.json, stdout_taken) {
         (true, _, _) => Ok(SummaryForm::None),
         (_, Some(_), true) => Err(Failure::Usage(
@@ -185,6 +194,7 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
         feature_names: input.feature_names.clone(),
         sample_names: input.sample_names.clone(),
         weights_column: None,
+        missing: false,
         decimal_comma: either(input.decimal_comma, input.decimal_point),
         transpose: input.transpose,
         array: input.array.clone(),

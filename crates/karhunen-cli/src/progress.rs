@@ -7,9 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use karhunen::{Flow, Observer};
+use karhunen::{Flow, Iteration, Observer};
 
 use crate::error::{Failure, Result};
+use crate::figures::{duration, significant};
 use crate::outputs::print_failure;
 
 /// Work that takes less shows no bar.
@@ -65,6 +66,8 @@ pub(crate) struct Progress {
     wanted: bool,
     shown: AtomicBool,
     phase: Mutex<&'static str>,
+    /// Whether the bar shows iterations.
+    iterating: AtomicBool,
     started: Instant,
 }
 
@@ -76,6 +79,7 @@ impl Progress {
             wanted: !quiet && std::io::stderr().is_terminal(),
             shown: AtomicBool::new(false),
             phase: Mutex::new(""),
+            iterating: AtomicBool::new(false),
             started: Instant::now(),
         }
     }
@@ -112,12 +116,21 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
+    /// Shows the errors of a fit that iterates, and how far it has come by its own estimate.
+    fn draw_iteration(&self, at: &Iteration) {
+        self.iterating.store(true, Ordering::Relaxed);
+        self.bar.set_style(style("{msg} {bar:20} {elapsed}"));
+        self.bar.set_message(numbers(at));
+        let elapsed = at.elapsed.as_secs_f64();
+        let whole = at.remaining.map(|left| elapsed + left.as_secs_f64()).filter(|whole| *whole > 0.0);
+        self.bar.set_position((whole.map_or(0.0, |whole| elapsed / whole) * STEPS as f64) as u64);
+    }
+
     fn draw(&self, phase: &'static str, fraction: f64) {
         if !self.shown.load(Ordering::Relaxed) {
             if self.started.elapsed() < PATIENCE || self.shown.swap(true, Ordering::SeqCst) {
                 return;
             }
-            self.bar.set_style(style("{msg:22} {bar:32} {percent:>3}% {elapsed}"));
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.bar.enable_steady_tick(TICK);
         }
@@ -125,11 +138,25 @@ impl Progress {
         if let Ok(mut current) = self.phase.try_lock() {
             if *current != phase {
                 *current = phase;
+                self.iterating.store(false, Ordering::Relaxed);
+                self.bar.set_style(style("{msg:22} {bar:32} {percent:>3}% {elapsed}"));
                 self.bar.set_message(phase);
             }
-            self.bar.set_position((fraction * STEPS as f64) as u64);
+            if !self.iterating.load(Ordering::Relaxed) {
+                self.bar.set_position((fraction * STEPS as f64) as u64);
+            }
         }
     }
+}
+
+/// The method, its iteration and the errors there, and the time that is left.
+fn numbers(at: &Iteration) -> String {
+    let start = if at.n_starts > 1 { format!(" start {}", at.start + 1) } else { String::new() };
+    let held_out =
+        at.held_out_rmse.map_or_else(String::new, |rmse| format!(", held out {}", significant(rmse)));
+    let left =
+        at.remaining.map_or_else(String::new, |left| format!(", {} left", duration(left.as_secs_f64())));
+    format!("{}{start} {}: RMSE {}{held_out}{left}", at.phase, at.iteration, significant(at.rmse))
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -143,6 +170,16 @@ impl Observer for Progress {
         }
         if self.wanted {
             self.draw(phase, fraction);
+        }
+        Flow::Continue
+    }
+
+    fn iteration(&self, at: &Iteration) -> Flow {
+        if STOP.load(Ordering::Relaxed) {
+            return Flow::Stop;
+        }
+        if self.wanted {
+            self.draw_iteration(at);
         }
         Flow::Continue
     }

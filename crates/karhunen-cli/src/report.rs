@@ -81,7 +81,13 @@ impl ModelReport<'_> {
             wrapped(&mut out, "", line, layout.width);
         }
         out.push('\n');
-        components(&mut out, self.model, self.features, layout);
+        let table = Components {
+            variances: self.model.explained_variance(),
+            ratios: self.model.explained_variance_ratio(),
+            loadings: &self.model.loadings(),
+            features: self.features,
+        };
+        components(&mut out, &table, layout);
         scree(&mut out, self.model.explained_variance_ratio(), layout);
         out.push('\n');
         self.how(&mut out, layout);
@@ -125,12 +131,25 @@ pub(crate) fn treatment(model: &PcaModel, hint: &str) -> String {
     }
 }
 
+/// What is shown of the components.
+pub(crate) struct Components<'a> {
+    /// Their variances.
+    pub(crate) variances: &'a [f64],
+    /// The same as shares of the total.
+    pub(crate) ratios: &'a [f64],
+    /// Shape (n_features, n_components).
+    pub(crate) loadings: &'a Matrix,
+    /// Names of the features.
+    pub(crate) features: Option<&'a [String]>,
+}
+
 /// The table of the components: variance, ratio, cumulated ratio, and the largest loadings by name.
-pub(crate) fn components(out: &mut String, model: &PcaModel, features: Option<&[String]>, layout: Layout) {
-    let n_listed = model.n_components().min(LISTED);
+pub(crate) fn components(out: &mut String, table: &Components<'_>, layout: Layout) {
+    let &Components { variances, ratios, loadings, features } = table;
+    let n_components = ratios.len();
+    let n_listed = n_components.min(LISTED);
     let names: Vec<String> = (1..=n_listed).map(|c| format!("pc{c}")).collect();
-    let variances = fixed(&model.explained_variance()[..n_listed]);
-    let ratios = model.explained_variance_ratio();
+    let variances = fixed(&variances[..n_listed]);
     let mut cumulated = 0.0;
     let cumulated: Vec<f64> = ratios
         .iter()
@@ -141,7 +160,6 @@ pub(crate) fn components(out: &mut String, model: &PcaModel, features: Option<&[
         .collect();
     let name_width = names.last().map_or(0, String::len);
     let variance_width = variances.iter().map(String::len).chain(["variance".len()]).max().unwrap_or(0);
-    let loadings = model.loadings();
     let rest = layout.width.saturating_sub(name_width + 2 + variance_width + 2 + 7 + 2 + 9 + 2);
     let _ = writeln!(
         out,
@@ -155,15 +173,15 @@ pub(crate) fn components(out: &mut String, model: &PcaModel, features: Option<&[
             variances[c],
             percent(ratios[c]),
             percent(cumulated[c]),
-            largest_loadings(&loadings, c, features, Layout { width: rest, ..layout })
+            largest_loadings(loadings, c, features, Layout { width: rest, ..layout })
         );
         let _ = writeln!(out, "{}", line.trim_end());
     }
-    if n_listed < model.n_components() {
+    if n_listed < n_components {
         let _ = writeln!(
             out,
             "and {} more, up to {} (all are in --json)",
-            model.n_components() - n_listed,
+            n_components - n_listed,
             percent(cumulated.last().copied().unwrap_or(0.0))
         );
     }

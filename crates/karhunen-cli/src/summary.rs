@@ -74,7 +74,8 @@ impl<'a> ModelSummary<'a> {
     }
 }
 
-fn rows(matrix: &Matrix) -> Vec<Vec<f64>> {
+/// A matrix, row by row.
+pub(crate) fn rows(matrix: &Matrix) -> Vec<Vec<f64>> {
     (0..matrix.n_rows()).map(|i| matrix.row(i).to_vec()).collect()
 }
 

@@ -8,12 +8,14 @@ use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
 use arrow_ipc::{Block, CompressionType, Message, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, SchemaRef};
+use karhunen::Scalar;
 use rayon::prelude::*;
 
 use crate::columns::{self, Batches, Columns, damaged};
 use crate::csv::in_pool;
-use crate::input::Input;
+use crate::input::{Bytes, Input};
 use crate::options::OptionName;
+use crate::triples::{Entries, Wanted, columnar};
 use crate::{Cause, Error, ReadOptions, Result, Table};
 
 /// What an Arrow IPC file begins and ends with.
@@ -37,16 +39,40 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         &[OptionName::IdColumn, OptionName::Labels, OptionName::WeightsColumn],
     )?;
     let work = || {
-        let bytes = columns::shared(bytes);
-        let is_file = bytes.starts_with(FILE_MAGIC);
-        let decoded = if is_file { decode_file(bytes) } else { decode_stream(bytes) };
-        let (schema, batches) = decoded.map_err(|error| damaged(&path, &error))?;
-        let n_rows = batches.iter().map(RecordBatch::num_rows).sum();
-        let format = if is_file { "Arrow IPC file" } else { "Arrow IPC stream" };
-        let file = File { path: &path, batches };
+        let (file, schema, format) = open(&path, bytes)?;
+        let n_rows = file.n_rows();
         Columns { path: &path, format, schema: &schema, n_rows, batches: &file }.table(options)
     };
     columns::guarded(&path, || in_pool(&path, options.n_threads, work)?)
+}
+
+/// Reads a table of triples.
+///
+/// # Errors
+/// Those of [`columnar::File::entries`].
+pub(crate) fn read_triples<T: Scalar>(
+    input: Input,
+    wanted: &Wanted,
+    options: &ReadOptions,
+) -> Result<Entries<T>> {
+    let Input { path, bytes } = input;
+    options.allow_for_triples(&path, &[])?;
+    let work = || {
+        let (file, schema, _) = open(&path, bytes)?;
+        let n_rows = file.n_rows();
+        columnar::File { path: &path, schema: &schema, n_rows, batches: &file }.entries(wanted)
+    };
+    columns::guarded(&path, || in_pool(&path, options.n_threads, work)?)
+}
+
+/// The batches, names and types of the columns, and which of the two formats it is.
+fn open(path: &Path, bytes: Bytes) -> Result<(File<'_>, SchemaRef, &'static str)> {
+    let bytes = columns::shared(bytes);
+    let is_file = bytes.starts_with(FILE_MAGIC);
+    let decoded = if is_file { decode_file(bytes) } else { decode_stream(bytes) };
+    let (schema, batches) = decoded.map_err(|error| damaged(path, &error))?;
+    let format = if is_file { "Arrow IPC file" } else { "Arrow IPC stream" };
+    Ok((File { path, batches }, schema, format))
 }
 
 type Decoded = std::result::Result<(SchemaRef, Vec<RecordBatch>), ArrowError>;
@@ -153,6 +179,12 @@ fn check_buffers(message: Message<'_>, body: &[u8]) -> std::result::Result<(), A
 struct File<'a> {
     path: &'a Path,
     batches: Vec<RecordBatch>,
+}
+
+impl File<'_> {
+    fn n_rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
 }
 
 impl Batches for File<'_> {

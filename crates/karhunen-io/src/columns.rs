@@ -62,19 +62,24 @@ impl Columns<'_> {
             labels.push(Label { name: self.name(column), values: self.text(column)? });
         }
         let weights = match roles.columns(Role::Weights)[..] {
-            [column] => Some(self.numbers::<f64>(&[column])?),
+            [column] => Some(self.numbers::<f64>(&[column], false)?),
             _ => None,
         };
         let columns = roles.columns(Role::Value);
         let single =
             columns.iter().all(|&column| *self.schema.field(column).data_type() == DataType::Float32);
         let data = if single {
-            Data::F32(self.values(self.numbers(&columns)?, columns.len()))
+            Data::F32(self.values(self.numbers(&columns, options.missing)?, columns.len()))
         } else {
-            Data::F64(self.values(self.numbers(&columns)?, columns.len()))
+            Data::F64(self.values(self.numbers(&columns, options.missing)?, columns.len()))
         };
         let feature_names = Some(columns.iter().map(|&column| self.name(column)).collect());
-        Ok(Table { data, sample_names, feature_names, labels, weights, format: self.format, notes })
+        let id_name = match roles.columns(Role::Id)[..] {
+            [column] if sample_names.is_some() => Some(self.name(column)),
+            _ => None,
+        };
+        let format = self.format;
+        Ok(Table { data, sample_names, id_name, feature_names, labels, weights, format, notes })
     }
 
     fn name(&self, column: usize) -> String {
@@ -132,8 +137,8 @@ impl Columns<'_> {
         Ok(values)
     }
 
-    /// Columns of numbers, one after the other.
-    fn numbers<T: Scalar>(&self, columns: &[usize]) -> Result<Vec<T>> {
+    /// Columns of numbers, one after the other; nulls are NaN where there may be `holes`.
+    fn numbers<T: Scalar>(&self, columns: &[usize], holes: bool) -> Result<Vec<T>> {
         let too_large = || {
             let message = format!(
                 "{} rows and {} columns need more memory than can be had; fit a part of them",
@@ -149,7 +154,7 @@ impl Columns<'_> {
         let missing: Vec<Result<Missing>> = values
             .par_chunks_mut((self.n_rows * per_group).max(1))
             .zip(columns.par_chunks(per_group))
-            .map(|(out, group)| self.fill(group, out))
+            .map(|(out, group)| self.fill(group, out, holes))
             .collect();
         let missing = missing.into_iter().collect::<Result<Vec<_>>>()?;
         match missing.into_iter().flatten().min() {
@@ -161,8 +166,8 @@ impl Columns<'_> {
         }
     }
 
-    /// Fills `out` with the columns of `group`; tells the first missing value.
-    fn fill<T: Scalar>(&self, group: &[usize], out: &mut [T]) -> Result<Missing> {
+    /// Fills `out` with the columns of `group`; tells the first missing value where there must be none.
+    fn fill<T: Scalar>(&self, group: &[usize], out: &mut [T], holes: bool) -> Result<Missing> {
         let (mut begin, mut missing) = (0, None);
         self.batches.visit(group, &mut |batch| {
             let end = begin + batch.num_rows();
@@ -170,7 +175,7 @@ impl Columns<'_> {
             for ((array, out), &column) in
                 batch.columns().iter().zip(out.chunks_exact_mut(self.n_rows)).zip(group)
             {
-                if let Some(row) = first_null(array) {
+                if let Some(row) = first_null(array).filter(|_| !holes) {
                     let found = Some((begin + row, column));
                     missing = if missing.is_none() { found } else { missing.min(found) };
                 } else {
@@ -209,7 +214,7 @@ fn first_null(array: &ArrayRef) -> Option<usize> {
     (0..array.len()).find(|&row| nulls.is_null(row))
 }
 
-/// Converts an array without nulls.
+/// Converts an array; nulls are NaN.
 fn copy<T: Scalar>(array: &ArrayRef, out: &mut [T]) -> std::result::Result<(), ArrowError> {
     let single = T::NAME == f32::NAME;
     let target = if single { DataType::Float32 } else { DataType::Float64 };
@@ -220,6 +225,10 @@ fn copy<T: Scalar>(array: &ArrayRef, out: &mut [T]) -> std::result::Result<(), A
         bytemuck::cast_slice(array.as_primitive::<Float64Type>().values())
     };
     out.copy_from_slice(values);
+    if let Some(nulls) = array.logical_nulls() {
+        let missing = T::from_f64(f64::NAN);
+        (0..out.len()).filter(|row| nulls.is_null(*row)).for_each(|row| out[row] = missing);
+    }
     Ok(())
 }
 

@@ -112,8 +112,8 @@ impl Error {
 }
 
 /// What is advised where a value is missing.
-pub(crate) const MISSING_ADVICE: &str = "PCA needs every value: drop the row or the column, or fill it in \
-                                         (fitting with missing values is a separate estimator)";
+pub(crate) const MISSING_ADVICE: &str = "PCA needs every value: drop the row or the column, fill it in, or fit what was \
+                                         observed with --missing";
 
 fn display_path(path: &Path, cause: &Cause) -> String {
     match cause {

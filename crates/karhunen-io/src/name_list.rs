@@ -1,6 +1,6 @@
 //! Names of rows or columns from a file of their own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::input::Input;
 use crate::read::decompressed;
@@ -12,17 +12,33 @@ use crate::{Cause, Error, Place, ReadOptions, Result, Table};
 /// Those of [`read_names`].
 pub(crate) fn named(mut table: Table, options: &ReadOptions) -> Result<Table> {
     let (n, p) = table.data.shape();
+    let (samples, features) = listed(options, n, p)?;
     let lists = [
-        (&options.feature_names, "columns", p, &mut table.feature_names),
-        (&options.sample_names, "rows", n, &mut table.sample_names),
+        (&options.feature_names, "columns", features, &mut table.feature_names),
+        (&options.sample_names, "rows", samples, &mut table.sample_names),
     ];
-    for (path, what, n_expected, names) in lists {
-        let Some(path) = path else { continue };
-        if names.replace(read_names(path, what, n_expected)?).is_some() {
+    for (path, what, list, names) in lists {
+        let (Some(path), Some(list)) = (path, list) else { continue };
+        if names.replace(list).is_some() {
             table.notes.push(format!("the {what} have the names of {}, not their own", path.display()));
         }
     }
     Ok(table)
+}
+
+/// One name for each row and for each column, where the options keep such in files of their own.
+type Lists = (Option<Vec<String>>, Option<Vec<String>>);
+
+/// The names of `n` rows and of `p` columns that the options keep in files of their own.
+///
+/// # Errors
+/// Those of [`read_names`].
+pub(crate) fn listed(options: &ReadOptions, n: usize, p: usize) -> Result<Lists> {
+    let read = |path: &Option<PathBuf>, what, n_expected| {
+        path.as_ref().map(|path| read_names(path, what, n_expected)).transpose()
+    };
+    let features = read(&options.feature_names, "columns", p)?;
+    Ok((read(&options.sample_names, "rows", n)?, features))
 }
 
 /// Reads `n_expected` names of a text file, one on each line, whatever else the line holds. Empty lines at the end do

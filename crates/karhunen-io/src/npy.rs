@@ -66,6 +66,7 @@ pub(crate) fn array_table(
     Ok(Table {
         data,
         sample_names: None,
+        id_name: None,
         feature_names: None,
         labels: Vec::new(),
         weights: None,

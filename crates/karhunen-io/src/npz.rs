@@ -25,7 +25,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         return archive.dense(name, options.transpose);
     }
     if archive.names.iter().any(|name| name == "format") && archive.names.iter().any(|name| name == "shape") {
-        return npz_sparse::read(archive, options.transpose);
+        return npz_sparse::read(archive, options);
     }
     let names = archive.names.clone();
     match &names[..] {

@@ -9,21 +9,22 @@ use crate::input::Input;
 use crate::npy;
 use crate::npy_header::{self, Header, Kind};
 use crate::npz::Archive;
-use crate::{Cause, Data, Error, Place, Result, Table, Values};
+use crate::{Cause, Data, Error, Place, ReadOptions, Result, Table, Values};
 
 /// Reads the matrix of an archive that has a `format` and a `shape`.
 ///
 /// # Errors
 /// [`Cause::Format`] for arrays that are missing, of another type, or of a layout that is not read, and
 /// [`Cause::Format`] for arrays that contradict each other.
-pub(crate) fn read(mut archive: Archive<'_>, transpose: bool) -> Result<Table> {
+pub(crate) fn read(mut archive: Archive<'_>, options: &ReadOptions) -> Result<Table> {
     let format = Array::of(&mut archive, "format")?.text();
     let (n_rows, n_cols) = shape(&mut archive)?;
     let layout = Layout::of(&mut archive, &format)?;
     let data = Array::of(&mut archive, "data")?;
     let mut notes = Vec::new();
     let refuse = |refusal: Refusal| refusal.into_error(&archive.input.path);
-    let places = Places { n_rows, n_cols, layout, transpose };
+    let places =
+        Places { n_rows, n_cols, layout, transpose: options.transpose, may_repeat: !options.missing };
     let data = if data.header.dtype.kind == Kind::Float && data.header.dtype.size == 4 {
         let values: Vec<f32> =
             npy::convert(data.elements(), data.header.dtype.big_endian, f32::from_le_bytes);
@@ -36,6 +37,7 @@ pub(crate) fn read(mut archive: Archive<'_>, transpose: bool) -> Result<Table> {
     Ok(Table {
         data,
         sample_names: None,
+        id_name: None,
         feature_names: None,
         labels: Vec::new(),
         weights: None,
@@ -98,6 +100,7 @@ struct Places {
     n_cols: usize,
     layout: Layout,
     transpose: bool,
+    may_repeat: bool,
 }
 
 /// What is wrong, and with which array if it is one.
@@ -155,6 +158,13 @@ impl Places {
             }
         };
         let n_stored = matrix.view().n_stored();
+        if n_stored < values.len() && !self.may_repeat {
+            let message = format!(
+                "{} entries stand in the same place as another; give each place one observed value",
+                values.len() - n_stored
+            );
+            return Err(Refusal { name: None, cause: Cause::Value(message) });
+        }
         if n_stored < values.len() {
             notes.push(format!(
                 "{} entries stood in the same place as another: added up",

@@ -30,6 +30,9 @@ pub struct ReadOptions {
     pub transpose: bool,
     /// Which array of an NPZ archive to read; the only one if `None`.
     pub array: Option<String>,
+    /// Values may be missing: they become NaN, and entries of sparse matrices that are there twice are refused rather than
+    /// added up.
+    pub missing: bool,
     /// Threads for parsing; all if `None`.
     pub n_threads: Option<usize>,
 }
@@ -78,6 +81,14 @@ impl ReadOptions {
     pub(crate) fn allow_only(&self, path: &Path, format: &str, used: &[OptionName]) -> Result<()> {
         // Names from files of their own go with data of every format.
         self.refuse(path, format, &[used, &[OptionName::FeatureNames, OptionName::SampleNames]].concat())
+    }
+
+    /// The same for tables of triples, whose rows and columns are named by their ids.
+    ///
+    /// # Errors
+    /// [`Cause::Option`] for the first option that is set and not in `used`.
+    pub(crate) fn allow_for_triples(&self, path: &Path, used: &[OptionName]) -> Result<()> {
+        self.refuse(path, "a table of triples", used)
     }
 
     /// The same for what is no data.

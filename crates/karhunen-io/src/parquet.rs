@@ -1,10 +1,11 @@
 //! Parquet: typed columns in row groups, decoded by several threads, each its own columns.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use karhunen::{Matrix, Scalar};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -16,8 +17,9 @@ use parquet::file::properties::WriterProperties;
 
 use crate::columns::{self, Batches, Columns, damaged};
 use crate::csv::in_pool;
-use crate::input::Input;
+use crate::input::{Bytes, Input};
 use crate::options::OptionName;
+use crate::triples::{Entries, Wanted, columnar};
 use crate::{NamedMatrix, ReadOptions, Result, Table};
 
 /// Values that one thread decodes at a time.
@@ -37,17 +39,40 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         &[OptionName::IdColumn, OptionName::Labels, OptionName::WeightsColumn],
     )?;
     columns::guarded(&path, || {
-        let bytes = columns::shared(bytes);
-        let metadata = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new());
-        let metadata = metadata.map_err(|error| damaged(&path, &error))?;
-        check_ranges(&metadata, bytes.len()).map_err(|error| damaged(&path, &error))?;
-        let declared = metadata.metadata().file_metadata().num_rows();
-        let n_rows = usize::try_from(declared).map_err(|_| damaged(&path, &format!("{declared} rows")))?;
-        let schema = metadata.schema().clone();
-        let file = File { path: &path, bytes, metadata };
+        let (file, schema, n_rows) = open(&path, bytes)?;
         let columns = Columns { path: &path, format: "Parquet", schema: &schema, n_rows, batches: &file };
         in_pool(&path, options.n_threads, || columns.table(options))?
     })
+}
+
+/// Reads a table of triples.
+///
+/// # Errors
+/// Those of [`columnar::File::entries`].
+pub(crate) fn read_triples<T: Scalar>(
+    input: Input,
+    wanted: &Wanted,
+    options: &ReadOptions,
+) -> Result<Entries<T>> {
+    let Input { path, bytes } = input;
+    options.allow_for_triples(&path, &[])?;
+    columns::guarded(&path, || {
+        let (file, schema, n_rows) = open(&path, bytes)?;
+        let file = columnar::File { path: &path, schema: &schema, n_rows, batches: &file };
+        in_pool(&path, options.n_threads, || file.entries(wanted))?
+    })
+}
+
+/// The file, names and types of its columns, and its number of rows.
+fn open(path: &Path, bytes: Bytes) -> Result<(File<'_>, SchemaRef, usize)> {
+    let bytes = columns::shared(bytes);
+    let metadata = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new());
+    let metadata = metadata.map_err(|error| damaged(path, &error))?;
+    check_ranges(&metadata, bytes.len()).map_err(|error| damaged(path, &error))?;
+    let declared = metadata.metadata().file_metadata().num_rows();
+    let n_rows = usize::try_from(declared).map_err(|_| damaged(path, &format!("{declared} rows")))?;
+    let schema = metadata.schema().clone();
+    Ok((File { path, bytes, metadata }, schema, n_rows))
 }
 
 /// Refuses columns that the footer places outside of the file: the decoder would panic.
@@ -64,7 +89,7 @@ fn check_ranges(metadata: &ArrowReaderMetadata, file_len: usize) -> std::result:
 }
 
 struct File<'a> {
-    path: &'a std::path::Path,
+    path: &'a Path,
     bytes: bytes::Bytes,
     metadata: ArrowReaderMetadata,
 }
@@ -85,7 +110,7 @@ impl Batches for File<'_> {
     }
 }
 
-/// Writes a matrix in its own precision, compressed with zstd, the names of the rows in a first column of text.
+/// Writes a matrix in its own precision, compressed with zstd, the names of the rows and the labels in the first columns, as text.
 ///
 /// # Errors
 /// Those of `sink`.
@@ -98,11 +123,16 @@ fn write_groups<T: Scalar>(
     table: &NamedMatrix<'_, T>,
     rows_per_group: usize,
 ) -> std::io::Result<()> {
-    let NamedMatrix { matrix, row_names, row_header, column_names } = *table;
+    let NamedMatrix { matrix, row_names, row_header, labels, column_names } = *table;
     let kind = if T::NAME == f32::NAME { DataType::Float32 } else { DataType::Float64 };
-    let name_field = row_names.map(|_| Field::new(row_header, DataType::Utf8, false));
+    let texts: Vec<(&str, &[String])> = row_names
+        .map(|names| (row_header, names))
+        .into_iter()
+        .chain(labels.iter().map(|label| (label.name.as_str(), label.values.as_slice())))
+        .collect();
+    let text_fields = texts.iter().map(|(name, _)| Field::new(*name, DataType::Utf8, false));
     let fields = column_names.iter().map(|name| Field::new(name, kind.clone(), false));
-    let schema = Arc::new(Schema::new(name_field.into_iter().chain(fields).collect::<Vec<_>>()));
+    let schema = Arc::new(Schema::new(text_fields.chain(fields).collect::<Vec<_>>()));
     // Few numbers, and no names of rows, come twice: a dictionary of them would only be thrown away again.
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -113,10 +143,11 @@ fn write_groups<T: Scalar>(
     let mut writer = ArrowWriter::try_new(written.clone(), schema.clone(), Some(properties))?;
     for begin in (0..matrix.n_rows()).step_by(rows_per_group) {
         let rows = begin..(begin + rows_per_group).min(matrix.n_rows());
-        let names =
-            row_names.map(|names| Arc::new(StringArray::from_iter_values(&names[rows.clone()])) as ArrayRef);
+        let texts = texts
+            .iter()
+            .map(|(_, texts)| Arc::new(StringArray::from_iter_values(&texts[rows.clone()])) as ArrayRef);
         let columns = (0..matrix.n_cols()).map(|column| column_array(matrix, rows.clone(), column));
-        let batch = RecordBatch::try_new(schema.clone(), names.into_iter().chain(columns).collect());
+        let batch = RecordBatch::try_new(schema.clone(), texts.chain(columns).collect());
         writer.write(&batch.map_err(std::io::Error::other)?)?;
         writer.flush()?;
         written.pass_on(sink)?;
@@ -167,7 +198,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::input::Bytes;
     use crate::{Data, IdColumn, Values};
 
     fn read_bytes(bytes: Vec<u8>, options: &ReadOptions) -> Table {
@@ -180,7 +210,8 @@ mod tests {
         rows_per_group: usize,
     ) -> Table {
         let column_names: Vec<_> = (0..matrix.n_cols()).map(|column| format!("PC {column}")).collect();
-        let table = NamedMatrix { matrix, row_names, row_header: "city", column_names: &column_names };
+        let table =
+            NamedMatrix { matrix, row_names, row_header: "city", labels: &[], column_names: &column_names };
         let mut bytes = Vec::new();
         write_groups(&mut bytes, &table, rows_per_group).unwrap();
         let read = read_bytes(bytes, &ReadOptions::default());
@@ -213,6 +244,7 @@ mod tests {
             matrix: &matrix,
             row_names: Some(&names),
             row_header: "my city",
+            labels: &[],
             column_names: &columns,
         };
         let mut bytes = Vec::new();

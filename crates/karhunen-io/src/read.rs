@@ -8,8 +8,8 @@ use flate2::read::MultiGzDecoder;
 use crate::input::{Bytes, Input};
 use crate::name_list::named;
 use crate::{
-    AnyModel, Cause, Error, ReadOptions, Result, SavedModel, Table, any_model, arrow, csv, matrix_market,
-    npy, npz, parquet,
+    AnyModel, Cause, Error, ReadOptions, Result, Table, any_model, arrow, csv, matrix_market, npy, npz,
+    parquet,
 };
 
 /// What a content is.
@@ -48,27 +48,22 @@ pub enum Content {
     /// A fitted model.
     Model {
         /// The model.
-        saved: Box<SavedModel>,
+        saved: AnyModel,
         /// The version of karhunen that wrote it.
         version: String,
     },
 }
 
-/// Reads a table as [`read`] does, or a model as [`crate::load_model`] does, whichever the file holds.
+/// Reads a table as [`read`] does, or a model as [`crate::load_any_model`] does, whichever the file holds.
 ///
 /// # Errors
-/// Those of [`read`] and [`crate::load_model`].
+/// Those of [`read`] and [`crate::load_any_model`].
 pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
     let input = decompressed(Input::open(path)?)?;
     if sniff(input.as_slice(), path) == Format::Model {
         options.allow_none(path, "model")?;
-        return match any_model::read_model(&input)? {
-            (AnyModel::Complete(saved), version) => Ok(Content::Model { saved, version }),
-            (AnyModel::Incomplete(_), _) => {
-                let message = "holds a model of incomplete data";
-                Err(Error::new(path, Cause::Format(message.to_owned())))
-            }
-        };
+        let (saved, version) = any_model::read_model(&input)?;
+        return Ok(Content::Model { saved, version });
     }
     Ok(Content::Table(Box::new(named(read_input(input, options)?, options)?)))
 }

@@ -10,6 +10,8 @@ pub struct Table {
     pub data: Data,
     /// One name for each row, from an id column.
     pub sample_names: Option<Vec<String>>,
+    /// What the id column is called, if the table has names.
+    pub id_name: Option<String>,
     /// One name for each column.
     pub feature_names: Option<Vec<String>>,
     /// Columns set aside by name ([`crate::ReadOptions::labels`]): not part of `data`.

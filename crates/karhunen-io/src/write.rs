@@ -5,7 +5,7 @@ use std::path::Path;
 use karhunen::{Matrix, Scalar};
 
 use crate::replace::{Staged, stage};
-use crate::{Cause, Error, Result, csv, npy, parquet};
+use crate::{Cause, Error, Label, Result, csv, npy, parquet};
 
 /// A matrix with the names of its rows and columns.
 #[derive(Clone, Copy, Debug)]
@@ -16,19 +16,21 @@ pub struct NamedMatrix<'a, T> {
     pub row_names: Option<&'a [String]>,
     /// What stands above the names of the rows.
     pub row_header: &'a str,
+    /// More columns of text, behind the names of the rows.
+    pub labels: &'a [Label],
     /// One name for each column.
     pub column_names: &'a [String],
 }
 
 /// Formats that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+pub(crate) enum Format {
     Text { delimiter: u8 },
     Npy,
     Parquet,
 }
 
-/// Writes a table: `.csv`, `.tsv`, `.npy` (without the names) or `.parquet` by the extension of `path`, or CSV to the
+/// Writes a table: `.csv`, `.tsv`, `.npy` (without names and labels) or `.parquet` by the extension of `path`, or CSV to the
 /// standard output if that is `-`. Numbers in text read back as the same bits. A file is written beside the target and
 /// renamed, so that the target is never half-written.
 ///
@@ -48,6 +50,9 @@ pub fn stage_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<Sta
     let format = format_of(path)?;
     check_names("the row names", "rows", table.row_names.map(<[_]>::len), table.matrix.n_rows(), path)?;
     check_names("the column names", "columns", Some(table.column_names.len()), table.matrix.n_cols(), path)?;
+    for label in table.labels {
+        check_names("a column of labels", "rows", Some(label.values.len()), table.matrix.n_rows(), path)?;
+    }
     stage(path, |mut sink| match format {
         Format::Text { delimiter } => csv::write(sink, table, delimiter),
         Format::Npy => npy::write(&mut sink, table.matrix),
@@ -78,7 +83,11 @@ fn check_names(
     }
 }
 
-fn format_of(path: &Path) -> Result<Format> {
+/// The format that the extension of a path names.
+///
+/// # Errors
+/// [`Cause::Option`] for an extension of none.
+pub(crate) fn format_of(path: &Path) -> Result<Format> {
     if path.as_os_str() == "-" {
         return Ok(Format::Text { delimiter: b',' });
     }

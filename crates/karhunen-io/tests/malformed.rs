@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use karhunen_io::{ReadOptions, load_model, read};
+use karhunen_io::{ObserveOptions, ReadOptions, TripleColumns, load_model, read, read_observed};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/malformed");
 
@@ -40,6 +40,19 @@ fn each_malformed_arrow_file_gets_its_message() {
 #[test]
 fn each_malformed_model_gets_its_message() {
     check("model", |path| load_model(path).map(|saved| format!("{} components", saved.model.n_components())));
+}
+
+#[test]
+fn each_malformed_table_of_triples_gets_its_message() {
+    check("triples", |path| {
+        let weight = path.to_string_lossy().contains("weight").then(|| "weight".to_owned());
+        let [row, column, value] = ["user", "item", "rating"].map(str::to_owned);
+        let how = ObserveOptions {
+            triples: Some(TripleColumns { row, column, value, weight }),
+            ..Default::default()
+        };
+        read_observed(path, &ReadOptions::default(), &how).map(|table| format!("{:?}", table.data.shape()))
+    });
 }
 
 fn table(path: &Path) -> karhunen_io::Result<String> {

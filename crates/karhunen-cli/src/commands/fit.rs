@@ -8,6 +8,7 @@ use karhunen::{Matrix, Pca, PcaModel, Scalar, Transform, Weighting, Weights};
 use karhunen_io::{IdColumn, NamedMatrix, SavedModel, Values};
 
 use crate::args::{FitArgs, JsonExtent};
+use crate::commands::fit_incomplete;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::names;
@@ -19,6 +20,9 @@ use crate::summary::{FitSummary, ModelSummary};
 
 /// Fits, writes and reports.
 pub(crate) fn run(args: FitArgs) -> Result<()> {
+    if args.missing.wanted() {
+        return fit_incomplete::run(args);
+    }
     let plan = FitPlan::resolve(args)?;
     let progress = Progress::new(plan.quiet);
     let dataset = Dataset::read(&plan.data, &plan.read, &progress)?;
@@ -124,6 +128,7 @@ impl Fit<'_> {
                     matrix: scores,
                     row_names: self.dataset.table.sample_names.as_deref(),
                     row_header: "sample",
+                    labels: &[],
                     column_names: &names::of_components(model.n_components()),
                 };
                 outputs.table(path, &table)?;
@@ -156,6 +161,7 @@ impl Fit<'_> {
             matrix: &model.loadings(),
             row_names: Some(&features),
             row_header: "feature",
+            labels: &[],
             column_names: &names::of_components(model.n_components()),
         };
         outputs.table(path, &table)

@@ -1,12 +1,14 @@
 //! `karhunen inspect`: what a model or a data file holds.
 
 use karhunen::{Exec, Moments, Scalar, Unobserved, Weighting};
-use karhunen_io::{Content, SavedModel, Values};
+use karhunen_io::{AnyModel, Content, Ids, SavedIncomplete, SavedModel, TripleColumns, Values};
 use serde::Serialize;
 
 use crate::args::InspectArgs;
 use crate::dataset::Dataset;
 use crate::error::Result;
+use crate::incomplete_report::{IncompleteReport, fitted};
+use crate::incomplete_summary::IncompleteSummary;
 use crate::names;
 use crate::outputs::print;
 use crate::plan::{OnValues, dispatch, input_name, one_standard_input, read_options};
@@ -21,7 +23,10 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
     one_standard_input(&[&[Some(&args.file)], &names[..]].concat())?;
     let options = read_options(&args.input, &args.threads);
     match Dataset::read_any(&args.file, &options, &progress)? {
-        (Content::Model { saved, version }, _) => model(&args, &saved, &version),
+        (Content::Model { saved: AnyModel::Complete(saved), version }, _) => model(&args, &saved, &version),
+        (Content::Model { saved: AnyModel::Incomplete(saved), version }, _) => {
+            incomplete(&args, &saved, &version)
+        }
         (Content::Table(table), seconds) => {
             let dataset = Dataset { file: input_name(&args.file), table: *table, seconds };
             data(&args, &dataset)
@@ -66,6 +71,48 @@ fn model(args: &InspectArgs, saved: &SavedModel, version: &str) -> Result<()> {
     let data = [fitted, weighting, treatment(&saved.model, "")];
     let report = ModelReport { model: &saved.model, features, data: &data, seconds: None, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
+}
+
+/// A model of incomplete data, as JSON.
+#[derive(Debug, Serialize)]
+struct IncompleteInspection<'a> {
+    file: &'a str,
+    format: &'a str,
+    /// The version of karhunen that wrote it.
+    karhunen: &'a str,
+    #[serde(flatten)]
+    model: IncompleteSummary<'a>,
+}
+
+fn incomplete(args: &InspectArgs, saved: &SavedIncomplete, version: &str) -> Result<()> {
+    let file = &input_name(&args.file);
+    if let Some(extent) = args.json {
+        let model = IncompleteSummary::new(saved, extent);
+        let format = "karhunen model of incomplete data";
+        return print(&to_json(&IncompleteInspection { file, format, karhunen: version, model })?);
+    }
+    let fitted =
+        format!("{file}: model of karhunen {version} of incomplete data, fitted to {}", fitted(&saved.model));
+    let data: Vec<String> = [fitted].into_iter().chain(saved.triples.as_ref().map(origin)).collect();
+    let features = saved.column_ids.as_ref().map(Ids::texts);
+    let report = IncompleteReport {
+        model: &saved.model,
+        features: features.as_deref(),
+        data: &data,
+        seconds: None,
+        written: &[],
+    };
+    print(&report.render(Layout::of(&console::Term::stdout())))
+}
+
+/// Which triples a model came from.
+fn origin(columns: &TripleColumns) -> String {
+    let weights =
+        columns.weight.as_ref().map_or_else(String::new, |weight| format!(", weighted by `{weight}`"));
+    format!(
+        "triples: `{}` by rows, `{}` by columns, of `{}`{weights}",
+        columns.row, columns.column, columns.value
+    )
 }
 
 /// A data file, as JSON.

@@ -2,12 +2,17 @@
 
 mod completions;
 mod fit;
+mod fit_incomplete;
+mod impute;
 mod inspect;
+mod loaded;
+mod predict;
 mod reconstruct;
 mod transform;
 
 use crate::args::Command;
 use crate::error::Result;
+pub(crate) use fit_incomplete::loadings;
 
 /// Runs a command.
 ///
@@ -18,6 +23,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Fit(args) => fit::run(*args),
         Command::Transform(args) => transform::run(args),
         Command::Reconstruct(args) => reconstruct::run(args),
+        Command::Impute(args) => impute::run(args),
+        Command::Predict(args) => predict::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Completions { shell } => completions::run(shell),
     }

@@ -1,12 +1,13 @@
 //! `karhunen reconstruct`: from scores, or from rows by way of their scores, back to the features.
 
 use karhunen::{Block, Matrix, PcaModel, Scalar, Source, Transform};
-use karhunen_io::{NamedMatrix, Table, Values};
+use karhunen_io::{AnyModel, Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, Table, Values};
 
 use crate::args::{ReconstructArgs, ReconstructFrom};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::names;
+use crate::observed_dataset::{Advice, matched, placed, scores};
 use crate::outputs::Outputs;
 use crate::plan::{OnValues, check_outputs, check_table_output, dispatch, one_standard_input, read_options};
 use crate::progress::Progress;
@@ -23,25 +24,23 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     check_outputs(&[("-o", Some(&args.output))], &inputs)?;
     check_table_output(&args.output)?;
     let progress = Progress::new(args.quiet);
-    let saved = karhunen_io::load_model(&args.model)?;
+    let saved = match karhunen_io::load_any_model(&args.model)? {
+        AnyModel::Complete(saved) => *saved,
+        AnyModel::Incomplete(saved) => return incomplete(&args, &saved, &progress),
+    };
     let options = saved.read_options(read_options(&args.input, &args.threads));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let from = match args.from {
         Some(from) => from,
-        None => recognise(&dataset, &saved.model)?,
+        None => recognise(&dataset, saved.model.n_components(), saved.model.n_features())?,
     };
     let (model, features) = match from {
         ReconstructFrom::Scores => {
-            check_scores(&dataset, &saved.model)?;
+            check_scores(&dataset, saved.model.n_components())?;
             (saved.model, saved.feature_names)
         }
-        ReconstructFrom::Data if args.whiten => {
-            return Err(Failure::Usage(format!(
-                "--whiten speaks of scores, but {} holds rows of features; leave it out",
-                dataset.file
-            )));
-        }
         ReconstructFrom::Data => {
+            refuse_whiten(&args, &dataset)?;
             let model = dataset.align(saved.model, saved.feature_names.as_deref())?;
             (model, dataset.table.feature_names.clone().or(saved.feature_names))
         }
@@ -58,10 +57,85 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     dispatch(&dataset.table.data, work)
 }
 
+/// Scores, or rows with holes, under a model of incomplete data: what the model says of every entry, observed or not.
+fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
+    let options = saved.read_options(read_options(&args.input, &args.threads));
+    let dataset = Dataset::read(&args.data, &ReadOptions { missing: true, ..options.clone() }, progress)?;
+    let explain = |error| dataset.places().explain(error);
+    let model = &saved.model;
+    let (c, p) = (model.n_components(), model.n_features());
+    let from = args.from.map_or_else(|| recognise(&dataset, c, p), Ok)?;
+    let data = dataset.table.data.observed(options.n_threads).map_err(explain)?;
+    let features = saved.column_ids.as_ref().map(Ids::texts);
+    let mut scores = match from {
+        ReconstructFrom::Scores => {
+            check_scores(&dataset, c)?;
+            given_scores(&data, &dataset)?
+        }
+        ReconstructFrom::Data => {
+            refuse_whiten(args, &dataset)?;
+            let names = dataset.table.feature_names.as_deref();
+            let places = matched(saved, &dataset.file, names, data.shape().1, Advice::Columns)?;
+            let data = placed(data, &places, p).map_err(explain)?;
+            scores(model, &data, options.n_threads, progress).map_err(explain)?
+        }
+    };
+    if args.whiten {
+        for row in 0..scores.n_rows() {
+            let variances = model.explained_variance();
+            scores
+                .row_mut(row)
+                .iter_mut()
+                .zip(variances)
+                .for_each(|(score, variance)| *score *= variance.sqrt());
+        }
+    }
+    let rows = model.inverse_transform(&scores).map_err(explain)?;
+    progress.clear();
+    let mut outputs = Outputs::default();
+    let table = NamedMatrix {
+        matrix: &rows,
+        row_names: dataset.table.sample_names.as_deref(),
+        row_header: "sample",
+        labels: &[],
+        column_names: &names::of_features(features.as_deref(), p),
+    };
+    outputs.table(&args.output, &table)?;
+    outputs.commit()
+}
+
+/// Scores that were given: none may be missing.
+fn given_scores(data: &ObservedData, dataset: &Dataset) -> Result<Matrix> {
+    let (n, c) = data.shape();
+    if data.n_observed() < n * c {
+        return Err(Failure::Data(format!("{}: a score is missing; each row needs {c}", dataset.file)));
+    }
+    let mut scores = Matrix::zeros(n, c);
+    for row in 0..n {
+        let values: Vec<f64> = match data {
+            ObservedData::F32(observed) => observed.row(row).1.iter().map(|x| f64::from(*x)).collect(),
+            ObservedData::F64(observed) => observed.row(row).1.to_vec(),
+        };
+        scores.row_mut(row).copy_from_slice(&values);
+    }
+    Ok(scores)
+}
+
+/// # Errors
+/// [`Failure::Usage`] for an option about scores where there are none.
+fn refuse_whiten(args: &ReconstructArgs, dataset: &Dataset) -> Result<()> {
+    if !args.whiten {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "--whiten speaks of scores, but {} holds rows of features; leave it out",
+        dataset.file
+    )))
+}
+
 /// Whether a table holds scores: by the names of its columns, or by their number where they have none.
-fn recognise(dataset: &Dataset, model: &PcaModel) -> Result<ReconstructFrom> {
+fn recognise(dataset: &Dataset, k: usize, p: usize) -> Result<ReconstructFrom> {
     let (_, n_columns) = dataset.table.data.shape();
-    let (k, p) = (model.n_components(), model.n_features());
     if named_as_scores(&dataset.table) {
         return Ok(ReconstructFrom::Scores);
     }
@@ -86,8 +160,7 @@ fn named_as_scores(table: &Table) -> bool {
     table.feature_names.as_ref().is_some_and(|names| names.iter().all(is_score))
 }
 
-fn check_scores(dataset: &Dataset, model: &PcaModel) -> Result<()> {
-    let k = model.n_components();
+fn check_scores(dataset: &Dataset, k: usize) -> Result<()> {
     let (_, n_columns) = dataset.table.data.shape();
     if n_columns != k {
         return Err(Failure::Data(format!(
@@ -135,6 +208,7 @@ impl OnValues for Reconstruction<'_> {
             matrix: &rows,
             row_names: self.dataset.table.sample_names.as_deref(),
             row_header: "sample",
+            labels: &[],
             column_names: self.features,
         };
         outputs.table(&self.args.output, &table)?;

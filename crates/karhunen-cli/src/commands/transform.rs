@@ -1,12 +1,14 @@
 //! `karhunen transform`: the scores of rows under a model.
 
 use karhunen::{PcaModel, Scalar, Transform};
-use karhunen_io::{NamedMatrix, Values};
+use karhunen_io::{AnyModel, NamedMatrix, ObserveOptions, SavedIncomplete, Values};
 
 use crate::args::TransformArgs;
+use crate::commands::fit_incomplete::{maybe_whitened, row_header};
 use crate::dataset::Dataset;
-use crate::error::Result;
+use crate::error::{Failure, Places, Result};
 use crate::names;
+use crate::observed_dataset::{ObservedDataset, scores};
 use crate::outputs::Outputs;
 use crate::plan::{OnValues, check_outputs, check_table_output, dispatch, one_standard_input, read_options};
 use crate::progress::Progress;
@@ -23,7 +25,15 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
     check_outputs(&[("-o", Some(&args.output))], &inputs)?;
     check_table_output(&args.output)?;
     let progress = Progress::new(args.quiet);
-    let saved = karhunen_io::load_model(&args.model)?;
+    let saved = match karhunen_io::load_any_model(&args.model)? {
+        AnyModel::Complete(saved) => *saved,
+        AnyModel::Incomplete(saved) => return incomplete(&args, &saved, &progress),
+    };
+    if let Some(option) = args.triples.given() {
+        return Err(Failure::Usage(format!(
+            "{option} has no effect on a model of complete data; leave it out"
+        )));
+    }
     let options = saved.read_options(read_options(&args.input, &args.threads));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let model = dataset.align(saved.model, saved.feature_names.as_deref())?;
@@ -31,6 +41,32 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
         &dataset.table.data,
         Scores { args: &args, model: &model, dataset: &dataset, progress: &progress },
     )
+}
+
+/// The scores of rows with holes: tables by the names of their columns, triples where the model came from such.
+fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
+    let options = saved.read_options(read_options(&args.input, &args.threads));
+    let asked = args.triples.options();
+    let triples = asked.triples.or_else(|| saved.triples.clone());
+    let how = ObserveOptions { triples, double: asked.double, duplicates: asked.duplicates };
+    let dataset = ObservedDataset::read(&args.data, &options, &how, progress)?;
+    let (file, row_names) = (dataset.file.clone(), dataset.row_names.clone());
+    let data = dataset.align(saved)?;
+    let explain =
+        |error| Places { file: &file, samples: row_names.as_deref(), features: None }.explain(error);
+    let model = &saved.model;
+    let scores = scores(model, &data, options.n_threads, progress).map_err(explain)?;
+    progress.clear();
+    let mut outputs = Outputs::default();
+    let table = NamedMatrix {
+        matrix: &maybe_whitened(scores, model, args.whiten),
+        row_names: row_names.as_deref(),
+        row_header: row_header(saved),
+        labels: &[],
+        column_names: &names::of_components(model.n_components()),
+    };
+    outputs.table(&args.output, &table)?;
+    outputs.commit()
 }
 
 /// Scores of values of either type.
@@ -59,6 +95,7 @@ impl OnValues for Scores<'_> {
             matrix: &scores,
             row_names: self.dataset.table.sample_names.as_deref(),
             row_header: "sample",
+            labels: &[],
             column_names: &names::of_components(self.model.n_components()),
         };
         outputs.table(&self.args.output, &table)?;

@@ -20,7 +20,7 @@ fn a_missing_value_has_a_line_and_a_column() {
     assert_eq!(
         refusal(&[("t.csv", "a,b\n1,2\n3,\n5,6\n")], "fit t.csv", 3),
         "t.csv: line 3: column 2 (`b`): an empty cell is a missing value; PCA needs every value: drop the row or the \
-         column, or fill it in (fitting with missing values is a separate estimator)"
+         column, fill it in, or fit what was observed with --missing"
     );
 }
 
@@ -37,8 +37,8 @@ fn a_value_that_is_not_finite_in_an_array_has_a_row_and_a_column() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("x.npy"), npy).unwrap();
     karhunen("fit x.npy").current_dir(folder.path()).assert().code(3).stdout("").stderr(
-        "error: x.npy: row 2, column 1 is missing (NaN); remove or impute the row (fitting with missing values is a \
-         separate estimator)\n",
+        "error: x.npy: row 2, column 1 is missing (NaN); remove or impute the row, or fit what was observed with \
+         --missing\n",
     );
 }
 

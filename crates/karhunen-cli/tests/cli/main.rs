@@ -4,6 +4,7 @@ mod errors;
 mod files;
 mod fit;
 mod inspect;
+mod missing;
 mod model;
 mod readme;
 mod streams;

@@ -55,7 +55,7 @@ pub(super) fn parse(
 }
 
 /// Cuts the rows into ranges of whole records.
-fn cut(text: &[u8], dialect: &Dialect, first_row: usize, block_bytes: usize) -> Vec<Range<usize>> {
+pub(super) fn cut(text: &[u8], dialect: &Dialect, first_row: usize, block_bytes: usize) -> Vec<Range<usize>> {
     let quoted = text[first_row..].par_chunks(block_bytes).any(|chunk| memchr(b'"', chunk).is_some());
     let mut blocks = Vec::new();
     let mut start = first_row;
@@ -167,6 +167,9 @@ impl<'a> BlockParser<'a> {
         let field = self.scanner.field()?;
         let reason = match Cell::of(&field.text, self.dialect.decimal_comma) {
             Cell::Number(value) => return Ok((value, field.ending)),
+            Cell::Missing if self.columns.holes && self.columns.roles[column] == Role::Value => {
+                return Ok((f64::NAN, field.ending));
+            }
             Cell::Missing => Reason::Missing(field.text.to_vec()),
             Cell::Infinite => Reason::Infinite(field.text.to_vec()),
             Cell::Text => Reason::Text(field.text.to_vec()),

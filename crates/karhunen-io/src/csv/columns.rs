@@ -34,6 +34,8 @@ pub(super) struct Columns {
     pub(super) id_must_differ: bool,
     /// Where the first row begins, in bytes.
     pub(super) first_row: usize,
+    /// Values may be missing: they are then NaN.
+    pub(super) holes: bool,
 }
 
 impl Columns {
@@ -56,8 +58,13 @@ impl Columns {
         });
         let names = header.map(|names| complete(names, nameless_id));
         let n_columns = names.as_ref().map_or(sample.first().map_or(0, Vec::len), Vec::len);
-        let mut columns =
-            Self { roles: vec![Role::Value; n_columns], names, id_must_differ: false, first_row };
+        let mut columns = Self {
+            roles: vec![Role::Value; n_columns],
+            names,
+            id_must_differ: false,
+            first_row,
+            holes: options.missing,
+        };
         columns.assign(path, options)?;
         if options.id_column.is_open()
             && columns.id().is_none()
@@ -150,7 +157,10 @@ impl Columns {
 }
 
 /// The names of the first record, if it holds names, and where the next record begins.
-fn read_header(text: &[u8], dialect: &Dialect) -> std::result::Result<(Option<Vec<String>>, usize), Refusal> {
+pub(super) fn read_header(
+    text: &[u8],
+    dialect: &Dialect,
+) -> std::result::Result<(Option<Vec<String>>, usize), Refusal> {
     let mut scanner = Scanner::new(text, 0, dialect.delimiter);
     if !scanner.begin_record(BlankLines::Skipped) {
         return Ok((None, scanner.offset()));

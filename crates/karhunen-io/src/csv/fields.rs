@@ -26,8 +26,10 @@ pub(super) enum Ending {
 /// One field.
 #[derive(Clone, Debug)]
 pub(super) struct Field<'a> {
-    /// Where it begins.
+    /// Where it begins, with its quote if it has one.
     pub(super) offset: usize,
+    /// Where it ends, without the blanks behind it.
+    pub(super) end: usize,
     /// Its text: without quotes if quoted, otherwise without the blanks around it.
     pub(super) text: Cow<'a, [u8]>,
     /// Whether it stands in quotes.
@@ -91,6 +93,38 @@ impl<'a> Scanner<'a> {
         if !value.is_finite() {
             return None;
         }
+        Some((value, self.end_behind(length)?))
+    }
+
+    /// The next field as a whole number, if it is one of at most 18 digits that would be written so again, unquoted and
+    /// without blanks before it; otherwise `None`, and nothing is consumed.
+    #[inline(always)]
+    pub(super) fn integer(&mut self) -> Option<(i64, Ending)> {
+        let rest = &self.text[self.at..];
+        let negative = rest.first() == Some(&b'-');
+        let digits = &rest[usize::from(negative)..];
+        let (mut number, mut n_digits) = (0_i64, 0);
+        while let Some(digit) =
+            digits.get(n_digits).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
+        {
+            if n_digits == 18 {
+                return None;
+            }
+            number = number * 10 + i64::from(digit);
+            n_digits += 1;
+        }
+        let unusual = n_digits == 0 || (digits[0] == b'0' && (n_digits > 1 || negative));
+        if unusual {
+            return None;
+        }
+        let ending = self.end_behind(usize::from(negative) + n_digits)?;
+        Some((if negative { -number } else { number }, ending))
+    }
+
+    /// Consumes an unquoted field of `length` bytes and what ends it, if that is what follows.
+    #[inline(always)]
+    fn end_behind(&mut self, length: usize) -> Option<Ending> {
+        let rest = &self.text[self.at..];
         let (consumed, ending) = match rest.get(length) {
             Some(b'\n') => (length + 1, Ending::Record),
             None => (length, Ending::Record),
@@ -99,13 +133,13 @@ impl<'a> Scanner<'a> {
                 Delimiter::Byte(delimiter) if byte == delimiter => (length + 1, Ending::Field),
                 Delimiter::Blanks if is_blank(byte) => {
                     self.at += length;
-                    return Some((value, self.end_of_blanks()));
+                    return Some(self.end_of_blanks());
                 }
                 _ => return None,
             },
         };
         self.at += consumed;
-        Some((value, ending))
+        Some(ending)
     }
 
     /// The next field.
@@ -123,7 +157,7 @@ impl<'a> Scanner<'a> {
         self.at = offset + end.unwrap_or(rest.len());
         let text = self.text[offset..self.at].trim_ascii_end();
         let ending = self.end_of_field();
-        Ok(Field { offset, text: Cow::Borrowed(text), quoted: false, ending })
+        Ok(Field { offset, end: offset + text.len(), text: Cow::Borrowed(text), quoted: false, ending })
     }
 
     /// Passes over the rest of the record, and counts its fields.
@@ -161,7 +195,7 @@ impl<'a> Scanner<'a> {
             return Err(Fault::AfterQuote { offset: self.at });
         }
         let ending = self.end_of_field();
-        Ok(Field { offset, text, quoted: true, ending })
+        Ok(Field { offset, end: close + 1, text, quoted: true, ending })
     }
 
     /// Behind the text of a field: consumes what ends it.

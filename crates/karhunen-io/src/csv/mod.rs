@@ -8,9 +8,11 @@ mod cells;
 mod columns;
 mod dialect;
 mod fields;
+mod fill;
 mod refusal;
 #[cfg(test)]
 mod tests;
+mod triples;
 mod write;
 
 use std::collections::HashMap;
@@ -21,6 +23,7 @@ use columns::Columns;
 use dialect::{Dialect, Header};
 use fields::{Delimiter, Ending, Scanner};
 use refusal::{Reason, Refusal};
+pub(crate) use triples::read_triples;
 pub(crate) use write::write;
 
 use crate::input::{Input, line_of};
@@ -36,14 +39,43 @@ const BLOCK_BYTES: usize = 4 << 20;
 /// [`Cause::Option`] for options that do not fit; [`Cause::Format`] and [`Cause::Value`] with line and column for the
 /// first cell that is not a finite number, and the first line with another number of fields than the first.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
-    use OptionName as O;
-    let used = [O::Delimiter, O::Header, O::IdColumn, O::Labels, O::WeightsColumn, O::DecimalComma];
-    options.allow_only(&input.path, "a text table", &used)?;
-    check_delimiter(&input.path, options)?;
-    read_in_blocks(&input.path, input.as_slice(), options, BLOCK_BYTES)
+    read_form(&input, options).map(|(table, _)| table)
 }
 
+fn check_options(path: &Path, options: &ReadOptions) -> Result<()> {
+    use OptionName as O;
+    let used = [O::Delimiter, O::Header, O::IdColumn, O::Labels, O::WeightsColumn, O::DecimalComma];
+    options.allow_only(path, "a text table", &used)?;
+    check_delimiter(path, options)
+}
+
+#[cfg(test)]
 fn read_in_blocks(path: &Path, bytes: &[u8], options: &ReadOptions, block_bytes: usize) -> Result<Table> {
+    read_with_form(path, bytes, options, block_bytes).map(|(table, _)| table)
+}
+
+/// How a table is written: enough to find its cells again.
+#[derive(Debug)]
+pub(crate) struct Form {
+    dialect: Dialect,
+    columns: Columns,
+}
+
+/// As [`read`], also telling how the table is written.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_form(input: &Input, options: &ReadOptions) -> Result<(Table, Form)> {
+    check_options(&input.path, options)?;
+    read_with_form(&input.path, input.as_slice(), options, BLOCK_BYTES)
+}
+
+fn read_with_form(
+    path: &Path,
+    bytes: &[u8],
+    options: &ReadOptions,
+    block_bytes: usize,
+) -> Result<(Table, Form)> {
     let text = table_text(path, bytes)?;
     let (dialect, sample) = Dialect::detect(text, options, named_tsv(path));
     let columns = Columns::of(path, text, &dialect, &sample, options)?;
@@ -59,7 +91,7 @@ fn read_in_blocks(path: &Path, bytes: &[u8], options: &ReadOptions, block_bytes:
         check_ids(text, &dialect, &columns, table.sample_names.as_deref().unwrap_or_default())
             .map_err(refuse)?;
     }
-    Ok(table)
+    Ok((table, Form { dialect, columns }))
 }
 
 fn named_tsv(path: &Path) -> bool {
@@ -141,6 +173,7 @@ fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &R
     Table {
         data: Data::F64(Values::Blocks(values)),
         sample_names: columns.id().map(|_| ids),
+        id_name: columns.id().and_then(|id| Some(columns.names.as_ref()?[id].clone())),
         feature_names: columns.value_names(),
         labels,
         weights: options.weights_column.as_ref().map(|_| weights),

@@ -30,6 +30,16 @@ pub(super) enum Reason {
     Missing(Vec<u8>),
     /// A number that is infinite or too large.
     Infinite(Vec<u8>),
+    /// A number beyond the single precision that is asked for.
+    TooLarge(Vec<u8>),
+    /// A value of a triple that is not a number.
+    NoValue(Vec<u8>),
+    /// A weight of a triple that is none.
+    Weight(Vec<u8>),
+    /// An id of a triple that is empty.
+    EmptyId,
+    /// More ids than can be counted.
+    TooManyIds,
     /// A cell that is not a number.
     Text(Vec<u8>),
     /// Columns of text, with the first cell of the first of them.
@@ -107,6 +117,21 @@ impl Reason {
                 "`{}` is infinite or too large for a 64-bit number; drop the row or give a finite number",
                 show(&found)
             )),
+            Reason::TooLarge(found) => Cause::Value(format!(
+                "`{}` is too large for a 32-bit number; read 64-bit numbers with --dtype f64",
+                show(&found)
+            )),
+            Reason::NoValue(found) => {
+                Cause::Value(format!("`{}` is not a number; correct it, or drop the line", show(&found)))
+            }
+            Reason::Weight(found) => Cause::Value(format!(
+                "{} is no weight: weights are finite numbers that are not negative",
+                if found.is_empty() { "an empty cell".into() } else { format!("`{}`", show(&found)) }
+            )),
+            Reason::EmptyId => {
+                Cause::Value("the id is empty; give each line the id of a row and of a column".to_owned())
+            }
+            Reason::TooManyIds => Cause::Value("there are more than 2^32 - 1 different ids".to_owned()),
             Reason::Text(found) => Cause::Value(text_message(&found, label)),
             Reason::TextColumns { found, .. } if is_grouped_number(&found) => {
                 Cause::Value(text_message(&found, label))

@@ -23,7 +23,7 @@ pub(crate) fn write<T: Scalar>(
         push_name(&mut header, table.row_header, delimiter);
         header.push(delimiter);
     }
-    for name in table.column_names {
+    for name in table.labels.iter().map(|label| &label.name).chain(table.column_names) {
         push_name(&mut header, name, delimiter);
         header.push(delimiter);
     }
@@ -49,6 +49,10 @@ fn lines<T: Scalar>(table: &NamedMatrix<T>, start: usize, end: usize, delimiter:
     for row in start..end {
         if let Some(names) = table.row_names {
             push_name(&mut lines, &names[row], delimiter);
+            lines.push(delimiter);
+        }
+        for label in table.labels {
+            push_name(&mut lines, &label.values[row], delimiter);
             lines.push(delimiter);
         }
         for value in table.matrix.row(row) {

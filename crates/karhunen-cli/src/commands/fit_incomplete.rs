@@ -1,0 +1,198 @@
+//! `karhunen fit --missing`: from what was observed to principal components.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use karhunen::{IncompleteModel, Matrix};
+use karhunen_io::{IdColumn, NamedMatrix, ObservedData, SavedIncomplete};
+
+use crate::args::FitArgs;
+use crate::error::{Failure, Result};
+use crate::incomplete_plan::IncompletePlan;
+use crate::incomplete_report::IncompleteReport;
+use crate::incomplete_summary::{IncompleteFitSummary, IncompleteSummary};
+use crate::names;
+use crate::observed_dataset::ObservedDataset;
+use crate::outputs::{Outputs, print, print_aside};
+use crate::plan::{SummaryForm, is_standard};
+use crate::progress::Progress;
+use crate::report::{Layout, Seconds};
+
+/// Fits, writes and reports.
+pub(crate) fn run(args: FitArgs) -> Result<()> {
+    let plan = IncompletePlan::resolve(args)?;
+    let progress = Progress::new(plan.quiet);
+    let dataset = ObservedDataset::read(&plan.data, &plan.read, &plan.observe, &progress)?;
+    let pca = plan.pca(dataset.table.data.shape());
+    let started = Instant::now();
+    let model = match &dataset.table.data {
+        ObservedData::F32(observed) => pca.fit_observed(observed, None, &progress),
+        ObservedData::F64(observed) => pca.fit_observed(observed, None, &progress),
+    };
+    let model = model.map_err(|error| dataset.places().explain(error))?;
+    let seconds = Seconds { read: dataset.seconds, fit: started.elapsed().as_secs_f64() };
+    progress.clear();
+    check_convergence(&plan, &dataset, &model)?;
+    let saved = saved(&plan, &dataset, model);
+    write(&plan, &dataset, &saved)?;
+    report(&plan, &dataset, &saved, seconds)
+}
+
+/// Tells that a fit stopped at a limit, which is an error where that was asked for.
+fn check_convergence(
+    plan: &IncompletePlan,
+    dataset: &ObservedDataset,
+    model: &IncompleteModel,
+) -> Result<()> {
+    let convergence = model.convergence();
+    if convergence.converged() {
+        return Ok(());
+    }
+    let iterations = convergence.trace.last().map_or(0, |entry| entry.iteration);
+    let limit = match convergence.stop {
+        karhunen::StopReason::TimeLimit => "--time-limit",
+        _ => "--max-iter",
+    };
+    let message = format!(
+        "{}: the cost was still falling after {iterations} iterations; raise {limit} or --tol",
+        dataset.file
+    );
+    if plan.strict {
+        return Err(Failure::NotConverged(message));
+    }
+    // Who sets a time limit expects that it ends the fit.
+    if limit == "--max-iter" {
+        let label = console::style("warning:").for_stderr().yellow().bold();
+        print_aside(&format!("{label} {}\n", names::visible(&message)));
+    }
+    Ok(())
+}
+
+fn saved(plan: &IncompletePlan, dataset: &ObservedDataset, model: IncompleteModel) -> SavedIncomplete {
+    let table = &dataset.table;
+    SavedIncomplete {
+        model,
+        row_ids: table.row_ids.clone(),
+        column_ids: table.column_ids.clone(),
+        triples: table.triples.clone(),
+        set_aside: table.labels.iter().map(|label| label.name.clone()).collect(),
+        id_column: match &plan.read.id_column {
+            IdColumn::Named(name) => Some(name.clone()),
+            _ => None,
+        },
+    }
+}
+
+/// Prepares files first, then writes to the standard output, then puts the files in their places.
+fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomplete) -> Result<()> {
+    let model = &saved.model;
+    let mut outputs = Outputs::default();
+    for standard in [false, true] {
+        let due = |path: &&PathBuf| is_standard(Some(path)) == standard;
+        if let Some(path) = plan.model.as_ref().filter(due) {
+            outputs.incomplete_model(path, saved)?;
+        }
+        if let Some(path) = plan.scores.as_ref().filter(due) {
+            let table = NamedMatrix {
+                matrix: &maybe_whitened(model.scores().clone(), model, plan.whiten),
+                row_names: dataset.row_names.as_deref(),
+                row_header: row_header(saved),
+                labels: &[],
+                column_names: &names::of_components(model.n_components()),
+            };
+            outputs.table(path, &table)?;
+        }
+        if let Some(path) = plan.loadings.as_ref().filter(due) {
+            write_loadings(&mut outputs, path, dataset, saved)?;
+        }
+    }
+    outputs.commit()
+}
+
+/// What stands above the names of rows: the column of the triples that they came from.
+pub(crate) fn row_header(saved: &SavedIncomplete) -> &str {
+    let named = saved.triples.as_ref().filter(|columns| columns.row.parse::<usize>().is_err());
+    named.map_or("sample", |columns| &columns.row)
+}
+
+/// Scores, each divided by the standard deviation of its component if `whiten`.
+pub(crate) fn maybe_whitened(mut scores: Matrix, model: &IncompleteModel, whiten: bool) -> Matrix {
+    if whiten {
+        for row in 0..scores.n_rows() {
+            for (score, variance) in scores.row_mut(row).iter_mut().zip(model.explained_variance()) {
+                *score = if *variance > 0.0 { *score / variance.sqrt() } else { 0.0 };
+            }
+        }
+    }
+    scores
+}
+
+/// Components times the standard deviation of their scores, shape (n_features, n_components).
+pub(crate) fn loadings(model: &IncompleteModel) -> Matrix {
+    let deviations: Vec<f64> = model.explained_variance().iter().map(|variance| variance.sqrt()).collect();
+    Matrix::from_fn(model.n_features(), model.n_components(), |j, c| {
+        model.components()[(c, j)] * deviations[c]
+    })
+}
+
+fn write_loadings(
+    outputs: &mut Outputs,
+    path: &Path,
+    dataset: &ObservedDataset,
+    saved: &SavedIncomplete,
+) -> Result<()> {
+    let model = &saved.model;
+    let table = NamedMatrix {
+        matrix: &loadings(model),
+        row_names: Some(&names::of_features(dataset.column_names.as_deref(), model.n_features())),
+        row_header: "feature",
+        labels: &[],
+        column_names: &names::of_components(model.n_components()),
+    };
+    outputs.table(path, &table)
+}
+
+fn report(
+    plan: &IncompletePlan,
+    dataset: &ObservedDataset,
+    saved: &SavedIncomplete,
+    seconds: Seconds,
+) -> Result<()> {
+    let written: BTreeMap<&'static str, String> =
+        [("model", &plan.model), ("scores", &plan.scores), ("loadings", &plan.loadings)]
+            .into_iter()
+            .filter_map(|(what, path)| Some((what, path.as_ref()?)))
+            .filter(|(_, path)| !is_standard(Some(path)))
+            .map(|(what, path)| (what, path.display().to_string()))
+            .collect();
+    let features = dataset.column_names.as_deref();
+    let text = |stream: &console::Term| {
+        let files: Vec<String> = written.iter().map(|(what, path)| format!("{what} to {path}")).collect();
+        let data: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
+        let report = IncompleteReport {
+            model: &saved.model,
+            features,
+            data: &data,
+            seconds: Some(seconds),
+            written: &files,
+        };
+        report.render(Layout::of(stream))
+    };
+    match plan.summary {
+        SummaryForm::None => Ok(()),
+        SummaryForm::Text => print(&text(&console::Term::stdout())),
+        SummaryForm::TextAside => {
+            print_aside(&text(&console::Term::stderr()));
+            Ok(())
+        }
+        SummaryForm::Json(extent) => print(&crate::summary::to_json(&IncompleteFitSummary {
+            file: &dataset.file,
+            format: dataset.table.format,
+            model: IncompleteSummary::new(saved, extent),
+            notes: &dataset.table.notes,
+            written,
+            seconds,
+        })?),
+    }
+}

@@ -1,0 +1,75 @@
+//! `karhunen impute`: a table with its holes filled.
+
+use karhunen_io::{ReadOptions, SavedIncomplete};
+
+use crate::commands::loaded;
+use crate::error::{Places, Result};
+use crate::figures::{count, percent};
+use crate::missing_args::ImputeArgs;
+use crate::names::visible;
+use crate::observed_dataset::{Advice, matched, placed, scores};
+use crate::outputs::{Outputs, print_aside};
+use crate::plan::{
+    check_outputs, check_table_output, input_name, is_standard, one_standard_input, read_options,
+};
+use crate::progress::{Progress, check_stop};
+
+/// Reads a model and a table, and writes the table without holes.
+pub(crate) fn run(args: ImputeArgs) -> Result<()> {
+    let inputs = [
+        Some(&args.model),
+        Some(&args.data),
+        args.input.feature_names.as_ref(),
+        args.input.sample_names.as_ref(),
+    ];
+    one_standard_input(&inputs)?;
+    check_outputs(&[("-o", Some(&args.output))], &inputs)?;
+    check_table_output(&args.output)?;
+    let progress = Progress::new(args.quiet);
+    let saved = loaded::incomplete(&args.model, "impute")?;
+    let options = saved.read_options(read_options(&args.input, &args.threads));
+    fill(&args, &saved, &options, &progress)
+}
+
+fn fill(
+    args: &ImputeArgs,
+    saved: &SavedIncomplete,
+    options: &ReadOptions,
+    progress: &Progress,
+) -> Result<()> {
+    let file = input_name(&args.data);
+    let message = format!("reading {}", visible(&file));
+    let holed = progress.spin(message, || karhunen_io::read_holed(&args.data, options))?;
+    check_stop()?;
+    let table = &holed.table;
+    let (n, p) = table.data.shape();
+    let explain = |error| Places::of(&file, table).explain(error);
+    let places = matched(saved, &file, table.feature_names.as_deref(), p, Advice::Columns)?;
+    let model = &saved.model;
+    let data = table.data.observed(options.n_threads).map_err(explain)?;
+    let n_holes = n * p - data.n_observed();
+    let data = placed(data, &places, model.n_features()).map_err(explain)?;
+    let scores = scores(model, &data, options.n_threads, progress).map_err(explain)?;
+    progress.clear();
+    let parts = model.parts();
+    let value = |row: usize, column: usize| {
+        let j = places[column];
+        let products = scores.row(row).iter().enumerate().map(|(k, score)| score * parts.components[(k, j)]);
+        parts.mean[j] + products.sum::<f64>()
+    };
+    let mut outputs = Outputs::default();
+    outputs.stage(holed.stage_filled(&args.output, &value))?;
+    outputs.commit()?;
+    if !args.quiet && !is_standard(Some(&args.output)) {
+        let holes = if n_holes == 1 { "hole" } else { "holes" };
+        let share = percent(n_holes as f64 / (n as f64 * p as f64));
+        print_aside(&format!(
+            "{}: {} {holes} filled ({share} of {} x {})\n",
+            args.output.display(),
+            count(n_holes),
+            count(n),
+            count(p)
+        ));
+    }
+    Ok(())
+}

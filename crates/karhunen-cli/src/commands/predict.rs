@@ -1,0 +1,157 @@
+//! `karhunen predict`: entries by the ids of their rows and columns, each with its standard deviation.
+
+use karhunen::Matrix;
+use karhunen_io::{Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete};
+
+use crate::commands::loaded;
+use crate::error::{Failure, Places, Result};
+use crate::figures::count;
+use crate::missing_args::{PredictArgs, UnknownArg};
+use crate::names::visible;
+use crate::outputs::{Outputs, print_aside};
+use crate::plan::{check_outputs, check_table_output, input_name, one_standard_input};
+use crate::progress::{Progress, check_stop};
+
+/// Reads a model and pairs, and writes what the model predicts for them.
+pub(crate) fn run(args: PredictArgs) -> Result<()> {
+    let inputs = [Some(&args.model), Some(&args.pairs)];
+    one_standard_input(&inputs)?;
+    check_outputs(&[("-o", Some(&args.output))], &inputs)?;
+    check_table_output(&args.output)?;
+    let progress = Progress::new(args.quiet);
+    let saved = loaded::incomplete(&args.model, "predict")?;
+    if args.noise_free && saved.model.parts().score_covariances.is_none() {
+        return Err(Failure::Usage(format!(
+            "--noise-free: {} has no error bars, for it was fitted with --no-error-bars; leave it out",
+            input_name(&args.model)
+        )));
+    }
+    let either = |yes: bool, no: bool| if yes || no { Some(yes) } else { None };
+    let options = ReadOptions {
+        delimiter: args.delimiter,
+        header: either(args.header, args.no_header),
+        n_threads: args.threads.threads.map(usize::from),
+        ..ReadOptions::default()
+    };
+    let columns = columns(&args, &saved);
+    let message = format!("reading {}", visible(&input_name(&args.pairs)));
+    let pairs = progress.spin(message, || karhunen_io::read_pairs(&args.pairs, &options, &columns))?;
+    check_stop()?;
+    let prediction = Prediction { args: &args, saved: &saved, pairs: &pairs };
+    let (values, n_unknown) = prediction.values(options.n_threads, &progress)?;
+    progress.clear();
+    write(&args, &pairs, &values)?;
+    if n_unknown > 0 && !args.quiet {
+        let label = console::style("note:").for_stderr().bold();
+        print_aside(&format!(
+            "{label} {} of {} pairs have an id that the model does not know: NaN\n",
+            count(n_unknown),
+            count(pairs.rows.len())
+        ));
+    }
+    Ok(())
+}
+
+/// The columns of ids: those asked for, those of the fit, or `row` and `column`.
+fn columns(args: &PredictArgs, saved: &SavedIncomplete) -> [String; 2] {
+    let fitted = saved.triples.as_ref().map(|columns| [columns.row.clone(), columns.column.clone()]);
+    args.columns.clone().or(fitted).unwrap_or_else(|| ["row", "column"].map(str::to_owned))
+}
+
+/// Pairs to be predicted.
+struct Prediction<'a> {
+    args: &'a PredictArgs,
+    saved: &'a SavedIncomplete,
+    pairs: &'a Pairs,
+}
+
+impl Prediction<'_> {
+    /// Value and, where the model has error bars, standard deviation of each pair; and how many are unknown.
+    fn values(&self, n_threads: Option<usize>, progress: &Progress) -> Result<(Matrix, usize)> {
+        let (model, pairs) = (&self.saved.model, self.pairs);
+        let rows = self.places("row", &pairs.row_ids, self.saved.row_ids.as_ref(), model.n_samples())?;
+        let columns =
+            self.places("column", &pairs.column_ids, self.saved.column_ids.as_ref(), model.n_features())?;
+        let (mut known, mut known_rows, mut known_columns) = (Vec::new(), Vec::new(), Vec::new());
+        for pair in 0..pairs.rows.len() {
+            match (rows[pairs.rows[pair] as usize], columns[pairs.columns[pair] as usize]) {
+                (Some(row), Some(column)) => {
+                    known.push(pair);
+                    known_rows.push(row as u64);
+                    known_columns.push(column as u64);
+                }
+                (row, _) if self.args.unknown == UnknownArg::Refuse => {
+                    return Err(self.unknown(pair, row.is_none()));
+                }
+                _ => {}
+            }
+        }
+        let has_bars = model.parts().score_covariances.is_some();
+        let noise = has_bars.then_some(!self.args.noise_free);
+        let found = model.predict_pairs(&known_rows, &known_columns, noise, n_threads, progress);
+        let file = input_name(&self.args.model);
+        let explain = |error| Places { file: &file, samples: None, features: None }.explain(error);
+        let found = found.map_err(explain)?;
+        let n_unknown = pairs.rows.len() - known.len();
+        if n_unknown == 0 {
+            return Ok((found, 0));
+        }
+        let mut values = Matrix::from_fn(pairs.rows.len(), found.n_cols(), |_, _| f64::NAN);
+        for (at, pair) in known.into_iter().enumerate() {
+            values.row_mut(pair).copy_from_slice(found.row(at));
+        }
+        Ok((values, n_unknown))
+    }
+
+    /// A pair whose row, or else whose column, the model does not know.
+    fn unknown(&self, pair: usize, is_row: bool) -> Failure {
+        let pairs = self.pairs;
+        let (axis, id) = if is_row {
+            (0, pairs.row_ids.text(pairs.rows[pair] as usize))
+        } else {
+            (1, pairs.column_ids.text(pairs.columns[pair] as usize))
+        };
+        Failure::Data(format!(
+            "{}: line {}: the model does not know the {} `{id}`; drop the line, or say --unknown nan",
+            input_name(&self.args.pairs),
+            pairs.line(pair),
+            pairs.names[axis]
+        ))
+    }
+
+    /// Where the model has each id; without ids of its own, it counts from one.
+    fn places(&self, axis: &str, ids: &Ids, known: Option<&Ids>, n: usize) -> Result<Vec<Option<usize>>> {
+        let all = 0..ids.len();
+        let Some(known) = known else {
+            let place =
+                |id: usize| ids.text(id).parse::<usize>().ok()?.checked_sub(1).filter(|place| *place < n);
+            return Ok(all.map(place).collect());
+        };
+        let repeated = || {
+            Failure::Data(format!(
+                "{}: several {axis}s of the model have the same name; rename them and fit again",
+                input_name(&self.args.model)
+            ))
+        };
+        let lookup = known.lookup().ok_or_else(repeated)?;
+        Ok(all.map(|id| lookup.find(&ids.text(id))).collect())
+    }
+}
+
+fn write(args: &PredictArgs, pairs: &Pairs, values: &Matrix) -> Result<()> {
+    let texts =
+        |ids: &Ids, places: &[u32]| places.iter().map(|id| ids.text(*id as usize).into_owned()).collect();
+    let rows: Vec<String> = texts(&pairs.row_ids, &pairs.rows);
+    let columns = Label { name: pairs.names[1].clone(), values: texts(&pairs.column_ids, &pairs.columns) };
+    let names = ["value", "std"].map(str::to_owned);
+    let table = NamedMatrix {
+        matrix: values,
+        row_names: Some(&rows),
+        row_header: &pairs.names[0],
+        labels: &[columns],
+        column_names: &names[..values.n_cols()],
+    };
+    let mut outputs = Outputs::default();
+    outputs.table(&args.output, &table)?;
+    outputs.commit()
+}

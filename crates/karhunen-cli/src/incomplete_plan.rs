@@ -1,0 +1,219 @@
+//! A fit with missing values, resolved.
+
+use std::path::PathBuf;
+
+use karhunen::{IncompletePca, NComponents};
+use karhunen_io::{ObserveOptions, ReadOptions};
+
+use crate::args::{FitArgs, SolverArg, SolverArgs, WeightArgs};
+use crate::error::{Failure, Result};
+use crate::missing_args::MissingArgs;
+use crate::plan::{SummaryForm, fit_outputs, one_standard_input, read_options};
+
+/// Components that a fit keeps at most if `-k` does not say.
+const DEFAULT_COMPONENTS: usize = 10;
+
+/// A fit with missing values, ready to run.
+#[derive(Debug)]
+pub(crate) struct IncompletePlan {
+    /// The data.
+    pub(crate) data: PathBuf,
+    /// How to read a file.
+    pub(crate) read: ReadOptions,
+    /// How to read what was observed.
+    pub(crate) observe: ObserveOptions,
+    /// The options of the fit; the number of components is decided by [`IncompletePlan::pca`].
+    pca: IncompletePca,
+    /// Components asked for.
+    n_components: Option<NComponents>,
+    /// Where the model goes.
+    pub(crate) model: Option<PathBuf>,
+    /// Where the scores go.
+    pub(crate) scores: Option<PathBuf>,
+    /// Whether the scores are whitened.
+    pub(crate) whiten: bool,
+    /// Where the loadings go.
+    pub(crate) loadings: Option<PathBuf>,
+    /// What is printed.
+    pub(crate) summary: SummaryForm,
+    /// Whether progress is shown.
+    pub(crate) quiet: bool,
+    /// Whether a fit that does not converge is an error.
+    pub(crate) strict: bool,
+}
+
+impl IncompletePlan {
+    /// Resolves the arguments of `fit --missing`.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
+    pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
+        refuse_useless(&args)?;
+        let FitArgs { data, n_components, output, input, solver, missing, .. } = args;
+        let inputs = [Some(&data), input.feature_names.as_ref(), input.sample_names.as_ref()];
+        one_standard_input(&inputs)?;
+        let summary = fit_outputs(&output, &inputs)?;
+        Ok(Self {
+            read: read_options(&input, &solver.threads),
+            observe: missing.triples.options(),
+            pca: options(&missing, &solver),
+            data,
+            n_components,
+            model: output.model,
+            scores: output.scores,
+            whiten: output.whiten,
+            loadings: output.loadings,
+            summary,
+            quiet: output.quiet,
+            strict: solver.strict,
+        })
+    }
+
+    /// The options of the fit for data of a shape.
+    pub(crate) fn pca(&self, (n_samples, n_features): (usize, usize)) -> IncompletePca {
+        let most = n_samples.min(n_features);
+        let n_components = match self.n_components {
+            Some(NComponents::Count(count)) => count,
+            // Whatever else chooses is refused before.
+            Some(_) => most,
+            // With as many components as columns there would be nothing to predict from.
+            None => most.saturating_sub(1).clamp(1, DEFAULT_COMPONENTS),
+        };
+        IncompletePca { n_components, ..self.pca.clone() }
+    }
+}
+
+/// The options of a fit, but for the number of components.
+fn options(missing: &MissingArgs, solver: &SolverArgs) -> IncompletePca {
+    let defaults = IncompletePca::default();
+    IncompletePca {
+        n_components: defaults.n_components,
+        method: missing.missing.unwrap_or_default(),
+        alpha: missing.alpha.unwrap_or(defaults.alpha),
+        regularization: missing.regularization,
+        prior_variance: missing.prior_variance,
+        mean: missing.mean.map_or(defaults.mean, Into::into),
+        mean_prior: missing.mean_prior.unwrap_or(defaults.mean_prior),
+        step: missing.step,
+        online_rule: missing.online_rule.map_or(defaults.online_rule, Into::into),
+        gradient_tol: missing.gradient_tol,
+        angle_tol: missing.angle_tol,
+        rmse_tol: missing.rmse_tol,
+        refit: missing.refit,
+        inner_iterations: missing.inner_iterations.unwrap_or(defaults.inner_iterations),
+        tol: solver.tol.unwrap_or(defaults.tol),
+        max_iter: solver.max_iter.map_or(defaults.max_iter, usize::from),
+        early_stopping: missing.early_stopping,
+        time_limit: missing.time_limit,
+        n_starts: missing.starts.unwrap_or(defaults.n_starts),
+        seed: solver.seed.unwrap_or(defaults.seed),
+        error_bars: !missing.no_error_bars,
+        n_threads: solver.threads.threads.map(usize::from),
+    }
+}
+
+/// Refuses options that only the fit of complete data has a use for.
+fn refuse_useless(args: &FitArgs) -> Result<()> {
+    let WeightArgs { weights, feature_weights, .. } = &args.weights;
+    let useless = [
+        (args.scale, "--scale", "columns keep their units; divide them before"),
+        (args.no_center, "--no-center", "say --mean none"),
+        (weights.is_some(), "--weights", "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT"),
+        (
+            feature_weights.is_some(),
+            "--feature-weights",
+            "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT",
+        ),
+        (args.solver.block_size.is_some(), "--block-size", "leave it out"),
+        (!matches!(args.solver.solver, SolverArg::Auto), "--solver", "say --missing=METHOD"),
+        (
+            !matches!(args.n_components, None | Some(NComponents::Count(_) | NComponents::All)),
+            "a share of the variance after -k",
+            "give a number; auto, vb and vb-full leave out what the data do not support",
+        ),
+    ];
+    match useless.into_iter().find(|(given, ..)| *given) {
+        None => Ok(()),
+        Some((_, option, advice)) => {
+            Err(Failure::Usage(format!("{option} does not go with missing values: {advice}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+    use karhunen::{MeanMode, MeanPrior, Method, Regularization};
+
+    fn plan(arguments: &str) -> Result<IncompletePlan> {
+        let words = ["karhunen", "fit"].into_iter().chain(arguments.split_whitespace());
+        match Cli::try_parse_from(words).unwrap().command {
+            Command::Fit(args) => IncompletePlan::resolve(*args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn options_reach_the_fit() {
+        let plan = plan(
+            "x.csv -k 7 --missing=newton --alpha 0.5 --regularization weighted:0.1 --mean fixed --mean-prior 22:3 --step \
+             0.25 --tol 1e-3 --max-iter 9 --early-stopping --time-limit 1.5 --starts 3 --seed 8 --no-error-bars --threads 2 \
+             --online-rule oja --gradient-tol 1e-4 --angle-tol 1e-5 --rmse-tol 1e-6 --refit \
+             --triples u,i,r,w --duplicates average --dtype f64",
+        )
+        .unwrap();
+        let expected = IncompletePca {
+            n_components: 7,
+            method: Method::Newton,
+            alpha: 0.5,
+            regularization: Some(Regularization::Weighted(0.1)),
+            mean: MeanMode::Fixed,
+            mean_prior: MeanPrior { count: 22.0, value: Some(3.0) },
+            step: Some(0.25),
+            tol: 1e-3,
+            online_rule: karhunen::OnlineRule::Oja,
+            gradient_tol: Some(1e-4),
+            angle_tol: Some(1e-5),
+            rmse_tol: Some(1e-6),
+            refit: true,
+            max_iter: 9,
+            early_stopping: Some(0.05),
+            time_limit: Some(std::time::Duration::from_millis(1500)),
+            n_starts: 3,
+            seed: 8,
+            error_bars: false,
+            n_threads: Some(2),
+            ..IncompletePca::default()
+        };
+        assert_eq!(plan.pca((100, 50)), expected);
+        assert!(plan.observe.double);
+        assert_eq!(plan.observe.triples.unwrap().weight.as_deref(), Some("w"));
+    }
+
+    #[test]
+    fn components_left_open_are_ten_or_one_less_than_there_are() {
+        let plan = plan("x.csv --missing").unwrap();
+        for (shape, k) in [((100, 50), 10), ((100, 4), 3), ((3, 50), 2), ((0, 5), 1), ((1, 1), 1)] {
+            assert_eq!(plan.pca(shape).n_components, k, "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn options_of_complete_data_are_refused() {
+        for arguments in [
+            "--scale",
+            "--no-center",
+            "--weights w",
+            "--feature-weights w",
+            "--block-size 4",
+            "--solver svd",
+            "-k 90%",
+        ] {
+            let failure = plan(&format!("x.csv --missing {arguments}")).unwrap_err();
+            assert_eq!(failure.exit_code(), 2);
+            assert!(failure.to_string().contains("does not go with missing values: "), "{failure}");
+        }
+    }
+}

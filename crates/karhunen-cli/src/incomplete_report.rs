@@ -1,0 +1,111 @@
+//! The summary of a fit with missing values as text.
+
+use karhunen::{IncompleteModel, StopReason};
+
+use crate::commands::loadings;
+use crate::figures::{count, duration, percent, significant};
+use crate::report::{Components, Layout, Seconds, components, scree, wrapped};
+
+/// A model of incomplete data, as text.
+pub(crate) struct IncompleteReport<'a> {
+    /// The model.
+    pub(crate) model: &'a IncompleteModel,
+    /// Names of the features.
+    pub(crate) features: Option<&'a [String]>,
+    /// What was read, and what was decided on the way: one line each.
+    pub(crate) data: &'a [String],
+    /// Time taken, if it was fitted just now.
+    pub(crate) seconds: Option<Seconds>,
+    /// Files written.
+    pub(crate) written: &'a [String],
+}
+
+impl IncompleteReport<'_> {
+    /// The whole text, each line ended.
+    pub(crate) fn render(&self, layout: Layout) -> String {
+        let mut out = String::new();
+        for line in self.data {
+            wrapped(&mut out, "", line, layout.width);
+        }
+        wrapped(&mut out, "", &kept(self.model), layout.width);
+        out.push('\n');
+        let table = Components {
+            variances: self.model.explained_variance(),
+            ratios: self.model.explained_variance_ratio(),
+            loadings: &loadings(self.model),
+            features: self.features,
+        };
+        if self.model.n_components() > 0 {
+            components(&mut out, &table, layout);
+            scree(&mut out, self.model.explained_variance_ratio(), layout);
+            out.push('\n');
+        }
+        self.how(&mut out, layout);
+        out
+    }
+
+    fn how(&self, out: &mut String, layout: Layout) {
+        let convergence = self.model.convergence();
+        let method = format!("{}: {}", convergence.method.name(), convergence.reason);
+        wrapped(out, "method", &method, layout.width);
+        let iterations = match convergence.trace.last().map_or(0, |entry| entry.iteration) {
+            1 => "1 iteration".to_owned(),
+            n => format!("{} iterations", count(n)),
+        };
+        wrapped(out, "stopped", &format!("after {iterations}: {}", stop(convergence.stop)), layout.width);
+        let held_out = convergence
+            .held_out_rmse
+            .map_or_else(String::new, |rmse| format!(", of the entries set aside {}", significant(rmse)));
+        let deviation = significant(self.model.noise_variance().sqrt());
+        let error = format!(
+            "RMSE {}{held_out}; standard deviation of the noise {deviation}",
+            significant(convergence.rmse)
+        );
+        wrapped(out, "error", &error, layout.width);
+        if let Some(Seconds { read, fit }) = self.seconds {
+            wrapped(out, "time", &format!("read {}, fit {}", duration(read), duration(fit)), layout.width);
+        }
+        if !self.written.is_empty() {
+            wrapped(out, "written", &self.written.join(", "), layout.width);
+        }
+    }
+}
+
+/// How many components are left of those asked for, and what they explain.
+fn kept(model: &IncompleteModel) -> String {
+    let (kept, asked) = (model.n_components(), model.parts().options.n_components);
+    let components = if kept == 1 { "component" } else { "components" };
+    if kept == asked {
+        format!("{kept} {components}")
+    } else {
+        format!("{kept} of {asked} components: the data support no more")
+    }
+}
+
+/// What was fitted: rows, columns and the share of entries observed.
+pub(crate) fn fitted(model: &IncompleteModel) -> String {
+    let (n, p) = (model.n_samples(), model.n_features());
+    let observed: usize = model.parts().n_observed.iter().sum();
+    format!(
+        "{} rows x {} columns, {}; {} entries observed ({})",
+        count(n),
+        count(p),
+        model.parts().dtype,
+        count(observed),
+        percent(observed as f64 / (n as f64 * p as f64))
+    )
+}
+
+fn stop(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Tolerance => "the cost fell by less than the tolerance",
+        StopReason::Gradient => "the gradient was below its tolerance",
+        StopReason::Angle => "the loadings turned by less than their tolerance",
+        StopReason::Rmse => "the error moved by less than its tolerance",
+        StopReason::Exhausted => "no step lowered the cost any more",
+        StopReason::HeldOut => "the error of the entries set aside no longer fell",
+        StopReason::Iterations => "at the largest number of iterations",
+        StopReason::TimeLimit => "at the time limit",
+        _ => "for a reason that this version does not know",
+    }
+}

@@ -1,0 +1,106 @@
+//! The summary of a model of incomplete data as JSON.
+
+use std::collections::BTreeMap;
+
+use karhunen::{IncompletePca, Method, StopReason, TraceEntry};
+use karhunen_io::{Ids, SavedIncomplete, TripleColumns};
+use serde::Serialize;
+
+use crate::args::JsonExtent;
+use crate::commands::loadings;
+use crate::report::Seconds;
+use crate::summary::rows;
+
+/// A model, as `fit --json` and `inspect --json` print it.
+#[derive(Debug, Serialize)]
+pub(crate) struct IncompleteSummary<'a> {
+    n_samples: usize,
+    n_features: usize,
+    n_components: usize,
+    n_observed: usize,
+    share_observed: f64,
+    feature_names: Option<Vec<String>>,
+    triples: Option<&'a TripleColumns>,
+    method: Method,
+    reason: &'a str,
+    stop: StopReason,
+    converged: bool,
+    n_iter: usize,
+    cost: f64,
+    rmse: f64,
+    held_out_rmse: Option<f64>,
+    explained_variance: &'a [f64],
+    explained_variance_ratio: &'a [f64],
+    singular_values: &'a [f64],
+    noise_variance: f64,
+    total_variance: f64,
+    mean: &'a [f64],
+    n_observed_by_feature: &'a [usize],
+    has_error_bars: bool,
+    dtype: &'a str,
+    options: &'a IncompletePca,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    components: Option<Vec<Vec<f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loadings: Option<Vec<Vec<f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<&'a [TraceEntry]>,
+}
+
+impl<'a> IncompleteSummary<'a> {
+    /// Of a model and the ids of its columns.
+    pub(crate) fn new(saved: &'a SavedIncomplete, extent: JsonExtent) -> Self {
+        let (model, parts) = (&saved.model, saved.model.parts());
+        let convergence = model.convergence();
+        let full = extent == JsonExtent::Full;
+        let n_observed: usize = parts.n_observed.iter().sum();
+        Self {
+            n_samples: model.n_samples(),
+            n_features: model.n_features(),
+            n_components: model.n_components(),
+            n_observed,
+            share_observed: n_observed as f64 / (model.n_samples() as f64 * model.n_features() as f64),
+            feature_names: saved.column_ids.as_ref().map(Ids::texts),
+            triples: saved.triples.as_ref(),
+            method: convergence.method,
+            reason: &convergence.reason,
+            stop: convergence.stop,
+            converged: convergence.converged(),
+            n_iter: convergence.trace.last().map_or(0, |entry| entry.iteration),
+            cost: convergence.cost,
+            rmse: convergence.rmse,
+            held_out_rmse: convergence.held_out_rmse,
+            explained_variance: model.explained_variance(),
+            explained_variance_ratio: model.explained_variance_ratio(),
+            singular_values: model.singular_values(),
+            noise_variance: model.noise_variance(),
+            total_variance: parts.total_variance,
+            mean: model.mean(),
+            n_observed_by_feature: &parts.n_observed,
+            has_error_bars: parts.score_covariances.is_some(),
+            dtype: &parts.dtype,
+            options: &parts.options,
+            components: full.then(|| rows(model.components())),
+            loadings: full.then(|| rows(&loadings(model))),
+            trace: full.then_some(&convergence.trace),
+        }
+    }
+}
+
+/// A fit, as `fit --missing --json` prints it.
+#[derive(Debug, Serialize)]
+pub(crate) struct IncompleteFitSummary<'a> {
+    /// The data file.
+    pub(crate) file: &'a str,
+    /// Its format.
+    pub(crate) format: &'a str,
+    /// The model.
+    #[serde(flatten)]
+    pub(crate) model: IncompleteSummary<'a>,
+    /// What was decided on the way.
+    pub(crate) notes: &'a [String],
+    /// Files written, by what they hold.
+    pub(crate) written: BTreeMap<&'static str, String>,
+    /// Time taken.
+    pub(crate) seconds: Seconds,
+}

@@ -1,0 +1,372 @@
+//! What can be typed about missing values.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum, ValueHint};
+use karhunen::{Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
+use karhunen_io::TripleColumns;
+
+use crate::args::{InputArgs, ThreadArgs};
+use crate::error::{Failure, Result};
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Missing values")]
+pub(crate) struct MissingArgs {
+    /// Fit what was observed: empty cells, NA, nulls and NaN are missing, and so is what a sparse matrix does not store
+    #[arg(
+        long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
+        value_parser = method()
+    )]
+    pub(crate) missing: Option<Method>,
+    #[command(flatten)]
+    pub(crate) triples: TriplesArgs,
+    /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]
+    #[arg(long)]
+    pub(crate) alpha: Option<f64>,
+    /// Penalty on scores and loadings: a number, weighted:NUMBER for so much of each entry, path for the best by the error of
+    /// entries set aside, or none [default: by method]
+    #[arg(long, value_name = "LAMBDA|path|none", value_parser = regularization)]
+    pub(crate) regularization: Option<Regularization>,
+    /// Variance of the scores of vb-fixed [default: a thousand mean squares of the data]
+    #[arg(long, value_name = "VARIANCE")]
+    pub(crate) prior_variance: Option<f64>,
+    /// Mean of each column: fitted with the components, fixed to that of the observed entries, or none [default: joint]
+    #[arg(long, value_enum)]
+    pub(crate) mean: Option<MeanArg>,
+    /// Pseudo-observations of the mean of each column: how many, and of which value [default: the mean of all entries]
+    #[arg(long, value_name = "COUNT[:VALUE]", value_parser = mean_prior)]
+    pub(crate) mean_prior: Option<MeanPrior>,
+    /// First learning rate of gradient, natural and newton [default: by line search]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) step: Option<f64>,
+    /// How online learns from a row [default: diagonal]
+    #[arg(long, value_enum)]
+    pub(crate) online_rule: Option<OnlineRuleArg>,
+    /// How often ccd fits scores and loadings of a component in turn [default: 3]
+    #[arg(long, value_name = "N")]
+    pub(crate) inner_iterations: Option<usize>,
+    /// Set a share of the entries aside, stop when their error no longer falls, and keep the best [default share: 0.05]
+    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "0.05")]
+    pub(crate) early_stopping: Option<f64>,
+    /// With the entries set aside having told how far to go, fit again with all
+    #[arg(long)]
+    pub(crate) refit: bool,
+    /// Stop also when the gradient, relative to curvature and cost, falls below this
+    #[arg(long, value_name = "TOL")]
+    pub(crate) gradient_tol: Option<f64>,
+    /// Stop also when the loadings turn by less than this in an iteration, in radians
+    #[arg(long, value_name = "RADIANS")]
+    pub(crate) angle_tol: Option<f64>,
+    /// Stop also when the error of the entries fitted moves by less than this share of itself
+    #[arg(long, value_name = "TOL")]
+    pub(crate) rmse_tol: Option<f64>,
+    /// Stop after the first iteration that ends later
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) time_limit: Option<Duration>,
+    /// Random starts, of which the best is kept [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) starts: Option<usize>,
+    /// Keep no covariances: smaller models, predictions without standard deviations
+    #[arg(long)]
+    pub(crate) no_error_bars: bool,
+}
+
+/// How triples are read.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TriplesArgs {
+    /// The data are triples, one on each line: the columns of row ids, column ids, values and, if there are any, weights
+    /// (inverse variances), by name, or by number from 1
+    #[arg(long, value_name = "ROW,COLUMN,VALUE[,WEIGHT]", value_parser = triples)]
+    pub(crate) triples: Option<TripleColumns>,
+    /// What to do with a row and a column that have several values, in triples and Matrix Market [default: refuse]
+    #[arg(long, value_enum)]
+    pub(crate) duplicates: Option<DuplicatesArg>,
+    /// Type of the values of triples and Matrix Market: f32 holds 7 digits in half the memory [default: f32]
+    #[arg(long, value_enum)]
+    pub(crate) dtype: Option<DtypeArg>,
+}
+
+impl TriplesArgs {
+    /// How to read observed entries.
+    pub(crate) fn options(&self) -> karhunen_io::ObserveOptions {
+        karhunen_io::ObserveOptions {
+            triples: self.triples.clone(),
+            duplicates: match self.duplicates {
+                Some(DuplicatesArg::Average) => Duplicates::Average,
+                Some(DuplicatesArg::Refuse) | None => Duplicates::Refuse,
+            },
+            double: matches!(self.dtype, Some(DtypeArg::F64)),
+        }
+    }
+
+    /// The first option given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let options = [
+            ("--triples", self.triples.is_some()),
+            ("--duplicates", self.duplicates.is_some()),
+            ("--dtype", self.dtype.is_some()),
+        ];
+        options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+}
+
+impl MissingArgs {
+    /// Whether observed entries are to be fitted: `--triples` says so as well.
+    pub(crate) fn wanted(&self) -> bool {
+        self.missing.is_some() || self.triples.triples.is_some()
+    }
+
+    /// Refuses options that only fits with missing values have a use for.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(crate) fn check_unused(&self) -> Result<()> {
+        let options = [
+            ("--alpha", self.alpha.is_some()),
+            ("--regularization", self.regularization.is_some()),
+            ("--prior-variance", self.prior_variance.is_some()),
+            ("--mean", self.mean.is_some()),
+            ("--mean-prior", self.mean_prior.is_some()),
+            ("--step", self.step.is_some()),
+            ("--online-rule", self.online_rule.is_some()),
+            ("--refit", self.refit),
+            ("--gradient-tol", self.gradient_tol.is_some()),
+            ("--angle-tol", self.angle_tol.is_some()),
+            ("--rmse-tol", self.rmse_tol.is_some()),
+            ("--inner-iterations", self.inner_iterations.is_some()),
+            ("--early-stopping", self.early_stopping.is_some()),
+            ("--time-limit", self.time_limit.is_some()),
+            ("--starts", self.starts.is_some()),
+            ("--no-error-bars", self.no_error_bars),
+        ];
+        let given = options.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
+        match given.or(self.triples.given()) {
+            None => Ok(()),
+            Some(option) => Err(Failure::Usage(format!(
+                "{option} has no effect on the fit of complete data; say --missing, or leave it out"
+            ))),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum MeanArg {
+    /// Fitted with the components
+    Joint,
+    /// The mean of the observed entries
+    Fixed,
+    /// Zero
+    None,
+}
+
+impl From<MeanArg> for MeanMode {
+    fn from(arg: MeanArg) -> Self {
+        match arg {
+            MeanArg::Joint => MeanMode::Joint,
+            MeanArg::Fixed => MeanMode::Fixed,
+            MeanArg::None => MeanMode::None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum OnlineRuleArg {
+    /// Each loading by its own curvature
+    Diagonal,
+    /// Recursive least squares
+    Rls,
+    /// Along the gradient, with a learning rate that falls
+    Oja,
+}
+
+impl From<OnlineRuleArg> for OnlineRule {
+    fn from(arg: OnlineRuleArg) -> Self {
+        match arg {
+            OnlineRuleArg::Diagonal => OnlineRule::Diagonal,
+            OnlineRuleArg::Rls => OnlineRule::Rls,
+            OnlineRuleArg::Oja => OnlineRule::Oja,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DuplicatesArg {
+    /// An error that names them and their lines
+    Refuse,
+    /// The mean, by weight
+    Average,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DtypeArg {
+    /// Single precision
+    F32,
+    /// Double precision
+    F64,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  karhunen impute holes.model table_with_holes.csv -o filled.csv")]
+pub(crate) struct ImputeArgs {
+    /// Model written by fit --missing -o; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) model: PathBuf,
+    /// Table to fill, matched with the model's columns by name where both have names; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) data: PathBuf,
+    /// Write the filled table here: CSV, TSV, NPY or Parquet by extension. From CSV to CSV all else stays as it is, to
+    /// the letter
+    #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// Print no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  karhunen predict ratings.model wanted.csv -o predicted.csv
+
+Rows and columns are those that were fitted. Of data without names of rows or columns they are counted from 1.")]
+pub(crate) struct PredictArgs {
+    /// Model written by fit --missing -o; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) model: PathBuf,
+    /// Table with the id of a row and the id of a column in each line: CSV, TSV, Parquet or Arrow; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) pairs: PathBuf,
+    /// Columns of PAIRS that hold the ids, by name, or by number from 1 [default: those of the triples that were fitted,
+    /// otherwise row,column]
+    #[arg(long = "pairs", value_name = "ROW,COLUMN", value_parser = pair)]
+    pub(crate) columns: Option<[String; 2]>,
+    /// Write the predictions here: CSV, TSV, NPY or Parquet by extension
+    #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// What to do with ids that the model does not know
+    #[arg(long, value_enum, default_value_t = UnknownArg::Refuse)]
+    pub(crate) unknown: UnknownArg,
+    /// Standard deviation of the value without noise, rather than of a new observation
+    #[arg(long)]
+    pub(crate) noise_free: bool,
+    /// Print no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Between the fields of a text table: one character, or tab, or space for any blanks [default: detected]
+    #[arg(long, value_name = "CHAR", value_parser = crate::args::delimiter)]
+    pub(crate) delimiter: Option<u8>,
+    /// The first line holds names [default: detected]
+    #[arg(long, conflicts_with = "no_header")]
+    pub(crate) header: bool,
+    /// The first line holds ids
+    #[arg(long)]
+    pub(crate) no_header: bool,
+}
+
+/// What becomes of pairs that the model does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UnknownArg {
+    /// An error that names the id and its line
+    Refuse,
+    /// NaN for value and standard deviation
+    Nan,
+}
+
+fn method() -> impl TypedValueParser<Value = Method> {
+    PossibleValuesParser::new(Method::ALL.map(Method::name)).map(|name| {
+        // The parser lets no other name pass.
+        Method::ALL.into_iter().find(|method| method.name() == name).unwrap_or_default()
+    })
+}
+
+fn regularization(text: &str) -> std::result::Result<Regularization, String> {
+    let number = |text: &str| {
+        let rule = || "give a positive number, weighted: and a positive number, path, or none".to_owned();
+        text.parse::<f64>().ok().filter(|lambda| *lambda > 0.0 && lambda.is_finite()).ok_or_else(rule)
+    };
+    match text.strip_prefix("weighted:") {
+        _ if text == "none" => Ok(Regularization::None),
+        _ if text == "path" => Ok(Regularization::Path),
+        Some(text) => number(text).map(Regularization::Weighted),
+        None => number(text).map(Regularization::Ridge),
+    }
+}
+
+fn mean_prior(text: &str) -> std::result::Result<MeanPrior, String> {
+    let number = |text: &str| {
+        let rule = || "give a count, or a count and a value, such as 22:3".to_owned();
+        text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(rule)
+    };
+    Ok(match text.split_once(':') {
+        Some((count, value)) => MeanPrior { count: number(count)?, value: Some(number(value)?) },
+        None => MeanPrior { count: number(text)?, value: None },
+    })
+}
+
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "give a number of seconds".to_owned())
+}
+
+fn names(text: &str) -> Option<Vec<String>> {
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    Some(names).filter(|names| names.iter().all(|name| !name.is_empty()))
+}
+
+fn triples(text: &str) -> std::result::Result<TripleColumns, String> {
+    let columns = names(text).and_then(|names| match &names[..] {
+        [row, column, value] => Some((row.clone(), column.clone(), value.clone(), None)),
+        [row, column, value, weight] => {
+            Some((row.clone(), column.clone(), value.clone(), Some(weight.clone())))
+        }
+        _ => None,
+    });
+    let (row, column, value, weight) = columns.ok_or(
+        "give three or four columns separated by commas, such as user,item,rating, or their numbers, such as 1,2,3",
+    )?;
+    Ok(TripleColumns { row, column, value, weight })
+}
+
+fn pair(text: &str) -> std::result::Result<[String; 2], String> {
+    let rule = || {
+        "give two columns separated by a comma, such as user,item, or their numbers, such as 1,2".to_owned()
+    };
+    names(text).and_then(|names| names.try_into().ok()).ok_or_else(rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn penalties_priors_and_columns() {
+        assert_eq!(regularization("none"), Ok(Regularization::None));
+        assert_eq!(regularization("path"), Ok(Regularization::Path));
+        assert_eq!(regularization("0.5"), Ok(Regularization::Ridge(0.5)));
+        assert_eq!(regularization("weighted:0.02"), Ok(Regularization::Weighted(0.02)));
+        for text in ["", "0", "-1", "nan", "weighted:", "weighted", "inf", "ridge:1"] {
+            assert!(regularization(text).is_err(), "{text}");
+        }
+        assert_eq!(mean_prior("22:3"), Ok(MeanPrior { count: 22.0, value: Some(3.0) }));
+        assert_eq!(mean_prior("5"), Ok(MeanPrior { count: 5.0, value: None }));
+        for text in ["", "x", "5:", ":3", "1:2:3", "nan"] {
+            assert!(mean_prior(text).is_err(), "{text}");
+        }
+        assert_eq!(triples("user, item,rating").unwrap().column, "item");
+        assert_eq!(triples("1,2,3,4").unwrap().weight.as_deref(), Some("4"));
+        for text in ["", "a,b", "a,,c", "a,b,c,d,e"] {
+            assert!(triples(text).is_err(), "{text}");
+        }
+        assert!(pair("a,b").is_ok() && pair("a").is_err() && pair("a,b,c").is_err());
+        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
+        assert!(seconds("-1").is_err() && seconds("nan").is_err() && seconds("soon").is_err());
+    }
+}

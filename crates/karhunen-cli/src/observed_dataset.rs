@@ -1,0 +1,224 @@
+//! Observed entries as a command needs them: read under a spinner, described in words, matched with a model.
+
+use std::path::Path;
+use std::time::Instant;
+
+use karhunen::{Duplicates, IncompleteModel, Matrix, Observed, Scalar, Triples};
+use karhunen_io::{Cause, Ids, ObserveOptions, ObservedData, ObservedTable, ReadOptions, SavedIncomplete};
+
+use crate::error::{Failure, Places, Result};
+use crate::figures::{count, percent};
+use crate::names::{list, visible};
+use crate::plan::input_name;
+use crate::progress::{Progress, check_stop};
+
+/// Observed entries and where they came from.
+pub(crate) struct ObservedDataset {
+    /// The file, as messages name it.
+    pub(crate) file: String,
+    /// Its content.
+    pub(crate) table: ObservedTable,
+    /// Names of the rows and columns, as text.
+    pub(crate) row_names: Option<Vec<String>>,
+    pub(crate) column_names: Option<Vec<String>>,
+    /// Time that reading took.
+    pub(crate) seconds: f64,
+}
+
+impl ObservedDataset {
+    /// Reads observed entries.
+    ///
+    /// # Errors
+    /// Those of [`karhunen_io::read_observed`].
+    pub(crate) fn read(
+        path: &Path,
+        options: &ReadOptions,
+        how: &ObserveOptions,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let file = input_name(path);
+        let started = Instant::now();
+        let message = format!("reading {}", visible(&file));
+        let table = progress.spin(message, || karhunen_io::read_observed(path, options, how));
+        let table = table.map_err(|error| match *error.cause {
+            Cause::Library(error) => Places { file: &file, samples: None, features: None }.explain(error),
+            _ => error.into(),
+        })?;
+        check_stop()?;
+        let texts = |ids: &Option<Ids>| ids.as_ref().map(Ids::texts);
+        let (row_names, column_names) = (texts(&table.row_ids), texts(&table.column_ids));
+        Ok(Self { file, row_names, column_names, table, seconds: started.elapsed().as_secs_f64() })
+    }
+
+    /// Rows and columns of the library's errors, in the user's terms.
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places {
+            file: &self.file,
+            samples: self.row_names.as_deref(),
+            features: self.column_names.as_deref(),
+        }
+    }
+
+    /// Format, shape and share of what was observed.
+    pub(crate) fn headline(&self) -> String {
+        let (n, p) = self.table.data.shape();
+        let observed = self.table.data.n_observed();
+        let rows = if n == 1 { "row" } else { "rows" };
+        let columns = if p == 1 { "column" } else { "columns" };
+        let entries = if observed == 1 { "entry" } else { "entries" };
+        let format = match &self.table.triples {
+            Some(_) => format!("{} triples", self.table.format),
+            None => self.table.format.to_owned(),
+        };
+        format!(
+            "{}: {format}, {} {rows} x {} {columns}, {}; {} {entries} observed ({}), {} missing",
+            self.file,
+            count(n),
+            count(p),
+            self.table.data.dtype(),
+            count(observed),
+            percent(observed as f64 / (n as f64 * p as f64)),
+            percent(1.0 - observed as f64 / (n as f64 * p as f64)),
+        )
+    }
+
+    /// What was decided while reading: one line, or none.
+    pub(crate) fn remarks(&self) -> Option<String> {
+        let labels: Vec<String> = self.table.labels.iter().map(|label| format!("`{}`", label.name)).collect();
+        let set_aside = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
+        let remarks: Vec<String> = self.table.notes.iter().cloned().chain(set_aside).collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
+    /// The entries with their columns where the model has them.
+    ///
+    /// # Errors
+    /// As [`matched`].
+    pub(crate) fn align(self, saved: &SavedIncomplete) -> Result<ObservedData> {
+        let (_, p) = self.table.data.shape();
+        let advice = if self.table.triples.is_some() { Advice::Lines } else { Advice::Columns };
+        let places = matched(saved, &self.file, self.column_names.as_deref(), p, advice)?;
+        let placed = placed(self.table.data, &places, saved.model.n_features());
+        placed.map_err(|error| Places { file: &self.file, samples: None, features: None }.explain(error))
+    }
+}
+
+/// The entries with column `j` at `places[j]`, in a matrix of `n_features` columns.
+///
+/// # Errors
+/// Those of [`Observed::from_triples`].
+pub(crate) fn placed(
+    data: ObservedData,
+    places: &[usize],
+    n_features: usize,
+) -> karhunen::Result<ObservedData> {
+    if places.iter().copied().eq(0..n_features) {
+        return Ok(data);
+    }
+    Ok(match data {
+        ObservedData::F32(observed) => moved(&observed, places, n_features)?.into(),
+        ObservedData::F64(observed) => moved(&observed, places, n_features)?.into(),
+    })
+}
+
+/// What to do about columns that a model does not know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Advice {
+    /// Set them aside.
+    Columns,
+    /// Drop their lines.
+    Lines,
+}
+
+/// Where each column stands in a model: by name where both have names, by position otherwise. Columns of the model that
+/// are not there are missing.
+///
+/// # Errors
+/// [`Failure::Data`] for a column that is none of the model's, or another number of columns without names.
+pub(crate) fn matched(
+    saved: &SavedIncomplete,
+    file: &str,
+    columns: Option<&[String]>,
+    n_columns: usize,
+    advice: Advice,
+) -> Result<Vec<usize>> {
+    let n_features = saved.model.n_features();
+    let (Some(known), Some(columns)) = (&saved.column_ids, columns) else {
+        if n_columns != n_features {
+            return Err(Failure::Data(format!(
+                "{file}: {n_columns} columns, but the model was fitted to {n_features}; columns without names are matched \
+                 by position"
+            )));
+        }
+        return Ok((0..n_features).collect());
+    };
+    if known.len() == columns.len()
+        && columns.iter().enumerate().all(|(j, name)| known.text(j) == name.as_str())
+    {
+        return Ok((0..n_features).collect());
+    }
+    let repeated = || {
+        Failure::Data(format!(
+            "{file}: the columns cannot be matched with the model's by name, for names of the model repeat; bring the \
+             columns into the order of the fit, or rename them and fit again"
+        ))
+    };
+    let lookup = known.lookup().ok_or_else(repeated)?;
+    let unknown: Vec<&String> = columns.iter().filter(|name| lookup.find(name).is_none()).collect();
+    if !unknown.is_empty() {
+        let advice = match advice {
+            Advice::Columns => "set aside what is no feature with --label",
+            Advice::Lines => "drop the lines with these columns",
+        };
+        return Err(Failure::Data(format!(
+            "{file}: holds {}, which the model does not know; {advice}",
+            list(&unknown)
+        )));
+    }
+    let places: Vec<usize> = columns.iter().filter_map(|name| lookup.find(name)).collect();
+    let mut taken = vec![false; n_features];
+    for (place, name) in places.iter().zip(columns) {
+        if std::mem::replace(&mut taken[*place], true) {
+            return Err(Failure::Data(format!(
+                "{file}: two columns are called `{name}`; rename or drop one"
+            )));
+        }
+    }
+    Ok(places)
+}
+
+fn moved<T: Scalar>(
+    observed: &Observed<T>,
+    places: &[usize],
+    n_features: usize,
+) -> karhunen::Result<Observed<T>> {
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let mut weights = observed.is_weighted().then(Vec::new);
+    for row in 0..observed.n_samples() {
+        let (found, x) = observed.row(row);
+        rows.extend(std::iter::repeat_n(row as u32, x.len()));
+        columns.extend(found.iter().map(|column| places[*column as usize] as u32));
+        values.extend_from_slice(x);
+        if let (Some(weights), Some(w)) = (&mut weights, observed.row_weights(row)) {
+            weights.extend_from_slice(w);
+        }
+    }
+    let triples = Triples { rows: &rows, columns: &columns, values: &values, weights: weights.as_deref() };
+    Observed::from_triples(&triples, (observed.n_samples(), n_features), Duplicates::Refuse, None)
+}
+
+/// Scores of observed entries of either type, on the threads asked for now rather than those of the fit.
+///
+/// # Errors
+/// Those of [`IncompleteModel::transform_observed`].
+pub(crate) fn scores(
+    model: &IncompleteModel,
+    data: &ObservedData,
+    n_threads: Option<usize>,
+    progress: &Progress,
+) -> karhunen::Result<Matrix> {
+    match data {
+        ObservedData::F32(observed) => model.transform_observed(observed, n_threads, progress),
+        ObservedData::F64(observed) => model.transform_observed(observed, n_threads, progress),
+    }
+}

@@ -1,0 +1,305 @@
+//! Missing values from the file to the filled table and to predictions.
+
+use tempfile::TempDir;
+
+use crate::{assert_close, examples, json, karhunen};
+
+/// A folder with files.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
+    folder
+}
+
+/// The standard output of a command that is run in `folder` and must succeed.
+fn run(folder: &TempDir, arguments: &str) -> String {
+    let done = karhunen(arguments).current_dir(folder.path()).assert().success();
+    String::from_utf8(done.get_output().stdout.clone()).unwrap()
+}
+
+/// The message of a command that is run in `folder` and must fail.
+fn refusal(folder: &TempDir, arguments: &str, code: i32) -> String {
+    let done = karhunen(arguments).current_dir(folder.path()).assert().code(code).stdout("");
+    String::from_utf8(done.get_output().stderr.clone()).unwrap()
+}
+
+fn read(folder: &TempDir, name: &str) -> String {
+    std::fs::read_to_string(folder.path().join(name)).unwrap()
+}
+
+/// The wine table without its labels, and the same with every eleventh value gone.
+fn wine() -> (Vec<Vec<String>>, String) {
+    let text = std::fs::read_to_string(examples().join("wine.csv")).unwrap();
+    let whole: Vec<Vec<String>> =
+        text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
+    let mut holed = String::new();
+    for (i, row) in whole.iter().enumerate() {
+        let cells = row.iter().enumerate().map(|(j, cell)| {
+            let gone = i > 0 && whole[0][j] != "class" && (i * row.len() + j) % 11 == 0;
+            if gone { "" } else { cell.as_str() }
+        });
+        holed += &cells.collect::<Vec<_>>().join(",");
+        holed.push('\n');
+    }
+    (whole, holed)
+}
+
+/// Scores of rows that were fitted are found again from covariances that the model holds in single precision.
+const SINGLE: f64 = 1e-7;
+
+fn assert_same_scores(found: &str, expected: &str) {
+    let (found, expected) = (crate::parse_csv(found), crate::parse_csv(expected));
+    assert_eq!(found.len(), expected.len());
+    for (a, b) in found.iter().zip(&expected) {
+        assert_close(a, b, SINGLE);
+    }
+}
+
+const RATINGS: &str = "user,item,rating\nann,Heat,4\nbob,Heat,3\nann,Alien,5\nbob,Alien,2\ncid,Alien,4\n\
+                       cid,\"Up, Up\",1\nann,\"Up, Up\",3\ndan,Heat,5\ndan,Alien,5\n";
+
+#[test]
+fn a_table_is_filled_and_keeps_all_else() {
+    let (whole, holed) = wine();
+    let folder = folder(&[("t.csv", &holed)]);
+    run(&folder, "fit t.csv --missing -k 5 --label class -q -o m");
+    let filled = run(&folder, "impute m t.csv --label class");
+    let (mut squares, mut spread) = (0.0, 0.0);
+    for j in (0..whole[0].len()).filter(|j| whole[0][*j] != "class") {
+        let truth: Vec<f64> = whole[1..].iter().map(|row| row[j].parse().unwrap()).collect();
+        let mean = truth.iter().sum::<f64>() / truth.len() as f64;
+        let variance = truth.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / truth.len() as f64;
+        for (i, (line, before)) in filled.lines().zip(holed.lines()).enumerate().skip(1) {
+            let cell = |line: &str| line.split(',').nth(j).unwrap().to_owned();
+            let (found, before) = (cell(line), cell(before));
+            if before.is_empty() {
+                squares += (found.parse::<f64>().unwrap() - truth[i - 1]).powi(2) / variance;
+                spread += (mean - truth[i - 1]).powi(2) / variance;
+            } else {
+                assert_eq!(found, before, "line {i}, column {j}");
+            }
+        }
+    }
+    assert!(squares < 0.8 * spread, "{squares} {spread}");
+    assert_eq!(filled.lines().count(), whole.len());
+    // A file of its own, and what is said of it.
+    let done = karhunen("impute m t.csv -o f.csv").current_dir(folder.path()).assert().success().stdout("");
+    let said = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(said.starts_with("f.csv: ") && said.contains(" holes filled ("), "{said}");
+    assert_eq!(read(&folder, "f.csv"), filled);
+}
+
+#[test]
+fn a_fit_says_what_it_did_and_inspect_repeats_it() {
+    let (_, holed) = wine();
+    let folder = folder(&[("t.csv", &holed)]);
+    let fitted = run(&folder, "fit t.csv --missing -k 3 --label class -o m --scores s.csv --loadings l.csv");
+    for said in [
+        "t.csv: CSV, 178 rows x 13 columns, f64; ",
+        "`class` set aside",
+        "method    vb-full: variances are learned",
+        "stopped   after ",
+        "error     RMSE ",
+        "written   loadings to l.csv, model to m, scores to s.csv",
+    ] {
+        assert!(fitted.contains(said), "{said}\n{fitted}");
+    }
+    let inspected = run(&folder, "inspect m");
+    assert!(inspected.starts_with("m: model of karhunen "), "{inspected}");
+    let table = |text: &str| {
+        text.lines().filter(|line| line.starts_with("pc")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(table(&fitted), table(&inspected));
+    assert_same_scores(&run(&folder, "transform m t.csv"), &read(&folder, "s.csv"));
+    let summary: serde_json::Value = serde_json::from_str(&run(&folder, "inspect m --json=full")).unwrap();
+    assert_eq!(summary["method"], "vb-full");
+    assert_eq!(summary["components"].as_array().unwrap().len(), 3);
+    assert_eq!(summary["trace"].as_array().unwrap().len() as u64, summary["n_iter"].as_u64().unwrap());
+}
+
+#[test]
+fn a_complete_table_fits_as_pca_does() {
+    let whole = json("fit usarrests.csv -k 2 --json=full");
+    let holed = json("fit usarrests.csv -k 2 --missing=em --tol 1e-12 --json=full");
+    for key in ["explained_variance", "singular_values", "mean"] {
+        let numbers = |value: &serde_json::Value| crate::numbers(&value[key]);
+        assert_close(&numbers(&holed), &numbers(&whole), 1e-6);
+    }
+}
+
+#[test]
+fn ratings_become_predictions_with_errors() {
+    let folder = folder(&[
+        ("r.csv", RATINGS),
+        ("p.csv", "user,item\nbob,\"Up, Up\"\n\nann,Heat\n"),
+        ("unknown.csv", "user,item\nann,Heat\n\neve,Heat\nann,Jaws\n"),
+    ]);
+    let fitted = run(&folder, "fit r.csv --triples user,item,rating -k 1 --missing=ppca -o m");
+    assert!(
+        fitted.starts_with("r.csv: text triples, 4 rows x 3 columns, f32; 9 entries observed (75.00%),"),
+        "{fitted}"
+    );
+    let predicted = run(&folder, "predict m p.csv");
+    let lines: Vec<&str> = predicted.lines().collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[0], "user,item,value,std");
+    assert!(lines[1].starts_with("bob,\"Up, Up\",") && lines[2].starts_with("ann,Heat,"), "{predicted}");
+    let deviation =
+        |text: &str| text.lines().nth(2).unwrap().rsplit_once(',').unwrap().1.parse::<f64>().unwrap();
+    assert!(deviation(&predicted) > deviation(&run(&folder, "predict m p.csv --noise-free")));
+    assert_eq!(
+        refusal(&folder, "predict m unknown.csv", 3),
+        "error: unknown.csv: line 4: the model does not know the user `eve`; drop the line, or say --unknown nan\n"
+    );
+    let done = karhunen("predict m unknown.csv --unknown nan").current_dir(folder.path()).assert().success();
+    let text = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+    assert!(text.contains("\neve,Heat,NaN,NaN\nann,Jaws,NaN,NaN\n"), "{text}");
+    done.stderr("note: 2 of 3 pairs have an id that the model does not know: NaN\n");
+    // Columns by number, and the rows that were fitted transformed again.
+    assert_eq!(
+        run(&folder, "predict m p.csv --pairs 1,2 --header"),
+        predicted.replace("user,item", "row,column")
+    );
+    let scores = run(&folder, "transform m r.csv");
+    assert_eq!(
+        scores.lines().map(|line| line.split(',').next().unwrap()).collect::<Vec<_>>(),
+        ["user", "ann", "bob", "cid", "dan"]
+    );
+    let inspected = run(&folder, "inspect m");
+    assert!(inspected.contains("triples: `user` by rows, `item` by columns, of `rating`"), "{inspected}");
+}
+
+#[test]
+fn ratings_that_repeat_are_named_or_averaged() {
+    let folder = folder(&[("r.csv", &format!("{RATINGS}\nann,Heat,2\n"))]);
+    assert_eq!(
+        refusal(&folder, "fit r.csv --triples user,item,rating", 3),
+        "error: r.csv: line 12: user `ann` has item `Heat` twice: here and on line 2; give each pair once, or average \
+         them with --duplicates average\n"
+    );
+    run(&folder, "fit r.csv --triples user,item,rating --duplicates average");
+}
+
+#[test]
+fn fits_with_the_same_seed_are_the_same_for_all_threads() {
+    let folder = folder(&[("r.csv", RATINGS)]);
+    let scores = |options: &str| {
+        run(
+            &folder,
+            &format!("fit r.csv --triples user,item,rating -k 2 --missing=ridge -q --scores - {options}"),
+        )
+    };
+    assert_eq!(scores("--threads 1"), scores("--threads 2"));
+    assert_ne!(scores("--seed 1"), scores("--regularization 2"));
+}
+
+#[test]
+fn a_matrix_market_file_holds_what_was_observed() {
+    let matrix =
+        "%%MatrixMarket matrix coordinate real general\n3 2 5\n1 1 0\n1 2 1\n2 1 2\n3 1 -1\n3 2 0.5\n";
+    let folder = folder(&[("t.mtx", matrix), ("p.csv", "row,column\n2,2\n")]);
+    let fitted = run(&folder, "fit t.mtx --missing=ppca -k 1 -o m");
+    assert!(fitted.contains("5 entries observed (83.33%)"), "{fitted}");
+    assert!(run(&folder, "predict m p.csv").starts_with("row,column,value,std\n\"2\",\"2\","));
+    let filled = run(&folder, "impute m t.mtx");
+    let lines: Vec<&str> = filled.lines().collect();
+    assert_eq!((lines[0], lines[1], lines[3]), ("x1,x2", "0,1", "-1,0.5"));
+}
+
+#[test]
+fn columns_of_new_rows_may_be_missing_but_not_unknown() {
+    let (_, holed) = wine();
+    let folder = folder(&[
+        ("t.csv", &holed),
+        ("less.csv", "proline,ash\n1000,2.3\n,2\n"),
+        ("more.csv", "ash,zinc\n1,2\n"),
+    ]);
+    run(&folder, "fit t.csv --missing -k 2 --label class -q -o m");
+    assert_eq!(run(&folder, "transform m less.csv").lines().count(), 3);
+    assert!(run(&folder, "impute m less.csv").starts_with("proline,ash\n1000,2.3\n"));
+    assert_eq!(
+        refusal(&folder, "transform m more.csv", 3),
+        "error: more.csv: holds `zinc`, which the model does not know; set aside what is no feature with --label\n"
+    );
+    let rebuilt = run(&folder, "reconstruct m less.csv");
+    assert_eq!(rebuilt.lines().next().unwrap().split(',').count(), 13);
+}
+
+#[test]
+fn scores_reconstruct_to_the_same_as_their_rows() {
+    let (_, holed) = wine();
+    let folder = folder(&[("t.csv", &holed)]);
+    run(&folder, "fit t.csv --missing -k 2 --label class -q -o m --scores s.csv --whiten");
+    let rows = |text: String| crate::parse_csv(&text);
+    let (from_rows, from_scores) =
+        (rows(run(&folder, "reconstruct m t.csv")), rows(run(&folder, "reconstruct m s.csv --whiten")));
+    for (a, b) in from_rows.iter().zip(&from_scores) {
+        assert_close(a, b, SINGLE);
+    }
+}
+
+#[test]
+fn options_without_use_are_refused() {
+    let folder = folder(&[("t.csv", "a,b\n1,2\n2,\n3,1\n"), ("u.csv", "a,b\n1,2\n2,1\n3,1\n")]);
+    let cases = [
+        (
+            "fit u.csv --alpha 0.5",
+            "--alpha has no effect on the fit of complete data; say --missing, or leave it out",
+        ),
+        (
+            "fit t.csv --missing --scale",
+            "--scale does not go with missing values: columns keep their units; divide them before",
+        ),
+        (
+            "fit t.csv --missing --solver svd",
+            "--solver does not go with missing values: say --missing=METHOD",
+        ),
+        (
+            "fit t.csv --missing=em --alpha 0.5",
+            "--alpha 0.5: only the methods newton, cg and ridge have this power",
+        ),
+        ("fit t.csv --missing -k 5", "t.csv: -k 5 is more than the 3 x 2 table allows; ask for at most 2"),
+        (
+            "fit t.csv --missing --duplicates average",
+            "t.csv: --duplicates average applies to triples and Matrix Market alone; leave it out",
+        ),
+    ];
+    for (arguments, message) in cases {
+        assert_eq!(refusal(&folder, arguments, 2), format!("error: {message}\n"));
+    }
+    run(&folder, "fit u.csv -q -o complete");
+    run(&folder, "fit t.csv --missing -q --no-error-bars -o bare");
+    let cases = [
+        (
+            "impute complete t.csv",
+            3,
+            "complete: the model is of complete data, and `karhunen impute` needs one that was fitted with --missing",
+        ),
+        (
+            "transform complete u.csv --dtype f64",
+            2,
+            "--dtype has no effect on a model of complete data; leave it out",
+        ),
+        (
+            "predict bare t.csv --noise-free",
+            2,
+            "--noise-free: bare has no error bars, for it was fitted with --no-error-bars; leave it out",
+        ),
+    ];
+    for (arguments, code, message) in cases {
+        assert_eq!(refusal(&folder, arguments, code), format!("error: {message}\n"));
+    }
+}
+
+#[test]
+fn a_fit_that_stops_at_its_limit_warns_or_fails() {
+    let (_, holed) = wine();
+    let folder = folder(&[("t.csv", &holed)]);
+    let arguments = "fit t.csv --missing=em --label class -k 2 -q --max-iter 2";
+    let message = "t.csv: the cost was still falling after 2 iterations; raise --max-iter or --tol\n";
+    karhunen(arguments).current_dir(folder.path()).assert().success().stderr(format!("warning: {message}"));
+    assert_eq!(refusal(&folder, &format!("{arguments} --strict -o m"), 5), format!("error: {message}"));
+    assert!(!folder.path().join("m").exists());
+}

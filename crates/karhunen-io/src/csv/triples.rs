@@ -1,0 +1,436 @@
+//! Tables of triples as text, in blocks parsed by several threads, each with a numbering of ids of its own.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use karhunen::Scalar;
+use memchr::memchr_iter;
+use rayon::prelude::*;
+
+use super::blocks::cut;
+use super::cells::Cell;
+use super::columns::read_header;
+use super::dialect::{Dialect, Header, Sample};
+use super::fields::{BlankLines, Ending, Field, Scanner};
+use super::refusal::{Reason, Refusal};
+use super::{BLOCK_BYTES, check_delimiter, in_pool, named_tsv, table_text};
+use crate::input::{Input, line_of};
+use crate::options::OptionName;
+use crate::triples::interner::Interner;
+use crate::triples::lines::LineNumbers;
+use crate::triples::{Chunk, Entries, Role, Wanted};
+use crate::{Cause, Error, ReadOptions, Result};
+
+/// Reads the columns wanted, by name or by number. Values that are empty or marked as missing become NaN.
+///
+/// # Errors
+/// [`crate::Cause::Option`] for columns that are not there; [`crate::Cause::Format`] and [`crate::Cause::Value`] with
+/// line and column for lines with another number of fields than the first, ids that are empty, values and weights that
+/// are no numbers.
+pub(crate) fn read_triples<T: Scalar>(
+    input: &Input,
+    wanted: &Wanted,
+    options: &ReadOptions,
+) -> Result<Entries<T>> {
+    let used = [OptionName::Delimiter, OptionName::Header, OptionName::DecimalComma];
+    options.allow_for_triples(&input.path, &used)?;
+    check_delimiter(&input.path, options)?;
+    in_blocks(&input.path, input.as_slice(), wanted, options, BLOCK_BYTES)
+}
+
+pub(super) fn in_blocks<T: Scalar>(
+    path: &Path,
+    bytes: &[u8],
+    wanted: &Wanted,
+    options: &ReadOptions,
+    block_bytes: usize,
+) -> Result<Entries<T>> {
+    let text = table_text(path, bytes)?;
+    let refuse_empty = |message: &str| Err(Error::new(path, Cause::Format(message.to_owned())));
+    if text.is_empty() {
+        return refuse_empty("the table is empty");
+    }
+    let bare = ReadOptions { header: Some(false), ..options.clone() };
+    let (mut dialect, sample) = Dialect::detect(text, &bare, named_tsv(path));
+    if has_names(&sample, wanted, options.header, dialect.decimal_comma) {
+        dialect.header = Header::Present;
+    }
+    let refuse = |refusal: Refusal, names: Option<&[String]>| refusal.into_error(path, text, names);
+    let (names, first_row) = read_header(text, &dialect).map_err(|refusal| refuse(refusal, None))?;
+    let names = names.as_deref();
+    let n_columns = names.map_or(sample.first().map_or(0, Vec::len), <[_]>::len);
+    let roles = wanted.roles(path, names, n_columns)?;
+    if first_row >= text.len() {
+        return refuse_empty("the table has names but no rows");
+    }
+    let layout = Layout { text, dialect, roles, axes: wanted.axes(), first_row };
+    in_pool(path, options.n_threads, || layout.entries(block_bytes))?
+        .map_err(|refusal| refuse(refusal, names))
+}
+
+/// Whether the first record holds names: they are asked for, or its value is no number, or it has texts over whole numbers.
+fn has_names(sample: &Sample, wanted: &Wanted, asked: Option<bool>, decimal_comma: bool) -> bool {
+    let Some(first) = sample.first() else { return false };
+    asked.unwrap_or_else(|| {
+        let is_text = |record: &[Field], role| {
+            let number = wanted.columns.iter().find(|(other, _)| *other == role)?.1.parse::<usize>().ok()?;
+            Some(!Cell::of(&record.get(number.checked_sub(1)?)?.text, decimal_comma).is_numeric())
+        };
+        let over_values = is_text(first, Role::Value) == Some(true);
+        let both = |record: &[Field], text| {
+            is_text(record, Role::Row) == Some(text) && is_text(record, Role::Column) == Some(text)
+        };
+        let over_ids = both(first, true) && sample.get(1).is_some_and(|second| both(second, false));
+        !wanted.are_numbers() || over_values || over_ids
+    })
+}
+
+/// How the text is cut into fields, and what they are.
+struct Layout<'a> {
+    text: &'a [u8],
+    dialect: Dialect,
+    roles: Vec<Role>,
+    axes: [String; 2],
+    first_row: usize,
+}
+
+/// What one thread has read: its ids, its blocks, and what is wrong with the first that it could not read.
+#[derive(Default)]
+struct Worker<T> {
+    ids: [Interner; 2],
+    blocks: Vec<(usize, Block<T>)>,
+    refusal: Option<(usize, Refusal)>,
+}
+
+struct Block<T> {
+    chunk: Chunk<T>,
+    n_newlines: usize,
+    offsets: Option<Vec<u32>>,
+}
+
+impl Layout<'_> {
+    fn entries<T: Scalar>(&self, block_bytes: usize) -> std::result::Result<Entries<T>, Refusal> {
+        let ranges = cut(self.text, &self.dialect, self.first_row, block_bytes);
+        let (next, first_refused) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
+        let work = |number| self.work(number, &ranges, &next, &first_refused);
+        let n_workers = rayon::current_num_threads().min(ranges.len()).max(1);
+        let mut workers: Vec<Worker<T>> = (0..n_workers).into_par_iter().map(work).collect();
+        let refusals = workers.iter_mut().filter_map(|worker| worker.refusal.take());
+        if let Some((_, refusal)) = refusals.min_by_key(|(block, _)| *block) {
+            return Err(refusal);
+        }
+        let mut blocks: Vec<(usize, Block<T>)> =
+            workers.iter_mut().flat_map(|worker| std::mem::take(&mut worker.blocks)).collect();
+        blocks.sort_unstable_by_key(|(number, _)| *number);
+        let mut lines = LineNumbers::default();
+        let mut line = line_of(self.text, self.first_row);
+        let mut chunks = Vec::with_capacity(blocks.len());
+        for (_, Block { chunk, n_newlines, offsets }) in blocks {
+            lines.push(chunk.rows.len(), line, offsets);
+            line += n_newlines as u64;
+            chunks.push(chunk);
+        }
+        let (rows, columns) = workers.into_iter().map(|worker| worker.ids.into()).unzip();
+        Ok(Entries::assemble(chunks, [rows, columns], self.axes.clone(), lines))
+    }
+
+    /// Reads block after block until there are no more, or an earlier one was refused.
+    fn work<T: Scalar>(
+        &self,
+        number: usize,
+        ranges: &[Range<usize>],
+        next: &AtomicUsize,
+        first_refused: &AtomicUsize,
+    ) -> Worker<T> {
+        let mut worker = Worker::default();
+        loop {
+            let block = next.fetch_add(1, Ordering::Relaxed);
+            if block >= ranges.len() || block > first_refused.load(Ordering::Relaxed) {
+                return worker;
+            }
+            match self.block(number, &ranges[block], &mut worker.ids) {
+                Ok(read) => worker.blocks.push((block, read)),
+                Err(refusal) => {
+                    first_refused.fetch_min(block, Ordering::Relaxed);
+                    worker.refusal = Some((block, refusal));
+                    return worker;
+                }
+            }
+        }
+    }
+
+    fn block<T: Scalar>(
+        &self,
+        worker: usize,
+        range: &Range<usize>,
+        ids: &mut [Interner; 2],
+    ) -> std::result::Result<Block<T>, Refusal> {
+        let n_newlines = memchr_iter(b'\n', &self.text[range.clone()]).count();
+        let ends_open = self.text[range.clone()].last() != Some(&b'\n');
+        let n_lines = n_newlines + usize::from(ends_open);
+        let room = |role| Vec::with_capacity(if self.roles.contains(&role) { n_lines } else { 0 });
+        let mut reader = Reader {
+            scanner: Scanner::new(&self.text[..range.end], range.start, self.dialect.delimiter),
+            layout: self,
+            ids,
+            rows: Vec::with_capacity(n_lines),
+            columns: Vec::with_capacity(n_lines),
+            values: room(Role::Value),
+            weights: room(Role::Weight),
+        };
+        while reader.scanner.begin_record(BlankLines::Skipped) {
+            reader.record()?;
+        }
+        let Reader { rows, columns, values, weights, .. } = reader;
+        let offsets = if rows.len() == n_lines { None } else { Some(self.offsets(range)?) };
+        Ok(Block { chunk: Chunk { worker, rows, columns, values, weights }, n_newlines, offsets })
+    }
+
+    /// Where the records of a block begin, in lines behind its first, where some lines are blank or records go over several.
+    fn offsets(&self, range: &Range<usize>) -> std::result::Result<Vec<u32>, Refusal> {
+        let mut scanner = Scanner::new(&self.text[..range.end], range.start, self.dialect.delimiter);
+        let (mut offsets, mut line, mut at) = (Vec::new(), 0, range.start);
+        while scanner.begin_record(BlankLines::Skipped) {
+            line += memchr_iter(b'\n', &self.text[at..scanner.offset()]).count() as u32;
+            at = scanner.offset();
+            offsets.push(line);
+            scanner.count_rest()?;
+        }
+        Ok(offsets)
+    }
+}
+
+/// Reads the records of one block.
+struct Reader<'a, 'b, T> {
+    scanner: Scanner<'a>,
+    layout: &'b Layout<'a>,
+    ids: &'b mut [Interner; 2],
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+    values: Vec<T>,
+    weights: Vec<T>,
+}
+
+impl<T: Scalar> Reader<'_, '_, T> {
+    #[inline]
+    fn record(&mut self) -> std::result::Result<(), Refusal> {
+        let start = self.scanner.offset();
+        let expected = self.layout.roles.len();
+        for (column, &role) in self.layout.roles.iter().enumerate() {
+            let ending = match role {
+                Role::Row => {
+                    let (number, ending) = self.id(0, column)?;
+                    self.rows.push(number);
+                    ending
+                }
+                Role::Column => {
+                    let (number, ending) = self.id(1, column)?;
+                    self.columns.push(number);
+                    ending
+                }
+                Role::Value => {
+                    let (value, ending) = self.number(column, role)?;
+                    self.values.push(value);
+                    ending
+                }
+                Role::Weight => {
+                    let (weight, ending) = self.number(column, role)?;
+                    self.weights.push(weight);
+                    ending
+                }
+                Role::Unused => self.scanner.field()?.ending,
+            };
+            let is_last = column + 1 == expected;
+            if is_last != (ending == Ending::Record) {
+                let rest = if is_last { self.scanner.count_rest()? } else { 0 };
+                let reason = Reason::Ragged { found: column + 1 + rest, expected };
+                return Err(Refusal { offset: start, column: None, reason });
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn id(&mut self, axis: usize, column: usize) -> std::result::Result<(u32, Ending), Refusal> {
+        let offset = self.scanner.offset();
+        let (number, ending) = match self.scanner.integer() {
+            Some((id, ending)) => (self.ids[axis].integer(id), ending),
+            None => {
+                let field = self.scanner.field()?;
+                let refuse = |reason| Refusal::cell(field.offset, column, reason);
+                if field.text.is_empty() {
+                    return Err(refuse(Reason::EmptyId));
+                }
+                let text = std::str::from_utf8(&field.text).map_err(|_| refuse(Reason::Encoding))?;
+                (self.ids[axis].text(text), field.ending)
+            }
+        };
+        number.map(|number| (number, ending)).ok_or(Refusal::cell(offset, column, Reason::TooManyIds))
+    }
+
+    #[inline(always)]
+    fn number(&mut self, column: usize, role: Role) -> std::result::Result<(T, Ending), Refusal> {
+        let start = self.scanner.clone();
+        if !self.layout.dialect.decimal_comma
+            && let Some((value, ending)) = self.scanner.number()
+        {
+            let converted = T::from_f64(value);
+            if converted.to_f64().is_finite() && (role == Role::Value || value >= 0.0) {
+                return Ok((converted, ending));
+            }
+            self.scanner = start;
+        }
+        self.unusual_number(column, role)
+    }
+
+    /// A number in quotes, between blanks, with a decimal comma, or none at all.
+    #[cold]
+    fn unusual_number(&mut self, column: usize, role: Role) -> std::result::Result<(T, Ending), Refusal> {
+        let rest = self.scanner.clone();
+        let field = self.scanner.field()?;
+        let text = || field.text.to_vec();
+        let reason = match Cell::of(&field.text, self.layout.dialect.decimal_comma) {
+            Cell::Number(value) if role == Role::Weight && value < 0.0 => Reason::Weight(text()),
+            Cell::Number(value) if T::from_f64(value).to_f64().is_infinite() => Reason::TooLarge(text()),
+            Cell::Number(value) => return Ok((T::from_f64(value), field.ending)),
+            Cell::Missing if role == Role::Value => return Ok((T::from_f64(f64::NAN), field.ending)),
+            _ if role == Role::Weight => Reason::Weight(text()),
+            Cell::Missing | Cell::Infinite => Reason::Infinite(text()),
+            Cell::Text => Reason::NoValue(text()),
+        };
+        let mut rest = rest;
+        let expected = self.layout.roles.len();
+        Err(match rest.count_rest() {
+            Ok(n) if column + n != expected => {
+                let reason = Reason::Ragged { found: column + n, expected };
+                Refusal { offset: field.offset, column: None, reason }
+            }
+            _ => Refusal::cell(field.offset, column, reason),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::TripleColumns;
+    use crate::ids::Ids;
+
+    fn wanted(columns: &str) -> Wanted {
+        let names: Vec<&str> = columns.split(',').collect();
+        let name = |at: usize| names[at].to_owned();
+        let weight = names.get(3).map(|name| (*name).to_owned());
+        Wanted::from(&TripleColumns { row: name(0), column: name(1), value: name(2), weight })
+    }
+
+    fn read(text: &str, columns: &str, block_bytes: usize) -> Result<Entries<f32>> {
+        in_blocks(Path::new("t.csv"), text.as_bytes(), &wanted(columns), &ReadOptions::default(), block_bytes)
+    }
+
+    /// (row, column, value, line) of each entry, ids as text.
+    fn listed(entries: &Entries<f32>) -> Vec<(String, String, f32, u64)> {
+        let [rows, columns] = entries.ids.as_ref().unwrap();
+        let entry = |e: usize| {
+            let (row, column) = (entries.rows[e] as usize, entries.columns[e] as usize);
+            (
+                rows.text(row).into_owned(),
+                columns.text(column).into_owned(),
+                entries.values[e],
+                entries.lines.line(e),
+            )
+        };
+        (0..entries.rows.len()).map(entry).collect()
+    }
+
+    const MIXED: &str = "item;user;when;rating\nHeat;7;x;4,5\n\n\"Up; \nup\";12;y;3\n007;-3;z;\n7;12; ;1\n";
+
+    #[test]
+    fn blocks_and_threads_make_no_difference() {
+        let whole = listed(&read(MIXED, "user,item,rating", 1 << 20).unwrap());
+        let found: Vec<(&str, &str, u64)> =
+            whole.iter().map(|(row, column, _, line)| (row.as_str(), column.as_str(), *line)).collect();
+        assert_eq!(found, [("7", "Heat", 2), ("12", "Up; \nup", 4), ("-3", "007", 6), ("12", "7", 7)]);
+        assert_eq!(whole[0].2, 4.5);
+        assert!(whole[2].2.is_nan());
+        for block_bytes in 1..MIXED.len() {
+            let cut = read(MIXED, "user,item,rating", block_bytes).unwrap();
+            let cut = listed(&cut);
+            assert_eq!(cut.len(), 4);
+            for (a, b) in cut.iter().zip(&whole) {
+                assert_eq!(
+                    (&a.0, &a.1, a.2.to_bits(), a.3),
+                    (&b.0, &b.1, b.2.to_bits(), b.3),
+                    "{block_bytes}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ids_are_numbers_where_all_are() {
+        let entries = read(MIXED, "user,item,rating", 1 << 20).unwrap();
+        let [rows, columns] = entries.ids.unwrap();
+        assert_eq!(rows, Ids::Integers(vec![-3, 7, 12]));
+        assert_eq!(columns.texts(), ["007", "7", "Heat", "Up; \nup"]);
+    }
+
+    #[test]
+    fn columns_go_by_name_or_by_number() {
+        let cases = [
+            ("user,item,rating\n1,2,3\n", "user,item,rating", 1, (1, 2, 3.0)),
+            ("user,item,rating\n1,2,3\n", "2,1,3", 1, (2, 1, 3.0)),
+            ("1,2,3\n4,5,6\n", "1,2,3", 2, (1, 2, 3.0)),
+            ("1\t2\t3\t881250949\n4\t5\t6\t0\n", "1,2,3", 2, (1, 2, 3.0)),
+            ("1 2 3\n4 5 6", "3,2,1", 2, (3, 2, 1.0)),
+            ("1::2::3::9\n4::5::6::9\n", "1,3,5", 2, (1, 2, 3.0)),
+            ("3,2,1\n9,8,7\n", "3,2,1", 2, (1, 2, 3.0)),
+        ];
+        for (text, columns, n, (row, column, value)) in cases {
+            let options =
+                ReadOptions { delimiter: text.contains("::").then_some(b':'), ..ReadOptions::default() };
+            let read = in_blocks::<f32>(Path::new("t"), text.as_bytes(), &wanted(columns), &options, 99);
+            let entries = listed(&read.unwrap_or_else(|error| panic!("{text}: {error}")));
+            assert_eq!(entries.len(), n, "{text}");
+            let (found_row, found_column, found, _) = &entries[0];
+            let found = (found_row.parse().unwrap(), found_column.parse().unwrap(), *found);
+            assert_eq!(found, (row, column, value), "{text} {columns}");
+        }
+    }
+
+    #[test]
+    fn numbers_count_columns_unless_names_are_said_to_be_there() {
+        let read = |header| {
+            let options = ReadOptions { header, ..ReadOptions::default() };
+            in_blocks::<f64>(Path::new("t"), b"3,2,1\n9,8,7\n", &wanted("1,2,3"), &options, 9).unwrap().values
+        };
+        assert_eq!(read(Some(true)), [9.0]);
+        assert_eq!(read(Some(false)), [1.0, 7.0]);
+        assert_eq!(read(None), [1.0, 7.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_what_a_slow_reader_reads(
+            lines in prop::collection::vec((0i64..40, -3i64..9, -99i32..99, 0usize..3), 1..60),
+            block_bytes in 1usize..80,
+            threads in 1usize..4,
+        ) {
+            let mut text = "w,row,value,column\n".to_owned();
+            for (row, column, value, blanks) in &lines {
+                text += &format!("1,{row},{},\"c{column}\"\n{}", f64::from(*value) / 8.0, "\n".repeat(*blanks));
+            }
+            let options = ReadOptions { n_threads: Some(threads), ..ReadOptions::default() };
+            let wanted = wanted("row,column,value,w");
+            let read = in_blocks::<f32>(Path::new("t"), text.as_bytes(), &wanted, &options, block_bytes).unwrap();
+            prop_assert_eq!(read.weights.as_ref().map(Vec::len), Some(lines.len()));
+            let mut line = 2;
+            for (entry, (row, column, value, blanks)) in listed(&read).into_iter().zip(&lines) {
+                prop_assert_eq!(entry, (row.to_string(), format!("c{column}"), *value as f32 / 8.0, line));
+                line += 1 + *blanks as u64;
+            }
+        }
+    }
+}

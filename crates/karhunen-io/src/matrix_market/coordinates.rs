@@ -1,0 +1,297 @@
+//! The entries of coordinate files, in blocks of lines parsed by several threads.
+
+use std::ops::Range;
+
+use karhunen::{Scalar, SparseMatrix};
+use memchr::{memchr, memchr_iter};
+use rayon::prelude::*;
+
+use super::cursor::Cursor;
+use super::{Banner, Field, Parsed, Refusal, Symmetry, refuse};
+use crate::input::line_of;
+use crate::triples::Entries;
+use crate::triples::columnar::TOO_LARGE;
+use crate::triples::lines::LineNumbers;
+use crate::{Cause, Values};
+
+/// Text parsed at a time by a thread.
+const BLOCK_BYTES: usize = 4 << 20;
+
+/// Entries compressed by rows; those given more than once are added up, and counted in a note.
+pub(super) fn matrix(
+    cursor: Cursor,
+    banner: Banner,
+    size: [usize; 3],
+    transpose: bool,
+) -> Parsed<(Values<f64>, Vec<String>)> {
+    let size_line = cursor.at;
+    let Entries { rows, columns, values, shape, .. } = entries::<f64>(cursor, banner, size, transpose)?;
+    let matrix = SparseMatrix::from_triples(shape.0, shape.1, &rows, &columns, &values);
+    let matrix = matrix.map_err(|error| Refusal { offset: size_line, cause: error.into() })?;
+    let n_repeated = values.len() - matrix.view().n_stored();
+    let note = format!("{n_repeated} entries repeat the place of another and were added to it");
+    Ok((Values::Sparse(matrix), if n_repeated > 0 { vec![note] } else { Vec::new() }))
+}
+
+/// Entries in the order of the file.
+pub(super) fn entries<T: Scalar>(
+    cursor: Cursor,
+    banner: Banner,
+    size: [usize; 3],
+    transpose: bool,
+) -> Parsed<Entries<T>> {
+    in_blocks(cursor, banner, size, transpose, BLOCK_BYTES)
+}
+
+fn in_blocks<T: Scalar>(
+    cursor: Cursor,
+    banner: Banner,
+    [n_rows, n_cols, n_entries]: [usize; 3],
+    transpose: bool,
+    block_bytes: usize,
+) -> Parsed<Entries<T>> {
+    if u32::try_from(n_rows.max(n_cols)).is_err() {
+        let message =
+            format!("{n_rows} x {n_cols} is too large; at most {} rows or columns are read", u32::MAX);
+        return refuse(cursor.at.saturating_sub(1), message);
+    }
+    let reading = Reading { bytes: cursor.bytes, banner, shape: (n_rows, n_cols) };
+    let ranges = reading.cut(cursor.at, block_bytes);
+    let blocks: Vec<Block<T>> = ranges.par_iter().map(|range| reading.block(range)).collect();
+    reading.check_count(&ranges, &blocks, n_entries)?;
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut lines, mut line) = (LineNumbers::default(), line_of(cursor.bytes, cursor.at));
+    let n: usize = blocks.iter().map(|block| block.rows.len()).sum();
+    rows.reserve_exact(n);
+    columns.reserve_exact(n);
+    values.reserve_exact(n);
+    for block in blocks {
+        if let Some(refusal) = block.refusal {
+            return Err(refusal);
+        }
+        lines.push(block.rows.len(), line, block.offsets);
+        line += block.n_newlines as u64;
+        rows.extend(block.rows);
+        columns.extend(block.columns);
+        values.extend(block.values);
+    }
+    let (mut shape, weights, ids) = ((n_rows, n_cols), None, None);
+    if transpose {
+        (rows, columns, shape) = (columns, rows, (n_cols, n_rows));
+    }
+    let axes = ["row", "column"].map(str::to_owned);
+    Ok(Entries { rows, columns, values, weights, shape, ids, axes, lines })
+}
+
+/// What a block holds, up to what is wrong with it.
+struct Block<T> {
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+    values: Vec<T>,
+    /// Lines that hold an entry.
+    n_lines: usize,
+    n_newlines: usize,
+    /// Lines behind the first of the block, of each entry.
+    offsets: Option<Vec<u32>>,
+    refusal: Option<Refusal>,
+}
+
+struct Reading<'a> {
+    bytes: &'a [u8],
+    banner: Banner,
+    shape: (usize, usize),
+}
+
+impl Reading<'_> {
+    /// Ranges of whole lines.
+    fn cut(&self, from: usize, block_bytes: usize) -> Vec<Range<usize>> {
+        let (mut ranges, mut start) = (Vec::new(), from);
+        while start < self.bytes.len() {
+            let target = (start + block_bytes).min(self.bytes.len());
+            let end =
+                memchr(b'\n', &self.bytes[target..]).map_or(self.bytes.len(), |newline| target + newline + 1);
+            ranges.push(start..end);
+            start = end;
+        }
+        ranges
+    }
+
+    fn block<T: Scalar>(&self, range: &Range<usize>) -> Block<T> {
+        let text = &self.bytes[range.clone()];
+        let n_newlines = memchr_iter(b'\n', text).count();
+        let n_expected = n_newlines + usize::from(text.last() != Some(&b'\n'));
+        let general = self.banner.symmetry == Symmetry::General;
+        let room = if general { n_expected } else { 2 * n_expected };
+        let mut block = Block {
+            rows: Vec::with_capacity(room),
+            columns: Vec::with_capacity(room),
+            values: Vec::with_capacity(room),
+            n_lines: 0,
+            n_newlines,
+            offsets: None,
+            refusal: None,
+        };
+        let mut cursor = Cursor { bytes: &self.bytes[..range.end], at: range.start };
+        while block.refusal.is_none() && cursor.next_line() {
+            block.refusal = self.line(&mut cursor, &mut block).err();
+        }
+        if block.n_lines < n_expected || !general {
+            block.offsets = Some(self.offsets(range, &block));
+        }
+        block
+    }
+
+    #[inline]
+    fn line<T: Scalar>(&self, cursor: &mut Cursor, block: &mut Block<T>) -> Parsed<()> {
+        let Banner { field, symmetry, .. } = self.banner;
+        let line = cursor.at;
+        let row = cursor.index("row", self.shape.0)?;
+        let column = cursor.index("column", self.shape.1)?;
+        let value_at = cursor.at;
+        let value = if field == Field::Pattern { 1.0 } else { cursor.value(field)? };
+        let converted = T::from_f64(value);
+        if converted.to_f64().is_infinite() {
+            return Err(Refusal {
+                offset: value_at,
+                cause: Cause::Value(format!("`{value:?}`: {TOO_LARGE}")),
+            });
+        }
+        cursor.end_of_line()?;
+        if symmetry != Symmetry::General {
+            check_triangle(line, symmetry, row, column)?;
+        }
+        block.rows.push(row);
+        block.columns.push(column);
+        block.values.push(converted);
+        if symmetry != Symmetry::General && row != column {
+            block.rows.push(column);
+            block.columns.push(row);
+            block.values.push(if symmetry == Symmetry::Skew { T::from_f64(-value) } else { converted });
+        }
+        block.n_lines += 1;
+        Ok(())
+    }
+
+    /// On which line each entry of a block stands, where there are other lines or entries that stand for two.
+    fn offsets<T>(&self, range: &Range<usize>, block: &Block<T>) -> Vec<u32> {
+        let mut offsets = Vec::with_capacity(block.rows.len());
+        let mut starts = self.starts(range);
+        while offsets.len() < block.rows.len() {
+            let Some(start) = starts.next() else { break };
+            let line = memchr_iter(b'\n', &self.bytes[range.start..start]).count() as u32;
+            let entry = offsets.len();
+            let mirrored =
+                self.banner.symmetry != Symmetry::General && block.rows[entry] != block.columns[entry];
+            offsets.extend(std::iter::repeat_n(line, if mirrored { 2 } else { 1 }));
+        }
+        offsets
+    }
+
+    /// Where the lines of a block begin that hold entries.
+    fn starts(&self, range: &Range<usize>) -> impl Iterator<Item = usize> {
+        let mut cursor = Cursor { bytes: &self.bytes[..range.end], at: range.start };
+        std::iter::from_fn(move || {
+            let start = cursor.next_line().then_some(cursor.at)?;
+            let rest = &cursor.bytes[start..];
+            cursor.at = start + memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
+            Some(start)
+        })
+    }
+
+    /// Refuses more or fewer lines than the size line promises, unless something is wrong before.
+    fn check_count<T>(&self, ranges: &[Range<usize>], blocks: &[Block<T>], n_entries: usize) -> Parsed<()> {
+        let mut n_read = 0;
+        for (range, block) in ranges.iter().zip(blocks) {
+            let another = block.refusal.is_some() && n_read + block.n_lines == n_entries;
+            if n_read + block.n_lines > n_entries || another {
+                let line = self.starts(range).nth(n_entries - n_read).unwrap_or(range.start);
+                let message = format!("the size line promises {n_entries} entries, but here is another");
+                return refuse(line, message);
+            }
+            if block.refusal.is_some() {
+                // What is wrong there is told first.
+                return Ok(());
+            }
+            n_read += block.n_lines;
+        }
+        if n_read < n_entries {
+            let message =
+                format!("the size line promises {n_entries} entries, but the file ends after {n_read}");
+            return refuse(self.bytes.len(), message);
+        }
+        Ok(())
+    }
+}
+
+/// Of a symmetric matrix the file holds the lower triangle; the diagonal of a skew-symmetric one is zero.
+fn check_triangle(line: usize, symmetry: Symmetry, row: u32, column: u32) -> Parsed<()> {
+    if row < column {
+        let place = format!("({}, {})", row + 1, column + 1);
+        return refuse(line, format!("{place} lies above the diagonal, which a symmetric file leaves out"));
+    }
+    if row == column && symmetry == Symmetry::Skew {
+        return refuse(line, "a skew-symmetric file leaves out the diagonal, which is zero");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(
+        body: &str,
+        symmetry: Symmetry,
+        n_entries: usize,
+        block_bytes: usize,
+    ) -> Result<Entries<f32>, (u64, String)> {
+        let banner = Banner { coordinate: true, field: Field::Real, symmetry };
+        let cursor = Cursor { bytes: body.as_bytes(), at: 0 };
+        in_blocks(cursor, banner, [9, 9, n_entries], false, block_bytes)
+            .map_err(|refusal| (line_of(body.as_bytes(), refusal.offset), refusal.cause.to_string()))
+    }
+
+    #[test]
+    fn blocks_make_no_difference() {
+        let body = "1 1 2\n% remark\n2 1 0\n\n 9 9 -1.5\n3 2 4";
+        let whole = read(body, Symmetry::General, 4, 1 << 20).unwrap();
+        assert_eq!((&whole.rows[..], &whole.columns[..]), (&[0, 1, 8, 2][..], &[0, 0, 8, 1][..]));
+        assert_eq!(whole.values, [2.0, 0.0, -1.5, 4.0]);
+        for block_bytes in 1..body.len() {
+            let cut = read(body, Symmetry::General, 4, block_bytes).unwrap();
+            assert_eq!((&cut.rows, &cut.columns, &cut.values), (&whole.rows, &whole.columns, &whole.values));
+            assert_eq!([0, 1, 2, 3].map(|entry| cut.lines.line(entry)), [1, 3, 5, 6], "{block_bytes}");
+        }
+    }
+
+    #[test]
+    fn mirrored_entries_stand_on_the_line_of_the_first() {
+        for block_bytes in [1, 8, 100] {
+            let read = read("1 1 2\n2 1 3\n3 3 4\n", Symmetry::Symmetric, 3, block_bytes).unwrap();
+            assert_eq!(read.rows, [0, 1, 0, 2]);
+            assert_eq!([0, 1, 2, 3].map(|entry| read.lines.line(entry)), [1, 2, 2, 3]);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_first_is_told_whatever_the_blocks() {
+        let cases = [
+            ("1 1 1\n2 2 x\n3 3 y\n", 3, 2, "`x` is not a number"),
+            ("1 1 1\n2 2 2\n3 3 y\n", 2, 3, "the size line promises 2 entries, but here is another"),
+            ("1 1 1\n2 2 2\n3 3 3\n10 1 1", 2, 3, "the size line promises 2 entries, but here is another"),
+            ("1 1 1\n2 2 2\n", 5, 3, "the size line promises 5 entries, but the file ends after 2"),
+            (
+                "1 1 1e39\n",
+                1,
+                1,
+                "`1e39`: values are finite, and within the range of their type (--dtype f64 has the larger)",
+            ),
+        ];
+        for (body, n_entries, line, message) in cases {
+            for block_bytes in [1, 7, 100] {
+                let found = read(body, Symmetry::General, n_entries, block_bytes).unwrap_err();
+                assert_eq!(found, (line, message.to_owned()), "{body} {block_bytes}");
+            }
+        }
+    }
+}

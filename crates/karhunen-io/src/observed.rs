@@ -1,0 +1,432 @@
+//! Data with missing values in whichever format: tables with holes, sparse matrices whose stored values are what was
+//! observed, and triples.
+
+use std::path::Path;
+
+use karhunen::{Dense, Duplicates, Matrix, Observed, Scalar};
+
+use crate::ids::Ids;
+use crate::input::Input;
+use crate::name_list::{listed, named};
+use crate::read::{Format, decompressed, read_input, sniff};
+use crate::triples::lines::LineNumbers;
+use crate::triples::{Entries, Role, TripleColumns, Wanted};
+use crate::{
+    Cause, Data, Error, Label, ReadOptions, Result, Table, Values, arrow, csv, matrix_market, parquet,
+};
+
+/// How to read observed entries.
+#[derive(Clone, Debug, Default)]
+pub struct ObserveOptions {
+    /// The columns of a table of triples; a table of features, or a sparse matrix, if `None`.
+    pub triples: Option<TripleColumns>,
+    /// What to do with a pair of row and column that is there twice, in triples and in Matrix Market files.
+    pub duplicates: Duplicates,
+    /// Whether triples and the entries of Matrix Market files become `f64` rather than `f32`.
+    pub double: bool,
+}
+
+/// Observed entries in the type that they were read in.
+#[derive(Debug)]
+pub enum ObservedData {
+    /// Single precision.
+    F32(Observed<f32>),
+    /// Double precision.
+    F64(Observed<f64>),
+}
+
+impl ObservedData {
+    /// (n_samples, n_features).
+    pub fn shape(&self) -> (usize, usize) {
+        match self {
+            ObservedData::F32(observed) => observed.shape(),
+            ObservedData::F64(observed) => observed.shape(),
+        }
+    }
+
+    /// Number of observed entries.
+    pub fn n_observed(&self) -> usize {
+        match self {
+            ObservedData::F32(observed) => observed.n_observed(),
+            ObservedData::F64(observed) => observed.n_observed(),
+        }
+    }
+
+    /// `"f32"` or `"f64"`.
+    pub fn dtype(&self) -> &'static str {
+        match self {
+            ObservedData::F32(_) => f32::NAME,
+            ObservedData::F64(_) => f64::NAME,
+        }
+    }
+}
+
+/// Observed entries as read from a file, and what their rows and columns are called.
+#[derive(Debug)]
+pub struct ObservedTable {
+    /// The entries.
+    pub data: ObservedData,
+    /// One id for each row, if the file has such: in order, whole numbers by size if all are such, else all as text.
+    pub row_ids: Option<Ids>,
+    /// The same for the columns; of a table of features their names, in the order of the file.
+    pub column_ids: Option<Ids>,
+    /// Columns set aside by name.
+    pub labels: Vec<Label>,
+    /// The column set aside by [`ReadOptions::weights_column`]: one number for each row.
+    pub weights: Option<Vec<f64>>,
+    /// The columns of the triples, if the file holds such.
+    pub triples: Option<TripleColumns>,
+    /// The format that was found.
+    pub format: &'static str,
+    /// What was decided on the way.
+    pub notes: Vec<String>,
+}
+
+/// Reads observed entries; `-` reads the standard input. Of a table, empty cells, marks such as `NA`, nulls and NaN are
+/// missing; of a sparse matrix, what is not stored; of triples, what has no line, or a line without a value.
+///
+/// Triples are held in 12 bytes each (20 with `double`), 4 or 8 more with weights, until the entries are ordered.
+///
+/// # Errors
+/// As [`crate::read`]; [`Cause::Value`] with its lines for a pair that is there twice where that is refused.
+pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedTable> {
+    let options = &ReadOptions { missing: true, ..options.clone() };
+    let input = decompressed(Input::open(path)?)?;
+    let format = sniff(input.as_slice(), path);
+    if how.triples.is_none() && format != Format::MatrixMarket {
+        check_duplicates(path, how)?;
+        let table = named(read_input(input, options)?, options)?;
+        return ObservedTable::of(table, path, options.n_threads);
+    }
+    if how.double {
+        read_as::<f64>(input, format, options, how)
+    } else {
+        read_as::<f32>(input, format, options, how)
+    }
+}
+
+/// Only triples can be averaged.
+fn check_duplicates(path: &Path, how: &ObserveOptions) -> Result<()> {
+    let refused =
+        [(how.duplicates == Duplicates::Average, "--duplicates average"), (how.double, "--dtype f64")];
+    match refused.into_iter().find(|(refused, _)| *refused) {
+        None => Ok(()),
+        Some((_, option)) => {
+            let message = format!("{option} applies to triples and Matrix Market alone; leave it out");
+            Err(Error::new(path, Cause::Option(message)))
+        }
+    }
+}
+
+fn read_as<T: Scalar>(
+    input: Input,
+    format: Format,
+    options: &ReadOptions,
+    how: &ObserveOptions,
+) -> Result<ObservedTable>
+where
+    ObservedData: From<Observed<T>>,
+{
+    let path = input.path.clone();
+    let (entries, format) = match &how.triples {
+        // What is not needed any more, such as the text, is let go before the entries are ordered.
+        Some(columns) => read_entries::<T>(input, format, &columns.into(), options)?,
+        None => match matrix_market::read_entries::<T>(&input, options)? {
+            Some(entries) => (entries, "Matrix Market"),
+            None => {
+                check_duplicates(&path, how)?;
+                let table = named(matrix_market::read(input, options)?, options)?;
+                return ObservedTable::of(table, &path, options.n_threads);
+            }
+        },
+    };
+    let observed = entries.observed(&path, how.duplicates, options.n_threads)?;
+    let n_missing = entries.values.iter().filter(|value| value.to_f64().is_nan()).count();
+    let lines = if n_missing == 1 { "1 line has" } else { &format!("{n_missing} lines have") };
+    let note = (n_missing > 0).then(|| format!("{lines} no value: not observed"));
+    let (n, p) = entries.shape;
+    let [mut row_ids, mut column_ids] = entries.ids.map_or([None, None], |ids| ids.map(Some));
+    if how.triples.is_none() {
+        let (samples, features) = listed(options, n, p)?;
+        (row_ids, column_ids) = (samples.map(Ids::Texts), features.map(Ids::Texts));
+    }
+    Ok(ObservedTable {
+        data: observed.into(),
+        row_ids,
+        column_ids,
+        labels: Vec::new(),
+        weights: None,
+        triples: how.triples.clone(),
+        format,
+        notes: note.into_iter().collect(),
+    })
+}
+
+/// Reads triples, or pairs, in whichever format.
+fn read_entries<T: Scalar>(
+    input: Input,
+    format: Format,
+    wanted: &Wanted,
+    options: &ReadOptions,
+) -> Result<(Entries<T>, &'static str)> {
+    let refuse = |message: String| Err(Error::new(&input.path, Cause::Option(message)));
+    let option = wanted.option;
+    match format {
+        Format::Text => Ok((csv::read_triples(&input, wanted, options)?, "text")),
+        Format::Parquet => Ok((parquet::read_triples(input, wanted, options)?, "Parquet")),
+        Format::Arrow => Ok((arrow::read_triples(input, wanted, options)?, "Arrow IPC")),
+        Format::MatrixMarket => {
+            refuse(format!("{option} does not apply to Matrix Market, which has no columns; leave it out"))
+        }
+        Format::Npy | Format::Npz => refuse(format!(
+            "{option} does not apply to arrays, whose columns hold no ids; write them as CSV or Parquet"
+        )),
+        Format::Model => refuse("this is a model file, not data".to_owned()),
+        Format::Foreign(what) => Err(Error::new(&input.path, Cause::Format(what.to_owned()))),
+    }
+}
+
+/// Pairs of ids, as read from a file.
+#[derive(Debug)]
+pub struct Pairs {
+    /// What the two columns are called.
+    pub names: [String; 2],
+    /// The ids of the rows, each once.
+    pub row_ids: Ids,
+    /// The ids of the columns, each once.
+    pub column_ids: Ids,
+    /// For each pair, which of the row ids.
+    pub rows: Vec<u32>,
+    /// For each pair, which of the column ids.
+    pub columns: Vec<u32>,
+    lines: LineNumbers,
+}
+
+impl Pairs {
+    /// The line of a pair, from one; of Parquet and Arrow its row.
+    ///
+    /// # Panics
+    /// If there is no such pair.
+    pub fn line(&self, pair: usize) -> u64 {
+        self.lines.line(pair)
+    }
+}
+
+/// Reads the columns `[rows, columns]` of a table, by name or by number from one, with ids of any type.
+///
+/// # Errors
+/// As [`read_observed`].
+pub fn read_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> Result<Pairs> {
+    let input = decompressed(Input::open(path)?)?;
+    let format = sniff(input.as_slice(), path);
+    let [row, column] = columns.clone();
+    let wanted = Wanted { option: "--pairs", columns: vec![(Role::Row, row), (Role::Column, column)] };
+    let (entries, _) = read_entries::<f32>(input, format, &wanted, options)?;
+    let [row_ids, column_ids] =
+        entries.ids.unwrap_or_else(|| [Ids::Texts(Vec::new()), Ids::Texts(Vec::new())]);
+    let names = if wanted.are_numbers() { ["row", "column"].map(str::to_owned) } else { columns.clone() };
+    Ok(Pairs {
+        names,
+        row_ids,
+        column_ids,
+        rows: entries.rows,
+        columns: entries.columns,
+        lines: entries.lines,
+    })
+}
+
+impl ObservedTable {
+    fn of(table: Table, path: &Path, n_threads: Option<usize>) -> Result<Self> {
+        let data = table.data.observed(n_threads).map_err(|error| Error::new(path, error.into()))?;
+        Ok(Self {
+            data,
+            row_ids: table.sample_names.map(Ids::Texts),
+            column_ids: table.feature_names.map(Ids::Texts),
+            labels: table.labels,
+            weights: table.weights,
+            triples: None,
+            format: table.format,
+            notes: table.notes,
+        })
+    }
+}
+
+impl Data {
+    /// The values that are not NaN; of a sparse matrix, those stored.
+    ///
+    /// # Errors
+    /// [`karhunen::Error::NonFinite`] for infinite values; [`karhunen::Error::Threads`].
+    pub fn observed(&self, n_threads: Option<usize>) -> karhunen::Result<ObservedData> {
+        Ok(match self {
+            Data::F32(values) => ObservedData::F32(observed(values, n_threads)?),
+            Data::F64(values) => ObservedData::F64(observed(values, n_threads)?),
+        })
+    }
+}
+
+fn observed<T: Scalar>(values: &Values<T>, n_threads: Option<usize>) -> karhunen::Result<Observed<T>> {
+    let dense = |x: &Dense<'_, T>| Observed::from_dense(x, n_threads);
+    match values {
+        Values::Dense { buffer, n_rows, n_cols, column_major: false } => {
+            dense(&Dense::row_major(buffer.as_slice(), *n_rows, *n_cols)?)
+        }
+        Values::Dense { buffer, n_rows, n_cols, column_major: true } => {
+            dense(&Dense::column_major(buffer.as_slice(), *n_rows, *n_cols)?)
+        }
+        Values::Blocks(blocks) => match &blocks[..] {
+            [block] => dense(&block.into()),
+            _ => {
+                let (n_rows, n_cols) = values.shape();
+                let all: Vec<T> = blocks.iter().flat_map(Matrix::as_slice).copied().collect();
+                dense(&Dense::row_major(&all, n_rows, n_cols)?)
+            }
+        },
+        Values::Sparse(matrix) => Observed::from_sparse(&matrix.view(), None, n_threads),
+    }
+}
+
+impl From<Observed<f32>> for ObservedData {
+    fn from(observed: Observed<f32>) -> Self {
+        ObservedData::F32(observed)
+    }
+}
+
+impl From<Observed<f64>> for ObservedData {
+    fn from(observed: Observed<f64>) -> Self {
+        ObservedData::F64(observed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAN: f64 = f64::NAN;
+
+    fn read(name: &str, content: &[u8], how: &ObserveOptions) -> Result<ObservedTable> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        read_observed(&path, &ReadOptions::default(), how)
+    }
+
+    fn triples() -> ObserveOptions {
+        let [row, column, value] = ["user", "item", "rating"].map(str::to_owned);
+        ObserveOptions {
+            triples: Some(TripleColumns { row, column, value, weight: None }),
+            ..Default::default()
+        }
+    }
+
+    /// The values row by row, NaN where nothing was observed.
+    fn dense(data: &ObservedData) -> Vec<f64> {
+        fn of<T: Scalar>(observed: &Observed<T>) -> Vec<f64> {
+            let (n, p) = observed.shape();
+            let mut all = vec![NAN; n * p];
+            for i in 0..n {
+                let (columns, values) = observed.row(i);
+                columns.iter().zip(values).for_each(|(j, x)| all[i * p + *j as usize] = x.to_f64());
+            }
+            all
+        }
+        match data {
+            ObservedData::F32(observed) => of(observed),
+            ObservedData::F64(observed) => of(observed),
+        }
+    }
+
+    fn assert_same(found: &[f64], expected: &[f64]) {
+        let bits = |values: &[f64]| {
+            values.iter().map(|x| if x.is_nan() { None } else { Some(x.to_bits()) }).collect()
+        };
+        let (found, expected): (Vec<_>, Vec<_>) = (bits(found), bits(expected));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn holes_of_text_are_missing() {
+        let text = b"id,a,b,c\nx,1,,NA\ny,?,-0,3.5\nz,nan,2,\"\"\n";
+        let table = read("t.csv", text, &ObserveOptions::default()).unwrap();
+        assert_same(&dense(&table.data), &[1.0, NAN, NAN, NAN, -0.0, 3.5, NAN, 2.0, NAN]);
+        assert_eq!(table.row_ids.unwrap().texts(), ["x", "y", "z"]);
+        assert_eq!(table.column_ids.unwrap().texts(), ["a", "b", "c"]);
+        assert_eq!((table.data.dtype(), table.data.n_observed()), ("f64", 4));
+    }
+
+    #[test]
+    fn stored_zeros_are_observed() {
+        let text = b"%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 0\n2 3 1.5\n1 2 -2\n";
+        let table = read("t.mtx", text, &ObserveOptions::default()).unwrap();
+        assert_same(&dense(&table.data), &[0.0, -2.0, NAN, NAN, NAN, 1.5]);
+        assert_eq!((table.data.dtype(), table.row_ids), ("f32", None));
+        let double = read("t.mtx", text, &ObserveOptions { double: true, ..Default::default() }).unwrap();
+        assert_eq!(double.data.dtype(), "f64");
+        let array = b"%%MatrixMarket matrix array real general\n2 1\n1\n2\n";
+        assert_same(&dense(&read("a.mtx", array, &ObserveOptions::default()).unwrap().data), &[1.0, 2.0]);
+    }
+
+    #[test]
+    fn entries_that_repeat_are_named_or_averaged() {
+        let text = b"user,item,rating\nann,Heat,4\n\nbob,Heat,1\nann,Heat,3\n";
+        let error = read("t.csv", text, &triples()).unwrap_err().to_string();
+        assert!(
+            error.ends_with(
+                "t.csv: line 5: user `ann` has item `Heat` twice: here and on line 2; give each pair once, or average \
+                 them with --duplicates average"
+            ),
+            "{error}"
+        );
+        let average = ObserveOptions { duplicates: Duplicates::Average, ..triples() };
+        assert_same(&dense(&read("t.csv", text, &average).unwrap().data), &[3.5, 1.0]);
+        let matrix = b"%%MatrixMarket matrix coordinate real symmetric\n%\n2 2 2\n2 1 1\n2 1 2\n";
+        let error = read("t.mtx", matrix, &ObserveOptions::default()).unwrap_err().to_string();
+        assert!(
+            error.contains("t.mtx: line 5: row `1` has column `2` twice: here and on line 4;"),
+            "{error}"
+        );
+        // An entry without a value is no second one.
+        let text = b"user,item,rating\nann,Heat,4\nann,Heat,NA\n";
+        let table = read("t.csv", text, &triples()).unwrap();
+        assert_eq!(
+            (table.data.n_observed(), &table.notes[..]),
+            (1, &["1 line has no value: not observed".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn options_without_use_are_refused() {
+        let table = b"a,b\n1,\n2,3\n";
+        for how in [
+            ObserveOptions { double: true, ..Default::default() },
+            ObserveOptions { duplicates: Duplicates::Average, ..Default::default() },
+        ] {
+            let error = read("t.csv", table, &how).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Argument, "{error}");
+        }
+        let matrix = b"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n";
+        let error = read("t.mtx", matrix, &triples()).unwrap_err().to_string();
+        assert!(
+            error.ends_with("--triples does not apply to Matrix Market, which has no columns; leave it out"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn pairs_have_the_ids_of_their_columns() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.csv");
+        let read = |content: &str, columns: [&str; 2]| {
+            std::fs::write(&path, content).unwrap();
+            read_pairs(&path, &ReadOptions::default(), &columns.map(str::to_owned)).unwrap()
+        };
+        let pairs = read("item,user\nHeat,7\n\nUp,7\nHeat,2\n", ["user", "item"]);
+        assert_eq!(pairs.row_ids, Ids::Integers(vec![2, 7]));
+        assert_eq!((&pairs.rows[..], &pairs.columns[..]), (&[1, 1, 0][..], &[0, 1, 0][..]));
+        assert_eq!([0, 1, 2].map(|pair| pairs.line(pair)), [2, 4, 5]);
+        assert_eq!(pairs.names, ["user", "item"]);
+        // Texts over whole numbers are names, whole numbers over whole numbers are ids.
+        assert_eq!(read("u,i\n1,2\n3,4\n", ["1", "2"]).rows.len(), 2);
+        assert_eq!(read("1,2\n3,4\n", ["1", "2"]).rows.len(), 2);
+        assert_eq!(read("u,i\nv,j\n", ["1", "2"]).rows.len(), 2);
+    }
+}

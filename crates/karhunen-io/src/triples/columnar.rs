@@ -1,0 +1,233 @@
+//! Triples in Parquet and Arrow files: ids of any type, columns decoded side by side.
+
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Schema};
+use karhunen::Scalar;
+
+use super::interner::Interner;
+use super::lines::LineNumbers;
+use super::{Chunk, Entries, Role, Wanted};
+use crate::columns::{Batches, damaged};
+use crate::roles::{is_number, place};
+use crate::{Cause, Error, Result};
+
+/// A file of triples, and what its header says.
+pub(crate) struct File<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) schema: &'a Schema,
+    pub(crate) n_rows: usize,
+    pub(crate) batches: &'a dyn Batches,
+}
+
+impl File<'_> {
+    /// Reads the columns wanted.
+    ///
+    /// # Errors
+    /// Columns that are not there or of a type without use; missing ids, infinite values, with their rows.
+    pub(crate) fn entries<T: Scalar>(&self, wanted: &Wanted) -> Result<Entries<T>> {
+        let names: Vec<String> = self.schema.fields().iter().map(|field| field.name().clone()).collect();
+        let roles = wanted.roles(self.path, Some(&names), names.len())?;
+        let column = |role| roles.iter().position(|other| *other == role);
+        let ids =
+            |role| column(role).map_or_else(|| Ok((Vec::new(), Interner::default())), |at| self.ids(at));
+        let numbers = |role| column(role).map_or_else(|| Ok(Vec::new()), |at| self.numbers(at, role));
+        let ((rows, columns), (values, weights)) = rayon::join(
+            || rayon::join(|| ids(Role::Row), || ids(Role::Column)),
+            || rayon::join(|| numbers(Role::Value), || numbers(Role::Weight)),
+        );
+        let ((rows, row_ids), (columns, column_ids)) = (rows?, columns?);
+        let chunk = Chunk { worker: 0, rows, columns, values: values?, weights: weights? };
+        let mut lines = LineNumbers::default();
+        lines.push(chunk.rows.len(), 1, None);
+        Ok(Entries::assemble(vec![chunk], [vec![row_ids], vec![column_ids]], wanted.axes(), lines))
+    }
+
+    /// Visits a column with the number of the first row of each part.
+    fn visit(&self, column: usize, mut f: impl FnMut(usize, &ArrayRef) -> Result<()>) -> Result<()> {
+        let mut begin = 0;
+        self.batches.visit(&[column], &mut |batch| {
+            f(begin, batch.column(0))?;
+            begin += batch.num_rows();
+            Ok(())
+        })?;
+        if begin != self.n_rows {
+            let message =
+                format!("{} rows are declared, {begin} are there; the file is damaged", self.n_rows);
+            return Err(Error::new(self.path, Cause::Format(message)));
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, row: usize, column: usize, message: String) -> Error {
+        Error::at(self.path, place(self.schema, Some(row), column), Cause::Value(message))
+    }
+
+    fn ids(&self, column: usize) -> Result<(Vec<u32>, Interner)> {
+        let kind = self.schema.field(column).data_type();
+        let target = if kind.is_integer() { DataType::Int64 } else { DataType::LargeUtf8 };
+        let (mut numbers, mut interner) = (Vec::with_capacity(self.n_rows), Interner::default());
+        self.visit(column, |begin, array| {
+            // What has no 64-bit integer of its own is text, as are all other types.
+            let exact = arrow_cast::cast(array, &target).map_err(|error| damaged(self.path, &error))?;
+            let (exact, target) = if exact.logical_null_count() > array.logical_null_count() {
+                let text = arrow_cast::cast(array, &DataType::LargeUtf8);
+                (text.map_err(|error| damaged(self.path, &error))?, DataType::LargeUtf8)
+            } else {
+                (exact, target.clone())
+            };
+            for row in 0..exact.len() {
+                if exact.is_null(row) {
+                    let message = "the id is missing; give each row the id of a row and of a column";
+                    return Err(self.refuse(begin + row, column, message.to_owned()));
+                }
+                let number = if target == DataType::Int64 {
+                    interner.integer(exact.as_primitive::<Int64Type>().value(row))
+                } else {
+                    interner.text(whole(exact.as_string::<i64>().value(row), kind))
+                };
+                let too_many = || self.refuse(begin + row, column, "more than 2^32 - 1 ids".to_owned());
+                numbers.push(number.ok_or_else(too_many)?);
+            }
+            Ok(())
+        })?;
+        Ok((numbers, interner))
+    }
+
+    fn numbers<T: Scalar>(&self, column: usize, role: Role) -> Result<Vec<T>> {
+        let kind = self.schema.field(column).data_type();
+        if !is_number(kind) {
+            let message = format!("holds {kind} values, not numbers");
+            return Err(Error::at(self.path, place(self.schema, None, column), Cause::Value(message)));
+        }
+        let mut values = Vec::with_capacity(self.n_rows);
+        self.visit(column, |begin, array| {
+            let single = *kind == DataType::Float32;
+            let target = if single { DataType::Float32 } else { DataType::Float64 };
+            let array = arrow_cast::cast(array, &target).map_err(|error| damaged(self.path, &error))?;
+            for row in 0..array.len() {
+                let value = match (array.is_null(row), single) {
+                    (true, _) => f64::NAN,
+                    (false, true) => f64::from(array.as_primitive::<Float32Type>().value(row)),
+                    (false, false) => array.as_primitive::<Float64Type>().value(row),
+                };
+                let converted = T::from_f64(value);
+                let refused = match role {
+                    Role::Weight => !(value >= 0.0 && converted.to_f64().is_finite()),
+                    _ => converted.to_f64().is_infinite(),
+                };
+                if refused {
+                    let rule =
+                        if role == Role::Weight { "weights are finite and not negative" } else { TOO_LARGE };
+                    return Err(self.refuse(begin + row, column, format!("`{value:?}`: {rule}")));
+                }
+                values.push(converted);
+            }
+            Ok(())
+        })?;
+        Ok(values)
+    }
+}
+
+/// What is said of infinite values.
+pub(crate) const TOO_LARGE: &str =
+    "values are finite, and within the range of their type (--dtype f64 has the larger)";
+
+/// The id of a number with decimals that has none: pandas makes such of whole numbers with holes.
+fn whole<'a>(text: &'a str, kind: &DataType) -> &'a str {
+    if kind.is_floating() { text.strip_suffix(".0").unwrap_or(text) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::types::Int32Type;
+    use arrow_array::{DictionaryArray, Float64Array, RecordBatch, StringArray, UInt64Array};
+    use parquet::arrow::arrow_writer::ArrowWriter;
+
+    use crate::{ObserveOptions, ObservedTable, ReadOptions, Result, TripleColumns, read_observed};
+
+    use super::*;
+
+    /// Reads `columns` of a Parquet file, and of the Arrow file with the same content.
+    fn read(arrays: Vec<(&str, ArrayRef)>, columns: [&str; 3]) -> [Result<ObservedTable>; 2] {
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            arrays.into_iter().map(|(name, array)| (name.to_owned(), array, true)),
+        )
+        .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["t.parquet", "t.arrow"].map(|name| folder.path().join(name));
+        let sink = std::fs::File::create(&paths[0]).unwrap();
+        let mut writer = ArrowWriter::try_new(sink, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let sink = std::fs::File::create(&paths[1]).unwrap();
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(sink, &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        let [row, column, value] = columns.map(str::to_owned);
+        let triples = Some(TripleColumns { row, column, value, weight: None });
+        let how = ObserveOptions { triples, ..ObserveOptions::default() };
+        paths.map(|path| read_observed(&path, &ReadOptions::default(), &how))
+    }
+
+    fn arrays() -> Vec<(&'static str, ArrayRef)> {
+        let coded: DictionaryArray<Int32Type> = ["b", "a", "b", "a"].into_iter().collect();
+        vec![
+            ("rating", Arc::new(Float64Array::from(vec![Some(1.5), None, Some(-2.0), Some(0.0)]))),
+            ("whole", Arc::new(Float64Array::from(vec![3.0, 1.0, 1.0, 2.0]))),
+            ("large", Arc::new(UInt64Array::from(vec![u64::MAX, 7, 7, 1]))),
+            ("text", Arc::new(StringArray::from(vec![Some("x"), Some("é"), None, Some("x")]))),
+            ("coded", Arc::new(coded)),
+        ]
+    }
+
+    #[test]
+    fn ids_are_of_any_type() {
+        for table in read(arrays(), ["whole", "coded", "rating"]) {
+            let table = table.unwrap();
+            assert_eq!(table.row_ids.unwrap().texts(), ["1", "2", "3"]);
+            assert_eq!(table.column_ids.unwrap().texts(), ["a", "b"]);
+            let crate::ObservedData::F32(observed) = table.data else { panic!("not single") };
+            assert_eq!(observed.row(0), (&[1][..], &[-2.0][..]));
+            assert_eq!(observed.row(1), (&[0][..], &[0.0][..]));
+            assert_eq!(observed.row(2), (&[1][..], &[1.5][..]));
+        }
+        for table in read(arrays(), ["large", "whole", "rating"]) {
+            assert_eq!(table.unwrap().row_ids.unwrap().texts(), ["1", "18446744073709551615", "7"]);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_has_a_row_and_a_column() {
+        let cases = [
+            (
+                ["text", "whole", "rating"],
+                "line 3: column 4 (`text`): the id is missing; give each row the id of a row and of a column",
+            ),
+            (["whole", "coded", "text"], "column 4 (`text`): holds Utf8 values, not numbers"),
+            (
+                ["whole", "movie", "rating"],
+                "--triples movie: there is no such column; there are `rating`, `whole`, `large`, `text`, `coded`",
+            ),
+            (["coded", "coded", "rating"], "--triples names the column coded twice"),
+        ];
+        for (columns, message) in cases {
+            for error in read(arrays(), columns) {
+                let error = error.unwrap_err().to_string();
+                assert!(error.ends_with(message), "{error}");
+            }
+        }
+        let infinite: ArrayRef = Arc::new(Float64Array::from(vec![1.0, f64::INFINITY, 1.0, 1.0]));
+        let changed = arrays().into_iter().chain([("far", infinite)]).collect();
+        for error in read(changed, ["whole", "coded", "far"]) {
+            assert!(
+                error.unwrap_err().to_string().contains("line 2: column 6 (`far`): `inf`: values are finite")
+            );
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Tables of triples: in each line the id of a row, the id of a column, and a value.
+//!
+//! Each thread numbers the ids that it meets ([`interner`]); when all lines are read, ids are put in order and the numbers
+//! replaced. An entry takes 12 bytes until then (`f32`), and is copied once.
+
+pub(crate) mod columnar;
+pub(crate) mod interner;
+pub(crate) mod lines;
+
+use std::path::Path;
+
+use karhunen::{Duplicates, Observed, Scalar, Triples};
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Ids;
+use crate::names::find_column;
+use crate::{Cause, Error, Place, Result};
+use interner::Interner;
+use lines::LineNumbers;
+
+/// The columns of a table of triples, by name or by number from one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TripleColumns {
+    /// The ids of the rows: users.
+    pub row: String,
+    /// The ids of the columns: items.
+    pub column: String,
+    /// The values: ratings.
+    pub value: String,
+    /// The weights of the entries, inverse variances up to a factor, if there are any.
+    pub weight: Option<String>,
+}
+
+/// What a column of the file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Row,
+    Column,
+    Value,
+    Weight,
+    Unused,
+}
+
+/// The columns that are read: those of pairs have no value.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// The option that names them, for messages.
+    pub(crate) option: &'static str,
+    pub(crate) columns: Vec<(Role, String)>,
+}
+
+impl From<&TripleColumns> for Wanted {
+    fn from(columns: &TripleColumns) -> Self {
+        let mut wanted = vec![
+            (Role::Row, columns.row.clone()),
+            (Role::Column, columns.column.clone()),
+            (Role::Value, columns.value.clone()),
+        ];
+        wanted.extend(columns.weight.iter().map(|name| (Role::Weight, name.clone())));
+        Self { option: "--triples", columns: wanted }
+    }
+}
+
+impl Wanted {
+    /// Whether the names of the file are meant, rather than numbers of columns: all are there.
+    pub(crate) fn are_names(&self, names: &[String]) -> bool {
+        self.columns.iter().all(|(_, wanted)| names.contains(wanted))
+    }
+
+    /// Whether all can be numbers of columns.
+    pub(crate) fn are_numbers(&self) -> bool {
+        self.columns.iter().all(|(_, wanted)| wanted.parse::<usize>().is_ok())
+    }
+
+    /// What rows and columns are called: as their columns are, where these have names.
+    pub(crate) fn axes(&self) -> [String; 2] {
+        let name = |role, default: &str| {
+            let column = self.columns.iter().find(|(other, _)| *other == role);
+            let name = column.map(|(_, name)| name.clone()).filter(|_| !self.are_numbers());
+            name.unwrap_or_else(|| default.to_owned())
+        };
+        [name(Role::Row, "row"), name(Role::Column, "column")]
+    }
+
+    /// The role of each column.
+    ///
+    /// # Errors
+    /// [`Cause::Option`] for a column that is not there, or that is wanted twice.
+    pub(crate) fn roles(&self, path: &Path, names: Option<&[String]>, n_columns: usize) -> Result<Vec<Role>> {
+        let mut roles = vec![Role::Unused; n_columns];
+        let by_name = names.filter(|names| self.are_names(names) || !self.are_numbers());
+        for (role, wanted) in &self.columns {
+            let column = find_column(path, self.option, wanted, by_name, n_columns)?;
+            if roles[column] != Role::Unused {
+                let message = format!("{} names the column {wanted} twice", self.option);
+                return Err(Error::new(path, Cause::Option(message)));
+            }
+            roles[column] = *role;
+        }
+        Ok(roles)
+    }
+}
+
+/// Entries as they stand in a file, rows and columns numbered.
+#[derive(Debug)]
+pub(crate) struct Entries<T> {
+    pub(crate) rows: Vec<u32>,
+    pub(crate) columns: Vec<u32>,
+    /// NaN where the value is missing; none where only pairs are read.
+    pub(crate) values: Vec<T>,
+    pub(crate) weights: Option<Vec<T>>,
+    pub(crate) shape: (usize, usize),
+    pub(crate) ids: Option<[Ids; 2]>,
+    /// What rows and columns are called in messages: `user` and `item`.
+    pub(crate) axes: [String; 2],
+    pub(crate) lines: LineNumbers,
+}
+
+/// Entries of a block of lines, with the numbers that their thread gave the ids.
+#[derive(Debug)]
+pub(crate) struct Chunk<T> {
+    /// Which thread's.
+    pub(crate) worker: usize,
+    pub(crate) rows: Vec<u32>,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) values: Vec<T>,
+    pub(crate) weights: Vec<T>,
+}
+
+impl<T: Scalar> Entries<T> {
+    /// From blocks in the order of the file; each is freed when it is copied.
+    pub(crate) fn assemble(
+        chunks: Vec<Chunk<T>>,
+        interners: [Vec<Interner>; 2],
+        axes: [String; 2],
+        lines: LineNumbers,
+    ) -> Self {
+        let [(row_ids, row_places), (column_ids, column_places)] =
+            interners.map(|interners| Interner::merge(&interners));
+        let (mut rows, mut columns) = (Vec::new(), Vec::new());
+        let (mut values, mut weights) = (Vec::new(), Vec::new());
+        for chunk in chunks {
+            rows.push((chunk.worker, chunk.rows));
+            columns.push((chunk.worker, chunk.columns));
+            values.push(chunk.values);
+            weights.push(chunk.weights);
+        }
+        let (rows, (columns, (values, weights))) = rayon::join(
+            || placed(rows, &row_places),
+            || rayon::join(|| placed(columns, &column_places), || (joined(values), joined(weights))),
+        );
+        let weights = Some(weights).filter(|weights| weights.len() == rows.len() && !weights.is_empty());
+        let shape = (row_ids.len(), column_ids.len());
+        Self { rows, columns, values, weights, shape, ids: Some([row_ids, column_ids]), axes, lines }
+    }
+
+    /// The entries by rows and by columns.
+    ///
+    /// # Errors
+    /// [`Cause::Value`] with the lines of a pair that is there twice; [`Cause::Library`].
+    pub(crate) fn observed(
+        &self,
+        path: &Path,
+        duplicates: Duplicates,
+        n_threads: Option<usize>,
+    ) -> Result<Observed<T>> {
+        let triples = Triples {
+            rows: &self.rows,
+            columns: &self.columns,
+            values: &self.values,
+            weights: self.weights.as_deref(),
+        };
+        Observed::from_triples(&triples, self.shape, duplicates, n_threads).map_err(|error| match error {
+            karhunen::Error::DuplicateEntry { row, column } => self.repeated(path, row, column),
+            other => Error::new(path, other.into()),
+        })
+    }
+
+    /// The pair of a row and a column that is there twice.
+    fn repeated(&self, path: &Path, row: usize, column: usize) -> Error {
+        let is_it = |entry: &usize| {
+            let weight = self.weights.as_ref().map_or(1.0, |weights| weights[*entry].to_f64());
+            let observed = !self.values[*entry].to_f64().is_nan() && weight > 0.0;
+            observed && self.rows[*entry] as usize == row && self.columns[*entry] as usize == column
+        };
+        let lines: Vec<u64> =
+            (0..self.rows.len()).filter(is_it).take(2).map(|entry| self.lines.line(entry)).collect();
+        let [row, column] = match &self.ids {
+            Some([rows, columns]) => [rows.text(row).into_owned(), columns.text(column).into_owned()],
+            None => [(row + 1).to_string(), (column + 1).to_string()],
+        };
+        let shown = |id: &str| id.escape_debug().to_string();
+        let message = format!(
+            "{} `{}` has {} `{}` twice: here and on line {}; give each pair once, or average them with --duplicates \
+             average",
+            self.axes[0],
+            shown(&row),
+            self.axes[1],
+            shown(&column),
+            lines.first().copied().unwrap_or_default(),
+        );
+        let place = Place { line: lines.get(1).copied(), ..Place::default() };
+        Error::at(path, place, Cause::Value(message))
+    }
+}
+
+/// The numbers of all ids, each in its place.
+fn placed(chunks: Vec<(usize, Vec<u32>)>, places: &[Vec<u32>]) -> Vec<u32> {
+    let mut all = Vec::with_capacity(chunks.iter().map(|(_, chunk)| chunk.len()).sum());
+    for (worker, chunk) in chunks {
+        let places = &places[worker];
+        all.extend(chunk.iter().map(|number| places[*number as usize]));
+    }
+    all
+}
+
+fn joined<T: Copy>(chunks: Vec<Vec<T>>) -> Vec<T> {
+    let mut all = Vec::with_capacity(chunks.iter().map(Vec::len).sum());
+    for chunk in chunks {
+        all.extend_from_slice(&chunk);
+    }
+    all
+}
