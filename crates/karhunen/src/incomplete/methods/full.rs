@@ -17,8 +17,11 @@ use crate::incomplete::problem::{MeanRule, Problem};
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 
-/// Iterations with a broad prior, before its variances are learned.
+/// Most and fewest iterations with a broad prior, before its variances are learned.
 const BROAD: usize = 20;
+const LEAST_BROAD: usize = 8;
+/// The broad phase is over when an iteration lowers the cost by less than this share.
+const SETTLED: f64 = 3e-4;
 /// The variance of the broad prior, in mean squares of the data.
 const BROAD_VARIANCE: f64 = 1e3;
 /// How often components are looked at that may not be needed.
@@ -44,6 +47,10 @@ pub(crate) struct Full<T> {
     /// Mean squared deviation of an entry.
     scale: f64,
     iteration: usize,
+    /// Cost of the iteration before.
+    before: f64,
+    /// The first iteration that learns the variances of the prior, once it is known.
+    first_learned: Option<usize>,
     state: Option<State<T>>,
     /// Room for expected values of the scores.
     room: Option<Factor<T>>,
@@ -81,7 +88,14 @@ impl<T: Lane> State<T> {
 impl<T: Lane> Full<T> {
     /// `scale` is the mean squared deviation of an entry.
     pub(crate) fn new(loadings: Loadings, scale: f64) -> Self {
-        Self { loadings, scale: scale.max(f64::MIN_POSITIVE), iteration: 0, state: None, room: None }
+        // Without posteriors of the loadings there is no prior to learn.
+        let first_learned = (loadings == Loadings::Point).then_some(1);
+        let scale = scale.max(f64::MIN_POSITIVE);
+        Self { loadings, scale, iteration: 0, before: f64::INFINITY, first_learned, state: None, room: None }
+    }
+
+    fn learns_now(&self) -> bool {
+        self.first_learned.is_some_and(|first| self.iteration >= first)
     }
 
     /// One round: scores, shift and rotation, loadings and means, variances. Returns the cost and `sum w e^2`.
@@ -94,7 +108,7 @@ impl<T: Lane> Full<T> {
     ) -> Result<f64> {
         let (c, n) = (problem.c, problem.data.total_samples());
         let posterior = self.loadings == Loadings::Posterior;
-        let learned = !posterior || self.iteration > BROAD;
+        let learned = self.learns_now();
         let penalty = vec![state.noise; c];
         let room = self.room.take();
         let part = exec.part(0.0, 0.5);
@@ -239,11 +253,16 @@ impl<T: Lane> Iterate<T> for Full<T> {
         };
         let mut cost = self.round(problem, factors, &mut state, exec)?;
         if self.loadings == Loadings::Posterior
-            && self.iteration > BROAD
+            && self.learns_now()
             && self.iteration.is_multiple_of(PRUNE_EVERY)
         {
             cost = self.prune(problem, factors, &mut state, cost, &exec.part(1.0, 1.0))?;
         }
+        let settled = self.before - cost < SETTLED * cost.abs() && self.iteration >= LEAST_BROAD;
+        if self.first_learned.is_none() && (settled || self.iteration == BROAD) {
+            self.first_learned = Some(self.iteration + 1);
+        }
+        self.before = cost;
         self.state = Some(state);
         let squares = squares(problem, factors, &exec.part(1.0, 1.0))?;
         Ok(Progress { cost, squares, step: None, accepted: true, exhausted: false })
@@ -254,11 +273,15 @@ impl<T: Lane> Iterate<T> for Full<T> {
     }
 
     fn ready(&self) -> bool {
-        self.loadings == Loadings::Point || self.iteration > BROAD + 5
+        self.loadings == Loadings::Point
+            || self.first_learned.is_some_and(|first| self.iteration >= first + 5)
     }
 
     fn save(&self, out: &mut Arrays) {
         out.put("iteration", [self.iteration as f64]);
+        out.put("before", [self.before]);
+        // Zero stands for what is not known yet.
+        out.put("first_learned", [self.first_learned.unwrap_or(0) as f64]);
         if let Some(State { noise, prior, table }) = &self.state {
             out.put("noise", [*noise]);
             out.put("prior", prior.as_slice());
@@ -275,6 +298,9 @@ impl<T: Lane> Iterate<T> for Full<T> {
     ) -> Result<()> {
         let [iteration] = from.take_array("iteration")?;
         self.iteration = count("iteration", iteration)?;
+        [self.before] = from.take_array("before")?;
+        let [first] = from.take_array("first_learned")?;
+        self.first_learned = Some(count("first_learned", first)?).filter(|first| *first > 0);
         if !from.has("noise") {
             return Ok(());
         }
