@@ -18,17 +18,18 @@ def uniforms(seed: int) -> Iterator[float]:
         yield ((z ^ (z >> 31)) >> 11) * 2.0**-53
 
 
+def normals(stream: Iterator[float], *shape: int) -> np.ndarray:
+    """Draw normal values, two numbers of the stream for each."""
+    count = int(np.prod(shape))
+    pairs = [(next(stream), next(stream)) for _ in range(count)]
+    return np.array([np.sqrt(-2 * np.log1p(-u)) * np.cos(2 * np.pi * v) for u, v in pairs]).reshape(shape)
+
+
 def problem() -> tuple[np.ndarray, np.ndarray]:
     """Give the data with NaN for what is missing, and the complete data."""
     stream = uniforms(2007)
-
-    def normals(*shape: int) -> np.ndarray:
-        count = int(np.prod(shape))
-        pairs = [(next(stream), next(stream)) for _ in range(count)]
-        return np.array([np.sqrt(-2 * np.log1p(-u)) * np.cos(2 * np.pi * v) for u, v in pairs]).reshape(shape)
-
-    loadings = normals(12, 2) * [2, 1]
-    scores, mean = normals(40, 2), normals(12)
-    full = scores @ loadings.T + mean + 0.25 * normals(40, 12)
+    loadings = normals(stream, 12, 2) * [2, 1]
+    scores, mean = normals(stream, 40, 2), normals(stream, 12)
+    full = scores @ loadings.T + mean + 0.25 * normals(stream, 40, 12)
     missing = np.array([next(stream) for _ in range(480)]).reshape(40, 12) < 0.4
     return np.where(missing, np.nan, full), full
