@@ -120,12 +120,13 @@ impl Sums {
             }
         });
         // What fills up the last strip is no feature.
-        let (last, padded) = (m / W * W, pivot.len());
-        for j in m..padded {
-            let strip = &mut tile[last * n_left..];
-            strip.iter_mut().skip(j % W).step_by(W).for_each(|value| *value = 0.0);
+        let padded = pivot.len();
+        mean[m..].fill(0.0);
+        if m < padded {
+            for row in tile[m / W * W * n_left..].chunks_exact_mut(W) {
+                row[m % W..].fill(0.0);
+            }
         }
-        mean[m..padded].fill(0.0);
         let mut rest = products.as_mut_slice();
         for band in bands(padded) {
             let (here, later) = rest.split_at_mut(band.len() * (padded - band.start));

@@ -117,8 +117,8 @@ pub(super) fn centred_matrix<E: Exp>(
         for i in rows.start..rows.end.min(n) {
             let r = i - rows.start;
             let line = &mut matrix.row_mut(i)[columns.start..columns.end.min(n)];
-            for (c, value) in line.iter_mut().enumerate() {
-                *value = tile[(c / w * rows.len() + r) * w + c % w].to_f64();
+            for (c, to) in line.iter_mut().enumerate() {
+                *to = tile[(c / w * rows.len() + r) * w + c % w].to_f64();
             }
         }
     })?;

@@ -16,6 +16,7 @@ use crate::kernel::spectrum::{Spectrum, clip, full, truncated};
 use crate::kernel::tiles::{Called, Computed, Tiles};
 use crate::kernel::{gamma, memory};
 use crate::linalg::exp::Exp;
+use crate::linalg::pairs::width;
 use crate::linalg::{Dense, Matrix};
 use crate::moments::{Moments, check_size};
 use crate::scalar::Scalar;
@@ -256,7 +257,7 @@ impl Exact<'_> {
         let iteration = Iteration {
             tol: self.tol,
             max_iter: self.options.max_iter,
-            block_size: self.options.block_size,
+            block_size: self.options.block_size.or(Some(block_size::<E>(k))),
             seed: self.options.seed,
         };
         truncated(gram, &self.kernel, self.shares, k, &iteration, exec)
@@ -349,6 +350,13 @@ impl Exact<'_> {
         }
         (coefficients, offsets)
     }
+}
+
+/// Columns that an iteration multiplies at a time: whole registers' worth. A pass over tiles costs about as much as 60
+/// columns, so wide blocks pay where many components are wanted.
+fn block_size<E>(k: usize) -> usize {
+    let strips = if k >= 32 { 24usize.div_ceil(width::<E>()) } else { 1 };
+    strips * width::<E>()
 }
 
 /// The eigenvectors of the matrix of repeated rows, one entry for all copies of a row, with signs by scikit-learn's rule

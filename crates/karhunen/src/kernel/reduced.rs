@@ -47,9 +47,7 @@ impl<T: Scalar> Reduced<'_, T> {
             let waves = frequencies(&self.kernel, m / 2, self.x.shape().1, self.options.seed)?;
             let features = Features::of_frequencies(self.kernel, &waves, self.preparation);
             let moments = moments(self.x, &features, &vec![0.0; m], self.shares, &exec.phase("features"))?;
-            let (mut projected, approximation) =
-                self.components(&moments, &features, None, &positive, exec)?;
-            choose_signs(&projected.coefficients.clone(), &mut projected);
+            let (projected, approximation) = self.components(&moments, &features, None, &positive, exec)?;
             return Ok(ReducedFit { basis: KernelBasis::Frequencies(waves), projected, approximation });
         }
         let rows = self.landmarks(m, &positive, &exec.phase("landmarks"))?;
@@ -59,13 +57,8 @@ impl<T: Scalar> Reduced<'_, T> {
         // Their mean is near that of all rows.
         let pivot = column_means(&among);
         let moments = moments(self.x, &features, &pivot, self.shares, &exec.phase("features"))?;
-        let (mut projected, approximation) =
+        let (projected, approximation) =
             self.components(&moments, &features, Some(&whitening), &positive, exec)?;
-        let mut scores = multiply(&among, &projected.coefficients);
-        for i in 0..scores.n_rows() {
-            scores.row_mut(i).iter_mut().zip(&projected.offsets).for_each(|(z, offset)| *z -= offset);
-        }
-        choose_signs(&scores, &mut projected);
         drop(features);
         Ok(ReducedFit { basis: KernelBasis::Landmarks(rows), projected, approximation })
     }
@@ -89,9 +82,15 @@ impl<T: Scalar> Reduced<'_, T> {
         let k = self.options.n_components.unwrap_or(m);
         let mut projected = project(moments, whitening, k, &iteration, &exec.phase("components"))?;
         let bound = whitening.map(|_| (moments.diagonal - projected.uncentred).max(0.0));
-        let estimate = self.estimate(features, whitening, positive, exec)?;
-        let largest = projected.values.first().copied().unwrap_or(0.0);
         projected.total += bound.unwrap_or(0.0);
+        let sample = self.some(positive, SAMPLE, self.options.seed.wrapping_add(2));
+        let rows = KernelRows::gather(self.x, &sample)?;
+        let shares: Vec<f64> = sample.iter().map(|&i| self.shares[i]).collect();
+        let exact = feature_matrix(&self.of_rows(&rows, exec)?, &rows, exec)?;
+        let approximate = feature_matrix(features, &rows, exec)?;
+        let estimate = estimate(&exact, &approximate, whitening, &shares, positive.len())?;
+        choose_signs(&approximate, &mut projected);
+        let largest = projected.values.first().copied().unwrap_or(0.0);
         Ok((projected, approximation(m, bound, estimate, largest)))
     }
 
@@ -113,27 +112,16 @@ impl<T: Scalar> Reduced<'_, T> {
     fn some(&self, positive: &[usize], most: usize, seed: u64) -> Vec<usize> {
         without_replacement(positive.len(), most, seed).into_iter().map(|i| positive[i]).collect()
     }
-
-    fn estimate(
-        &self,
-        features: &Features<'_, f64>,
-        whitening: Option<&Whitening>,
-        positive: &[usize],
-        exec: &Exec<'_>,
-    ) -> Result<f64> {
-        let sample = self.some(positive, SAMPLE, self.options.seed.wrapping_add(2));
-        let rows = KernelRows::gather(self.x, &sample)?;
-        let shares: Vec<f64> = sample.iter().map(|&i| self.shares[i]).collect();
-        let exact = feature_matrix(&self.of_rows(&rows, exec)?, &rows, exec)?;
-        let approximate = feature_matrix(features, &rows, exec)?;
-        estimate(&exact, &approximate, whitening, &shares, positive.len())
-    }
 }
 
-/// Makes the largest score of a landmark, or the largest coefficient of a wave, positive in each column.
-fn choose_signs(scores: &Matrix, projected: &mut Projected) {
+/// Makes the score of largest absolute value among those of a sample, whose features are given, positive on each component.
+fn choose_signs(features: &Matrix, projected: &mut Projected) {
     /// Entries that differ by no more than this share count as equally large.
     const TIE: f64 = 1e-10;
+    let mut scores = multiply(features, &projected.coefficients);
+    for i in 0..scores.n_rows() {
+        scores.row_mut(i).iter_mut().zip(&projected.offsets).for_each(|(z, offset)| *z -= offset);
+    }
     for c in 0..scores.n_cols() {
         let largest = (0..scores.n_rows()).map(|i| scores[(i, c)].abs()).fold(0.0, f64::max);
         let decisive = (0..scores.n_rows()).find(|&i| scores[(i, c)].abs() >= largest * (1.0 - TIE));
