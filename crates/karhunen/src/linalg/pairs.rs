@@ -509,10 +509,9 @@ mod tests {
                     let expected = definition(pairing, &x[i], &y[j]);
                     let found = tile[(j / w * padded + i) * w + j % w].to_f64();
                     let error = (found - expected).abs();
-                    assert!(
-                        error <= 8.0 * E::EPSILON * (1.0 + expected),
-                        "{pairing:?} {found} for {expected}"
-                    );
+                    // Terms of one sign are added one after the other: roundings grow with the root of their number.
+                    let allowed = (8.0 + 2.0 * (p as f64).sqrt()) * E::EPSILON * (1.0 + expected);
+                    assert!(error <= allowed, "{pairing:?} {found} for {expected}");
                 }
             }
         }
