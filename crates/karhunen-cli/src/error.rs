@@ -1,6 +1,7 @@
 //! What can go wrong for the user of the command line, and the exit code of each kind.
 
 use std::io;
+use std::path::PathBuf;
 
 use karhunen::ErrorKind;
 use karhunen_io::{Cause, Table};
@@ -40,6 +41,9 @@ pub(crate) enum Failure {
     /// Ctrl-C.
     #[error("stopped; nothing was written")]
     Stopped,
+    /// Ctrl-C, with a checkpoint kept.
+    #[error("stopped; the fit goes on from {} with --resume", .0.display())]
+    StoppedAt(PathBuf),
 }
 
 impl Failure {
@@ -56,7 +60,7 @@ impl Failure {
             Failure::Library { error, .. } => error.kind(),
             Failure::NotConverged(_) => ErrorKind::NotConverged,
             Failure::StandardOutput(_) | Failure::Signals(_) => ErrorKind::Io,
-            Failure::Stopped => ErrorKind::Stopped,
+            Failure::Stopped | Failure::StoppedAt(_) => ErrorKind::Stopped,
         }
     }
 

@@ -6,9 +6,10 @@ use karhunen::{IncompletePca, NComponents};
 use karhunen_io::{ObserveOptions, ReadOptions};
 
 use crate::args::{FitArgs, SolverArg, SolverArgs, WeightArgs};
+use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 use crate::missing_args::MissingArgs;
-use crate::plan::{SummaryForm, fit_outputs, one_standard_input, read_options};
+use crate::plan::{SummaryForm, check_outputs, fit_outputs, one_standard_input, read_options};
 
 /// Components that a fit keeps at most if `-k` does not say.
 const DEFAULT_COMPONENTS: usize = 10;
@@ -24,6 +25,8 @@ pub(crate) struct IncompletePlan {
     pub(crate) observe: ObserveOptions,
     /// The options of the fit; the number of components is decided by [`IncompletePlan::pca`].
     pca: IncompletePca,
+    /// Where the state of the fit is kept.
+    pub(crate) checkpoints: CheckpointArgs,
     /// Components asked for.
     n_components: Option<NComponents>,
     /// Where the model goes.
@@ -53,10 +56,21 @@ impl IncompletePlan {
         let inputs = [Some(&data), input.feature_names.as_ref(), input.sample_names.as_ref()];
         one_standard_input(&inputs)?;
         let summary = fit_outputs(&output, &inputs)?;
+        missing.checkpoints.check()?;
+        check_outputs(
+            &[
+                ("--checkpoint", missing.checkpoints.checkpoint.as_deref()),
+                ("-o", output.model.as_deref()),
+                ("--scores", output.scores.as_deref()),
+                ("--loadings", output.loadings.as_deref()),
+            ],
+            &inputs,
+        )?;
         Ok(Self {
             read: read_options(&input, &solver.threads),
             observe: missing.triples.options(),
             pca: options(&missing, &solver),
+            checkpoints: missing.checkpoints,
             data,
             n_components,
             model: output.model,

@@ -3,6 +3,7 @@
 //! [`args`] is what can be typed, [`plan`] what it means, [`commands`] what is done.
 
 mod args;
+mod checkpoints;
 mod commands;
 mod dataset;
 mod error;

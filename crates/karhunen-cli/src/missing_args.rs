@@ -9,6 +9,7 @@ use karhunen::{Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularizati
 use karhunen_io::TripleColumns;
 
 use crate::args::{InputArgs, ThreadArgs};
+use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 
 #[derive(Debug, Args)]
@@ -22,6 +23,8 @@ pub(crate) struct MissingArgs {
     pub(crate) missing: Option<Method>,
     #[command(flatten)]
     pub(crate) triples: TriplesArgs,
+    #[command(flatten)]
+    pub(crate) checkpoints: CheckpointArgs,
     /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]
     #[arg(long)]
     pub(crate) alpha: Option<f64>,
@@ -140,6 +143,7 @@ impl MissingArgs {
             ("--time-limit", self.time_limit.is_some()),
             ("--starts", self.starts.is_some()),
             ("--no-error-bars", self.no_error_bars),
+            ("--checkpoint", self.checkpoints.checkpoint.is_some()),
         ];
         let given = options.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
         match given.or(self.triples.given()) {
@@ -311,7 +315,7 @@ fn mean_prior(text: &str) -> std::result::Result<MeanPrior, String> {
     })
 }
 
-fn seconds(text: &str) -> std::result::Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> std::result::Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.ok_or_else(|| "give a number of seconds".to_owned())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use karhunen::{IncompleteModel, Matrix};
-use karhunen_io::{IdColumn, NamedMatrix, ObservedData, SavedIncomplete};
+use karhunen_io::{IdColumn, NamedMatrix, SavedIncomplete};
 
 use crate::args::FitArgs;
 use crate::error::{Failure, Result};
@@ -26,11 +26,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let dataset = ObservedDataset::read(&plan.data, &plan.read, &plan.observe, &progress)?;
     let pca = plan.pca(dataset.table.data.shape());
     let started = Instant::now();
-    let model = match &dataset.table.data {
-        ObservedData::F32(observed) => pca.fit_observed(observed, None, &progress),
-        ObservedData::F64(observed) => pca.fit_observed(observed, None, &progress),
-    };
-    let model = model.map_err(|error| dataset.places().explain(error))?;
+    let model = plan.checkpoints.fit(&pca, &dataset.table.data, &progress, &dataset.places())?;
     let seconds = Seconds { read: dataset.seconds, fit: started.elapsed().as_secs_f64() };
     progress.clear();
     check_convergence(&plan, &dataset, &model)?;

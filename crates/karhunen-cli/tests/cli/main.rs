@@ -1,5 +1,6 @@
 //! The command line as a user meets it: what it prints, writes and answers.
 
+mod checkpoints;
 mod errors;
 mod files;
 mod fit;

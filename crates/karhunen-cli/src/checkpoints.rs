@@ -1,0 +1,78 @@
+//! Long fits that may be killed and go on: `--checkpoint`, `--checkpoint-every`, `--resume`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueHint};
+use karhunen::{Checkpoints, Error, Every, FitContext, IncompleteModel, IncompletePca, NotKept, Observer};
+use karhunen_io::{ObservedData, load_checkpoint, save_checkpoint};
+
+use crate::error::{Failure, Places, Result};
+use crate::missing_args::seconds;
+use crate::plan::is_standard;
+
+/// Seconds between checkpoints.
+const DEFAULT_EVERY: Duration = Duration::from_secs(60);
+
+/// Where the state of a fit is kept.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CheckpointArgs {
+    /// Keep the state of the fit in FILE: what was killed goes on with --resume, to the same model
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// How often the state is written, after the first iteration that ends later [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "checkpoint")]
+    pub(crate) checkpoint_every: Option<Duration>,
+    /// Go on from the checkpoint; where there is none yet, begin
+    #[arg(long, requires = "checkpoint")]
+    pub(crate) resume: bool,
+}
+
+impl CheckpointArgs {
+    /// # Errors
+    /// [`Failure::Usage`] for the standard output.
+    pub(crate) fn check(&self) -> Result<()> {
+        if is_standard(self.checkpoint.as_deref()) {
+            return Err(Failure::Usage("--checkpoint - cannot be read again; give a file".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Fits, from the checkpoint if there is one and it was asked for, and keeps checkpoints.
+    ///
+    /// # Errors
+    /// [`Failure::File`] for a checkpoint that cannot be read; else those of the fit, of the file whose fault they are.
+    pub(crate) fn fit(
+        &self,
+        pca: &IncompletePca,
+        data: &ObservedData,
+        observer: &dyn Observer,
+        places: &Places<'_>,
+    ) -> Result<IncompleteModel> {
+        let existing = self.checkpoint.as_deref().filter(|path| self.resume && path.exists());
+        let resume = existing.map(load_checkpoint).transpose()?;
+        let keep = |checkpoint| match &self.checkpoint {
+            Some(path) => save_checkpoint(path, &checkpoint).map_err(NotKept::from),
+            None => Ok(()),
+        };
+        let every = Every::Time(self.checkpoint_every.unwrap_or(DEFAULT_EVERY));
+        let checkpoints = self.checkpoint.is_some().then_some(Checkpoints { every, keep: &keep });
+        let context =
+            FitContext { observer: Some(observer), checkpoints, resume: resume.as_ref(), start: None };
+        let model = match data {
+            ObservedData::F32(observed) => pca.fit_with(observed, &context),
+            ObservedData::F64(observed) => pca.fit_with(observed, &context),
+        };
+        model.map_err(|error| self.explain(error, places))
+    }
+
+    fn explain(&self, error: Error, places: &Places<'_>) -> Failure {
+        match (&self.checkpoint, error) {
+            (Some(path), error @ (Error::OtherFit { .. } | Error::CheckpointDamaged { .. })) => {
+                Failure::Library { file: path.display().to_string(), error }
+            }
+            (Some(path), Error::Stopped { .. }) if path.exists() => Failure::StoppedAt(path.clone()),
+            (_, error) => places.explain(error),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Fits that are stopped and go on.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::{examples, karhunen};
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(examples().join("iris.csv")).unwrap();
+    let holed: Vec<String> = text
+        .lines()
+        .enumerate()
+        .map(|(i, line)| {
+            let mut cells: Vec<&str> = line.split(',').collect();
+            if i > 0 {
+                cells[i % 4] = "";
+            }
+            cells.join(",")
+        })
+        .collect();
+    std::fs::write(folder.path().join("t.csv"), holed.join("\n")).unwrap();
+    folder
+}
+
+const FIT: &str = "fit t.csv --missing=newton -k 2 --label class -q --tol 0 --scores -";
+
+fn scores(folder: &tempfile::TempDir, arguments: &str) -> String {
+    let done = karhunen(&format!("{FIT} {arguments}")).current_dir(folder.path()).assert().success();
+    String::from_utf8(done.get_output().stdout.clone()).unwrap()
+}
+
+fn refusal(folder: &tempfile::TempDir, arguments: &str) -> String {
+    let done = karhunen(arguments).current_dir(folder.path()).assert().code(2).stdout("");
+    String::from_utf8(done.get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn a_fit_goes_on_where_it_was_to_the_same_scores() {
+    let folder = folder();
+    let whole = scores(&folder, "--max-iter 40");
+    let kept = "--checkpoint c --checkpoint-every 0";
+    assert_ne!(scores(&folder, &format!("--max-iter 11 {kept}")), whole);
+    assert_eq!(scores(&folder, &format!("--max-iter 40 {kept} --resume")), whole);
+    // Where there is no checkpoint yet the same command begins.
+    assert_eq!(scores(&folder, "--max-iter 40 --checkpoint d --resume"), whole);
+}
+
+#[test]
+fn ctrl_c_tells_where_the_fit_goes_on() {
+    let folder = folder();
+    let arguments = format!("{FIT} --max-iter 100000000 --checkpoint c --checkpoint-every 0");
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("karhunen"))
+        .args(arguments.split(' '))
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !folder.path().join("c").exists() {
+        assert_eq!(child.try_wait().unwrap(), None);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130));
+    let message = "error: stopped; the fit goes on from c with --resume\n";
+    assert_eq!(String::from_utf8(done.stderr).unwrap(), message);
+    assert!(!scores(&folder, "--max-iter 1 --checkpoint c --resume").is_empty());
+}
+
+#[test]
+fn checkpoints_of_other_fits_are_refused_by_name() {
+    let folder = folder();
+    scores(&folder, "--max-iter 3 --checkpoint c --checkpoint-every 0");
+    let message = refusal(&folder, &format!("{FIT} --seed 1 --checkpoint c --resume"));
+    assert!(message.starts_with("error: c: the checkpoint was made with other "), "{message}");
+    let cases = [
+        ("fit t.csv --checkpoint c", "--checkpoint has no effect on the fit of complete data; say --missing"),
+        ("fit t.csv --missing --checkpoint -", "--checkpoint - cannot be read again; give a file"),
+        ("fit t.csv --missing --resume", "--checkpoint <FILE>"),
+        ("fit t.csv --missing --checkpoint t.csv", "t.csv"),
+        ("fit t.csv --missing --checkpoint m -o m", "--checkpoint"),
+    ];
+    for (arguments, part) in cases {
+        let message = refusal(&folder, arguments);
+        assert!(message.contains(part), "{arguments}: {message}");
+    }
+}
