@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,38 +63,52 @@ def random_start(problem: Problem, c: int) -> tuple[np.ndarray, np.ndarray]:
     return 0.5 * rng.normal(size=(c, p)), 0.5 * rng.normal(size=(n, c))
 
 
-def run_all(problem: Problem, n_components: int, only: list[str], share: float, report: Any) -> dict[str, dict]:
-    """Run the algorithms named in `only`, all if it is empty, for `share` of their usual iterations.
+def starts(problem: Problem, c: int) -> tuple[Any, Any, float]:
+    """Give a random start, where the speed-up gets to from it, and the seconds that takes."""
+    begin = random_start(problem, c)
+    before = fitted(problem, SPEED_UP, BEFORE, begin, c)
+    return begin, (before.components_, before.scores_, before.mean_), float(before.convergence_.seconds[-1])
 
-    The error of the entries set aside is not part of a fit: each fit is repeated, ended at each of the marks. A fit is
-    the same bit for bit however long it goes on.
-    """
-    start = random_start(problem, n_components)
-    before = fitted(problem, SPEED_UP, BEFORE, start, n_components)
-    solution = (before.components_, before.scores_, before.mean_)
+
+def times(problem: Problem, c: int, only: list[str], share: float, report: Callable[[str], None]) -> dict[str, dict]:
+    """Fit by the algorithms named in `only`, or by all, for `share` of their usual iterations; keep the times."""
+    begin, solution, offset = starts(problem, c)
     found = {}
     for name, options, usual, from_solution in RUNS:
         if only and name not in only:
             continue
-        begin, offset = (solution, before.convergence_.seconds[-1]) if from_solution else (start, 0.0)
         began = time.perf_counter()
-        longest = fitted(problem, options, max(2, round(share * usual)), begin, n_components)
+        start, before = (solution, offset) if from_solution else (begin, 0.0)
+        pca = fitted(problem, options, max(2, round(share * usual)), start, c)
         seconds = time.perf_counter() - began
-        convergence = longest.convergence_
-        at = {int(k): s for k, s in zip(convergence.iterations, convergence.seconds, strict=True)}
-        ends = marks(longest.n_iter_)
-        errors = [rmse(fitted(problem, options, k, begin, n_components), problem.test) for k in ends[:-1]]
-        errors.append(rmse(longest, problem.test))
-        steps = np.diff(convergence.seconds)
-        keep = np.unique(np.geomspace(1, len(convergence.iterations), 120).astype(int)) - 1
+        trace = pca.convergence_
+        at = dict(zip(trace.iterations.tolist(), (before + trace.seconds).tolist(), strict=True))
+        keep = np.unique(np.geomspace(1, len(trace.iterations), 120).astype(int)) - 1
         found[name] = {
-            "method": longest.method_,
-            "iterations": longest.n_iter_,
-            "components": longest.n_components_,
+            "method": pca.method_,
+            "iterations": pca.n_iter_,
+            "components": pca.n_components_,
             "seconds": round(seconds, 4),
-            "seconds_per_iteration": float(f"{np.median(steps):.3g}"),
-            "train": [[round(offset + convergence.seconds[i], 4), round(convergence.rmses[i], 5)] for i in keep],
-            "test": [[round(offset + at[k], 4), round(e, 5)] for k, e in zip(ends, errors, strict=True)],
+            "seconds_per_iteration": float(f"{np.median(np.diff(trace.seconds)):.3g}"),
+            "train": [[round(before + trace.seconds[i], 4), round(trace.rmses[i], 5)] for i in keep],
+            "ends": [[k, round(at[k], 4)] for k in marks(pca.n_iter_)],
         }
-        report(f"{name}: {longest.n_iter_} iterations in {seconds:.2f} s, {errors[-1]:.4f} on entries set aside")
+        report(f"{name}: {pca.n_iter_} iterations in {seconds:.2f} s, {trace.rmse:.4f} on the entries fitted")
     return found
+
+
+def errors(problem: Problem, c: int, only: list[str], runs: dict[str, dict], report: Callable[[str], None]) -> None:
+    """Measure the error of the entries set aside along the fits that `times` made, as the part "test" of each.
+
+    It is no part of a fit: each fit is repeated, ended after fewer iterations. A fit is the same bit for bit however
+    long it goes on, and whatever else the machine does meanwhile.
+    """
+    begin, solution, _ = starts(problem, c)
+    for name, options, _, from_solution in RUNS:
+        if (only and name not in only) or name not in runs:
+            continue
+        start = solution if from_solution else begin
+        run = runs[name]
+        found = [rmse(fitted(problem, options, k, start, c), problem.test) for k, _ in run["ends"]]
+        run["test"] = [[at, round(error, 5)] for (_, at), error in zip(run["ends"], found, strict=True)]
+        report(f"{name}: {min(found):.4f} at best and {found[-1]:.4f} in the end on the entries set aside")

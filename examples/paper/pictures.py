@@ -39,9 +39,10 @@ def learning_curves(record: dict, folder: Path) -> None:
             late = seconds > 0
             marker = "o" if curve == "test" else None
             ax.plot(seconds[late], errors[late], line, color=colour, label=name, marker=marker, markersize=3.5)
-        curves = np.concatenate([np.array(runs[name][curve])[:, 1] for name in names])
-        top = 0.5 * (record["rmse_of_means"] + curves.min()) if curve == "test" else record["rmse_of_means"]
-        ax.set_ylim(curves.min() - 0.01, max(top, 1.02 * record["rmse_of_means"]))
+        points = np.concatenate([np.array(runs[name][curve]) for name in names])
+        top = 1.02 * record["rmse_of_means"]
+        ax.set_ylim(points[:, 1].min() - 0.01, top)
+        ax.set_xlim(left=0.7 * points[(points[:, 1] < top) & (points[:, 0] > 0), 0].min())
         ax.axhline(record["rmse_of_means"], color="#b0b0b0", linewidth=1)
         ax.annotate("means only", (1, record["rmse_of_means"]), xycoords=("axes fraction", "data"), fontsize=8.5,
                     xytext=(-4, 3), textcoords="offset points", ha="right", color="#606060")  # fmt: skip
@@ -63,6 +64,10 @@ def scaling(record: dict, folder: Path) -> None:
             colour, marker = record["styles"][method]
             slope = record["slopes"][what][method]
             ax.loglog(sizes, 1e3 * seconds, marker=marker, color=colour, label=f"{method}: {slope:.2f}", markersize=5)
+        if what != "entries":
+            shown = [2, 4, 8, 16, 32, 64] if what == "components" else sizes[::2]
+            ax.set_xticks(shown, [f"{size:,.0f}" for size in shown])
+            ax.set_xticks([], minor=True)
         ax.set_xlabel(label)
         ax.legend(frameon=False, fontsize=8.5, title="method: slope", title_fontsize=8.5, alignment="left")
     all_axes[0].set_ylabel("milliseconds for an iteration")

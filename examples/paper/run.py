@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import pictures
 import problems
-from learning import run_all
+from learning import errors, times
 from setting import setting
 from tables import run_tables
 
@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", default=[], metavar="NAME", help="run these algorithms, keep the others' record"
     )
+    parser.add_argument("--part", choices=["times", "errors", "both"], default="both", help="errors need times first")
     parser.add_argument("--share", type=float, default=1.0, help="of the usual numbers of iterations (default 1)")
     parser.add_argument("--components", type=int, default=15)
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="real tables instead")
@@ -51,7 +52,8 @@ def main() -> None:
         return
     if not options.draw:
         run_size(options)
-    draw(options.out)
+    if options.part != "times":
+        draw(options.out)
 
 
 def run_size(options: argparse.Namespace) -> None:
@@ -60,10 +62,14 @@ def run_size(options: argparse.Namespace) -> None:
     problem = problems.synthetic(options.size)
     n, p = problem.train.shape
     print(f"{n:,} x {p:,}, {problem.train.n_observed:,} entries, {problem.test.n_observed:,} set aside")
-    record = json.loads(path.read_text()) if options.only and path.exists() else {"runs": {}}
+    keep = options.only or options.part == "errors"
+    record = json.loads(path.read_text()) if keep and path.exists() else {"runs": {}}
     where = setting(None)
-    for name, run in run_all(problem, options.components, options.only, options.share, print).items():
-        record["runs"][name] = {**run, "date": where["date"], "load_before": where["load_before"]}
+    if options.part != "errors":
+        for name, run in times(problem, options.components, options.only, options.share, print).items():
+            record["runs"][name] = {**run, "date": where["date"], "load_before": where["load_before"]}
+    if options.part != "times":
+        errors(problem, options.components, options.only, record["runs"], print)
     record |= {
         "setting": where,
         "rows": n,
