@@ -71,9 +71,9 @@ def costs(record: dict) -> list[str]:
             name,
             f"`{run['method']}`",
             cost,
-            PAPER_SECONDS.get(name, "-"),
+            PAPER_SECONDS.get(name, "not told"),
             seconds(run["seconds_per_iteration"]),
-            "-" if reached is None else seconds(reached),
+            "never" if reached is None else seconds(reached),
             f"{run['train'][-1][1]:.4f}",
             f"{run['test'][-1][1]:.4f}",
         ])  # fmt: skip
@@ -125,7 +125,7 @@ def claims(record: dict) -> list[str]:
         ("It fits the data less closely than least squares (0.7826 and 0.7657).",
          f"{fitted['VB2']:.4f} and {fitted['speed-up']:.4f}", fitted["VB2"] > fitted["speed-up"]),
     ]  # fmt: skip
-    cells = [[claim, found, "agrees" if agrees else "**does not**"] for claim, found, agrees in rows]
+    cells = [[claim, found, "agrees" if agrees else "**not so here**"] for claim, found, agrees in rows]
     return list_table(["the paper", "here", ""], cells, "48 40 12")
 
 
