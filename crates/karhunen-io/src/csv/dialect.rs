@@ -125,6 +125,19 @@ fn detect_delimiter(text: &[u8], named_tsv: bool) -> (Delimiter, Sample<'_>) {
     (best.0, best.1)
 }
 
+/// The first candidate under which the first record holds all these names, as [`ReadOptions::delimiter`] says it.
+pub(super) fn delimiter_between<'a>(text: &[u8], names: impl Iterator<Item = &'a str> + Clone) -> Option<u8> {
+    let holds_all = |delimiter: &&Delimiter| {
+        let records = sample(text, **delimiter);
+        let Some(first) = records.first() else { return false };
+        names.clone().all(|name| first.iter().any(|field| *field.text == *name.as_bytes()))
+    };
+    CANDIDATES.iter().find(holds_all).map(|delimiter| match delimiter {
+        Delimiter::Byte(byte) => *byte,
+        Delimiter::Blanks => b' ',
+    })
+}
+
 fn regularity(records: &[Vec<Field>], decimal_comma: bool) -> f64 {
     let data = if records.len() > 1 { &records[1..] } else { records };
     let n_fields = usual_n_fields(data);

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::blocks::cut;
 use super::cells::Cell;
 use super::columns::read_header;
-use super::dialect::{Dialect, Header, Sample};
+use super::dialect::{Dialect, Header, Sample, delimiter_between};
 use super::fields::{BlankLines, Ending, Field, Scanner};
 use super::refusal::{Reason, Refusal};
 use super::{BLOCK_BYTES, check_delimiter, in_pool, named_tsv, table_text};
@@ -51,7 +51,9 @@ pub(super) fn in_blocks<T: Scalar>(
     if text.is_empty() {
         return refuse_empty("the table is empty");
     }
-    let bare = ReadOptions { header: Some(false), ..options.clone() };
+    let names = wanted.columns.iter().map(|(_, name)| name.as_str());
+    let delimiter = options.delimiter.or_else(|| delimiter_between(text, names));
+    let bare = ReadOptions { header: Some(false), delimiter, ..options.clone() };
     let (mut dialect, sample) = Dialect::detect(text, &bare, named_tsv(path));
     if has_names(&sample, wanted, options.header, dialect.decimal_comma) {
         dialect.header = Header::Present;
@@ -398,6 +400,20 @@ mod tests {
             let found = (found_row.parse().unwrap(), found_column.parse().unwrap(), *found);
             assert_eq!(found, (row, column, value), "{text} {columns}");
         }
+    }
+
+    #[test]
+    fn names_that_are_asked_for_tell_the_delimiter() {
+        let text = "user,item,n\nu1,film 3,1\nu2,film 9,2\n";
+        let entries = listed(&read(text, "user,item,n", 99).unwrap());
+        assert_eq!((entries[1].0.as_str(), entries[1].1.as_str(), entries[1].2), ("u2", "film 9", 2.0));
+        let pairs = Wanted {
+            option: "--pairs",
+            columns: vec![(Role::Row, "user".to_owned()), (Role::Column, "item".to_owned())],
+        };
+        let text = b"user,item\nu1,film 3\n";
+        let read = in_blocks::<f32>(Path::new("p.csv"), text, &pairs, &ReadOptions::default(), 99);
+        assert_eq!(read.unwrap().ids.unwrap()[1].texts(), ["film 3"]);
     }
 
     #[test]
