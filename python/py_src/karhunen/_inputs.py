@@ -102,8 +102,10 @@ def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
         vector = np.asarray(weights)
         if vector.dtype.kind not in "fiubO" or np.ma.is_masked(weights):
             raise TypeError("values are masked" if np.ma.is_masked(weights) else f"the dtype is {vector.dtype}")
-        # Nullable types are objects to numpy unless it is asked for numbers at once.
-        vector = np.asarray(weights if vector.dtype == object else vector, dtype=np.float64, order="C")
+        if hasattr(getattr(weights, "dtype", None), "na_value"):
+            # Nullable types of pandas are objects to numpy, and pandas 1 has to be told what becomes of NA.
+            vector = weights.to_numpy(np.float64, na_value=np.nan)
+        vector = np.asarray(vector, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} cannot be read as numbers: {error}") from None
     if vector.ndim == 0:
