@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::cholesky::Upper;
 use crate::incomplete::factors::{Factors, Side};
-use crate::incomplete::kernels::normal::{Layout, gather};
+use crate::incomplete::kernels::normal::{Layout, Products};
 use crate::incomplete::observed::{Lines, Observed, Rows};
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
@@ -33,12 +33,14 @@ pub(crate) fn inverses<T: Lane>(
     let width = c * (c + 1) / 2;
     let mut packed = vec![T::default(); own.n_rows() * width];
     let outs = [Rows { width, data: &mut packed }];
+    let products = Products::new(lines, other, c, layout, exec)?;
     let [trace] = lines.pass(
         exec,
         layout.lengths(),
         outs,
-        |segment, acc| gather(segment, other, c, own.row(segment.line)[c], layout, acc),
+        |segment, acc| products.gather(segment, own.row(segment.line)[c], acc),
         |line, acc, [row]| {
+            products.complete(line, own.row(line)[c], acc);
             let (mut g, ..) = layout.parts(acc);
             let times = if precision.per_entry { lines.weight(line).max(1.0) } else { 1.0 };
             for k in 0..c {

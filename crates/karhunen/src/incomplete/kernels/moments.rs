@@ -4,7 +4,8 @@
 use pulp::{Simd, WithSimd};
 
 use super::RUN;
-use super::rows::{LINE, VectorRows, flush};
+use super::full_lines::{Holes, keep_digits, project};
+use super::rows::{LINE, VectorRows, add_rows, flush};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::{Factor, Side};
@@ -62,17 +63,46 @@ pub(crate) fn moments_pass<T: Lane, const K: usize, const M: usize>(
     finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
 ) -> Result<[f64; M]> {
     let expected = Expected::new::<T>(problem.c);
+    let Expected { c, width, head } = expected;
+    let (lines, n) = (problem.lines(side), table.n_rows());
+    let all = if lines.has_full_lines(n) { sums_of_rows(table, width, exec)? } else { Vec::new() };
     let outs = outs.map(|out| Rows { width: out.width(), data: out.as_mut_slice() });
-    problem.lines(side).pass(
+    let over_entries = |segment: Segment<'_, T>, acc: &mut [f64]| {
+        let constant = constants[segment.line];
+        dispatch(Moments { segment, table, constant, expected, acc });
+    };
+    lines.pass(
         exec,
         (expected.n_sums(), room),
         outs,
         |segment, acc| {
-            let constant = constants[segment.line];
-            dispatch(Moments { segment, table, constant, expected, acc });
+            if !lines.has_few_holes(segment.line, n) {
+                return over_entries(segment, acc);
+            }
+            let (of_y, squares) = acc[width..].split_at_mut(head);
+            project(segment, table, (c, constants[segment.line]), (of_y, &mut squares[0]));
+            let (holes, constant) = (Holes::of(&segment, n), T::default());
+            dispatch(Moments { segment: holes.as_segment(), table, constant, expected, acc });
         },
-        finish,
+        |line, acc, outs| {
+            if lines.has_few_holes(line, n) {
+                if keep_digits(&all, acc, (0..c).map(|k| expected.at(k, k))) {
+                    acc.iter_mut().zip(&all).for_each(|(holes, all)| *holes = all - *holes);
+                } else {
+                    acc[..expected.n_sums()].fill(0.0);
+                    over_entries(lines.line(line), acc);
+                }
+            }
+            finish(line, acc, outs)
+        },
     )
+}
+
+/// Sums of the leading values of all rows.
+fn sums_of_rows<T: Lane>(rows: &Factor<T>, n_values: usize, exec: &Exec<'_>) -> Result<Vec<f64>> {
+    rows.sum_rows(n_values, exec, |_, row, sums| {
+        sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
+    })
 }
 
 /// `sum w (s_j, 1)` over the samples that saw each feature.
@@ -81,22 +111,32 @@ pub(crate) fn sums_of_scores<T: Lane>(
     scores: &Factor<T>,
     exec: &Exec<'_>,
 ) -> Result<Factor<T>> {
-    let width = scores.width();
+    let (width, n) = (scores.width(), scores.n_rows());
     let mut out = Factor::zeros(problem.data.n_features(), width);
     let outs = [Rows { width, data: out.as_mut_slice() }];
-    problem.lines(Side::Loadings).pass(
+    let lines = problem.lines(Side::Loadings);
+    let all = if lines.has_full_lines(n) { sums_of_rows(scores, width, exec)? } else { Vec::new() };
+    lines.pass(
         exec,
         (width, 0),
         outs,
         |segment, acc| {
-            for (e, index) in segment.indices.iter().enumerate() {
-                let weight = segment.weights.map_or(1.0, |w| w[e].to_f64());
-                for (acc, x) in acc.iter_mut().zip(scores.row(*index as usize)) {
+            let mut add = |index: u32, weight: f64| {
+                for (acc, x) in acc.iter_mut().zip(scores.row(index as usize)) {
                     *acc += weight * x.to_f64();
                 }
+            };
+            if lines.has_few_holes(segment.line, n) {
+                return segment.holes(n).into_iter().for_each(|hole| add(hole, -1.0));
+            }
+            for (e, index) in segment.indices.iter().enumerate() {
+                add(*index, segment.weights.map_or(1.0, |w| w[e].to_f64()));
             }
         },
-        |_, acc, [row]| {
+        |line, acc, [row]| {
+            if lines.has_few_holes(line, n) {
+                acc.iter_mut().zip(&all).for_each(|(acc, all)| *acc += all);
+            }
             row.iter_mut().zip(acc.iter()).for_each(|(out, x)| *out = T::from_f64(*x));
             Ok([])
         },
@@ -169,27 +209,5 @@ impl<T: Lane> Moments<'_, T> {
             flush::<S, T>(simd, of_y, &mut self.acc[width..n_acc]);
         }
         self.acc[n_acc] += squares;
-    }
-}
-
-/// `sums += factor x` of several rows.
-#[inline(always)]
-fn add_rows<S: Simd, T: Lane>(
-    simd: S,
-    factor: [T; TOGETHER],
-    x: [&[T::Vector<S>]; TOGETHER],
-    sums: &mut [T::Vector<S>],
-) {
-    let n = sums.len();
-    let (x0, x1, x2, x3) = (&x[0][..n], &x[1][..n], &x[2][..n], &x[3][..n]);
-    let f0 = T::splat(simd, factor[0]);
-    let f1 = T::splat(simd, factor[1]);
-    let f2 = T::splat(simd, factor[2]);
-    let f3 = T::splat(simd, factor[3]);
-    for v in 0..n {
-        let mut sum = T::mul_add(simd, f0, x0[v], sums[v]);
-        sum = T::mul_add(simd, f1, x1[v], sum);
-        sum = T::mul_add(simd, f2, x2[v], sum);
-        sums[v] = T::mul_add(simd, f3, x3[v], sum);
     }
 }

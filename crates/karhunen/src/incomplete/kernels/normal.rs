@@ -6,12 +6,13 @@ use std::marker::PhantomData;
 
 use pulp::{Simd, WithSimd};
 
+use super::full_lines::{Holes, keep_digits, project};
 use super::rows::{AHEAD, LINE};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
 use crate::incomplete::factors::{Factor, Factors, Side};
-use crate::incomplete::observed::{Rows, Segment};
+use crate::incomplete::observed::{Lines, Rows, Segment};
 use crate::incomplete::problem::Problem;
 use crate::linalg::simd::{Lane, dispatch, prefetch};
 
@@ -49,9 +50,68 @@ impl Layout {
     }
 }
 
-/// Adds the entries of a segment to an accumulator. `constant` is the last used value of the own row: the mean of a
-/// feature, one for a sample.
-pub(crate) fn gather<T: Lane>(
+/// The sums of each line, from its entries or, where few are missing, from all rows of the other factor less the holes.
+pub(crate) struct Products<'a, T> {
+    lines: &'a Lines<T>,
+    other: &'a Factor<T>,
+    c: usize,
+    layout: Layout,
+    /// `sum z z'` over all rows; of no length where no line needs it.
+    all: Vec<f64>,
+}
+
+impl<'a, T: Lane> Products<'a, T> {
+    pub(crate) fn new(
+        lines: &'a Lines<T>,
+        other: &'a Factor<T>,
+        c: usize,
+        layout: Layout,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let Layout { m, stride } = layout;
+        let all = if lines.has_full_lines(other.n_rows()) {
+            other.sum_rows(stride * stride, exec, |_, row, sums| {
+                for (k, sums) in sums.chunks_exact_mut(stride).take(m).enumerate() {
+                    let factor = row[k].to_f64();
+                    sums.iter_mut().zip(&row[..m]).for_each(|(sum, x)| *sum += factor * x.to_f64());
+                }
+            })?
+        } else {
+            Vec::new()
+        };
+        Ok(Self { lines, other, c, layout, all })
+    }
+
+    /// Adds the entries of a segment, or its holes, to an accumulator. `constant` is the last used value of the own row:
+    /// the mean of a feature, one for a sample.
+    pub(crate) fn gather(&self, segment: Segment<'_, T>, constant: T, acc: &mut [f64]) {
+        let n = self.other.n_rows();
+        if !self.lines.has_few_holes(segment.line, n) {
+            return gather(segment, self.other, self.c, constant, self.layout, acc);
+        }
+        let (of_y, squares) = acc[self.layout.stride * self.layout.stride..].split_at_mut(self.layout.stride);
+        project(segment, self.other, (self.c, constant), (of_y, &mut squares[0]));
+        let holes = Holes::of(&segment, n);
+        gather(holes.as_segment(), self.other, self.c, T::default(), self.layout, acc);
+    }
+
+    /// Makes sums over the entries of a line of what [`Products::gather`] has added up for it.
+    pub(crate) fn complete(&self, line: usize, constant: T, acc: &mut [f64]) {
+        if !self.lines.has_few_holes(line, self.other.n_rows()) {
+            return;
+        }
+        let Layout { m, stride } = self.layout;
+        if keep_digits(&self.all, acc, (0..m).map(|k| k * stride + k)) {
+            acc.iter_mut().zip(&self.all).for_each(|(holes, all)| *holes = all - *holes);
+        } else {
+            acc[..self.layout.lengths().0].fill(0.0);
+            gather(self.lines.line(line), self.other, self.c, constant, self.layout, acc);
+        }
+    }
+}
+
+/// Adds the entries of a segment to an accumulator.
+fn gather<T: Lane>(
     segment: Segment<'_, T>,
     other: &Factor<T>,
     c: usize,
@@ -131,12 +191,14 @@ pub(crate) fn solve_side<T: Lane>(
     let constants: Vec<T> = (0..own.n_rows()).map(|i| own.row(i)[c]).collect();
     let layout = Layout::new(problem.n_fitted(side));
     let outs = [Rows { width: own.width(), data: own.as_mut_slice() }];
+    let products = Products::new(problem.lines(side), other, c, layout, exec)?;
     problem.lines(side).pass(
         exec,
         layout.lengths(),
         outs,
-        |segment, acc| gather(segment, other, c, constants[segment.line], layout, acc),
+        |segment, acc| products.gather(segment, constants[segment.line], acc),
         |line, acc, [row]| {
+            products.complete(line, constants[line], acc);
             let (mut g, b, squares, room) = layout.parts(acc);
             // Unknown is the change of the mean: its pull is towards the prior as seen from where it is.
             let mut offset = 0.0;

@@ -72,3 +72,25 @@ pub(super) fn flush<S: Simd, T: Lane>(simd: S, sum: &mut [T::Vector<S>], acc: &m
     }
     sum.fill(T::splat(simd, T::default()));
 }
+
+/// `sums += factor x` of several rows.
+#[inline(always)]
+pub(super) fn add_rows<S: Simd, T: Lane>(
+    simd: S,
+    factor: [T; 4],
+    x: [&[T::Vector<S>]; 4],
+    sums: &mut [T::Vector<S>],
+) {
+    let n = sums.len();
+    let (x0, x1, x2, x3) = (&x[0][..n], &x[1][..n], &x[2][..n], &x[3][..n]);
+    let f0 = T::splat(simd, factor[0]);
+    let f1 = T::splat(simd, factor[1]);
+    let f2 = T::splat(simd, factor[2]);
+    let f3 = T::splat(simd, factor[3]);
+    for v in 0..n {
+        let mut sum = T::mul_add(simd, f0, x0[v], sums[v]);
+        sum = T::mul_add(simd, f1, x1[v], sum);
+        sum = T::mul_add(simd, f2, x2[v], sum);
+        sums[v] = T::mul_add(simd, f3, x3[v], sum);
+    }
+}

@@ -40,6 +40,42 @@ pub(crate) struct Segment<'a, T> {
     pub(crate) indices: &'a [u32],
     pub(crate) values: &'a [T],
     pub(crate) weights: Option<&'a [T]>,
+    /// The lines of the other kind that the segment reaches over: from its first entry, or the first line, to the entry
+    /// after its last one, or without end.
+    span: (u32, u32),
+}
+
+/// Shortest line that is worth completing, and the least share of it that is there.
+const LONG: usize = 64;
+const FULL: f64 = 0.75;
+/// Entries that are passed over together where nothing is missing between them.
+const STRETCH: usize = 8;
+
+impl<'a, T> Segment<'a, T> {
+    /// All entries of a line.
+    pub(crate) fn whole(line: usize, indices: &'a [u32], values: &'a [T]) -> Self {
+        Self { line, indices, values, weights: None, span: (0, u32::MAX) }
+    }
+
+    /// The lines of the other kind, of `n`, that it reaches over and has no entry in.
+    pub(crate) fn holes(&self, n: usize) -> Vec<u32> {
+        let end = (n as u32).min(self.span.1);
+        let mut holes = Vec::with_capacity((end - self.span.0) as usize - self.indices.len());
+        let mut next = self.span.0;
+        for stretch in self.indices.chunks(STRETCH) {
+            // Indices increase: where the last is so far on, all before it are there.
+            if stretch[stretch.len() - 1] - next == stretch.len() as u32 - 1 {
+                next += stretch.len() as u32;
+                continue;
+            }
+            for index in stretch {
+                holes.extend(next..*index);
+                next = index + 1;
+            }
+        }
+        holes.extend(next..end);
+        holes
+    }
 }
 
 /// Rows that a pass writes, one of `width` values for each line.
@@ -119,12 +155,28 @@ impl<T: Scalar> Lines<T> {
     }
 
     fn segment(&self, line: usize, entries: Range<usize>) -> Segment<'_, T> {
+        let (first, end) = (self.pointers[line], self.pointers[line + 1]);
+        let from = if entries.start == first { 0 } else { self.indices[entries.start] };
+        let to = if entries.end == end { u32::MAX } else { self.indices[entries.end] };
         Segment {
             line,
             indices: &self.indices[entries.clone()],
             values: &self.values[entries.clone()],
             weights: self.weights.as_ref().map(|w| &w[entries]),
+            span: (from, to),
         }
+    }
+
+    /// Whether so few of `n` entries of a line are missing, and none weighs more than another, that sums over the rest
+    /// are cheaper from sums over all.
+    pub(crate) fn has_few_holes(&self, line: usize, n: usize) -> bool {
+        let count = self.count(line);
+        self.weights.is_none() && count >= LONG && count as f64 >= FULL * n as f64
+    }
+
+    /// Whether any line has few holes.
+    pub(crate) fn has_full_lines(&self, n: usize) -> bool {
+        (0..self.n_lines()).any(|line| self.has_few_holes(line, n))
     }
 
     /// One pass over all entries. `gather` adds the entries of a segment to `lengths.0` sums, beside
@@ -332,6 +384,17 @@ mod tests {
         assert_eq!(next, *pointers.last().unwrap());
         assert_eq!(parts.iter().filter(|p| !p.whole).count(), 6 + 2);
         assert_eq!(parts.last().unwrap().lines.end, lengths.len());
+    }
+
+    #[test]
+    fn holes_are_what_entries_leave() {
+        let indices = vec![1, 2, 5, 0, 1, 2, 3, 4, 5, 6];
+        let lines = Lines::new(vec![0, 3, 10], indices, vec![1.0; 10], None);
+        assert_eq!(lines.line(0).holes(7), [0, 3, 4, 6]);
+        assert!(lines.line(1).holes(7).is_empty());
+        // Pieces of a line share its holes between them.
+        assert_eq!(lines.segment(0, 0..2).holes(7), [0, 3, 4]);
+        assert_eq!(lines.segment(0, 2..3).holes(7), [6]);
     }
 
     #[test]
