@@ -7,7 +7,7 @@ use std::path::Path;
 use karhunen::{Checkpoint, Fingerprint, IncompletePca};
 
 use crate::input::Input;
-use crate::model_file::{ModelFile, Tensor};
+use crate::model_file::{ModelFile, Tensor, to_json};
 use crate::replace::stage;
 use crate::{Cause, Error, Result};
 
@@ -23,12 +23,10 @@ const KIND: &str = "incomplete-pca-checkpoint";
 /// # Errors
 /// [`Cause::Io`], and the target is then as it was.
 pub fn save_checkpoint(path: &Path, checkpoint: &Checkpoint) -> Result<()> {
-    let unsaid = |error: serde_json::Error| {
-        Error::new(path, Cause::Format(format!("cannot be written as JSON: {error}")))
-    };
+    let refuse = |cause: Cause| Error::new(path, cause);
     let metadata = BTreeMap::from([
-        ("options".to_owned(), serde_json::to_string(&checkpoint.options).map_err(unsaid)?),
-        ("data".to_owned(), serde_json::to_string(&checkpoint.data).map_err(unsaid)?),
+        ("options".to_owned(), to_json(&checkpoint.options).map_err(refuse)?),
+        ("data".to_owned(), to_json(&checkpoint.data).map_err(refuse)?),
         ("iteration".to_owned(), checkpoint.iteration.to_string()),
     ]);
     let tensor = |(name, values): (&String, &Vec<f64>)| Tensor::new(name, &[values.len()], values);

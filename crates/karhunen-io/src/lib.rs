@@ -6,6 +6,7 @@ mod checkpoint_file;
 mod columns;
 mod csv;
 mod error;
+mod fit_columns;
 #[cfg(test)]
 mod fixtures;
 mod holes;

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 use safetensors::{SafeTensorError, SafeTensors};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -245,10 +246,46 @@ impl ModelFile {
     pub(crate) fn optional_json<V: DeserializeOwned>(&self, path: &Path, key: &str) -> Result<Option<V>> {
         if self.metadata.contains_key(key) { self.json(path, key).map(Some) } else { Ok(None) }
     }
+
+    /// The same where a list is written as arrays: there is nothing in it.
+    ///
+    /// # Errors
+    /// As [`ModelFile::json`].
+    pub(crate) fn json_with_no<V: DeserializeOwned>(&self, path: &Path, key: &str, list: &str) -> Result<V> {
+        let mut value: Value = self.json(path, key)?;
+        if let Value::Object(fields) = &mut value {
+            fields.insert(list.to_owned(), json!([]));
+        }
+        serde_json::from_value(value).map_err(|error| bad_entry(path, key, &error))
+    }
+}
+
+/// A value as JSON, for the metadata.
+///
+/// # Errors
+/// [`Cause::Format`] for what JSON has no words for.
+pub(crate) fn to_json<V: Serialize>(value: &V) -> std::result::Result<String, Cause> {
+    serde_json::to_string(value).map_err(|error| unsaid(&error))
+}
+
+/// The same without a list that is written as arrays; [`ModelFile::json_with_no`] reads it.
+///
+/// # Errors
+/// As [`to_json`].
+pub(crate) fn json_without<V: Serialize>(value: &V, list: &str) -> std::result::Result<String, Cause> {
+    let mut value = serde_json::to_value(value).map_err(|error| unsaid(&error))?;
+    if let Value::Object(fields) = &mut value {
+        fields.remove(list);
+    }
+    Ok(value.to_string())
+}
+
+fn unsaid(error: &serde_json::Error) -> Cause {
+    Cause::Format(format!("cannot be written as JSON: {error}"))
 }
 
 /// An entry of the metadata that is not what it should be.
-pub(crate) fn bad_entry(path: &Path, key: &str, error: &serde_json::Error) -> Error {
+fn bad_entry(path: &Path, key: &str, error: &serde_json::Error) -> Error {
     let message = format!("`{key}` in the metadata is damaged ({error}); fit the model again");
     Error::new(path, Cause::Format(message))
 }

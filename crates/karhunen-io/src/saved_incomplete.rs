@@ -8,13 +8,13 @@ use karhunen::{
     Covariances, IncompleteConvergence, IncompleteModel, IncompleteParts, IncompletePca, Matrix, Prior,
     TraceEntry,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::fit_columns;
 use crate::ids::Ids;
 use crate::input::Input;
-use crate::model_file::{ModelFile, Tensor, bad_entry, tensor_error};
+use crate::model_file::{ModelFile, Tensor, json_without, tensor_error, to_json};
 use crate::replace::{Staged, stage};
-use crate::saved_model::read_options;
 use crate::{Cause, Error, ReadOptions, Result, TripleColumns};
 
 /// What the metadata calls this kind of model.
@@ -41,7 +41,7 @@ impl SavedIncomplete {
     /// How to read more tables for this model: what was no feature in the fit is none now, whether it is there or not.
     #[must_use]
     pub fn read_options(&self, options: ReadOptions) -> ReadOptions {
-        read_options(options, &self.set_aside, self.id_column.as_deref())
+        fit_columns::read_options(options, &self.set_aside, self.id_column.as_deref())
     }
 }
 
@@ -129,27 +129,18 @@ fn to_file(saved: &SavedIncomplete) -> std::result::Result<ModelFile, Cause> {
 
 fn metadata(saved: &SavedIncomplete) -> std::result::Result<BTreeMap<String, String>, Cause> {
     let parts = saved.model.parts();
-    let unsaid = |error: serde_json::Error| Cause::Format(format!("cannot be written as JSON: {error}"));
     // The trace is made of arrays: a fit may have many iterations.
-    let mut convergence = serde_json::to_value(&parts.convergence).map_err(unsaid)?;
-    if let Value::Object(fields) = &mut convergence {
-        fields.remove("trace");
-    }
+    let convergence = json_without(&parts.convergence, "trace")?;
     let mut metadata = BTreeMap::from([
         ("dtype".to_owned(), parts.dtype.clone()),
-        ("options".to_owned(), serde_json::to_string(&parts.options).map_err(unsaid)?),
-        ("convergence".to_owned(), convergence.to_string()),
+        ("options".to_owned(), to_json(&parts.options)?),
+        ("convergence".to_owned(), convergence),
         ("prior_per_entry".to_owned(), json!(parts.prior.per_entry).to_string()),
     ]);
     if let Some(columns) = &saved.triples {
-        metadata.insert("triples".to_owned(), serde_json::to_string(columns).map_err(unsaid)?);
+        metadata.insert("triples".to_owned(), to_json(columns)?);
     }
-    if !saved.set_aside.is_empty() {
-        metadata.insert("set_aside".to_owned(), json!(saved.set_aside).to_string());
-    }
-    if let Some(name) = &saved.id_column {
-        metadata.insert("id_column".to_owned(), json!(name).to_string());
-    }
+    fit_columns::insert(&mut metadata, None, &saved.set_aside, saved.id_column.as_deref());
     Ok(metadata)
 }
 
@@ -226,8 +217,8 @@ pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedIncompl
         row_ids,
         column_ids,
         triples: file.optional_json(path, "triples")?,
-        set_aside: file.optional_json(path, "set_aside")?.unwrap_or_default(),
-        id_column: file.optional_json(path, "id_column")?,
+        set_aside: fit_columns::set_aside(path, &file)?,
+        id_column: fit_columns::id_column(path, &file)?,
     })
 }
 
@@ -249,12 +240,7 @@ fn counts(path: &Path, file: &mut ModelFile, name: &str) -> Result<Vec<usize>> {
 }
 
 fn convergence(path: &Path, file: &mut ModelFile) -> Result<IncompleteConvergence> {
-    let mut value: Value = file.json(path, "convergence")?;
-    if let Value::Object(fields) = &mut value {
-        fields.insert("trace".to_owned(), json!([]));
-    }
-    let convergence: IncompleteConvergence =
-        serde_json::from_value(value).map_err(|error| bad_entry(path, "convergence", &error))?;
+    let convergence: IncompleteConvergence = file.json_with_no(path, "convergence", "trace")?;
     let iterations = counts(path, file, "trace_iteration")?;
     let length = iterations.len();
     let costs = file.take_row::<f64>(path, "trace_cost", length)?;

@@ -5,12 +5,12 @@ use std::io::Write;
 use std::path::Path;
 
 use karhunen::{Convergence, Matrix, ModelParts, Pca, PcaModel};
-use serde_json::{Value, json};
 
+use crate::fit_columns;
 use crate::input::Input;
-use crate::model_file::{ModelFile, Tensor, bad_entry};
+use crate::model_file::{ModelFile, Tensor, json_without, to_json};
 use crate::replace::{Staged, stage};
-use crate::{Cause, Error, IdColumn, ReadOptions, Result};
+use crate::{Cause, Error, ReadOptions, Result};
 
 /// What the metadata calls this kind of model.
 const KIND: &str = "pca";
@@ -46,21 +46,8 @@ impl SavedModel {
     /// How to read more data for this model: what was no feature in the fit is none now, whether it is there or not.
     #[must_use]
     pub fn read_options(&self, options: ReadOptions) -> ReadOptions {
-        read_options(options, &self.set_aside, self.id_column.as_deref())
+        fit_columns::read_options(options, &self.set_aside, self.id_column.as_deref())
     }
-}
-
-/// Options that leave out what was no feature in a fit, and name rows as the fit did.
-pub(crate) fn read_options(
-    options: ReadOptions,
-    set_aside: &[String],
-    id_column: Option<&str>,
-) -> ReadOptions {
-    let id_column = match (options.id_column, id_column) {
-        (IdColumn::Detect, Some(name)) => IdColumn::Preferred(name.to_owned()),
-        (asked, _) => asked,
-    };
-    ReadOptions { set_aside: set_aside.to_vec(), id_column, ..options }
 }
 
 /// Writes a model as a safetensors file, beside the target and renamed; `-` is the standard output.
@@ -134,26 +121,19 @@ fn to_file(saved: &SavedModel) -> std::result::Result<ModelFile, Cause> {
         tensors.push(tensor(RATIO_ABOUT_MEAN, &[k], ratio));
     }
     // The residuals are an array: JSON has no infinity, and need not keep every bit.
-    let unsaid = |error: serde_json::Error| Cause::Format(format!("cannot be written as JSON: {error}"));
-    let mut convergence = serde_json::to_value(&parts.convergence).map_err(unsaid)?;
-    if let Value::Object(fields) = &mut convergence {
-        fields.remove("residuals");
-    }
+    let convergence = json_without(&parts.convergence, "residuals")?;
     let mut metadata = BTreeMap::from([
         ("n_samples".to_owned(), parts.n_samples.to_string()),
         ("dtype".to_owned(), parts.dtype.clone()),
-        ("options".to_owned(), serde_json::to_string(&parts.options).map_err(unsaid)?),
-        ("convergence".to_owned(), convergence.to_string()),
+        ("options".to_owned(), to_json(&parts.options)?),
+        ("convergence".to_owned(), convergence),
     ]);
-    if let Some(names) = &saved.feature_names {
-        metadata.insert("feature_names".to_owned(), json!(names).to_string());
-    }
-    if !saved.set_aside.is_empty() {
-        metadata.insert("set_aside".to_owned(), json!(saved.set_aside).to_string());
-    }
-    if let Some(name) = &saved.id_column {
-        metadata.insert("id_column".to_owned(), json!(name).to_string());
-    }
+    fit_columns::insert(
+        &mut metadata,
+        saved.feature_names.as_deref(),
+        &saved.set_aside,
+        saved.id_column.as_deref(),
+    );
     let version = env!("CARGO_PKG_VERSION").to_owned();
     Ok(ModelFile { version, kind: KIND.to_owned(), tensors, metadata })
 }
@@ -196,38 +176,13 @@ pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedModel> 
         sum_of_weights,
         options: file.json::<Pca>(path, "options")?,
         dtype: file.text(path, "dtype")?.to_owned(),
-        convergence: convergence(path, &file, residuals)?,
+        convergence: Convergence { residuals, ..file.json_with_no(path, "convergence", "residuals")? },
     };
-    let feature_names = match file.metadata.get("feature_names") {
-        Some(_) => Some(names(path, &file, p)?),
-        None => None,
-    };
-    let set_aside = file.optional_json(path, "set_aside")?.unwrap_or_default();
-    let id_column = file.optional_json(path, "id_column")?;
+    let feature_names = fit_columns::feature_names(path, &file, p)?;
+    let set_aside = fit_columns::set_aside(path, &file)?;
+    let id_column = fit_columns::id_column(path, &file)?;
     let model = PcaModel::try_from(parts).map_err(|error| refuse(error.into()))?;
     Ok(SavedModel { model, feature_names, set_aside, id_column, about_mean })
-}
-
-fn names(path: &Path, file: &ModelFile, n_features: usize) -> Result<Vec<String>> {
-    let names: Vec<String> = file.json(path, "feature_names")?;
-    if names.len() != n_features {
-        let message = format!(
-            "the model has {n_features} features and {} names; it is damaged, fit it again",
-            names.len()
-        );
-        return Err(Error::new(path, Cause::Format(message)));
-    }
-    Ok(names)
-}
-
-fn convergence(path: &Path, file: &ModelFile, residuals: Vec<f64>) -> Result<Convergence> {
-    let mut value: Value = file.json(path, "convergence")?;
-    if let Value::Object(fields) = &mut value {
-        fields.insert("residuals".to_owned(), json!([]));
-    }
-    let convergence =
-        serde_json::from_value(value).map_err(|error| bad_entry(path, "convergence", &error))?;
-    Ok(Convergence { residuals, ..convergence })
 }
 
 #[cfg(test)]

@@ -1,0 +1,74 @@
+//! What a model file says of the columns of the table that was fitted.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::model_file::ModelFile;
+use crate::{Cause, Error, IdColumn, ReadOptions, Result};
+
+/// Adds what is known to the metadata.
+pub(crate) fn insert(
+    metadata: &mut BTreeMap<String, String>,
+    feature_names: Option<&[String]>,
+    set_aside: &[String],
+    id_column: Option<&str>,
+) {
+    if let Some(names) = feature_names {
+        metadata.insert("feature_names".to_owned(), json!(names).to_string());
+    }
+    if !set_aside.is_empty() {
+        metadata.insert("set_aside".to_owned(), json!(set_aside).to_string());
+    }
+    if let Some(name) = id_column {
+        metadata.insert("id_column".to_owned(), json!(name).to_string());
+    }
+}
+
+/// One name for each feature, if there are any.
+///
+/// # Errors
+/// [`Cause::Format`] for names that are damaged or of another number.
+pub(crate) fn feature_names(path: &Path, file: &ModelFile, n_features: usize) -> Result<Option<Vec<String>>> {
+    let names: Option<Vec<String>> = file.optional_json(path, "feature_names")?;
+    match names {
+        Some(names) if names.len() != n_features => {
+            let message = format!(
+                "the model has {n_features} features and {} names; it is damaged, fit it again",
+                names.len()
+            );
+            Err(Error::new(path, Cause::Format(message)))
+        }
+        names => Ok(names),
+    }
+}
+
+/// Columns beside the features, by name.
+///
+/// # Errors
+/// [`Cause::Format`] for damage.
+pub(crate) fn set_aside(path: &Path, file: &ModelFile) -> Result<Vec<String>> {
+    Ok(file.optional_json(path, "set_aside")?.unwrap_or_default())
+}
+
+/// The column that was asked for to name the rows.
+///
+/// # Errors
+/// [`Cause::Format`] for damage.
+pub(crate) fn id_column(path: &Path, file: &ModelFile) -> Result<Option<String>> {
+    file.optional_json(path, "id_column")
+}
+
+/// Options that leave out what was no feature in a fit, and name rows as the fit did.
+pub(crate) fn read_options(
+    options: ReadOptions,
+    set_aside: &[String],
+    id_column: Option<&str>,
+) -> ReadOptions {
+    let id_column = match (options.id_column, id_column) {
+        (IdColumn::Detect, Some(name)) => IdColumn::Preferred(name.to_owned()),
+        (asked, _) => asked,
+    };
+    ReadOptions { set_aside: set_aside.to_vec(), id_column, ..options }
+}
