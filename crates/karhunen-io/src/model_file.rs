@@ -43,7 +43,7 @@ impl Tensor {
 pub(crate) struct ModelFile {
     /// The version of karhunen that wrote it.
     pub(crate) version: String,
-    /// What kind of model it is: `"pca"`, `"incomplete-pca"`.
+    /// What kind of model it is: `"pca"`, `"incomplete-pca"`, `"kernel-pca"`.
     pub(crate) kind: String,
     /// The arrays, in the order of the file.
     pub(crate) tensors: Vec<Tensor>,
@@ -137,6 +137,11 @@ impl ModelFile {
     /// Whether there is a tensor of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.tensors.iter().any(|tensor| tensor.name == name)
+    }
+
+    /// Whether there is a tensor of this name and type.
+    pub(crate) fn holds<T: Element>(&self, name: &str) -> bool {
+        self.tensors.iter().any(|tensor| tensor.name == name && tensor.data.dtype() == T::DTYPE)
     }
 
     /// Takes a tensor out, with as many axes as the caller expects.

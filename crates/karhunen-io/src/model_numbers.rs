@@ -10,6 +10,7 @@ pub(crate) enum Numbers {
     F64(Vec<f64>),
     F32(Vec<f32>),
     I64(Vec<i64>),
+    U32(Vec<u32>),
     U8(Vec<u8>),
 }
 
@@ -20,6 +21,7 @@ impl Numbers {
             Numbers::F64(_) => Dtype::F64,
             Numbers::F32(_) => Dtype::F32,
             Numbers::I64(_) => Dtype::I64,
+            Numbers::U32(_) => Dtype::U32,
             Numbers::U8(_) => Dtype::U8,
         }
     }
@@ -30,6 +32,7 @@ impl Numbers {
             Numbers::F64(values) => size_of_val(values.as_slice()),
             Numbers::F32(values) => size_of_val(values.as_slice()),
             Numbers::I64(values) => size_of_val(values.as_slice()),
+            Numbers::U32(values) => size_of_val(values.as_slice()),
             Numbers::U8(values) => values.len(),
         }
     }
@@ -46,6 +49,9 @@ impl Numbers {
             Dtype::I64 => {
                 Some(Numbers::I64(bytes.as_chunks().0.iter().map(|x| i64::from_le_bytes(*x)).collect()))
             }
+            Dtype::U32 => {
+                Some(Numbers::U32(bytes.as_chunks().0.iter().map(|x| u32::from_le_bytes(*x)).collect()))
+            }
             Dtype::U8 => Some(Numbers::U8(bytes.to_vec())),
             _ => None,
         }
@@ -60,6 +66,7 @@ impl Numbers {
             Numbers::F64(values) => write_all(sink, values, |x| x.to_le_bytes()),
             Numbers::F32(values) => write_all(sink, values, |x| x.to_le_bytes()),
             Numbers::I64(values) => write_all(sink, values, |x| x.to_le_bytes()),
+            Numbers::U32(values) => write_all(sink, values, |x| x.to_le_bytes()),
             Numbers::U8(values) => sink.write_all(values),
         }
     }
@@ -92,7 +99,7 @@ pub(crate) trait Element: Copy {
     fn first_damage(values: &[Self], may_overflow: bool) -> Option<String>;
 }
 
-/// Four types that differ in nothing but the variant: a generic function cannot name a variant.
+/// Five types that differ in nothing but the variant: a generic function cannot name a variant.
 macro_rules! element {
     ($type:ty, $variant:ident, $damaged:expr) => {
         impl Element for $type {
@@ -120,4 +127,5 @@ macro_rules! element {
 element!(f64, F64, |x, may_overflow| !(x.is_finite() || (may_overflow && x == f64::INFINITY)));
 element!(f32, F32, |x, may_overflow| !(x.is_finite() || (may_overflow && x == f32::INFINITY)));
 element!(i64, I64, |_, _| false);
+element!(u32, U32, |_, _| false);
 element!(u8, U8, |_, _| false);

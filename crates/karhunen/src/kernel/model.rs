@@ -144,6 +144,18 @@ pub struct KernelModel {
     function: Option<Arc<dyn BlockKernel>>,
 }
 
+/// Kernel functions of the caller are the same if they are one.
+impl PartialEq for KernelModel {
+    fn eq(&self, other: &Self) -> bool {
+        let same_function = match (&self.function, &other.function) {
+            (None, None) => true,
+            (Some(mine), Some(theirs)) => Arc::ptr_eq(mine, theirs),
+            _ => false,
+        };
+        same_function && self.parts == other.parts
+    }
+}
+
 impl std::fmt::Debug for KernelModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("KernelModel").field("parts", &self.parts).finish_non_exhaustive()
@@ -160,6 +172,10 @@ impl TryFrom<KernelParts> for KernelModel {
         if !matches!(parts.kernel.gamma(), None | Some(Gamma::Value(_))) {
             let rule = "a fitted kernel has a number for gamma";
             return Err(Error::Option { option: "gamma", value: "a rule".to_owned(), rule });
+        }
+        let (n_samples, n_features) = (parts.basis.len(), parts.basis.n_features());
+        if n_samples == 0 || n_features == 0 {
+            return Err(Error::Empty { n_samples, n_features });
         }
         let (m, k) = parts.coefficients.shape();
         let lengths = [
