@@ -8,8 +8,9 @@ use karhunen_io::{ObserveOptions, ReadOptions};
 use crate::args::{FitArgs, SolverArg, SolverArgs, WeightArgs};
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
+use crate::fit_files::FitFiles;
 use crate::missing_args::MissingArgs;
-use crate::plan::{SummaryForm, check_outputs, fit_outputs, one_standard_input, read_options};
+use crate::plan::{check_outputs, one_standard_input, read_options};
 
 /// Components that a fit keeps at most if `-k` does not say.
 const DEFAULT_COMPONENTS: usize = 10;
@@ -29,18 +30,8 @@ pub(crate) struct IncompletePlan {
     pub(crate) checkpoints: CheckpointArgs,
     /// Components asked for.
     n_components: Option<NComponents>,
-    /// Where the model goes.
-    pub(crate) model: Option<PathBuf>,
-    /// Where the scores go.
-    pub(crate) scores: Option<PathBuf>,
-    /// Whether the scores are whitened.
-    pub(crate) whiten: bool,
-    /// Where the loadings go.
-    pub(crate) loadings: Option<PathBuf>,
-    /// What is printed.
-    pub(crate) summary: SummaryForm,
-    /// Whether progress is shown.
-    pub(crate) quiet: bool,
+    /// Where the results go.
+    pub(crate) files: FitFiles,
     /// Whether a fit that does not converge is an error.
     pub(crate) strict: bool,
 }
@@ -55,17 +46,15 @@ impl IncompletePlan {
         let FitArgs { data, n_components, output, input, solver, missing, .. } = args;
         let inputs = [Some(&data), input.feature_names.as_ref(), input.sample_names.as_ref()];
         one_standard_input(&inputs)?;
-        let summary = fit_outputs(&output, &inputs)?;
         missing.checkpoints.check()?;
-        check_outputs(
-            &[
-                ("--checkpoint", missing.checkpoints.checkpoint.as_deref()),
-                ("-o", output.model.as_deref()),
-                ("--scores", output.scores.as_deref()),
-                ("--loadings", output.loadings.as_deref()),
-            ],
-            &inputs,
-        )?;
+        let outputs = [
+            ("--checkpoint", missing.checkpoints.checkpoint.as_deref()),
+            ("-o", output.model.as_deref()),
+            ("--scores", output.scores.as_deref()),
+            ("--loadings", output.loadings.as_deref()),
+        ];
+        check_outputs(&outputs, &inputs)?;
+        let files = FitFiles::resolve(output, &inputs)?;
         Ok(Self {
             read: read_options(&input, &solver.threads),
             observe: missing.triples.options(),
@@ -73,12 +62,7 @@ impl IncompletePlan {
             checkpoints: missing.checkpoints,
             data,
             n_components,
-            model: output.model,
-            scores: output.scores,
-            whiten: output.whiten,
-            loadings: output.loadings,
-            summary,
-            quiet: output.quiet,
+            files,
             strict: solver.strict,
         })
     }

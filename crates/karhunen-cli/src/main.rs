@@ -8,6 +8,8 @@ mod commands;
 mod dataset;
 mod error;
 mod figures;
+mod fit_files;
+mod fit_weights;
 mod incomplete_plan;
 mod incomplete_report;
 mod incomplete_summary;

@@ -1,13 +1,14 @@
 //! What was typed, resolved: defaults decided, contradictions refused, before anything is read.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use karhunen::{NComponents, Pca, Route, Scalar};
 use karhunen_io::{Data, IdColumn, ReadOptions, Values};
 
-use crate::args::{FitArgs, FitOutputArgs, InputArgs, JsonExtent, SolverArgs, ThreadArgs};
+use crate::args::{FitArgs, InputArgs, SolverArgs, ThreadArgs};
 use crate::error::{Failure, Result};
+use crate::fit_files::FitFiles;
+use crate::fit_weights::column_or_file;
 
 /// Components that a fit keeps if `-k` does not say.
 const DEFAULT_COMPONENTS: usize = 10;
@@ -27,31 +28,8 @@ pub(crate) struct FitPlan {
     pub(crate) weights_file: Option<PathBuf>,
     /// A file of weights of the columns.
     pub(crate) feature_weights: Option<PathBuf>,
-    /// Where the model goes.
-    pub(crate) model: Option<PathBuf>,
-    /// Where the scores go.
-    pub(crate) scores: Option<PathBuf>,
-    /// Whether the scores are whitened.
-    pub(crate) whiten: bool,
-    /// Where the loadings go.
-    pub(crate) loadings: Option<PathBuf>,
-    /// What is printed.
-    pub(crate) summary: SummaryForm,
-    /// Whether progress is shown.
-    pub(crate) quiet: bool,
-}
-
-/// What is printed of a fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SummaryForm {
-    /// Nothing.
-    None,
-    /// Text, on the standard output.
-    Text,
-    /// Text, on the standard error stream, because the standard output carries a file.
-    TextAside,
-    /// JSON, on the standard output.
-    Json(JsonExtent),
+    /// Where the results go.
+    pub(crate) files: FitFiles,
 }
 
 impl FitPlan {
@@ -62,7 +40,7 @@ impl FitPlan {
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         let FitArgs { data, n_components, scale, no_center, weights, output, input, solver, missing } = args;
         missing.check_unused()?;
-        let (column, weights_file) = weights_from(weights.weights);
+        let (column, weights_file) = column_or_file(weights.weights);
         let inputs = [
             Some(&data),
             weights_file.as_ref(),
@@ -71,7 +49,7 @@ impl FitPlan {
             input.sample_names.as_ref(),
         ];
         one_standard_input(&inputs)?;
-        let summary = fit_outputs(&output, &inputs)?;
+        let files = FitFiles::resolve(output, &inputs)?;
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let pca = Pca {
             center: !no_center,
@@ -86,12 +64,7 @@ impl FitPlan {
             n_components,
             weights_file,
             feature_weights: weights.feature_weights,
-            model: output.model,
-            scores: output.scores,
-            whiten: output.whiten,
-            loadings: output.loadings,
-            summary,
-            quiet: output.quiet,
+            files,
         })
     }
 
@@ -105,38 +78,6 @@ impl FitPlan {
     /// Whether the number of components was left to karhunen.
     pub(crate) fn chose_components(&self) -> bool {
         self.n_components.is_none()
-    }
-}
-
-/// Checks where the outputs of a fit go, and decides what is printed.
-///
-/// # Errors
-/// [`Failure::Usage`] for outputs that do not go together, [`Failure::File`] for one that cannot be written.
-pub(crate) fn fit_outputs(output: &FitOutputArgs, inputs: &[Option<&PathBuf>]) -> Result<SummaryForm> {
-    let outputs = [
-        ("-o", output.model.as_deref()),
-        ("--scores", output.scores.as_deref()),
-        ("--loadings", output.loadings.as_deref()),
-    ];
-    check_outputs(&outputs, inputs)?;
-    for path in output.scores.iter().chain(&output.loadings) {
-        check_table_output(path)?;
-    }
-    if is_standard(output.model.as_deref()) && std::io::stdout().is_terminal() {
-        return Err(Failure::Usage(
-            "-o - would write a model, which is binary, to the terminal; give a file, or pipe it on"
-                .to_owned(),
-        ));
-    }
-    summary_form(output, outputs.iter().any(|(_, path)| is_standard(*path)))
-}
-
-/// A column of the data, or a file: a file if there is one of this name.
-fn weights_from(argument: Option<PathBuf>) -> (Option<String>, Option<PathBuf>) {
-    match argument {
-        Some(path) if is_standard(Some(&path)) || (path.exists() && !path.is_dir()) => (None, Some(path)),
-        Some(name) => (Some(name.to_string_lossy().into_owned()), None),
-        None => (None, None),
     }
 }
 
@@ -164,18 +105,6 @@ fn solver_options(args: &SolverArgs) -> Result<Pca> {
         strict: args.strict,
         ..defaults
     })
-}
-
-fn summary_form(output: &FitOutputArgs, stdout_taken: bool) -> Result<SummaryForm> {
-    match (output.quiet, output.json, stdout_taken) {
-        (true, _, _) => Ok(SummaryForm::None),
-        (_, Some(_), true) => Err(Failure::Usage(
-            "--json and an output `-` both ask for the standard output; give that output a file".to_owned(),
-        )),
-        (_, Some(extent), false) => Ok(SummaryForm::Json(extent)),
-        (_, None, true) => Ok(SummaryForm::TextAside),
-        (_, None, false) => Ok(SummaryForm::Text),
-    }
 }
 
 /// How to read a table.
@@ -304,7 +233,8 @@ pub(crate) fn dispatch<W: OnValues>(data: &Data, work: W) -> W::Output {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Cli, Command};
+    use crate::args::{Cli, Command, JsonExtent};
+    use crate::fit_files::SummaryForm;
     use clap::Parser;
 
     fn plan(arguments: &str) -> Result<FitPlan> {
@@ -365,11 +295,11 @@ mod tests {
 
     #[test]
     fn the_summary_gives_way_to_files_on_the_standard_output() {
-        assert_eq!(plan("x.csv").unwrap().summary, SummaryForm::Text);
-        assert_eq!(plan("x.csv --scores -").unwrap().summary, SummaryForm::TextAside);
-        assert_eq!(plan("x.csv --quiet --scores -").unwrap().summary, SummaryForm::None);
-        assert_eq!(plan("x.csv --json").unwrap().summary, SummaryForm::Json(JsonExtent::Summary));
-        assert_eq!(plan("x.csv --json=full").unwrap().summary, SummaryForm::Json(JsonExtent::Full));
+        assert_eq!(plan("x.csv").unwrap().files.summary, SummaryForm::Text);
+        assert_eq!(plan("x.csv --scores -").unwrap().files.summary, SummaryForm::TextAside);
+        assert_eq!(plan("x.csv --quiet --scores -").unwrap().files.summary, SummaryForm::None);
+        assert_eq!(plan("x.csv --json").unwrap().files.summary, SummaryForm::Json(JsonExtent::Summary));
+        assert_eq!(plan("x.csv --json=full").unwrap().files.summary, SummaryForm::Json(JsonExtent::Full));
     }
 
     #[test]

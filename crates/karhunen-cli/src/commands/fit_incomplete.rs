@@ -1,28 +1,27 @@
 //! `karhunen fit --missing`: from what was observed to principal components.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use karhunen::{IncompleteModel, Matrix};
-use karhunen_io::{IdColumn, NamedMatrix, SavedIncomplete};
+use karhunen_io::{NamedMatrix, SavedIncomplete};
 
 use crate::args::FitArgs;
 use crate::error::{Failure, Result};
+use crate::fit_files::{Part, asked_id_column};
 use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
 use crate::incomplete_summary::{IncompleteFitSummary, IncompleteSummary};
 use crate::names;
 use crate::observed_dataset::ObservedDataset;
-use crate::outputs::{Outputs, print, print_aside};
-use crate::plan::{SummaryForm, is_standard};
+use crate::outputs::{Outputs, print_aside};
 use crate::progress::Progress;
-use crate::report::{Layout, Seconds};
+use crate::report::Seconds;
 
 /// Fits, writes and reports.
 pub(crate) fn run(args: FitArgs) -> Result<()> {
     let plan = IncompletePlan::resolve(args)?;
-    let progress = Progress::new(plan.quiet);
+    let progress = Progress::new(plan.files.quiet);
     let dataset = ObservedDataset::read(&plan.data, &plan.read, &plan.observe, &progress)?;
     let pca = plan.pca(dataset.table.data.shape());
     let started = Instant::now();
@@ -73,37 +72,26 @@ fn saved(plan: &IncompletePlan, dataset: &ObservedDataset, model: IncompleteMode
         column_ids: table.column_ids.clone(),
         triples: table.triples.clone(),
         set_aside: table.labels.iter().map(|label| label.name.clone()).collect(),
-        id_column: match &plan.read.id_column {
-            IdColumn::Named(name) => Some(name.clone()),
-            _ => None,
-        },
+        id_column: asked_id_column(&plan.read.id_column),
     }
 }
 
-/// Prepares files first, then writes to the standard output, then puts the files in their places.
 fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomplete) -> Result<()> {
     let model = &saved.model;
-    let mut outputs = Outputs::default();
-    for standard in [false, true] {
-        let due = |path: &&PathBuf| is_standard(Some(path)) == standard;
-        if let Some(path) = plan.model.as_ref().filter(due) {
-            outputs.incomplete_model(path, saved)?;
-        }
-        if let Some(path) = plan.scores.as_ref().filter(due) {
+    plan.files.write(|outputs, part, path| match part {
+        Part::Model => outputs.incomplete_model(path, saved),
+        Part::Loadings => write_loadings(outputs, path, dataset, saved),
+        Part::Scores => {
             let table = NamedMatrix {
-                matrix: &maybe_whitened(model.scores().clone(), model, plan.whiten),
+                matrix: &maybe_whitened(model.scores().clone(), model, plan.files.whiten),
                 row_names: dataset.row_names.as_deref(),
                 row_header: row_header(saved),
                 labels: &[],
                 column_names: &names::of_components(model.n_components()),
             };
-            outputs.table(path, &table)?;
+            outputs.table(path, &table)
         }
-        if let Some(path) = plan.loadings.as_ref().filter(due) {
-            write_loadings(&mut outputs, path, dataset, saved)?;
-        }
-    }
-    outputs.commit()
+    })
 }
 
 /// What stands above the names of rows: the column of the triples that they came from.
@@ -155,40 +143,20 @@ fn report(
     saved: &SavedIncomplete,
     seconds: Seconds,
 ) -> Result<()> {
-    let written: BTreeMap<&'static str, String> =
-        [("model", &plan.model), ("scores", &plan.scores), ("loadings", &plan.loadings)]
-            .into_iter()
-            .filter_map(|(what, path)| Some((what, path.as_ref()?)))
-            .filter(|(_, path)| !is_standard(Some(path)))
-            .map(|(what, path)| (what, path.display().to_string()))
-            .collect();
     let features = dataset.column_names.as_deref();
-    let text = |stream: &console::Term| {
-        let files: Vec<String> = written.iter().map(|(what, path)| format!("{what} to {path}")).collect();
+    let text = |layout, written: &[String]| {
         let data: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
-        let report = IncompleteReport {
-            model: &saved.model,
-            features,
-            data: &data,
-            seconds: Some(seconds),
-            written: &files,
-        };
-        report.render(Layout::of(stream))
+        let model = &saved.model;
+        IncompleteReport { model, features, data: &data, seconds: Some(seconds), written }.render(layout)
     };
-    match plan.summary {
-        SummaryForm::None => Ok(()),
-        SummaryForm::Text => print(&text(&console::Term::stdout())),
-        SummaryForm::TextAside => {
-            print_aside(&text(&console::Term::stderr()));
-            Ok(())
-        }
-        SummaryForm::Json(extent) => print(&crate::summary::to_json(&IncompleteFitSummary {
+    plan.files.print_summary(text, |extent, written| {
+        crate::summary::to_json(&IncompleteFitSummary {
             file: &dataset.file,
             format: dataset.table.format,
             model: IncompleteSummary::new(saved, extent),
             notes: &dataset.table.notes,
             written,
             seconds,
-        })?),
-    }
+        })
+    })
 }

@@ -1,0 +1,160 @@
+//! Where the results of a fit go: files, and what is printed.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use karhunen_io::IdColumn;
+
+use crate::args::{FitOutputArgs, JsonExtent};
+use crate::error::{Failure, Result};
+use crate::outputs::{Outputs, print, print_aside};
+use crate::plan::{check_outputs, check_table_output, is_standard};
+use crate::report::Layout;
+
+/// The files that a fit writes, and what it prints.
+#[derive(Debug)]
+pub(crate) struct FitFiles {
+    /// Where the model goes.
+    pub(crate) model: Option<PathBuf>,
+    /// Where the scores go.
+    pub(crate) scores: Option<PathBuf>,
+    /// Whether the scores are whitened.
+    pub(crate) whiten: bool,
+    /// Where the loadings go.
+    pub(crate) loadings: Option<PathBuf>,
+    /// What is printed.
+    pub(crate) summary: SummaryForm,
+    /// Whether progress is shown.
+    pub(crate) quiet: bool,
+}
+
+/// What is printed of a fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SummaryForm {
+    /// Nothing.
+    None,
+    /// Text, on the standard output.
+    Text,
+    /// Text, on the standard error stream, because the standard output carries a file.
+    TextAside,
+    /// JSON, on the standard output.
+    Json(JsonExtent),
+}
+
+/// A result of a fit that goes to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The model.
+    Model,
+    /// The scores of the rows fitted.
+    Scores,
+    /// The loadings of the features.
+    Loadings,
+}
+
+impl FitFiles {
+    /// Checks where the outputs of a fit go, and decides what is printed. `inputs` are the files that it reads.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for outputs that do not go together, [`Failure::File`] for one that cannot be written.
+    pub(crate) fn resolve(output: FitOutputArgs, inputs: &[Option<&PathBuf>]) -> Result<Self> {
+        let outputs = [
+            ("-o", output.model.as_deref()),
+            ("--scores", output.scores.as_deref()),
+            ("--loadings", output.loadings.as_deref()),
+        ];
+        check_outputs(&outputs, inputs)?;
+        for path in output.scores.iter().chain(&output.loadings) {
+            check_table_output(path)?;
+        }
+        if is_standard(output.model.as_deref()) && std::io::stdout().is_terminal() {
+            return Err(Failure::Usage(
+                "-o - would write a model, which is binary, to the terminal; give a file, or pipe it on"
+                    .to_owned(),
+            ));
+        }
+        let summary = summary_form(&output, outputs.iter().any(|(_, path)| is_standard(*path)))?;
+        let FitOutputArgs { model, scores, whiten, loadings, quiet, json: _ } = output;
+        Ok(Self { model, scores, whiten, loadings, summary, quiet })
+    }
+
+    /// What goes where.
+    fn parts(&self) -> impl Iterator<Item = (Part, &Path)> {
+        let all =
+            [(Part::Model, &self.model), (Part::Scores, &self.scores), (Part::Loadings, &self.loadings)];
+        all.into_iter().filter_map(|(part, path)| Some((part, path.as_deref()?)))
+    }
+
+    /// Prepares files first, then writes to the standard output, then puts the files in their places. `write` writes a
+    /// part that is wanted to its path.
+    ///
+    /// # Errors
+    /// Those of `write`, and of putting files in their places.
+    pub(crate) fn write(&self, write: impl Fn(&mut Outputs, Part, &Path) -> Result<()>) -> Result<()> {
+        let mut outputs = Outputs::default();
+        for standard in [false, true] {
+            for (part, path) in self.parts().filter(|(_, path)| is_standard(Some(path)) == standard) {
+                write(&mut outputs, part, path)?;
+            }
+        }
+        outputs.commit()
+    }
+
+    /// Prints the summary: text that lists the files written, or JSON.
+    ///
+    /// # Errors
+    /// Those of `json` and of the standard output.
+    pub(crate) fn print_summary(
+        &self,
+        text: impl Fn(Layout, &[String]) -> String,
+        json: impl Fn(JsonExtent, BTreeMap<&'static str, String>) -> Result<String>,
+    ) -> Result<()> {
+        let written: BTreeMap<&'static str, String> = self
+            .parts()
+            .filter(|(_, path)| !is_standard(Some(path)))
+            .map(|(part, path)| (part.name(), path.display().to_string()))
+            .collect();
+        let files: Vec<String> = written.iter().map(|(what, path)| format!("{what} to {path}")).collect();
+        match self.summary {
+            SummaryForm::None => Ok(()),
+            SummaryForm::Text => print(&text(Layout::of(&console::Term::stdout()), &files)),
+            SummaryForm::TextAside => {
+                print_aside(&text(Layout::of(&console::Term::stderr()), &files));
+                Ok(())
+            }
+            SummaryForm::Json(extent) => print(&json(extent, written)?),
+        }
+    }
+}
+
+impl Part {
+    /// As reports name it.
+    fn name(self) -> &'static str {
+        match self {
+            Part::Model => "model",
+            Part::Scores => "scores",
+            Part::Loadings => "loadings",
+        }
+    }
+}
+
+/// The column that was asked for to name the rows.
+pub(crate) fn asked_id_column(asked: &IdColumn) -> Option<String> {
+    match asked {
+        IdColumn::Named(name) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+fn summary_form(output: &FitOutputArgs, stdout_taken: bool) -> Result<SummaryForm> {
+    match (output.quiet, output.json, stdout_taken) {
+        (true, _, _) => Ok(SummaryForm::None),
+        (_, Some(_), true) => Err(Failure::Usage(
+            "--json and an output `-` both ask for the standard output; give that output a file".to_owned(),
+        )),
+        (_, Some(extent), false) => Ok(SummaryForm::Json(extent)),
+        (_, None, true) => Ok(SummaryForm::TextAside),
+        (_, None, false) => Ok(SummaryForm::Text),
+    }
+}
