@@ -12,7 +12,8 @@ use crate::kernel::rows::{Panel, lines};
 use crate::kernel::tiles::Tiles;
 use crate::linalg::Matrix;
 use crate::linalg::exp::Exp;
-use crate::linalg::pairs::{Strips, add_tile_product, add_tile_t_product, width};
+use crate::linalg::pairs::width;
+use crate::linalg::tile_products::{Strips, add_tile_product, add_tile_t_product};
 use crate::scalar::Scalar;
 use crate::source::Source;
 

@@ -40,6 +40,7 @@ pub(crate) mod svd;
 pub(crate) mod symmetric;
 #[cfg(test)]
 pub(crate) mod test_matrices;
+pub(crate) mod tile_products;
 pub(crate) mod trig;
 pub(crate) mod tsqr;
 
