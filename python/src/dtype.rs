@@ -46,6 +46,19 @@ impl Data {
         (size.n_stored as f64 + small * small) * small
     }
 
+    /// Multiplications of a fit that is about the kernel values of all pairs of rows, or of rows and landmarks.
+    pub(crate) fn kernel_cost(&self) -> f64 {
+        const LANDMARKS: usize = 1000;
+        const PASSES: f64 = 20.0;
+        let (n, _) = self.shape();
+        (self.product_cost(1) + n as f64) * n.min(LANDMARKS) as f64 * PASSES
+    }
+
+    /// (n_rows, n_columns).
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        self.size().shape
+    }
+
     fn size(&self) -> Size {
         match self {
             Data::F32(x) => x.size(),

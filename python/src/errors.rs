@@ -19,11 +19,14 @@ pub(crate) fn to_python(error: Error) -> PyErr {
             "row {row}, column {column} is NaN; remove or impute it, or use karhunen.IncompletePCA, which takes missing \
              values"
         ),
+        // scikit-learn's words, which its checks of estimators ask for.
+        Error::NegativeValue { .. } => format!("Negative values in data: {error}"),
         _ => error.to_string(),
     };
     let exception = of_kind(error.kind(), message);
     let place = match error {
         Error::NonFinite { row, column, .. }
+        | Error::NegativeValue { row, column, .. }
         | Error::EntryWeight { row, column, .. }
         | Error::DuplicateEntry { row, column } => Some((row, column)),
         _ => None,

@@ -11,6 +11,10 @@ mod incomplete_file;
 mod incomplete_model;
 mod incomplete_options;
 mod incomplete_state;
+mod kernel_function;
+mod kernel_model;
+mod kernel_options;
+mod kernel_state;
 mod model;
 mod observer;
 mod options;
@@ -33,6 +37,10 @@ mod _core {
     use crate::incomplete_model::{IncompleteModel, fit_incomplete};
     #[pymodule_export]
     use crate::incomplete_state::{from_incomplete_state, to_incomplete_state};
+    #[pymodule_export]
+    use crate::kernel_model::{KernelModel, fit_kernel};
+    #[pymodule_export]
+    use crate::kernel_state::{from_kernel_state, to_kernel_state};
     #[pymodule_export]
     use crate::model::{Model, column_moments, fit};
     #[pymodule_export]

@@ -295,18 +295,7 @@ struct Reconstruct {
 impl Job for Reconstruct {
     type Output = Py<PyAny>;
     fn run<T: Element>(mut self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
-        let (n, k) = x.shape();
-        let mut values = Vec::with_capacity(n * k);
-        x.visit(&mut |_, block| {
-            // The package passes dense scores; sparse ones fail below, for want of values.
-            if let Block::Dense(scores) = block {
-                for i in 0..scores.n_rows() {
-                    values.extend((0..k).map(|j| scores.get(i, j)));
-                }
-            }
-            Ok(())
-        })?;
-        let scores = Matrix::from_vec(n, k, values)?;
+        let scores = copy_dense(x)?;
         let how = Transform { whiten: self.whiten, n_threads: self.n_threads, observer };
         self.model.inverse_transform_into(&scores, &how, self.out.values::<T>())?;
         Ok(self.out.into_array())
@@ -324,4 +313,19 @@ impl Job for Likelihood {
         // The engine scores on the threads of the pool that it finds itself in.
         Exec::run(self.n_threads, observer, |_| self.model.score_samples(x))
     }
+}
+
+/// A copy of dense data. The package passes dense scores; sparse ones fail, for want of values.
+pub(crate) fn copy_dense<T: Element>(x: &dyn Source<T>) -> Result<Matrix<T>> {
+    let (n, k) = x.shape();
+    let mut values = Vec::with_capacity(n * k);
+    x.visit(&mut |_, block| {
+        if let Block::Dense(rows) = block {
+            for i in 0..rows.n_rows() {
+                values.extend((0..k).map(|j| rows.get(i, j)));
+            }
+        }
+        Ok(())
+    })?;
+    Matrix::from_vec(n, k, values)
 }

@@ -1,6 +1,6 @@
 """scikit-learn's own checks of estimators, all of them."""
 
-from karhunen import PCA, IncompletePCA, TruncatedSVD
+from karhunen import PCA, IncompletePCA, KernelPCA, TruncatedSVD
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 ESTIMATORS = [
@@ -15,6 +15,14 @@ ESTIMATORS = [
     IncompletePCA(method="ppca"),
     IncompletePCA(method="ridge"),
     IncompletePCA(method="vb"),
+    KernelPCA(),
+    KernelPCA(2, kernel="rbf", gamma="scale"),
+    KernelPCA(2, kernel="rbf", solver="tiles", fit_inverse_transform=True),
+    KernelPCA(2, kernel="rbf", fit_inverse_transform=True, pre_image="fixed-point"),
+    KernelPCA(2, kernel="chi2"),
+    KernelPCA(2, kernel="precomputed"),
+    KernelPCA(2, kernel="laplacian", solver="nystrom"),
+    KernelPCA(2, kernel="rbf", solver="fourier"),
 ]
 
 

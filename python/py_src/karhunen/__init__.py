@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from karhunen._cross_validation import EntryCrossValidation, cross_validate_entries
     from karhunen._incomplete_convergence import IncompleteConvergence
     from karhunen._incomplete_pca import IncompletePCA
+    from karhunen._kernel_convergence import KernelConvergence
+    from karhunen._kernel_pca import KernelPCA
     from karhunen._observed import Observed
     from karhunen._pca import PCA
     from karhunen._truncated_svd import TruncatedSVD
@@ -25,6 +27,8 @@ __all__ = [
     "EntryCrossValidation",
     "IncompleteConvergence",
     "IncompletePCA",
+    "KernelConvergence",
+    "KernelPCA",
     "NotConvergedError",
     "Observed",
     "TruncatedSVD",
@@ -42,6 +46,8 @@ _HOMES = {
     "IncompletePCA": "karhunen._incomplete_pca",
     "IncompleteConvergence": "karhunen._incomplete_convergence",
     "Observed": "karhunen._observed",
+    "KernelPCA": "karhunen._kernel_pca",
+    "KernelConvergence": "karhunen._kernel_convergence",
 }
 
 

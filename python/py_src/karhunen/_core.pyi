@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Entries",
     "IncompleteModel",
+    "KernelModel",
     "Model",
     "NotConvergedError",
     "Stream",
@@ -19,7 +20,9 @@ __all__ = [
     "cross_validate",
     "fit",
     "fit_incomplete",
+    "fit_kernel",
     "from_incomplete_state",
+    "from_kernel_state",
     "from_state",
     "load",
     "load_incomplete",
@@ -29,6 +32,7 @@ __all__ = [
     "save_incomplete",
     "split_entries",
     "to_incomplete_state",
+    "to_kernel_state",
     "to_state",
 ]
 
@@ -39,6 +43,8 @@ _Data: TypeAlias = NDArray[_Float] | sp.csr_array | sp.csc_array | sp.csr_matrix
 _Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 _IdList: TypeAlias = list[int] | list[str]
 _OnProgress: TypeAlias = Callable[..., object]
+_BlockKernel: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+_Rows: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
 class NotConvergedError(RuntimeError):
     """An iteration stopped before its tolerance, and `strict` was asked for."""
@@ -348,3 +354,92 @@ def load_incomplete(
     path: str | PathLike[str],
 ) -> tuple[IncompleteModel, _IdList | None, _IdList | None, str]:
     """Read a model file: the model, the ids of its rows and columns, its options as JSON."""
+
+@final
+class KernelModel:
+    """Fitted kernel principal components. Its arrays are read-only views of the engine's memory."""
+
+    @property
+    def eigenvalues(self) -> NDArray[np.float64]:
+        """Eigenvalues of the centred kernel matrix."""
+    @property
+    def eigenvectors(self) -> NDArray[np.float64]:
+        """Shape (n_samples, n_components); no rows on the approximate routes."""
+    @property
+    def explained_variance_ratio(self) -> NDArray[np.float64]:
+        """Share of the sum of all eigenvalues."""
+    @property
+    def residuals(self) -> NDArray[np.float64]:
+        """Residual of each component, relative to the largest eigenvalue."""
+    @property
+    def gamma(self) -> float | None:
+        """The coefficient of the kernel, if it has one."""
+    @property
+    def rows(self) -> NDArray[np.float64] | _Rows | None:
+        """Rows that new ones are compared with: an array, or data, indices and pointers of CSR; perhaps None."""
+    @property
+    def frequencies(self) -> NDArray[np.float64] | None:
+        """Random frequencies, shape (n_frequencies, n_features), of the route `fourier`."""
+    @property
+    def ridge(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Scores and coefficients of kernel ridge regression, if pre-images are found by it."""
+    @property
+    def has_pre_image(self) -> bool:
+        """Whether rows can be found from scores."""
+    @property
+    def n_components(self) -> int:
+        """Components kept."""
+    @property
+    def n_features(self) -> int:
+        """Columns of the data."""
+    @property
+    def n_samples(self) -> int:
+        """Rows fitted."""
+    @property
+    def dtype(self) -> str:
+        """`"f32"` or `"f64"`: the type of the data."""
+    @property
+    def solver(self) -> str:
+        """The route that was taken."""
+    @property
+    def reason(self) -> str:
+        """Why it was taken."""
+    @property
+    def n_passes(self) -> int:
+        """Products with the kernel matrix."""
+    @property
+    def tol(self) -> float:
+        """The tolerance that the residuals were held to."""
+    @property
+    def n_converged(self) -> int:
+        """How many components are within the tolerance."""
+    @property
+    def smallest_eigenvalue(self) -> float | None:
+        """The smallest eigenvalue, where it is known."""
+    @property
+    def approximation(self) -> tuple[int, float | None, float] | None:
+        """Features, bound and estimate of an approximation."""
+    def fitted_scores(self, single: bool) -> NDArray[Any]:
+        """Scores of the fitted rows, in float32 if `single`."""
+    def transform(self, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None) -> NDArray[Any]:
+        """Scores of rows, in the type of `x`."""
+    def inverse_transform(
+        self, scores: NDArray[_Float], n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[Any]:
+        """Rows from scores, in the type of `scores`."""
+
+def fit_kernel(
+    x: _Data,
+    options: dict[str, Any],
+    sample_weight: NDArray[np.float64] | None = None,
+    function: _BlockKernel | None = None,
+    keep_zeros: bool = True,
+    on_progress: _OnProgress | None = None,
+) -> KernelModel:
+    """Fit kernel principal components to `x`; `function` is the kernel of the name `custom`."""
+
+def to_kernel_state(model: KernelModel) -> dict[str, Any]:
+    """Give everything that a model consists of, but for a kernel function, as arrays, numbers and JSON."""
+
+def from_kernel_state(state: dict[str, Any], function: _BlockKernel | None = None) -> KernelModel:
+    """Give the model of a state; `function` is the kernel of the name `custom`."""

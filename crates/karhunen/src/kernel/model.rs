@@ -301,6 +301,24 @@ impl KernelModel {
         self
     }
 
+    /// The same model without the components whose eigenvalue is zero, which every row has the score zero on.
+    #[must_use]
+    pub fn without_zeros(mut self) -> Self {
+        let parts = &mut self.parts;
+        let rank = parts.eigenvalues.iter().take_while(|value| **value > 0.0).count();
+        parts.coefficients = parts.coefficients.columns(0..rank);
+        parts.eigenvectors = parts.eigenvectors.columns(0..rank);
+        parts.offsets.truncate(rank);
+        parts.eigenvalues.truncate(rank);
+        parts.convergence.residuals.truncate(rank);
+        let tol = parts.convergence.tol;
+        parts.convergence.n_converged = parts.convergence.residuals.iter().filter(|&&r| r <= tol).count();
+        if let Some(PreImageParts::Ridge { scores, .. }) = &mut parts.pre_image {
+            *scores = scores.columns(0..rank);
+        }
+        self
+    }
+
     /// The caller's kernel function.
     pub(super) fn function(&self) -> Option<&dyn BlockKernel> {
         self.function.as_deref()

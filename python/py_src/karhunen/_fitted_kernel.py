@@ -1,0 +1,200 @@
+"""Fitted kernel principal components: the engine's model behind scikit-learn's attributes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from karhunen import _core
+from karhunen._inputs import name_column, to_matrix, to_scores
+from karhunen._kernel_convergence import KernelConvergence
+from karhunen._kernel_options import POSITIVE_ONLY, block_kernel, threads_option
+from karhunen._progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sklearn.utils import Tags
+    from typing_extensions import Self
+
+
+class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Scores of rows, rows from scores, and what was fitted.
+
+    Attributes that the model is made of cannot be assigned: scores depend on several of them at once.
+    """
+
+    kernel: str | Callable[..., Any]
+    kernel_params: dict[str, Any] | None
+    fit_inverse_transform: bool
+    verbose: bool
+
+    @property
+    def eigenvalues_(self) -> np.ndarray:
+        """Eigenvalues of the centred kernel matrix, shape (n_components,)."""
+        return self._fitted("eigenvalues_").eigenvalues
+
+    @property
+    def eigenvectors_(self) -> np.ndarray:
+        """Eigenvectors of the centred kernel matrix, shape (n_samples, n_components)."""
+        model = self._fitted("eigenvectors_")
+        if model.approximation is not None:
+            raise AttributeError(f"the solver {model.solver} keeps no eigenvectors: nothing that grows with n_samples")
+        return model.eigenvectors
+
+    @property
+    def explained_variance_ratio_(self) -> np.ndarray:
+        """Share of the sum of all eigenvalues, shape (n_components,)."""
+        return self._fitted("explained_variance_ratio_").explained_variance_ratio
+
+    @property
+    def residuals_(self) -> np.ndarray:
+        """Residual of each component relative to the largest eigenvalue, shape (n_components,)."""
+        return self._fitted("residuals_").residuals
+
+    @property
+    def gamma_(self) -> float | None:
+        """The coefficient of the kernel, if it has one."""
+        return self._fitted("gamma_").gamma
+
+    @property
+    def X_fit_(self) -> np.ndarray | sp.csr_array:
+        """The rows fitted, shape (n_samples, n_features), on the exact routes."""
+        model = self._fitted("X_fit_")
+        if model.rows is None or model.approximation is not None:
+            raise AttributeError("the rows fitted are not kept: the kernel is precomputed, or approximated")
+        return _rows(model)
+
+    @property
+    def landmarks_(self) -> np.ndarray | sp.csr_array:
+        """The rows that stand for all others, shape (n_landmarks, n_features), of the solver "nystrom"."""
+        model = self._fitted("landmarks_")
+        if model.solver != "nystrom":
+            raise AttributeError(f"the solver {model.solver} has no landmarks")
+        return _rows(model)
+
+    @property
+    def X_transformed_fit_(self) -> np.ndarray:
+        """Scores that rows are found from by kernel ridge regression, shape (n_samples, n_components)."""
+        return self._ridge("X_transformed_fit_")[0]
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of kernel ridge regression, shape (n_samples, n_features)."""
+        return self._ridge("dual_coef_")[1]
+
+    def _fitted(self, attribute: str) -> _core.KernelModel:
+        """Give the engine's model for an attribute, which an estimator that is not fitted lacks."""
+        if "_model" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before it is fitted")
+        return self._model
+
+    def _ridge(self, attribute: str) -> tuple[np.ndarray, np.ndarray]:
+        ridge = self._fitted(attribute).ridge
+        if ridge is None:
+            raise AttributeError("there is no ridge regression: fit_inverse_transform is off, or not by ridge")
+        return ridge
+
+    @property
+    def _n_features_out(self) -> int:
+        """Tell `get_feature_names_out` how many there are."""
+        return self._model.n_components
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Compute the scores of rows, in blocks: no matrix of all new rows and all fitted ones is held.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+            New rows. For `kernel="precomputed"`, kernel values of new rows with those fitted.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Scores, in float32 if `X` is, in float64 otherwise.
+        """
+        check_is_fitted(self)
+        return self._scores(to_matrix(self, X, reset=False))
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Find rows from scores, by the option `pre_image`.
+
+        There is no exact inverse: most points of feature space are the image of no row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Rows in the units of the data, in float32 if `X` is, in float64 otherwise.
+        """
+        check_is_fitted(self)
+        if not self._model.has_pre_image:
+            raise NotFittedError(
+                "there is no inverse transform: fit with fit_inverse_transform=True to find rows from scores"
+            )
+        scores = to_scores(self, X)
+        with progress(self.verbose, type(self).__name__) as draw:
+            return self._model.inverse_transform(scores, n_threads=threads_option(self), on_progress=draw)
+
+    def _scores(self, matrix: np.ndarray | sp.csr_array | sp.csc_array) -> np.ndarray:
+        """Compute the scores of rows that were checked."""
+        try:
+            with progress(self.verbose, type(self).__name__) as draw:
+                return self._model.transform(matrix, n_threads=threads_option(self), on_progress=draw)
+        except ValueError as error:
+            raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
+
+    def _adopt(self, model: _core.KernelModel) -> Self:
+        """Show how a model was fitted."""
+        self._model = model
+        self.solver_ = model.solver
+        self.convergence_ = KernelConvergence.of(model)
+        self.n_iter_ = model.n_passes
+        self.n_components_ = model.n_components
+        self.n_samples_ = model.n_samples
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there is a model."""
+        return "_model" in vars(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a pickle keeps: the model as plain values."""
+        state = dict(super().__getstate__())
+        if "_model" in state:
+            state["_state"] = _core.to_kernel_state(state.pop("_model"))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a pickle kept."""
+        state = dict(state)
+        values = state.pop("_state", None)
+        super().__setstate__(state)
+        if values is not None:
+            self._adopt(_core.from_kernel_state(values, block_kernel(self.kernel, self.kernel_params)))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not callable(self.kernel) and not self.fit_inverse_transform
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel in POSITIVE_ONLY
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _rows(model: _core.KernelModel) -> np.ndarray | sp.csr_array:
+    """Give the rows that new ones are compared with."""
+    rows = model.rows
+    if not isinstance(rows, tuple):
+        return rows
+    return sp.csr_array(rows, shape=(len(rows[2]) - 1, model.n_features))

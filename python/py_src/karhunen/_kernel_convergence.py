@@ -1,0 +1,97 @@
+"""How a fit of kernel principal components went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sklearn.exceptions import ConvergenceWarning, PositiveSpectrumWarning
+
+from karhunen._warning import warn
+
+if TYPE_CHECKING:
+    from karhunen._core import KernelModel
+
+#: Eigenvalues below zero by more than this share of the largest are no rounding: scikit-learn's rule.
+_NEGATIVE = {"f64": (1e-5, 1e-10), "f32": (5e-3, 1e-6)}
+
+
+@dataclass(frozen=True)
+class KernelConvergence:
+    """How a fit of kernel principal components went.
+
+    Attributes
+    ----------
+    solver : str
+        The route that was taken: ``"full"``, ``"stored"``, ``"tiles"``, ``"nystrom"`` or ``"fourier"``.
+    reason : str
+        Why: ``"asked for"``, or what decided.
+    n_passes : int
+        Products with the kernel matrix.
+    tol : float
+        The tolerance that the residuals were held to.
+    n_converged : int
+        How many components are within it.
+    worst_residual : float
+        The largest ``||K u - l u|| / l_1``, of the centred kernel matrix; 0 without components.
+    smallest_eigenvalue : float or None
+        The smallest eigenvalue of the centred kernel matrix where it is known: exactly on the route ``"full"``,
+        roughly where the kernel need not be positive semi-definite.
+    n_features : int or None
+        Landmarks, or random features, of an approximation.
+    error_bound : float or None
+        No eigenvalue of an approximation by landmarks is off by more than this share of the largest.
+    error_estimate : float or None
+        The same, estimated from 500 rows.
+    """
+
+    solver: str
+    reason: str
+    n_passes: int
+    tol: float
+    n_converged: int
+    worst_residual: float
+    smallest_eigenvalue: float | None
+    n_features: int | None
+    error_bound: float | None
+    error_estimate: float | None
+
+    @classmethod
+    def of(cls, model: KernelModel) -> KernelConvergence:
+        """Read it from a fitted model."""
+        n_features, bound, estimate = model.approximation or (None, None, None)
+        return cls(
+            solver=model.solver,
+            reason=model.reason,
+            n_passes=model.n_passes,
+            tol=model.tol,
+            n_converged=model.n_converged,
+            worst_residual=float(model.residuals.max(initial=0.0)),
+            smallest_eigenvalue=model.smallest_eigenvalue,
+            n_features=n_features,
+            error_bound=bound,
+            error_estimate=estimate,
+        )
+
+
+def warn_of_spectrum(model: KernelModel) -> None:
+    """Warn of components that missed the tolerance, and of eigenvalues below zero that outweigh some that were kept."""
+    k = len(model.residuals)
+    if model.n_converged < k:
+        warn(
+            f"solver {model.solver}: {model.n_converged} of {k} components converged in {model.n_passes} passes over "
+            f"the kernel matrix (worst residual {model.residuals.max():.1e}, tol {model.tol:.1e}); raise max_iter or "
+            "tol, or choose another solver",
+            ConvergenceWarning,
+        )
+    smallest, values = model.smallest_eigenvalue, model.eigenvalues
+    if smallest is None or k == 0:
+        return
+    share, least = _NEGATIVE[model.dtype]
+    if smallest < -share * values[0] and smallest < -least and -smallest > values[-1]:
+        warn(
+            f"the kernel is not positive semi-definite: the smallest eigenvalue of the centred kernel matrix is "
+            f"{smallest:.3e}, farther from zero than the smallest kept one, {values[-1]:.3e}; components are those of "
+            "positive eigenvalues alone",
+            PositiveSpectrumWarning,
+        )

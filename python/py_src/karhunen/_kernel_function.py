@@ -1,0 +1,53 @@
+"""Kernels that users write: functions of two blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+_DIFFERENCE = (
+    "karhunen calls a kernel with two blocks of rows, k(X, Y), and expects one value for each pair, an array of shape "
+    "(len(X), len(Y)); scikit-learn calls it with one pair of rows at a time, k(x, y), and expects a number"
+)
+
+
+class BlockKernel:
+    """A kernel function with its arguments, whose results are checked before the engine gets them.
+
+    Parameters
+    ----------
+    function : callable
+        Takes two float64 arrays of shapes (a, n_features) and (b, n_features), gives an array of shape (a, b).
+    parameters : mapping or None
+        Keyword arguments for it.
+    """
+
+    def __init__(self, function: Callable[..., Any], parameters: Mapping[str, Any] | None) -> None:
+        self.function = function
+        self.parameters = dict(parameters or {})
+
+    def __call__(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Give the values of all pairs of rows as a contiguous array of float64."""
+        values = np.asarray(self.function(X, Y, **self.parameters))
+        if values.shape != (len(X), len(Y)):
+            raise ValueError(
+                f"the kernel function returned an array of shape {values.shape} for blocks of shapes {X.shape} and "
+                f"{Y.shape}; {_DIFFERENCE}"
+            )
+        if values.dtype.kind not in "fiub":
+            raise ValueError(f"the kernel function returned values of dtype {values.dtype}; numbers are needed")
+        return np.ascontiguousarray(values, dtype=np.float64)
+
+    def probe(self, matrix: np.ndarray) -> None:
+        """Call the function with two small blocks, so that one for pairs is told from one for blocks."""
+        X, Y = (np.array(matrix[:most], dtype=np.float64, order="C") for most in (2, 3))
+        try:
+            self.function(X, Y, **self.parameters)
+        except Exception as error:
+            raise ValueError(
+                f"the kernel function raised {type(error).__name__} for blocks of shapes {X.shape} and {Y.shape}: "
+                f"{error}; {_DIFFERENCE}"
+            ) from error
+        self(X, Y)

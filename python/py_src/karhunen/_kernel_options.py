@@ -1,0 +1,97 @@
+"""Arguments of kernel estimators as options of the engine."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+
+from karhunen._kernel_function import BlockKernel
+from karhunen._options import count_option, name_option
+
+#: scikit-learn's names of solvers, and the route of the engine that does the same.
+SKLEARN_EIGEN_SOLVERS = {"auto": "auto", "dense": "full", "arpack": "stored", "randomized": "stored"}
+#: What the engine calls kernels that scikit-learn calls otherwise; on the way back from a file.
+NAMES_IN_FILES = {"polynomial": "poly", "additive-chi2": "additive_chi2"}
+#: Kernels that have no meaning for negative values.
+POSITIVE_ONLY = ("additive_chi2", "chi2")
+
+
+def kernel_option(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> dict[str, Any]:
+    """Check a kernel's name and parameters; the engine knows which names and values there are."""
+    if callable(kernel):
+        kernel = "custom"
+    elif not isinstance(kernel, str) or kernel == "custom":
+        raise ValueError(f"kernel = {kernel!r} is not known; it must be a string or a function")
+    if isinstance(gamma, np.generic):
+        gamma = gamma.item()
+    if gamma is not None and not isinstance(gamma, str):
+        gamma = number_option("gamma", gamma)
+    return {
+        "kernel": kernel,
+        "gamma": gamma,
+        "degree": number_option("degree", degree),
+        "coef0": number_option("coef0", coef0),
+    }
+
+
+def block_kernel(kernel: Any, kernel_params: Any) -> BlockKernel | None:
+    """Give the kernel function with its arguments, if the kernel is one."""
+    if kernel_params is not None and not isinstance(kernel_params, dict):
+        raise ValueError(f"kernel_params = {kernel_params!r} is not allowed: it must be a dict or None")
+    if callable(kernel):
+        return BlockKernel(kernel, kernel_params)
+    if kernel_params:
+        raise ValueError(
+            f"kernel_params = {kernel_params!r} is for kernel functions; give the kernel {kernel!r} its parameters as "
+            "gamma, degree and coef0"
+        )
+    return None
+
+
+def number_option(name: str, value: Any) -> float:
+    """Check a number."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ValueError(f"{name} = {value!r} is not allowed: it must be a number")
+    return float(value)
+
+
+def route_option(solver: Any, eigen_solver: Any) -> str:
+    """Choose the route that one of two options asks for."""
+    if not isinstance(eigen_solver, str) or eigen_solver not in SKLEARN_EIGEN_SOLVERS:
+        names = "', '".join(SKLEARN_EIGEN_SOLVERS)
+        raise ValueError(f"eigen_solver = {eigen_solver!r} is not known; choose one of '{names}'")
+    if eigen_solver == "auto":
+        return name_option("solver", solver)
+    if solver != "auto":
+        raise ValueError(f"solver = {solver!r} and eigen_solver = {eigen_solver!r} say the same; give only one")
+    return SKLEARN_EIGEN_SOLVERS[eigen_solver]
+
+
+def threads_option(estimator: BaseEstimator) -> int | None:
+    """Choose the number of threads that one of two options asks for; None is all cores."""
+    n_threads, n_jobs = estimator.n_threads, estimator.n_jobs
+    if n_threads is not None and n_jobs is not None:
+        raise ValueError(f"n_threads = {n_threads!r} and n_jobs = {n_jobs!r} say the same; give only one")
+    if n_jobs is None:
+        return None if n_threads is None else count_option("n_threads", n_threads)
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ValueError(f"n_jobs = {n_jobs!r} is not allowed: a whole number other than 0 is needed")
+    return None if n_jobs == -1 else int(effective_n_jobs(n_jobs))
+
+
+def bytes_option(name: str, value: Any) -> int | None:
+    """Check a number of bytes."""
+    if value is None:
+        return None
+    if not isinstance(value, Real) or isinstance(value, bool) or not 1 <= value < 2**63:
+        raise ValueError(f"{name} = {value!r} is not allowed: give a number of bytes, or None")
+    return int(value)
+
+
+def optional_count(name: str, value: Any) -> int | None:
+    """Check a positive whole number that may be None."""
+    return None if value is None else count_option(name, value)

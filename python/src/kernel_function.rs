@@ -1,0 +1,42 @@
+//! A kernel function of Python, called with blocks of rows.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use karhunen::{BlockKernel, Error, Matrix, Result};
+use pyo3::prelude::*;
+
+use crate::arrays::{copy_matrix, give_matrix};
+
+/// Calls a Python function with two float64 arrays of rows; it returns a float64 array of one value for each pair.
+pub(crate) struct Called {
+    function: Py<PyAny>,
+    /// What it raised, which an error of the engine cannot carry.
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Called {
+    pub(crate) fn new(function: &Bound<'_, PyAny>) -> Arc<Self> {
+        Arc::new(Self { function: function.clone().unbind(), raised: Mutex::new(None) })
+    }
+
+    fn call(&self, py: Python<'_>, x: &Matrix, y: &Matrix) -> PyResult<Matrix> {
+        let blocks = (give_matrix(py, x.clone())?, give_matrix(py, y.clone())?);
+        copy_matrix(&self.function.bind(py).call1(blocks)?)
+    }
+}
+
+impl BlockKernel for Called {
+    fn evaluate(&self, x: &Matrix, y: &Matrix) -> Result<Matrix> {
+        Python::attach(|py| self.call(py, x, y)).map_err(|exception| {
+            self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(exception);
+            Error::Stopped { phase: "kernel function" }
+        })
+    }
+}
+
+/// The exception of the kernel function where it raised one, `error` otherwise.
+pub(crate) fn cause(called: Option<&Arc<Called>>, error: PyErr) -> PyErr {
+    let raised =
+        called.and_then(|called| called.raised.lock().unwrap_or_else(PoisonError::into_inner).take());
+    raised.unwrap_or(error)
+}

@@ -1,0 +1,348 @@
+//! Fitted kernel principal components as objects of Python.
+
+use std::sync::Arc;
+
+use karhunen::{
+    Approximation, BlockKernel, Gamma, KernelBasis, KernelModel as CoreModel, KernelParts, KernelPca,
+    KernelRows, Matrix, Observer, PreImageParts, Result, Source, Transform, Weights,
+};
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+
+use crate::arrays::{Fresh, Lent, give_matrix, lend_vector, show_matrix, show_vector};
+use crate::dtype::{Data, Element, Job};
+use crate::kernel_function::{Called, cause};
+use crate::kernel_options::KernelOptions;
+use crate::model::copy_dense;
+use crate::observer::{run, threads_for};
+
+/// Fits kernel principal components to `x`. `function` is the kernel of the name `custom`.
+#[pyfunction]
+#[pyo3(signature = (x, options, sample_weight=None, function=None, keep_zeros=true, on_progress=None))]
+pub(crate) fn fit_kernel(
+    py: Python<'_>,
+    x: Data,
+    options: KernelOptions,
+    sample_weight: Option<&Bound<'_, PyAny>>,
+    function: Option<&Bound<'_, PyAny>>,
+    keep_zeros: bool,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<KernelModel> {
+    let called = function.map(Called::new);
+    let cost = match called {
+        // Nobody knows what a call takes.
+        Some(_) => f64::INFINITY,
+        None => x.kernel_cost(),
+    };
+    let job = Fit {
+        pca: options.into_pca()?,
+        cost,
+        samples: sample_weight.map(lend_vector).transpose()?,
+        called: called.clone(),
+        keep_zeros,
+    };
+    let model = run(py, cost, on_progress, move |observer| x.run(job, observer))
+        .map_err(|error| cause(called.as_ref(), error))?;
+    Ok(KernelModel { model: Arc::new(model), called })
+}
+
+struct Fit {
+    pca: KernelPca,
+    cost: f64,
+    samples: Option<Lent<f64>>,
+    called: Option<Arc<Called>>,
+    keep_zeros: bool,
+}
+
+impl Job for Fit {
+    type Output = CoreModel;
+    fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<CoreModel> {
+        let weights = Weights { samples: self.samples.as_ref().map(Lent::as_slice), features: None };
+        let n_threads = threads_for(self.cost, self.pca.n_threads);
+        let pca = KernelPca { n_threads, ..self.pca.clone() };
+        let model = match &self.called {
+            Some(called) => pca.fit_function(x, &weights, Arc::<Called>::clone(called), observer)?,
+            None => pca.fit_observed(x, &weights, observer)?,
+        };
+        let model = if self.keep_zeros { model } else { model.without_zeros() };
+        if n_threads == self.pca.n_threads {
+            return Ok(model);
+        }
+        // The model remembers what was asked for, not what small work or a forked process makes of it.
+        let model = CoreModel::try_from(KernelParts { options: self.pca, ..model.parts().clone() })?;
+        Ok(with_function(model, self.called.as_ref()))
+    }
+}
+
+fn with_function(model: CoreModel, called: Option<&Arc<Called>>) -> CoreModel {
+    match called {
+        Some(called) => model.with_function(Arc::<Called>::clone(called) as Arc<dyn BlockKernel>),
+        None => model,
+    }
+}
+
+/// A fitted model. Its arrays are read-only views of the engine's memory.
+#[pyclass(frozen, module = "karhunen._core")]
+pub(crate) struct KernelModel {
+    model: Arc<CoreModel>,
+    called: Option<Arc<Called>>,
+}
+
+#[pymethods]
+impl KernelModel {
+    #[getter]
+    fn eigenvalues<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.eigenvalues)
+    }
+
+    /// Shape (n_samples, n_components); no rows on the approximate routes.
+    #[getter]
+    fn eigenvectors<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        matrix(slf, |parts| &parts.eigenvectors)
+    }
+
+    #[getter]
+    fn explained_variance_ratio<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let ratio = PyArray1::from_vec(py, self.model.explained_variance_ratio());
+        ratio.readwrite().make_nonwriteable();
+        ratio
+    }
+
+    #[getter]
+    fn residuals<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        show(slf, |parts| &parts.convergence.residuals)
+    }
+
+    /// The coefficient of the kernel, if it has one.
+    #[getter]
+    fn gamma(&self) -> Option<f64> {
+        match self.model.kernel().gamma() {
+            Some(Gamma::Value(gamma)) => Some(gamma),
+            _ => None,
+        }
+    }
+
+    /// Rows that new ones are compared with: an array, or data, indices and pointers of CSR; `None` if there are none.
+    #[getter]
+    fn rows<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match &slf.get().model.parts().basis {
+            KernelBasis::Rows(rows) | KernelBasis::Landmarks(rows) => show_rows(rows, slf.as_any()).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Random frequencies, shape (n_frequencies, n_features), of the route `fourier`.
+    #[getter]
+    #[allow(unsafe_code)]
+    fn frequencies<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match &slf.get().model.parts().basis {
+            // SAFETY: the class is frozen, and the array holds the model.
+            KernelBasis::Frequencies(rows) => unsafe { show_matrix(rows, slf.as_any()) }.map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Scores and coefficients of kernel ridge regression, if pre-images are found by it.
+    #[getter]
+    #[allow(unsafe_code)]
+    fn ridge<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+        match &slf.get().model.parts().pre_image {
+            Some(PreImageParts::Ridge { scores, coefficients }) => {
+                // SAFETY: the class is frozen, and the arrays hold the model.
+                let show = |matrix| unsafe { show_matrix(matrix, slf.as_any()) };
+                Ok(Some((show(scores)?, show(coefficients)?)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    #[getter]
+    fn has_pre_image(&self) -> bool {
+        self.model.parts().pre_image.is_some()
+    }
+
+    #[getter]
+    fn n_components(&self) -> usize {
+        self.model.n_components()
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.model.n_features()
+    }
+
+    #[getter]
+    fn n_samples(&self) -> usize {
+        self.model.n_samples()
+    }
+
+    /// `"f32"` or `"f64"`: the type of the data.
+    #[getter]
+    fn dtype(&self) -> &str {
+        &self.model.parts().dtype
+    }
+
+    /// The route that was taken.
+    #[getter]
+    fn solver(&self) -> &'static str {
+        self.model.convergence().solver.name()
+    }
+
+    #[getter]
+    fn reason(&self) -> &str {
+        &self.model.convergence().reason
+    }
+
+    #[getter]
+    fn n_passes(&self) -> usize {
+        self.model.convergence().n_passes
+    }
+
+    #[getter]
+    fn tol(&self) -> f64 {
+        self.model.convergence().tol
+    }
+
+    #[getter]
+    fn n_converged(&self) -> usize {
+        self.model.convergence().n_converged
+    }
+
+    /// The smallest eigenvalue, where it is known.
+    #[getter]
+    fn smallest_eigenvalue(&self) -> Option<f64> {
+        self.model.convergence().smallest_eigenvalue
+    }
+
+    /// Features, bound and estimate of an approximation.
+    #[getter]
+    fn approximation(&self) -> Option<(usize, Option<f64>, f64)> {
+        let approximation = self.model.convergence().approximation;
+        approximation.map(|Approximation { n_features, bound, estimate }| (n_features, bound, estimate))
+    }
+
+    /// Scores of the fitted rows, shape (n_samples, n_components), in float32 if `single`.
+    fn fitted_scores<'py>(&self, py: Python<'py>, single: bool) -> PyResult<Bound<'py, PyAny>> {
+        let scores = py.detach(|| self.model.fitted_scores());
+        if !single {
+            return give_matrix(py, scores);
+        }
+        let (n, k) = scores.shape();
+        give_matrix(py, Matrix::<f32>::from_fn(n, k, |i, c| scores[(i, c)] as f32))
+    }
+
+    /// Scores of rows, in the type of `x`.
+    #[pyo3(signature = (x, n_threads=None, on_progress=None))]
+    fn transform(
+        &self,
+        py: Python<'_>,
+        x: Data,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let cost = match self.called {
+            Some(_) => f64::INFINITY,
+            None => x.product_cost(self.model.parts().basis.len()),
+        };
+        let out = x.room(py, self.model.n_components())?;
+        let job = Project { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads), out };
+        run(py, cost, on_progress, move |observer| x.run(job, observer))
+            .map_err(|error| cause(self.called.as_ref(), error))
+    }
+
+    /// Rows from scores, in the type of `scores`.
+    #[pyo3(signature = (scores, n_threads=None, on_progress=None))]
+    fn inverse_transform(
+        &self,
+        py: Python<'_>,
+        scores: Data,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let (n, p) = (self.model.parts().basis.len(), self.model.n_features());
+        let cost = scores.product_cost(n) + (scores.shape().0 * n * p) as f64;
+        let out = scores.room(py, p)?;
+        let job =
+            Reconstruct { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads), out };
+        run(py, cost, on_progress, move |observer| scores.run(job, observer))
+    }
+}
+
+impl KernelModel {
+    pub(crate) fn parts(&self) -> &KernelParts {
+        self.model.parts()
+    }
+
+    /// With the caller's kernel function, which plain data do not hold.
+    pub(crate) fn new(model: CoreModel, function: Option<&Bound<'_, PyAny>>) -> Self {
+        let called = function.map(Called::new);
+        Self { model: Arc::new(with_function(model, called.as_ref())), called }
+    }
+}
+
+/// A view of one of the model's vectors.
+#[allow(unsafe_code)]
+fn show<'py>(slf: &Bound<'py, KernelModel>, vector: impl Fn(&KernelParts) -> &[f64]) -> Bound<'py, PyAny> {
+    // SAFETY: the class is frozen, and the array holds the model.
+    unsafe { show_vector(vector(slf.get().model.parts()), slf.as_any()) }
+}
+
+/// A view of one of the model's matrices.
+#[allow(unsafe_code)]
+fn matrix<'py>(
+    slf: &Bound<'py, KernelModel>,
+    matrix: impl Fn(&KernelParts) -> &Matrix,
+) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: the class is frozen, and the array holds the model.
+    unsafe { show_matrix(matrix(slf.get().model.parts()), slf.as_any()) }
+}
+
+/// Rows that `owner` holds: a view if they are dense, copies of data, indices and pointers of CSR otherwise.
+#[allow(unsafe_code)]
+pub(crate) fn show_rows<'py>(rows: &KernelRows, owner: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match rows {
+        // SAFETY: the callers' classes are frozen, and the array holds the owner.
+        KernelRows::Dense(rows) => unsafe { show_matrix(rows, owner) },
+        KernelRows::Sparse { pointers, indices, values, .. } => {
+            let py = owner.py();
+            let arrays = (
+                PyArray1::from_slice(py, values),
+                PyArray1::from_iter(py, indices.iter().map(|j| i64::from(*j))),
+                PyArray1::from_iter(py, pointers.iter().map(|at| *at as i64)),
+            );
+            Ok(arrays.into_pyobject(py)?.into_any())
+        }
+    }
+}
+
+struct Project {
+    model: Arc<CoreModel>,
+    n_threads: Option<usize>,
+    out: Fresh,
+}
+
+impl Job for Project {
+    type Output = Py<PyAny>;
+    fn run<T: Element>(mut self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
+        let how = Transform { whiten: false, n_threads: self.n_threads, observer };
+        let scores = self.model.transform_with(x, &how)?;
+        self.out.values::<T>().copy_from_slice(scores.as_slice());
+        Ok(self.out.into_array())
+    }
+}
+
+struct Reconstruct {
+    model: Arc<CoreModel>,
+    n_threads: Option<usize>,
+    out: Fresh,
+}
+
+impl Job for Reconstruct {
+    type Output = Py<PyAny>;
+    fn run<T: Element>(mut self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
+        let how = Transform { whiten: false, n_threads: self.n_threads, observer };
+        let rows = self.model.inverse_transform_with(&copy_dense(x)?, &how)?;
+        self.out.values::<T>().copy_from_slice(rows.as_slice());
+        Ok(self.out.into_array())
+    }
+}
