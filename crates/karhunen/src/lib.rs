@@ -39,7 +39,8 @@ pub use incomplete::{
 };
 pub use kernel::{
     Approximation, BlockKernel, Gamma, Kernel, KernelBasis, KernelConvergence, KernelModel, KernelParts,
-    KernelPca, KernelRoute, KernelRows, Landmarks, PreImage, PreImageParts,
+    KernelPca, KernelRoute, KernelRows, Landmarks, Nystrom, NystromMap, NystromParts, PreImage,
+    PreImageParts,
 };
 pub use linalg::{ColumnMap, Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
 pub use moments::{Moments, Scatter};

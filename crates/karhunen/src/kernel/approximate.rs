@@ -210,6 +210,15 @@ impl Whitening {
         let map = Matrix::from_fn(m, rank, |i, c| pairs.vectors[(i, c)] / pairs.values[c].sqrt());
         Ok(Self { map })
     }
+
+    /// The symmetric inverse root: `V D^(-1/2) V'`, where the map is `V D^(-1/2)`.
+    pub(super) fn symmetric(&self) -> Matrix {
+        let (m, rank) = self.map.shape();
+        let norm = |c: usize| (0..m).map(|i| self.map[(i, c)].powi(2)).sum::<f64>().sqrt();
+        let roots: Vec<f64> = (0..rank).map(|c| norm(c).sqrt()).collect();
+        let half = Matrix::from_fn(m, rank, |i, c| self.map[(i, c)] / roots[c]);
+        multiply(&half, &half.transposed())
+    }
 }
 
 /// Components in the span of the features.

@@ -117,11 +117,12 @@ fn finish(
 ) -> Result<KernelModel> {
     let Some(pre_image) = parts.options.pre_image else { return KernelModel::try_from(parts) };
     let exec = exec.phase("pre-images");
-    pre_image.check(&parts.kernel, parts.convergence.solver.approximates())?;
+    let approximates = parts.convergence.solver.approximates();
+    pre_image.check(&parts.kernel, approximates)?;
     let rows = dense_rows(&parts.basis)?;
-    parts.pre_image = Some(match pre_image {
+    parts.pre_image = Some(match pre_image.resolved(&parts.kernel, approximates) {
         PreImage::FixedPoint => PreImageParts::FixedPoint { shares: shares.to_vec() },
-        PreImage::Ridge { alpha } => {
+        PreImage::Ridge { alpha } | PreImage::Auto { alpha } => {
             let model = KernelModel::try_from(parts.clone())?;
             let scores = match &parts.basis {
                 KernelBasis::Rows(_) => model.fitted_scores(),
@@ -181,6 +182,7 @@ impl<T: Scalar> Reduced<'_, T> {
     fn parts(&self, scale: f64, shift: Vec<f64>, reason: String, exec: &Exec<'_>) -> Result<KernelParts> {
         let ReducedFit { basis, projected, approximation } = self.fit(exec)?;
         let n_converged = projected.residuals.iter().filter(|&&r| r <= self.tol).count();
+        check_convergence(self.options, self.route, &projected.residuals, 1, self.tol)?;
         Ok(KernelParts {
             kernel: self.kernel,
             basis,
@@ -207,6 +209,22 @@ impl<T: Scalar> Reduced<'_, T> {
             },
         })
     }
+}
+
+/// Refuses components that miss the tolerance, if asked to.
+fn check_convergence(
+    options: &KernelPca,
+    route: KernelRoute,
+    residuals: &[f64],
+    n_passes: usize,
+    tol: f64,
+) -> Result<()> {
+    let (requested, converged) = (residuals.len(), residuals.iter().filter(|&&r| r <= tol).count());
+    if !options.strict || converged == requested {
+        return Ok(());
+    }
+    let residual = residuals.iter().copied().fold(0.0, f64::max);
+    Err(Error::NotConverged { solver: route.name(), converged, requested, n_passes, residual, tol })
 }
 
 /// A fit by one of the exact routes.
@@ -276,7 +294,7 @@ impl Exact<'_> {
         }
         clip(&mut spectrum.values, self.scale, self.single)?;
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= self.tol).count();
-        self.check_convergence(&spectrum, n_converged)?;
+        check_convergence(self.options, self.route, &spectrum.residuals, spectrum.n_passes, self.tol)?;
         let eigenvectors = eigenvectors(&spectrum.vectors, weights);
         let eigenvalues: Vec<f64> = spectrum.values.iter().map(|value| value * self.scale).collect();
         let (coefficients, offsets) = self.coefficients(&eigenvectors, &eigenvalues, weights, &spectrum);
@@ -304,21 +322,6 @@ impl Exact<'_> {
                 smallest_eigenvalue: spectrum.smallest.map(|value| value * self.scale),
                 approximation: None,
             },
-        })
-    }
-
-    fn check_convergence(&self, spectrum: &Spectrum, n_converged: usize) -> Result<()> {
-        let requested = spectrum.values.len();
-        if !self.options.strict || n_converged == requested {
-            return Ok(());
-        }
-        Err(Error::NotConverged {
-            solver: self.route.name(),
-            converged: n_converged,
-            requested,
-            n_passes: spectrum.n_passes,
-            residual: spectrum.residuals.iter().copied().fold(0.0, f64::max),
-            tol: self.tol,
         })
     }
 

@@ -233,6 +233,11 @@ impl Kernel {
         self.is_positive() && *self != Self::AdditiveChi2
     }
 
+    /// Whether landmarks can stand for all rows; nobody knows of a kernel of the caller's own before it is evaluated.
+    pub(super) fn may_have_landmarks(&self) -> bool {
+        *self == Self::Custom || self.is_positive_uncentred()
+    }
+
     /// The value of a row with itself, whose squared norm (after preparation) is given.
     pub(super) fn of_itself(&self, squared_norm: f64) -> f64 {
         match *self {

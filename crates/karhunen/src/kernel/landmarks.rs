@@ -4,11 +4,14 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::kernel::approximate::{Whitening, feature_matrix};
 use crate::kernel::features::Features;
-use crate::kernel::rows::KernelRows;
+use crate::kernel::function::{BlockKernel, Kernel};
+use crate::kernel::rows::{KernelRows, Preparation};
 use crate::kernel::sampling::{generator, uniform, without_replacement};
 use crate::linalg::Matrix;
 use crate::linalg::eigh::eigh;
 use crate::linalg::small::{multiply, t_multiply};
+use crate::scalar::Scalar;
+use crate::source::Source;
 
 /// How landmarks are chosen. All rules look at no more than `8 * n_landmarks` rows (5,000 at least), drawn uniformly from
 /// those of positive weight.
@@ -27,13 +30,58 @@ pub enum Landmarks {
 }
 
 /// Rows that the rules look at.
-pub(super) fn n_candidates(n_landmarks: usize) -> usize {
+fn n_candidates(n_landmarks: usize) -> usize {
     (8 * n_landmarks).max(5_000)
+}
+
+/// How rows are compared.
+#[derive(Clone, Copy)]
+pub(super) struct Comparison<'a> {
+    pub(super) kernel: Kernel,
+    pub(super) function: Option<&'a dyn BlockKernel>,
+    pub(super) preparation: Preparation<'a>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Kernel values with `rows`, as features.
+    pub(super) fn with(&self, rows: &'a KernelRows, exec: &Exec<'_>) -> Result<Features<'a, f64>> {
+        Features::of_rows(self.kernel, rows, self.function, self.preparation, exec)
+    }
+}
+
+/// Which landmarks are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    pub(super) rule: Landmarks,
+    pub(super) m: usize,
+    pub(super) seed: u64,
+}
+
+/// Landmarks among the rows `positive` of a source: their numbers, ascending, and the rows. `shares` are those of all rows.
+pub(super) fn among<T: Scalar>(
+    choice: Choice,
+    x: &dyn Source<T>,
+    compare: &Comparison<'_>,
+    positive: &[usize],
+    shares: &[f64],
+    exec: &Exec<'_>,
+) -> Result<(Vec<usize>, KernelRows)> {
+    let Choice { rule, m, seed } = choice;
+    let rows: Vec<usize> = without_replacement(positive.len(), n_candidates(m), seed.wrapping_add(3))
+        .into_iter()
+        .map(|i| positive[i])
+        .collect();
+    let candidates = KernelRows::gather(x, &rows)?;
+    let weights: Vec<f64> = rows.iter().map(|&i| shares[i]).collect();
+    let features = compare.with(&candidates, exec)?;
+    let chosen = choose(rule, m, &candidates, &features, &weights, seed, exec)?;
+    let landmarks = candidates.select(&chosen);
+    Ok((chosen.into_iter().map(|i| rows[i]).collect(), landmarks))
 }
 
 /// The places of `m` landmarks among the candidate rows, ascending. `features` are the kernel values with the candidates,
 /// `weights` their weights.
-pub(super) fn choose(
+fn choose(
     rule: Landmarks,
     m: usize,
     candidates: &KernelRows,

@@ -203,9 +203,7 @@ impl KernelPca {
             return refuse("n_components", "all".to_owned(), rule);
         }
         if self.kernel == Kernel::Precomputed
-            || route == KernelRoute::Nystrom
-                && !self.kernel.is_positive_uncentred()
-                && self.kernel != Kernel::Custom
+            || route == KernelRoute::Nystrom && !self.kernel.may_have_landmarks()
         {
             let rule = "landmarks need a kernel that is positive semi-definite and not precomputed";
             return refuse("solver", route.name().to_owned(), rule);

@@ -18,7 +18,7 @@ use crate::pca::Transform;
 use crate::scalar::Scalar;
 use crate::source::Block;
 
-/// How rows are found from scores. Both need dense data.
+/// How rows are found from scores, from dense data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum PreImage {
@@ -33,6 +33,12 @@ pub enum PreImage {
     /// the point of feature space that the scores stand for. Starts from the fitted row of the nearest scores; always a
     /// weighted mean of fitted rows.
     FixedPoint,
+    /// The fixed-point iteration where it is defined, kernel ridge regression otherwise. It denoises better: `docs/kernel.md`
+    /// has the experiment.
+    Auto {
+        /// The ridge of kernel ridge regression.
+        alpha: f64,
+    },
 }
 
 /// What pre-images are computed from.
@@ -54,12 +60,21 @@ pub enum PreImageParts {
 }
 
 impl PreImage {
+    /// The way that is taken, which is never [`PreImage::Auto`].
+    pub(super) fn resolved(self, kernel: &Kernel, approximates: bool) -> Self {
+        match self {
+            Self::Auto { .. } if matches!(kernel, Kernel::Rbf { .. }) && !approximates => Self::FixedPoint,
+            Self::Auto { alpha } => Self::Ridge { alpha },
+            way => way,
+        }
+    }
+
     /// The rules, apart from those of the data.
     pub(super) fn check(&self, kernel: &Kernel, approximates: bool) -> Result<()> {
         let refuse =
             |value: &str, rule| Err(Error::Option { option: "pre_image", value: value.to_owned(), rule });
-        match self {
-            Self::Ridge { alpha } if !(*alpha > 0.0 && alpha.is_finite()) => {
+        match self.resolved(kernel, approximates) {
+            Self::Ridge { alpha } if !(alpha > 0.0 && alpha.is_finite()) => {
                 let rule = "it must be finite and positive";
                 Err(Error::Option { option: "alpha", value: alpha.to_string(), rule })
             }

@@ -8,7 +8,7 @@ use crate::kernel::approximate::{
 use crate::kernel::features::Features;
 use crate::kernel::fourier::frequencies;
 use crate::kernel::function::{BlockKernel, Kernel};
-use crate::kernel::landmarks::{choose, n_candidates};
+use crate::kernel::landmarks::{Choice, Comparison, among};
 use crate::kernel::model::{Approximation, KernelBasis};
 use crate::kernel::options::KernelPca;
 use crate::kernel::rows::{KernelRows, Preparation};
@@ -50,12 +50,14 @@ impl<T: Scalar> Reduced<'_, T> {
             let (projected, approximation) = self.components(&moments, &features, None, &positive, exec)?;
             return Ok(ReducedFit { basis: KernelBasis::Frequencies(waves), projected, approximation });
         }
-        let rows = self.landmarks(m, &positive, &exec.phase("landmarks"))?;
+        let choice = Choice { rule: self.options.landmarks, m, seed: self.options.seed };
+        let choosing = exec.phase("landmarks");
+        let (_, rows) = among(choice, self.x, &self.comparison(), &positive, self.shares, &choosing)?;
         let features = self.of_rows(&rows, exec)?;
-        let among = feature_matrix(&features, &rows, exec)?;
-        let whitening = Whitening::of(&among)?;
+        let values = feature_matrix(&features, &rows, exec)?;
+        let whitening = Whitening::of(&values)?;
         // Their mean is near that of all rows.
-        let pivot = column_means(&among);
+        let pivot = column_means(&values);
         let moments = moments(self.x, &features, &pivot, self.shares, &exec.phase("features"))?;
         let (projected, approximation) =
             self.components(&moments, &features, Some(&whitening), &positive, exec)?;
@@ -95,17 +97,11 @@ impl<T: Scalar> Reduced<'_, T> {
     }
 
     fn of_rows<'b>(&'b self, rows: &'b KernelRows, exec: &Exec<'_>) -> Result<Features<'b, f64>> {
-        Features::of_rows(self.kernel, rows, self.function, self.preparation, exec)
+        self.comparison().with(rows, exec)
     }
 
-    fn landmarks(&self, m: usize, positive: &[usize], exec: &Exec<'_>) -> Result<KernelRows> {
-        let seed = self.options.seed;
-        let rows = self.some(positive, n_candidates(m), seed.wrapping_add(3));
-        let candidates = KernelRows::gather(self.x, &rows)?;
-        let weights: Vec<f64> = rows.iter().map(|&i| self.shares[i]).collect();
-        let features = self.of_rows(&candidates, exec)?;
-        let chosen = choose(self.options.landmarks, m, &candidates, &features, &weights, seed, exec)?;
-        Ok(candidates.select(&chosen))
+    fn comparison(&self) -> Comparison<'_> {
+        Comparison { kernel: self.kernel, function: self.function, preparation: self.preparation }
     }
 
     /// At most `most` of the rows of positive weight.

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::kernel::features::Features;
 use crate::kernel::fit::refuse_negative;
-use crate::kernel::function::Kernel;
+use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::model::{KernelBasis, KernelModel};
 use crate::kernel::rows::Preparation;
 use crate::linalg::exp::Exp;
@@ -41,29 +41,8 @@ impl KernelModel {
     /// # Errors
     /// As [`KernelModel::transform`], and [`Error::Stopped`] if the observer asks to stop.
     pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
-        let (n, found) = x.shape();
-        let expected = self.n_features();
-        if found != expected {
-            return Err(Error::Shape { what: "data to transform", axis: "columns", found, expected });
-        }
-        if *self.kernel() == Kernel::Custom {
-            if x.is_sparse() {
-                let rule = "a kernel function is called with dense rows; give dense data";
-                return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
-            }
-            if self.function().is_none() {
-                let rule =
-                    "the model was made from plain data; give the kernel function by `with_function` first";
-                return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
-            }
-        }
-        x.visit(&mut |first, block| match first_non_finite(&block) {
-            Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
-            None => Ok(()),
-        })?;
-        if self.kernel().refuses_negative() {
-            refuse_negative(x, self.kernel().name())?;
-        }
+        check_new_rows(x, self.kernel(), self.function(), self.n_features())?;
+        let n = x.shape().0;
         let k = self.n_components();
         check_size((n, k))?;
         let mut scores = Matrix::zeros(n, k);
@@ -146,6 +125,38 @@ impl KernelModel {
             projection.all(&block, out, &part_of(exec, first, block.n_rows(), n))
         })
     }
+}
+
+/// The rules that new rows must meet, of which there are `expected` columns.
+pub(super) fn check_new_rows<T: Scalar>(
+    x: &dyn Source<T>,
+    kernel: &Kernel,
+    function: Option<&dyn BlockKernel>,
+    expected: usize,
+) -> Result<()> {
+    let found = x.shape().1;
+    if found != expected {
+        return Err(Error::Shape { what: "data to transform", axis: "columns", found, expected });
+    }
+    if *kernel == Kernel::Custom {
+        if x.is_sparse() {
+            let rule = "a kernel function is called with dense rows; give dense data";
+            return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
+        }
+        if function.is_none() {
+            let rule =
+                "the model was made from plain data; give the kernel function by `with_function` first";
+            return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
+        }
+    }
+    x.visit(&mut |first, block| match first_non_finite(&block) {
+        Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
+        None => Ok(()),
+    })?;
+    if kernel.refuses_negative() {
+        refuse_negative(x, kernel.name())?;
+    }
+    Ok(())
 }
 
 fn part_of<'e>(exec: &Exec<'e>, first: usize, n_rows: usize, n: usize) -> Exec<'e> {

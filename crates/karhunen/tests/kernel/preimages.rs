@@ -116,3 +116,42 @@ fn refusals() {
     assert!(matches!(model.inverse_transform(&z), Err(Error::Option { option: "pre_image", .. })));
     assert!(matches!(model.inverse_transform(&z.columns(0..1)), Err(Error::Shape { what: "scores", .. })));
 }
+
+#[test]
+fn the_default_is_the_fixed_point_where_it_is_defined() {
+    let rows = cloud(80, 3, 11);
+    let cases = [
+        (rbf(0.4), None, true),
+        (rbf(0.4), Some(KernelRoute::Nystrom), false),
+        (Kernel::Laplacian { gamma: Gamma::Value(0.4) }, None, false),
+    ];
+    for (kernel, solver, is_fixed_point) in cases {
+        let pca = KernelPca { kernel, solver, ..with(PreImage::Auto { alpha: 0.1 }, 4) };
+        let way = if is_fixed_point { PreImage::FixedPoint } else { PreImage::Ridge { alpha: 0.1 } };
+        let found = fit(&pca, &rows, None);
+        let asked = fit(&KernelPca { pre_image: Some(way), ..pca }, &rows, None);
+        assert_eq!(found.parts().pre_image, asked.parts().pre_image);
+        assert_eq!(found.parts().options.pre_image, Some(PreImage::Auto { alpha: 0.1 }));
+    }
+    let custom = KernelPca { kernel: Kernel::AdditiveChi2, ..with(PreImage::Auto { alpha: 0.1 }, 2) };
+    let values = rows.concat();
+    let x = Dense::row_major(&values, 80, 3).unwrap();
+    let error = custom.fit(&x, &Weights::default()).unwrap_err();
+    assert!(error.to_string().contains("defined for scores"), "{error}");
+}
+
+#[test]
+fn leaving_out_zeros_changes_no_score_and_no_row() {
+    let rows = cloud(50, 3, 12);
+    let pca = KernelPca { kernel: Kernel::Linear, ..with(PreImage::Ridge { alpha: 0.1 }, 6) };
+    let model = fit(&pca, &rows, None);
+    let left = model.clone().without_zeros();
+    assert_eq!((model.n_components(), left.n_components()), (6, 3));
+    assert_eq!(left.eigenvalues(), &model.eigenvalues()[..3]);
+    assert_eq!(scores(&left, &rows), scores(&model, &rows).columns(0..3));
+    assert!(left.convergence().converged());
+    let (few, all) = (scores(&left, &rows), scores(&model, &rows));
+    let (found, expected) = (left.inverse_transform(&few).unwrap(), model.inverse_transform(&all).unwrap());
+    assert!(distance(found.as_slice(), expected.as_slice()) < 1e-9);
+    assert!(KernelModel::try_from(left.parts().clone()).is_ok());
+}

@@ -1,6 +1,6 @@
 //! Routes agree, threads change nothing, shapes that the curve of the data asks for come out.
 
-use karhunen::{Dense, KernelModel, KernelPca, KernelRoute, Weights};
+use karhunen::{Dense, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Weights};
 use karhunen_testkit::{Rows, SplitMix64};
 
 use crate::fixtures::{EXACT, assert_same, cloud, fit, rbf, scores};
@@ -89,5 +89,37 @@ fn two_moons_are_parted() {
         let sign = z[(0, 0)].signum();
         let right = (0..600).filter(|&i| (z[(i, 0)] * sign > 0.0) == (i % 2 == 0)).count();
         assert!(right >= 590, "{solver}: {right} of 600 on the right side");
+    }
+}
+
+/// The share of the variance of `t` that is linear in the scores, whose columns are orthogonal and have the mean zero.
+fn explained(scores: &Matrix, t: &[f64]) -> f64 {
+    let mean = t.iter().sum::<f64>() / t.len() as f64;
+    let total: f64 = t.iter().map(|t| (t - mean).powi(2)).sum();
+    let along = |c: usize| {
+        let (mut product, mut square) = (0.0, 0.0);
+        for (i, t) in t.iter().enumerate() {
+            product += scores[(i, c)] * (t - mean);
+            square += scores[(i, c)].powi(2);
+        }
+        product * product / square
+    };
+    (0..scores.n_cols()).map(along).sum::<f64>() / total
+}
+
+#[test]
+fn a_swiss_roll_is_unrolled() {
+    let mut random = SplitMix64::new(7);
+    let angles: Vec<f64> =
+        (0..600).map(|_| 1.5 * std::f64::consts::PI * (1.0 + 2.0 * random.uniform())).collect();
+    let rows: Rows = angles.iter().map(|t| vec![t * t.cos(), 21.0 * random.uniform(), t * t.sin()]).collect();
+    let linear = KernelPca { kernel: Kernel::Linear, ..KernelPca::new(3) };
+    let flat = explained(&scores(&fit(&linear, &rows, None), &rows), &angles);
+    assert!(flat < 0.2, "{flat}");
+    for solver in EXACT {
+        let kernel = Kernel::Rbf { gamma: Gamma::Median };
+        let pca = KernelPca { kernel, solver: Some(solver), ..KernelPca::new(10) };
+        let unrolled = explained(&scores(&fit(&pca, &rows, None), &rows), &angles);
+        assert!(unrolled > 0.97, "{solver}: {unrolled}");
     }
 }

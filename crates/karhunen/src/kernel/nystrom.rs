@@ -1,0 +1,274 @@
+//! A feature map whose inner products approximate a kernel: kernel values with landmarks times the inverse root of the
+//! landmarks' own kernel matrix. Williams & Seeger (2001); Drineas & Mahoney (2005).
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Observer, Unobserved};
+use crate::kernel::approximate::{Whitening, feature_matrix};
+use crate::kernel::fit::refuse_negative;
+use crate::kernel::function::{BlockKernel, Gamma, Kernel};
+use crate::kernel::gamma;
+use crate::kernel::landmarks::{Choice, Comparison, Landmarks, among};
+use crate::kernel::rows::{KernelRows, Preparation};
+use crate::kernel::transform::{Projection, check_new_rows, strips};
+use crate::linalg::Matrix;
+use crate::moments::{Moments, check_size};
+use crate::pca::Transform;
+use crate::scalar::Scalar;
+use crate::source::Source;
+
+/// The Nyström feature map: rows become features whose inner products approximate the kernel, which is not centred. Inner
+/// products of landmarks are exact.
+///
+/// ```
+/// use karhunen::{Dense, Gamma, Kernel, Nystrom};
+/// let x = [0.0, 1.0, 2.0, 4.0];
+/// let x = Dense::row_major(&x, 4, 1)?;
+/// let map = Nystrom { kernel: Kernel::Rbf { gamma: Gamma::Value(0.5) }, ..Nystrom::new(4) }.fit(&x)?;
+/// let z = map.transform(&x)?;
+/// let inner: f64 = (0..4).map(|c| z[(0, c)] * z[(2, c)]).sum();
+/// assert!((inner - (-0.5f64 * 4.0).exp()).abs() < 1e-12);
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Nystrom {
+    /// The kernel: positive semi-definite, and not precomputed.
+    pub kernel: Kernel,
+    /// Landmarks, which is the number of features; no more than rows are used, and fewer where the rule
+    /// [`Landmarks::KMeansPlusPlus`] runs out of rows that differ.
+    pub n_landmarks: usize,
+    /// How they are chosen.
+    pub landmarks: Landmarks,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+    /// Threads; those of the current rayon pool if `None`. The result does not depend on them.
+    pub n_threads: Option<usize>,
+}
+
+impl Nystrom {
+    /// So many landmarks; everything else at its default.
+    pub fn new(n_landmarks: usize) -> Self {
+        Self {
+            kernel: Kernel::default(),
+            n_landmarks,
+            landmarks: Landmarks::Uniform,
+            seed: 0,
+            n_threads: None,
+        }
+    }
+
+    /// Chooses landmarks among the rows of `x`, shape (n_samples, n_features). Two passes over the data.
+    ///
+    /// # Errors
+    /// [`Error::Option`]; [`Error::NonFinite`] for NaN and infinite values; [`Error::NegativeValue`] where the kernel needs
+    /// none; [`Error::NegativeEigenvalue`] of a kernel that is not positive semi-definite; any error `x` raises while read.
+    pub fn fit<T: Scalar>(&self, x: &dyn Source<T>) -> Result<NystromMap> {
+        self.fitted(x, None, &Unobserved)
+    }
+
+    /// As [`Nystrom::fit`], telling `observer` how far it has come.
+    ///
+    /// # Errors
+    /// As [`Nystrom::fit`], and [`Error::Stopped`] if the observer asks to stop.
+    pub fn fit_observed<T: Scalar>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<NystromMap> {
+        self.fitted(x, None, observer)
+    }
+
+    /// As [`Nystrom::fit_observed`] with a kernel of the caller's own; the option `kernel` must be [`Kernel::Custom`]. The
+    /// map keeps the function.
+    ///
+    /// # Errors
+    /// As [`Nystrom::fit_observed`], and what the function raises.
+    pub fn fit_function<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        function: Arc<dyn BlockKernel>,
+        observer: &dyn Observer,
+    ) -> Result<NystromMap> {
+        self.fitted(x, Some(function), observer)
+    }
+
+    /// Every rule of the options.
+    fn check(&self, (n_samples, n_features): (usize, usize), has_function: bool) -> Result<()> {
+        if n_samples == 0 || n_features == 0 {
+            return Err(Error::Empty { n_samples, n_features });
+        }
+        self.kernel.check()?;
+        let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });
+        if has_function != (self.kernel == Kernel::Custom) {
+            let rule = "the kernel `custom` and a kernel function belong together";
+            return refuse("kernel", self.kernel.name().to_owned(), rule);
+        }
+        if !self.kernel.may_have_landmarks() {
+            let rule = "landmarks need a kernel that is positive semi-definite and not precomputed";
+            return refuse("kernel", self.kernel.name().to_owned(), rule);
+        }
+        if self.n_landmarks == 0 {
+            return refuse("n_landmarks", "0".to_owned(), "at least one landmark is needed");
+        }
+        Ok(())
+    }
+
+    fn fitted<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        function: Option<Arc<dyn BlockKernel>>,
+        observer: &dyn Observer,
+    ) -> Result<NystromMap> {
+        let (n, p) = x.shape();
+        self.check((n, p), function.is_some())?;
+        check_size((n, p))?;
+        if function.is_some() && x.is_sparse() {
+            let rule = "a kernel function is called with dense rows; give dense data";
+            return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
+        }
+        let parts = Exec::run(self.n_threads, observer, |exec| {
+            let moments = Moments::of(x, None, &exec.phase("means and variances"))?;
+            if self.kernel.refuses_negative() {
+                refuse_negative(x, self.kernel.name())?;
+            }
+            let shares = vec![1.0 / n as f64; n];
+            let kernel = gamma::resolve(&self.kernel, &moments, &shares, self.seed, |chosen| {
+                KernelRows::gather(x, chosen)
+            })?;
+            // Unlike those of components, inner products of the linear kernel are not centred.
+            let centres = kernel != Kernel::Linear && kernel.ignores_shifts() && !x.is_sparse();
+            let shift = if centres { moments.mean } else { Vec::new() };
+            let preparation = Preparation { shift: &shift, normalize: kernel.normalizes() };
+            let compare = Comparison { kernel, function: function.as_deref(), preparation };
+            let exec = exec.phase("landmarks");
+            let choice = Choice { rule: self.landmarks, m: self.n_landmarks.min(n), seed: self.seed };
+            let every: Vec<usize> = (0..n).collect();
+            let (indices, landmarks) = among(choice, x, &compare, &every, &shares, &exec)?;
+            let values = feature_matrix(&compare.with(&landmarks, &exec)?, &landmarks, &exec)?;
+            let normalization = Whitening::of(&values)?.symmetric();
+            let (options, dtype) = (self.clone(), T::NAME.to_owned());
+            Ok(NystromParts { kernel, landmarks, indices, shift, normalization, options, dtype })
+        })?;
+        Ok(NystromMap { parts, function })
+    }
+}
+
+/// Everything a map consists of, as plain data. Kernel values `k` with the landmarks become the features
+/// `normalization k`.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct NystromParts {
+    /// The kernel, with a number for gamma.
+    pub kernel: Kernel,
+    /// Shape (n_landmarks, n_features).
+    pub landmarks: KernelRows,
+    /// Which of the rows fitted they were, ascending.
+    pub indices: Vec<usize>,
+    /// Subtracted from rows before they are compared, where the kernel is a function of differences; empty otherwise.
+    pub shift: Vec<f64>,
+    /// The inverse root of the kernel matrix of the landmarks, shape (n_landmarks, n_landmarks), symmetric; on the range of
+    /// its eigenvalues above `sqrt(eps)` of the largest.
+    pub normalization: Matrix,
+    /// The options of the fit.
+    pub options: Nystrom,
+    /// `"f32"` or `"f64"`: the type of the data.
+    pub dtype: String,
+}
+
+/// A fitted map. Made by [`Nystrom::fit`].
+#[derive(Clone)]
+pub struct NystromMap {
+    parts: NystromParts,
+    function: Option<Arc<dyn BlockKernel>>,
+}
+
+impl std::fmt::Debug for NystromMap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NystromMap").field("parts", &self.parts).finish_non_exhaustive()
+    }
+}
+
+impl TryFrom<NystromParts> for NystromMap {
+    type Error = Error;
+
+    /// Checks that the shapes agree. A map of the kernel `custom` needs [`NystromMap::with_function`] before it can
+    /// transform.
+    fn try_from(parts: NystromParts) -> Result<Self> {
+        parts.kernel.check()?;
+        if !matches!(parts.kernel.gamma(), None | Some(Gamma::Value(_))) {
+            let rule = "a fitted kernel has a number for gamma";
+            return Err(Error::Option { option: "gamma", value: "a rule".to_owned(), rule });
+        }
+        let (m, p) = parts.landmarks.shape();
+        let shift = if parts.shift.is_empty() { 0 } else { p };
+        let lengths = [
+            ("normalization", parts.normalization.n_rows(), m),
+            ("normalization", parts.normalization.n_cols(), m),
+            ("indices", parts.indices.len(), m),
+            ("shift", parts.shift.len(), shift),
+        ];
+        for (what, found, expected) in lengths {
+            if found != expected {
+                return Err(Error::Shape { what, axis: "values", found, expected });
+            }
+        }
+        parts.landmarks.with_block(|_| Ok(()))?;
+        Ok(Self { parts, function: None })
+    }
+}
+
+impl NystromMap {
+    /// Features of rows, shape (n_rows, n_landmarks), in the type of `x`; computed in f64.
+    ///
+    /// # Errors
+    /// As [`crate::KernelModel::transform`].
+    pub fn transform<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Matrix<T>> {
+        self.transform_with(x, &Transform::default())
+    }
+
+    /// As [`NystromMap::transform`], with options, of which `whiten` is refused.
+    ///
+    /// # Errors
+    /// As [`NystromMap::transform`], and [`Error::Stopped`] if the observer asks to stop.
+    pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
+        let parts = &self.parts;
+        if how.whiten {
+            let rule = "features have no variances to divide by";
+            return Err(Error::Option { option: "whiten", value: "true".to_owned(), rule });
+        }
+        let function = self.function.as_deref();
+        check_new_rows(x, &parts.kernel, function, parts.landmarks.shape().1)?;
+        let (n, m) = (x.shape().0, parts.indices.len());
+        check_size((n, m))?;
+        let mut features = Matrix::zeros(n, m);
+        Exec::run(how.n_threads, how.observer, |exec| {
+            let exec = exec.phase("features");
+            let preparation = Preparation { shift: &parts.shift, normalize: parts.kernel.normalizes() };
+            let compare = Comparison { kernel: parts.kernel, function, preparation };
+            let projection = Projection {
+                features: compare.with(&parts.landmarks, &exec)?,
+                coefficients: strips(&parts.normalization),
+                offsets: vec![0.0; m],
+            };
+            x.visit(&mut |first, block| {
+                let rows = first..first + block.n_rows();
+                let part = exec.part(rows.start as f64 / n as f64, rows.end as f64 / n as f64);
+                projection.all(&block, &mut features.as_mut_slice()[rows.start * m..rows.end * m], &part)
+            })
+        })?;
+        match features.as_slice().iter().position(|z: &T| !z.to_f64().is_finite()) {
+            Some(at) => Err(Error::KernelValue { row: at / m }),
+            None => Ok(features),
+        }
+    }
+
+    /// Everything but a kernel function of the caller's own, as plain data.
+    pub fn parts(&self) -> &NystromParts {
+        &self.parts
+    }
+
+    /// The same map with the caller's kernel function, which plain data do not hold.
+    #[must_use]
+    pub fn with_function(mut self, function: Arc<dyn BlockKernel>) -> Self {
+        self.function = Some(function);
+        self
+    }
+}
