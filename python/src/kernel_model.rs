@@ -269,6 +269,10 @@ impl KernelModel {
 }
 
 impl KernelModel {
+    pub(crate) fn model(&self) -> Arc<CoreModel> {
+        Arc::clone(&self.model)
+    }
+
     pub(crate) fn parts(&self) -> &KernelParts {
         self.model.parts()
     }
@@ -297,11 +301,11 @@ fn matrix<'py>(
     unsafe { show_matrix(matrix(slf.get().model.parts()), slf.as_any()) }
 }
 
-/// Rows that `owner` holds: a view if they are dense, copies of data, indices and pointers of CSR otherwise.
+/// Rows that `owner`, of a frozen class, holds: a view if they are dense, copies of data, indices and pointers of CSR otherwise.
 #[allow(unsafe_code)]
 pub(crate) fn show_rows<'py>(rows: &KernelRows, owner: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     match rows {
-        // SAFETY: the callers' classes are frozen, and the array holds the owner.
+        // SAFETY: the owner's class is frozen, and the array holds the owner.
         KernelRows::Dense(rows) => unsafe { show_matrix(rows, owner) },
         KernelRows::Sparse { pointers, indices, values, .. } => {
             let py = owner.py();

@@ -1,6 +1,6 @@
 //! The options of kernel methods, as Python passes them.
 
-use karhunen::{Gamma, Kernel, KernelPca, KernelRoute, Landmarks, PreImage};
+use karhunen::{Gamma, Kernel, KernelPca, KernelRoute, Landmarks, Nystrom, PreImage};
 use pyo3::prelude::*;
 
 use crate::options::unknown;
@@ -114,7 +114,8 @@ impl KernelOptions {
             None => None,
             Some("ridge") => Some(PreImage::Ridge { alpha: self.alpha }),
             Some("fixed-point") => Some(PreImage::FixedPoint),
-            Some(name) => return Err(unknown("pre_image", name, "'ridge', 'fixed-point'")),
+            Some("auto") => Some(PreImage::Auto { alpha: self.alpha }),
+            Some(name) => return Err(unknown("pre_image", name, "'auto', 'ridge', 'fixed-point'")),
         };
         Ok(KernelPca {
             kernel: self.kernel.into_kernel()?,
@@ -130,6 +131,33 @@ impl KernelOptions {
             seed: self.seed,
             n_threads: self.n_threads,
             strict: self.strict,
+        })
+    }
+}
+
+/// Every option by its name in [`Nystrom`].
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct NystromOptions {
+    kernel: KernelOption,
+    n_landmarks: usize,
+    landmarks: String,
+    seed: u64,
+    n_threads: Option<usize>,
+}
+
+impl NystromOptions {
+    /// The engine's options.
+    ///
+    /// # Errors
+    /// `ValueError` for names that the engine does not know.
+    pub(crate) fn into_nystrom(self) -> PyResult<Nystrom> {
+        Ok(Nystrom {
+            kernel: self.kernel.into_kernel()?,
+            n_landmarks: self.n_landmarks,
+            landmarks: landmark_rule(&self.landmarks)?,
+            seed: self.seed,
+            n_threads: self.n_threads,
         })
     }
 }

@@ -88,7 +88,8 @@ pub(crate) fn from_kernel_state(
     Ok(KernelModel::new(model, function))
 }
 
-fn item<'py>(state: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+/// An entry of a state.
+pub(crate) fn item<'py>(state: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     state.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("the state of a model lacks {name}")))
 }
 

@@ -11,11 +11,13 @@ mod incomplete_file;
 mod incomplete_model;
 mod incomplete_options;
 mod incomplete_state;
+mod kernel_file;
 mod kernel_function;
 mod kernel_model;
 mod kernel_options;
 mod kernel_state;
 mod model;
+mod nystrom_map;
 mod observer;
 mod options;
 mod sparse;
@@ -38,11 +40,15 @@ mod _core {
     #[pymodule_export]
     use crate::incomplete_state::{from_incomplete_state, to_incomplete_state};
     #[pymodule_export]
+    use crate::kernel_file::{load_kernel, save_kernel};
+    #[pymodule_export]
     use crate::kernel_model::{KernelModel, fit_kernel};
     #[pymodule_export]
     use crate::kernel_state::{from_kernel_state, to_kernel_state};
     #[pymodule_export]
     use crate::model::{Model, column_moments, fit};
+    #[pymodule_export]
+    use crate::nystrom_map::{NystromMap, fit_nystrom};
     #[pymodule_export]
     use crate::state::{from_state, load, save, to_state};
     #[pymodule_export]

@@ -245,6 +245,20 @@ def test_ridge_pre_images_are_those_of_scikit_learn(table):
         KernelPCA(2).fit(table).inverse_transform(np.zeros((1, 2)))
 
 
+def test_the_fixed_point_is_the_default_where_it_is_defined(table):
+    pca = KernelPCA(4, kernel="rbf", gamma=0.005, fit_inverse_transform=True)
+    scores = pca.fit_transform(table)
+    rows = pca.inverse_transform(scores)
+    fixed, ridge = (clone(pca).set_params(pre_image=way).fit(table) for way in ("fixed-point", "ridge"))
+    np.testing.assert_array_equal(rows, fixed.inverse_transform(scores))
+    given = clone(pca).set_params(alpha=1.0).fit(table)
+    np.testing.assert_array_equal(given.inverse_transform(scores), ridge.inverse_transform(scores))
+    for other in ({"kernel": "laplacian"}, {"solver": "nystrom"}):
+        assert clone(pca).set_params(**other).fit(table).dual_coef_.shape == (60, 8)
+    with pytest.raises(ValueError, match="the fixed point has none"):
+        clone(fixed).set_params(alpha=1.0).fit(table)
+
+
 def test_fixed_points_are_near_the_rows(table):
     pca = KernelPCA(30, kernel="rbf", gamma=0.005, fit_inverse_transform=True, pre_image="fixed-point").fit(table)
     rows = pca.inverse_transform(pca.transform(table))

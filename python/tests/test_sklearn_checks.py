@@ -1,6 +1,6 @@
 """scikit-learn's own checks of estimators, all of them."""
 
-from karhunen import PCA, IncompletePCA, KernelPCA, TruncatedSVD
+from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, TruncatedSVD
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 ESTIMATORS = [
@@ -23,9 +23,19 @@ ESTIMATORS = [
     KernelPCA(2, kernel="precomputed"),
     KernelPCA(2, kernel="laplacian", solver="nystrom"),
     KernelPCA(2, kernel="rbf", solver="fourier"),
+    Nystroem(n_components=10),
+    Nystroem("poly", n_components=3, landmarks="kmeans++"),
+    Nystroem("chi2", n_components=2),
 ]
 
 
-@parametrize_with_checks(ESTIMATORS)
+def expected_to_fail(estimator):
+    """Name a check that gives an estimator of kernel matrices, which are square, ten rows of three numbers."""
+    if getattr(estimator, "kernel", None) != "precomputed":
+        return {}
+    return {"check_estimators_nan_inf": "the shape is refused before the values are looked at"}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_to_fail)
 def test_check(estimator, check):
     check(estimator)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from karhunen._incomplete_pca import IncompletePCA
     from karhunen._kernel_convergence import KernelConvergence
     from karhunen._kernel_pca import KernelPCA
+    from karhunen._nystroem import Nystroem
     from karhunen._observed import Observed
     from karhunen._pca import PCA
     from karhunen._truncated_svd import TruncatedSVD
@@ -30,6 +31,7 @@ __all__ = [
     "KernelConvergence",
     "KernelPCA",
     "NotConvergedError",
+    "Nystroem",
     "Observed",
     "TruncatedSVD",
     "__version__",
@@ -48,6 +50,7 @@ _HOMES = {
     "Observed": "karhunen._observed",
     "KernelPCA": "karhunen._kernel_pca",
     "KernelConvergence": "karhunen._kernel_convergence",
+    "Nystroem": "karhunen._nystroem",
 }
 
 

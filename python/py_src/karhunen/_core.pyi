@@ -14,6 +14,7 @@ __all__ = [
     "KernelModel",
     "Model",
     "NotConvergedError",
+    "NystromMap",
     "Stream",
     "__version__",
     "column_moments",
@@ -21,15 +22,18 @@ __all__ = [
     "fit",
     "fit_incomplete",
     "fit_kernel",
+    "fit_nystrom",
     "from_incomplete_state",
     "from_kernel_state",
     "from_state",
     "load",
     "load_incomplete",
+    "load_kernel",
     "observe",
     "observe_triples",
     "save",
     "save_incomplete",
+    "save_kernel",
     "split_entries",
     "to_incomplete_state",
     "to_kernel_state",
@@ -443,3 +447,48 @@ def to_kernel_state(model: KernelModel) -> dict[str, Any]:
 
 def from_kernel_state(state: dict[str, Any], function: _BlockKernel | None = None) -> KernelModel:
     """Give the model of a state; `function` is the kernel of the name `custom`."""
+
+class _KernelBeside(TypedDict):
+    """What a model file holds beside the model."""
+
+    feature_names: list[str] | None
+    set_aside: list[str]
+    id_column: str | None
+
+def save_kernel(path: str | PathLike[str], model: KernelModel, beside: Mapping[str, Any]) -> None:
+    """Write a model file; `beside` holds what `load_kernel` gives."""
+
+def load_kernel(
+    path: str | PathLike[str], function: _BlockKernel | None = None
+) -> tuple[KernelModel, _KernelBeside, str]:
+    """Read a model file: the model, what it holds beside, the options of the fit as JSON."""
+
+@final
+class NystromMap:
+    """A fitted feature map. Its arrays are read-only views of the engine's memory."""
+
+    @property
+    def landmarks(self) -> NDArray[np.float64] | _Rows:
+        """The landmarks: an array, or data, indices and pointers of CSR."""
+    @property
+    def indices(self) -> NDArray[np.int64]:
+        """Which of the rows fitted they were."""
+    @property
+    def normalization(self) -> NDArray[np.float64]:
+        """Kernel values to features, shape (n_landmarks, n_landmarks)."""
+    @property
+    def gamma(self) -> float | None:
+        """The coefficient of the kernel, if it has one."""
+    @property
+    def n_features(self) -> int:
+        """Columns of the data."""
+    def transform(self, x: _Data, n_threads: int | None = None) -> NDArray[Any]:
+        """Features of rows, in the type of `x`."""
+    def state(self) -> dict[str, Any]:
+        """Give everything that it consists of, but for a kernel function, as arrays, numbers and JSON."""
+    @staticmethod
+    def from_state(state: dict[str, Any], function: _BlockKernel | None = None) -> NystromMap:
+        """Give the map of a state; `function` is the kernel of the name `custom`."""
+
+def fit_nystrom(x: _Data, options: dict[str, Any], function: _BlockKernel | None = None) -> NystromMap:
+    """Choose landmarks among the rows of `x`; `function` is the kernel of the name `custom`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from karhunen._kernel_options import POSITIVE_ONLY, block_kernel, threads_option
 from karhunen._progress import progress
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from sklearn.utils import Tags
@@ -33,6 +36,8 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     kernel_params: dict[str, Any] | None
     fit_inverse_transform: bool
     verbose: bool
+    #: Columns beside the features in the file that the command line fitted to, as its model files remember them.
+    _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
 
     @property
     def eigenvalues_(self) -> np.ndarray:
@@ -68,7 +73,7 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         model = self._fitted("X_fit_")
         if model.rows is None or model.approximation is not None:
             raise AttributeError("the rows fitted are not kept: the kernel is precomputed, or approximated")
-        return _rows(model)
+        return stored_rows(model.rows, model.n_features)
 
     @property
     def landmarks_(self) -> np.ndarray | sp.csr_array:
@@ -76,7 +81,7 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         model = self._fitted("landmarks_")
         if model.solver != "nystrom":
             raise AttributeError(f"the solver {model.solver} has no landmarks")
-        return _rows(model)
+        return stored_rows(model.rows, model.n_features)
 
     @property
     def X_transformed_fit_(self) -> np.ndarray:
@@ -153,6 +158,28 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         except ValueError as error:
             raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as a file that the command line ``karhunen`` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a safetensors file, whatever it is called. It holds the options of the fit, but none of calls
+            on the fitted model (`n_threads`, `verbose`), and no kernel function.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        beside = {"feature_names": None if names is None else names.tolist()}
+        _core.save_kernel(path, self._model, {**beside, **self._columns_of_file})
+
+    def _adopt_file(self, model: _core.KernelModel, beside: Mapping[str, Any]) -> Self:
+        """Be fitted as a model file says."""
+        if beside["feature_names"] is not None:
+            self.feature_names_in_ = np.asarray(beside["feature_names"], dtype=object)
+        self.n_features_in_ = model.n_features
+        self._columns_of_file = {name: beside[name] for name in ("set_aside", "id_column")}
+        return self._adopt(model)
+
     def _adopt(self, model: _core.KernelModel) -> Self:
         """Show how a model was fitted."""
         self._model = model
@@ -192,9 +219,8 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return tags
 
 
-def _rows(model: _core.KernelModel) -> np.ndarray | sp.csr_array:
-    """Give the rows that new ones are compared with."""
-    rows = model.rows
+def stored_rows(rows: np.ndarray | tuple[np.ndarray, ...], n_features: int) -> np.ndarray | sp.csr_array:
+    """Give rows that the engine keeps as an array, or as data, indices and pointers."""
     if not isinstance(rows, tuple):
         return rows
-    return sp.csr_array(rows, shape=(len(rows[2]) - 1, model.n_features))
+    return sp.csr_array(rows, shape=(len(rows[2]) - 1, n_features))

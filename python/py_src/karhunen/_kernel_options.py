@@ -10,12 +10,18 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
 from karhunen._kernel_function import BlockKernel
-from karhunen._options import count_option, name_option
+from karhunen._options import count_option, estimator_options, name_option
 
 #: scikit-learn's names of solvers, and the route of the engine that does the same.
 SKLEARN_EIGEN_SOLVERS = {"auto": "auto", "dense": "full", "arpack": "stored", "randomized": "stored"}
-#: What the engine calls kernels that scikit-learn calls otherwise; on the way back from a file.
-NAMES_IN_FILES = {"polynomial": "poly", "additive-chi2": "additive_chi2"}
+#: What files call what estimators call otherwise.
+_NAMES = {
+    "polynomial": "poly",
+    "additive-chi2": "additive_chi2",
+    "k-means-plus-plus": "kmeans++",
+    "leverage-scores": "leverage",
+    "per-feature": None,
+}
 #: Kernels that have no meaning for negative values.
 POSITIVE_ONLY = ("additive_chi2", "chi2")
 
@@ -95,3 +101,36 @@ def bytes_option(name: str, value: Any) -> int | None:
 def optional_count(name: str, value: Any) -> int | None:
     """Check a positive whole number that may be None."""
     return None if value is None else count_option(name, value)
+
+
+def estimator_arguments(engine: dict[str, Any]) -> dict[str, Any]:
+    """Give the arguments of an estimator for the options of the engine, as files hold them."""
+    kernel, parameters = _variant(engine["kernel"])
+    parameters = {name: value for name, value in parameters.items() if name != "gamma"} | _gamma(parameters)
+    arguments = {
+        "kernel": _NAMES.get(kernel, kernel),
+        **parameters,
+        "solver": engine["solver"] or "auto",
+        "landmarks": _NAMES.get(engine["landmarks"], engine["landmarks"]),
+        **{name: engine[name] for name in ("n_components", "n_features", "memory_limit")},
+        **estimator_options(engine),
+    }
+    if engine["pre_image"] is not None:
+        way, of_way = _variant(engine["pre_image"])
+        arguments.update(fit_inverse_transform=True, pre_image=way)
+        if way == "ridge":
+            arguments["alpha"] = of_way["alpha"]
+    return arguments
+
+
+def _gamma(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Give the argument for a coefficient, if the kernel has one."""
+    if "gamma" not in parameters:
+        return {}
+    rule = parameters["gamma"]
+    return {"gamma": rule["value"] if isinstance(rule, dict) else _NAMES.get(rule, rule)}
+
+
+def _variant(value: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Split the JSON of a choice into its name and what belongs to it."""
+    return (value, {}) if isinstance(value, str) else next(iter(value.items()))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import assert_all_finite
 
 from karhunen import _core
 from karhunen._fitted_kernel import FittedKernel
@@ -15,6 +16,7 @@ from karhunen._kernel_convergence import warn_of_spectrum
 from karhunen._kernel_options import (
     block_kernel,
     bytes_option,
+    estimator_arguments,
     kernel_option,
     number_option,
     optional_count,
@@ -58,13 +60,14 @@ or callable, default="linear"
         What "poly" and "sigmoid" add to inner products.
     kernel_params : dict or None, default=None
         Keyword arguments for a callable.
-    alpha : float, default=1.0
-        The ridge of `pre_image="ridge"`.
+    alpha : float or None, default=None
+        The ridge of `pre_image="ridge"`; 1 if None, as in scikit-learn.
     fit_inverse_transform : bool, default=False
         Learn to find rows from scores, for :meth:`inverse_transform`.
-    pre_image : {"ridge", "fixed-point"}, default="ridge"
+    pre_image : {"auto", "ridge", "fixed-point"}, default="auto"
         How rows are found from scores: by kernel ridge regression of the rows on their scores, as in scikit-learn, or
-        as the fixed point of Mika et al. (1998), for the kernel "rbf" on the exact routes.
+        as the fixed point of Mika et al. (1998), for the kernel "rbf" on the exact routes. "auto" is the fixed point
+        where there is one, which denoises better, and the ridge where `alpha` is given.
     solver : {"auto", "full", "stored", "tiles", "nystrom", "fourier"}, default="auto"
         The route to the components: all eigenvectors; block Krylov iteration to `tol` with one triangle of the kernel
         matrix stored; the same with the matrix computed anew in each pass, in memory proportional to n_samples;
@@ -120,7 +123,7 @@ or callable, default="linear"
     landmarks_ : ndarray or csr_array of shape (n_landmarks, n_features)
         The rows that stand for all others, of the solver "nystrom".
     dual_coef_ : ndarray of shape (n_samples, n_features)
-        Coefficients of `pre_image="ridge"`.
+        Coefficients of kernel ridge regression, if rows are found by it.
     X_transformed_fit_ : ndarray of shape (n_samples, n_components)
         The scores that they belong to.
     residuals_ : ndarray of shape (n_components,)
@@ -165,9 +168,9 @@ or callable, default="linear"
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        alpha: float = 1.0,
+        alpha: float | None = None,
         fit_inverse_transform: bool = False,
-        pre_image: str = "ridge",
+        pre_image: str = "auto",
         solver: str = "auto",
         landmarks: str = "uniform",
         n_features: int | None = None,
@@ -279,6 +282,7 @@ or callable, default="linear"
                 model = _core.fit_kernel(matrix, options, weights, function, keep_zeros, draw)
         except ValueError as error:
             raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
+        vars(self).pop("_columns_of_file", None)
         self._adopt(model)
         warn_of_spectrum(model)
         return matrix, weights
@@ -289,7 +293,6 @@ or callable, default="linear"
             what = "a kernel function gets" if function is not None else "an inverse transform is learnt from"
             raise ValueError(f"X is sparse, but {what} dense rows; pass X.toarray()")
         if self.kernel == "precomputed" and matrix.shape[0] != matrix.shape[1]:
-            assert_all_finite(matrix, input_name="X")
             raise ValueError(f"X has shape {matrix.shape}, but a precomputed kernel matrix is square")
         if function is not None:
             function.probe(matrix)
@@ -299,7 +302,11 @@ or callable, default="linear"
         for name in ("copy_X", "verbose"):
             flag_option(name, getattr(self, name))
         inverse = flag_option("fit_inverse_transform", self.fit_inverse_transform)
-        pre_image, alpha = name_option("pre_image", self.pre_image), number_option("alpha", self.alpha)
+        pre_image = name_option("pre_image", self.pre_image)
+        if self.alpha is not None and pre_image == "auto":
+            pre_image = "ridge"
+        if self.alpha is not None and pre_image == "fixed-point":
+            raise ValueError(f"alpha = {self.alpha!r} is for pre_image='ridge'; the fixed point has none")
         return {
             "tol": tol_option(self.tol),
             "seed": seed_option(self.random_state),
@@ -312,6 +319,49 @@ or callable, default="linear"
             "landmarks": name_option("landmarks", self.landmarks),
             "n_features": optional_count("n_features", self.n_features),
             "pre_image": pre_image if inverse else None,
-            "alpha": alpha,
+            "alpha": 1.0 if self.alpha is None else number_option("alpha", self.alpha),
             "memory_limit": bytes_option("memory_limit", self.memory_limit),
         }
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        kernel: Callable[..., Any] | None = None,
+        kernel_params: dict[str, Any] | None = None,
+    ) -> Self:
+        """Read a model that `save` or the command line wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        kernel : callable or None
+            The kernel of a model that was fitted with a function, which files do not hold.
+        kernel_params : dict or None
+            Keyword arguments for it.
+
+        Returns
+        -------
+        KernelPCA
+            Fitted, with the options of the fit.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from karhunen import KernelPCA
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "curve.model")
+        >>> KernelPCA(1, kernel="rbf", gamma="median").fit([[0.0, 0.0], [1.0, 1.0], [2.0, 4.0]]).save(path)
+        >>> KernelPCA.load(path)
+        KernelPCA(gamma='median', kernel='rbf', n_components=1, random_state=0)
+        """
+        function = None if kernel is None else block_kernel(kernel, kernel_params)
+        model, beside, text = _core.load_kernel(path, function)
+        arguments = estimator_arguments(json.loads(text))
+        if (arguments["kernel"] == "custom") != (kernel is not None):
+            have = "no function" if kernel is not None else "a function, which files do not hold: give it as `kernel`"
+            raise ValueError(f"{os.fspath(path)}: the kernel of the model is {have}")
+        if kernel is not None:
+            arguments.update(kernel=kernel, kernel_params=kernel_params)
+        return cls(**arguments)._adopt_file(model, beside)

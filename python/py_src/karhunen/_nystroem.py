@@ -1,0 +1,248 @@
+"""The Nyström feature map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from karhunen import _core
+from karhunen._fitted_kernel import stored_rows
+from karhunen._inputs import name_column, to_matrix
+from karhunen._kernel_function import BlockKernel
+from karhunen._kernel_options import POSITIVE_ONLY, block_kernel, kernel_option, threads_option
+from karhunen._options import count_option, name_option, seed_option
+from karhunen._warning import warn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sklearn.utils import Tags
+    from typing_extensions import Self
+
+#: Parameters of named kernels.
+PARAMETERS = ("gamma", "coef0", "degree")
+
+
+class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Features whose inner products approximate a kernel.
+
+    scikit-learn's `Nystroem` on karhunen's engine: kernel values with landmarks, times the inverse root of the
+    landmarks' own kernel matrix. Inner products of landmarks are exact. Unlike :class:`KernelPCA` nothing is centred,
+    and a linear model of the features is a kernel method.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "laplacian", "cosine", "chi2"} or callable, default="rbf"
+        A kernel that is positive semi-definite. A callable gets two blocks of rows, float64 arrays of shapes
+        (a, n_features) and (b, n_features), and gives an array of shape (a, b); it may be called from several threads.
+    gamma : float, "scale", "median" or None, default=None
+        Coefficient of the kernels "rbf", "laplacian", "poly" and "chi2", as for :class:`KernelPCA`; None is
+        1 / n_features, but 1 for "chi2", as in scikit-learn.
+    coef0 : float or None, default=None
+        What "poly" adds to inner products; 1 if None.
+    degree : float or None, default=None
+        The power of "poly"; 3 if None.
+    kernel_params : dict or None, default=None
+        Keyword arguments for a callable; of a named kernel, those among `gamma`, `coef0` and `degree` that are None.
+    n_components : int, default=100
+        Landmarks, which is the number of features; no more than there are rows.
+    landmarks : {"uniform", "kmeans++", "leverage"}, default="uniform"
+        How they are chosen: each row as likely as another, far apart from each other in feature space, or by ridge
+        leverage scores.
+    random_state : int, RandomState, Generator or None, default=None
+        Seeds everything that is drawn. None is a fixed seed: the same result at every fit.
+    n_threads : int or None, default=None
+        Threads; all cores if None. The result has the same bits for every number of threads.
+    n_jobs : int or None, default=None
+        scikit-learn's name of `n_threads`; -1 is all cores.
+
+    Attributes
+    ----------
+    components_ : ndarray or csr_array of shape (n_components, n_features)
+        The landmarks.
+    component_indices_ : ndarray of shape (n_components,)
+        Which of the rows fitted they were, ascending.
+    normalization_ : ndarray of shape (n_components, n_components)
+        The inverse root of their kernel matrix, symmetric, where its eigenvalues are above 1.5e-8 of the largest.
+    gamma_ : float or None
+        The coefficient that was used; None for kernels without one.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, if `X` had names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from karhunen import Nystroem
+    >>> x = np.random.default_rng(0).normal(size=(500, 3))
+    >>> z = Nystroem(gamma=0.1, n_components=50).fit_transform(x)
+    >>> exact = np.exp(-0.1 * np.square(x[0] - x[1]).sum())
+    >>> bool(abs(z[0] @ z[1] - exact) < 1e-3)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: str | Callable[..., Any] = "rbf",
+        *,
+        gamma: float | str | None = None,
+        coef0: float | None = None,
+        degree: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        n_components: int = 100,
+        landmarks: str = "uniform",
+        random_state: Any = None,
+        n_threads: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.kernel_params = kernel_params
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Choose landmarks among the rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+            Rows are samples.
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        Nystroem
+            Itself.
+        """
+        options = self._engine_options()
+        function = self._function()
+        matrix = to_matrix(self, X, reset=True)
+        if function is not None:
+            if sp.issparse(matrix):
+                raise ValueError("X is sparse, but a kernel function gets dense rows; pass X.toarray()")
+            function.probe(matrix)
+        if self.n_components > matrix.shape[0]:
+            warn(
+                f"n_components = {self.n_components} is more than the {matrix.shape[0]} rows: all are landmarks",
+                UserWarning,
+            )
+        try:
+            self._map = _core.fit_nystrom(matrix, options, function)
+        except ValueError as error:
+            raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Compute the features of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Features, in float32 if `X` is, in float64 otherwise.
+        """
+        check_is_fitted(self)
+        matrix = to_matrix(self, X, reset=False)
+        try:
+            return self._map.transform(matrix, n_threads=threads_option(self))
+        except ValueError as error:
+            raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
+
+    @property
+    def components_(self) -> np.ndarray | sp.csr_array:
+        """The landmarks, shape (n_components, n_features)."""
+        found = self._fitted("components_")
+        return stored_rows(found.landmarks, found.n_features)
+
+    @property
+    def component_indices_(self) -> np.ndarray:
+        """Which of the rows fitted the landmarks were."""
+        return self._fitted("component_indices_").indices
+
+    @property
+    def normalization_(self) -> np.ndarray:
+        """The inverse root of the kernel matrix of the landmarks."""
+        return self._fitted("normalization_").normalization
+
+    @property
+    def gamma_(self) -> float | None:
+        """The coefficient of the kernel, if it has one."""
+        return self._fitted("gamma_").gamma
+
+    @property
+    def _n_features_out(self) -> int:
+        """Tell `get_feature_names_out` how many there are."""
+        return len(self._map.indices)
+
+    def _fitted(self, attribute: str) -> _core.NystromMap:
+        """Give the engine's map for an attribute, which an estimator that is not fitted lacks."""
+        if "_map" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before it is fitted")
+        return self._map
+
+    def _function(self) -> BlockKernel | None:
+        """Give the kernel function with its arguments, if the kernel is one."""
+        return block_kernel(self.kernel, self.kernel_params) if callable(self.kernel) else None
+
+    def _engine_options(self) -> dict[str, Any]:
+        """Check every option and give those of the engine."""
+        given = {name: getattr(self, name) for name in PARAMETERS}
+        if callable(self.kernel) and any(value is not None for value in given.values()):
+            raise ValueError("gamma, coef0 and degree are for named kernels; give a function its kernel_params")
+        if not callable(self.kernel) and self.kernel_params is not None:
+            unknown = set(self.kernel_params) - set(PARAMETERS)
+            if unknown:
+                raise ValueError(f"kernel_params has {sorted(unknown)}, but kernels have {', '.join(PARAMETERS)}")
+            given = {name: self.kernel_params.get(name) if value is None else value for name, value in given.items()}
+        defaults = {"gamma": 1.0 if self.kernel == "chi2" else None, "coef0": 1, "degree": 3}
+        used = {name: defaults[name] if value is None else value for name, value in given.items()}
+        return {
+            "kernel": kernel_option(self.kernel, used["gamma"], used["degree"], used["coef0"]),
+            "n_landmarks": count_option("n_components", self.n_components),
+            "landmarks": name_option("landmarks", self.landmarks),
+            "seed": seed_option(self.random_state),
+            "n_threads": threads_option(self),
+        }
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there is a map."""
+        return "_map" in vars(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a pickle keeps: the map as plain values."""
+        state = dict(super().__getstate__())
+        if "_map" in state:
+            state["_state"] = state.pop("_map").state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a pickle kept."""
+        state = dict(state)
+        values = state.pop("_state", None)
+        super().__setstate__(state)
+        if values is not None:
+            self._map = _core.NystromMap.from_state(values, self._function())
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not callable(self.kernel)
+        tags.input_tags.positive_only = self.kernel in POSITIVE_ONLY
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

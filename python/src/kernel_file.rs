@@ -1,0 +1,51 @@
+//! Model files of kernel principal components.
+
+use std::path::PathBuf;
+
+use karhunen_io::SavedKernel;
+use pyo3::prelude::*;
+
+use crate::errors::file_to_python;
+use crate::kernel_model::KernelModel;
+use crate::state::to_json;
+
+/// What a model file holds beside the model, by the names of [`SavedKernel`].
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct KernelBeside {
+    feature_names: Option<Vec<String>>,
+    set_aside: Vec<String>,
+    id_column: Option<String>,
+}
+
+/// Writes a model file; a kernel function is not written.
+#[pyfunction]
+pub(crate) fn save_kernel(
+    py: Python<'_>,
+    path: PathBuf,
+    model: &Bound<'_, KernelModel>,
+    beside: KernelBeside,
+) -> PyResult<()> {
+    let model = model.get().model();
+    py.detach(|| {
+        let KernelBeside { feature_names, set_aside, id_column } = beside;
+        let model = karhunen::KernelModel::clone(&model);
+        karhunen_io::save_kernel(&path, &SavedKernel { model, feature_names, set_aside, id_column })
+    })
+    .map_err(file_to_python)
+}
+
+/// Reads a model file: the model, what it holds beside, and its options as JSON. `function` is the kernel of the name
+/// `custom`.
+#[pyfunction]
+#[pyo3(signature = (path, function=None))]
+pub(crate) fn load_kernel(
+    py: Python<'_>,
+    path: PathBuf,
+    function: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(KernelModel, KernelBeside, String)> {
+    let saved = py.detach(|| karhunen_io::load_kernel(&path)).map_err(file_to_python)?;
+    let options = to_json(saved.model.options())?;
+    let SavedKernel { model, feature_names, set_aside, id_column } = saved;
+    Ok((KernelModel::new(model, function), KernelBeside { feature_names, set_aside, id_column }, options))
+}

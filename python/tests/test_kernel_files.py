@@ -1,0 +1,82 @@
+"""Kernel models in files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from karhunen import PCA, KernelPCA
+from sklearn.base import clone
+
+
+@pytest.mark.parametrize(
+    "pca",
+    [
+        KernelPCA(3),
+        KernelPCA(3, kernel="poly", degree=2, gamma="scale", coef0=0.5),
+        KernelPCA(2, kernel="additive_chi2", solver="tiles", max_iter=50, tol=1e-6),
+        KernelPCA(2, kernel="sigmoid", gamma=0.0005),
+        KernelPCA(2, kernel="rbf", gamma="median", fit_inverse_transform=True, memory_limit=10**9),
+        KernelPCA(2, kernel="rbf", fit_inverse_transform=True, alpha=0.5, random_state=3),
+        KernelPCA(2, kernel="chi2", solver="nystrom", landmarks="kmeans++", n_features=20),
+        KernelPCA(2, kernel="cosine", solver="nystrom", landmarks="leverage", strict=True),
+        KernelPCA(2, kernel="laplacian", solver="fourier", n_features=32),
+    ],
+)
+def test_models_come_back(table, pca, tmp_path):
+    x = pd.DataFrame(np.abs(table), columns=[f"m{j}" for j in range(8)])
+    fitted = clone(pca).fit(x)
+    path = tmp_path / "kernel.model"
+    fitted.save(path)
+    again = KernelPCA.load(path)
+    np.testing.assert_array_equal(again.transform(x), fitted.transform(x))
+    np.testing.assert_array_equal(again.eigenvalues_, fitted.eigenvalues_)
+    assert again.convergence_ == fitted.convergence_
+    assert list(again.feature_names_in_) == list(x.columns)
+    assert again.n_features_in_ == 8
+    if pca.fit_inverse_transform:
+        scores = fitted.transform(x)
+        np.testing.assert_array_equal(again.inverse_transform(scores), fitted.inverse_transform(scores))
+    # The options are those of the fit: fitted again they give the same.
+    np.testing.assert_array_equal(clone(again).fit(x).eigenvalues_, fitted.eigenvalues_)
+    differing = {"random_state", "pre_image", "max_iter", "tol"}
+    for name, value in pca.get_params().items():
+        if name not in differing:
+            assert again.get_params()[name] == value, name
+
+
+def test_sparse_and_precomputed(table, tmp_path):
+    path = tmp_path / "kernel.model"
+    x = sp.random(100, 20, density=0.2, random_state=0, format="csr")
+    sparse = KernelPCA(2, kernel="cosine").fit(x)
+    sparse.save(path)
+    np.testing.assert_array_equal(KernelPCA.load(path).transform(x), sparse.transform(x))
+    gram = table @ table.T
+    given = KernelPCA(2, kernel="precomputed").fit(gram)
+    given.save(path)
+    np.testing.assert_array_equal(KernelPCA.load(path).transform(gram), given.transform(gram))
+
+
+def dot_plus(X, Y, plus=0.0):
+    return X @ Y.T + plus
+
+
+def test_a_function_is_given_again(table, tmp_path):
+    path = tmp_path / "kernel.model"
+    fitted = KernelPCA(2, kernel=dot_plus, kernel_params={"plus": 2.0}).fit(table)
+    fitted.save(path)
+    again = KernelPCA.load(path, kernel=dot_plus, kernel_params={"plus": 2.0})
+    np.testing.assert_array_equal(again.transform(table), fitted.transform(table))
+    with pytest.raises(ValueError, match="give it as `kernel`"):
+        KernelPCA.load(path)
+    KernelPCA(2).fit(table).save(path)
+    with pytest.raises(ValueError, match="no function"):
+        KernelPCA.load(path, kernel=dot_plus)
+
+
+def test_models_of_another_kind_are_refused(table, tmp_path):
+    path = tmp_path / "linear.model"
+    PCA(2).fit(table).save(path)
+    with pytest.raises(ValueError, match="kernel"):
+        KernelPCA.load(path)
+    with pytest.raises(FileNotFoundError):
+        KernelPCA.load(tmp_path / "nothing")
