@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Kernel PCA through the package beside scikit-learn: time ratio, accuracy, peak memory, one row of work at a time.
+
+    python3 benchmarks/kernel.py [ROW ...] [--rounds N] [--threads N] [--only WHO ...] [--check] [--quick]
+
+Rows: `5k` and `20k` (float64), `100k` (float32, tiles, to 1e-4), `1m` (landmarks). The data are those of the library's
+own measurements: 50 columns with ten factors; the kernel is `exp(-|x - y|^2 / 50)`, of which 50 components are wanted.
+Every fit runs in a process of its own, competitors alternate, and only the fit is timed, after a small one that starts
+libraries and threads. Memory is how far the peak of resident memory rises during the fit. The error is the worst
+difference of an eigenvalue from those of karhunen to 1e-12 (`5k`, `20k`), relative to the largest: rows that no reference
+is affordable for have none. `--check` computes `||K u - l u|| / l_1` of every component with numpy, which shares no code with
+what it checks. Exact fits of scikit-learn of `20k` take minutes: `--only karhunen-stored sklearn-randomized` leaves them
+out. A million rows of a thousand features take scikit-learn 8 GB, and as much again for its PCA: `--part 0.25` fits
+both to a quarter of the rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from run import HERE, Start, build, in_venv
+
+P, FACTORS, COMPONENTS, LANDMARKS = 50, 10, 50, 1000
+GAMMA = 1 / P
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+#: Rows, type, and who takes part; the first is what others are compared with.
+ROWS = {
+    "5k": (5_000, "float64", ("karhunen-stored", "sklearn-exact", "sklearn-randomized")),
+    "20k": (20_000, "float64", ("karhunen-stored", "karhunen-tiles", "sklearn-randomized", "sklearn-exact")),
+    "100k": (100_000, "float32", ("karhunen-tiles",)),
+    "1m": (1_000_000, "float64", ("karhunen-nystrom", "sklearn-nystroem")),
+}
+
+
+def make(n: int, dtype: str):
+    """Rows of ten factors and noise, always the same."""
+    import numpy as np
+
+    rng = np.random.default_rng(1998)
+    loadings = rng.normal(size=(FACTORS, P)) / np.sqrt(FACTORS)
+    x = rng.normal(size=(n, FACTORS)) @ loadings
+    return (x + 0.3 * rng.normal(size=(n, P))).astype(dtype)
+
+
+def estimator(who: str, dtype: str, threads: int):
+    """The estimator of a competitor, not fitted."""
+    if who == "sklearn-nystroem":
+        from sklearn.decomposition import PCA
+        from sklearn.kernel_approximation import Nystroem
+        from sklearn.pipeline import make_pipeline
+
+        features = Nystroem("rbf", gamma=GAMMA, n_components=LANDMARKS, random_state=0)
+        return make_pipeline(features, PCA(COMPONENTS, random_state=0))
+    if who.startswith("sklearn"):
+        from sklearn.decomposition import KernelPCA
+
+        solver = {"sklearn-exact": "dense", "sklearn-randomized": "randomized"}[who]
+        return KernelPCA(COMPONENTS, kernel="rbf", gamma=GAMMA, eigen_solver=solver, random_state=0, n_jobs=threads)
+    from karhunen import KernelPCA
+
+    solver = who.removeprefix("karhunen-")
+    reference = solver == "reference"
+    tol = 1e-12 if reference else 1e-4 if dtype == "float32" else None
+    options = {"solver": "tiles" if reference else solver, "tol": tol, "n_threads": threads}
+    if solver == "nystrom":
+        options["n_features"] = LANDMARKS
+    return KernelPCA(COMPONENTS, kernel="rbf", gamma=GAMMA, **options)
+
+
+def residual(x, vectors, values) -> float:
+    """The worst `||K u - l u||` of the centred kernel matrix, relative to the largest eigenvalue."""
+    import numpy as np
+
+    norms = np.einsum("ij,ij->i", x, x)
+    product = np.empty((len(x), vectors.shape[1]))
+    few = max(1, 200_000_000 // (8 * len(x)))
+    for first in range(0, len(x), few):
+        rows = slice(first, first + few)
+        squares = norms[rows, None] + norms - 2 * x[rows] @ x.T
+        product[rows] = np.exp(-GAMMA * np.maximum(squares, 0)) @ vectors
+    product -= product.mean(axis=0)
+    return float(np.linalg.norm(product - vectors * values, axis=0).max() / values[0])
+
+
+def one(who: str, row: str, options: dict) -> dict:
+    """Fit in this process."""
+    from peer import memory_kb
+
+    n, dtype, _ = ROWS[row]
+    n = int(n * options["part"])
+    threads = options["threads"]
+    # Libraries load and threads start outside of the timer.
+    estimator("karhunen-stored" if "nystr" in who else who, dtype, threads).fit(make(300, dtype))
+    x = make(n, dtype)
+    with open("/proc/self/clear_refs", "w") as peak:
+        peak.write("5")
+    before, processor = memory_kb("VmRSS"), time.process_time()
+    start = time.perf_counter()
+    with warnings.catch_warnings(action="ignore"):
+        fitted = estimator(who, dtype, threads).fit(x)
+    seconds, processor = time.perf_counter() - start, time.process_time() - processor
+    growth = (memory_kb("VmHWM") - before) / 1024
+    found = {"seconds": seconds, "processor": processor, "growth_mb": growth}
+    if who == "sklearn-nystroem":
+        pca = fitted[-1]
+        return {**found, "values": (pca.explained_variance_ * (n - 1)).tolist()}
+    found["values"] = fitted.eigenvalues_.tolist()
+    if hasattr(fitted, "convergence_"):
+        convergence = fitted.convergence_
+        found["said"] = f"residual {convergence.worst_residual:.1e} in {convergence.n_passes} passes"
+        if convergence.error_estimate is not None:
+            bound, estimate = convergence.error_bound, convergence.error_estimate
+            found["said"] = f"error {estimate:.1e} estimated, {bound:.1e} at most"
+    if options["check"] and hasattr(fitted, "eigenvectors_"):
+        found["residual"] = residual(x, fitted.eigenvectors_, fitted.eigenvalues_)
+    return found
+
+
+def alone(who: str, row: str, options: argparse.Namespace) -> dict:
+    """Fit in a process of its own."""
+    settings = json.dumps({name: getattr(options, name) for name in ("threads", "check", "part")})
+    environment = os.environ | dict.fromkeys(THREADS, str(options.threads))
+    command = [sys.executable, Path(__file__), "--one", who, row, settings]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise SystemExit(f"{who} failed on {row}:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(row: str, options: argparse.Namespace) -> list[dict]:
+    """All competitors on one row."""
+    n, dtype, competitors = ROWS[row]
+    competitors = [who for who in competitors if not options.only or who in options.only]
+    if not competitors:
+        return []
+    reference = alone("karhunen-reference", row, options)["values"] if row in ("5k", "20k") else None
+    runs = {who: [] for who in competitors}
+    for _ in range(options.rounds):
+        for who in competitors:
+            runs[who].append(alone(who, row, options))
+    lines = []
+    for who, fits in runs.items():
+        pairs = zip(fits, runs[competitors[0]], strict=True)
+        values, line = fits[-1]["values"], {"row": row, "n": int(n * options.part), "dtype": dtype, "competitor": who}
+        line["median_s"] = statistics.median(fit["seconds"] for fit in fits)
+        line["median_processor_s"] = statistics.median(fit["processor"] for fit in fits)
+        line["time_ratio"] = statistics.median(theirs["seconds"] / ours["seconds"] for theirs, ours in pairs)
+        line["growth_mb"] = statistics.median(fit["growth_mb"] for fit in fits)
+        off = [abs(a - b) for a, b in zip(values, reference or [], strict=False)]
+        line["worst_error"] = max(off) / reference[0] if reference else ""
+        line["residual"] = fits[-1].get("residual", "")
+        line["said"] = fits[-1].get("said", "")
+        lines.append(line)
+        error, checked = (f"{line[name]:.1e}" if line[name] != "" else "-" for name in ("worst_error", "residual"))
+        print(
+            f"{row:>5} {line['n']:>8} {who:<19} {line['median_s']:>8.2f} s {line['median_processor_s']:>8.2f} s of processor "
+            f"{line['time_ratio']:>7.2f} x {line['growth_mb']:>7.0f} MB, error {error}, checked residual {checked} {line['said']}",
+            flush=True,
+        )
+    return lines
+
+
+def record(lines: list[dict], options: argparse.Namespace, started: Start) -> Path:
+    """Write a record named after the start."""
+    setting = {"date": started.time.strftime("%Y-%m-%d %H:%M"), "threads": options.threads, "rounds": options.rounds}
+    setting |= {"cores": os.cpu_count(), "load_before": round(started.load, 1)}
+    path = HERE / "records" / "kernel" / f"{started.time:%Y-%m-%d-%H%M}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=[*setting, *lines[0]])
+        writer.writeheader()
+        writer.writerows(setting | line for line in lines)
+    return path
+
+
+def main() -> None:
+    """Measure the rows that are asked for."""
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(one(sys.argv[2], sys.argv[3], json.loads(sys.argv[4]))))
+        return
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rows", nargs="*", default=list(ROWS), metavar="ROW", help=f"of {', '.join(ROWS)} (default all)")
+    parser.add_argument("--rounds", type=int, default=3, help="fits by each, alternating (default 3)")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each (default 2)")
+    parser.add_argument("--only", nargs="+", default=[], metavar="WHO", help="competitors")
+    parser.add_argument("--part", type=float, default=1.0, help="share of the rows (default 1)")
+    parser.add_argument("--check", action="store_true", help="compute residuals with numpy, too")
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the rows: checks that everything runs")
+    parser.add_argument("--installed", action="store_true", help="do not build the package: it is installed")
+    options = parser.parse_args()
+    if unknown := set(options.rows) - set(ROWS):
+        parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
+    in_venv()
+    if not options.installed:
+        build()
+    if options.quick:
+        options.part, options.rounds, options.check = 0.05, 1, True
+    started = Start()
+    lines = [line for row in options.rows for line in measure(row, options)]
+    if lines and not options.quick:
+        print(f"record: {record(lines, options, started)}")
+
+
+if __name__ == "__main__":
+    main()
