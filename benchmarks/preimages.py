@@ -35,7 +35,7 @@ def kernel(fitted, noisy, pre_image):
     """Yield settings and denoised digits."""
     median = KernelPCA(1, kernel="rbf", gamma="median").fit(fitted).gamma_
     for factor, k in itertools.product(GAMMAS, COMPONENTS):
-        for alpha in ALPHAS if pre_image == "ridge" else (1.0,):
+        for alpha in ALPHAS if pre_image == "ridge" else (None,):
             pca = KernelPCA(
                 k, kernel="rbf", gamma=factor * median, fit_inverse_transform=True, pre_image=pre_image, alpha=alpha
             ).fit(fitted)

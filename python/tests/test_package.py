@@ -99,6 +99,7 @@ def test_examples_in_the_pages_run(page, monkeypatch):
         "sparse.rst",
         "coming_from.rst",
         "missing_values.rst",
+        "kernel.rst",
     )
     assert result.attempted > 0 or page not in examples
 
@@ -137,14 +138,14 @@ def test_a_stub_that_lies_would_be_noticed(tmp_path):
         assert f"karhunen._core.{name}" in done.stdout
 
 
-@pytest.mark.parametrize("estimator", [karhunen.PCA, karhunen.TruncatedSVD])
+@pytest.mark.parametrize("estimator", [karhunen.PCA, karhunen.TruncatedSVD, karhunen.KernelPCA, karhunen.Nystroem])
 def test_every_option_and_attribute_is_documented(estimator):
     text = estimator.__doc__
     options, attributes = text.split("Parameters\n")[1].split("Attributes\n")
-    documented = set(re.findall(r"^    ([a-z_, ]+)(?: :|$)", options, re.MULTILINE))
+    documented = set(re.findall(r"^    ([A-Za-z0-9_, ]+)(?: :|$)", options, re.MULTILINE))
     documented = {name for names in documented for name in names.split(", ")}
     assert set(inspect.signature(estimator).parameters) <= documented
-    fitted = estimator(2).fit(pd.DataFrame({"a": [1.0, 2, 4], "b": [0.0, 3, 1]}))
+    fitted = estimator(n_components=2).fit(pd.DataFrame({"a": [1.0, 2, 4], "b": [0.0, 3, 1]}))
     shown = {name for name in dir(fitted) if name.endswith("_") and not name.startswith("_")}
     missing = {name for name in shown if not re.search(rf"^    .*\b{name}\b", attributes, re.MULTILINE)}
     assert missing == set()

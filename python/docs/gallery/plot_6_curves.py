@@ -2,8 +2,8 @@
 Circles, moons and a roll
 =========================
 
-Two circles, two moons and a rolled up sheet: no flat component parts or unrolls them. The first components of a radial kernel
-do.
+Two circles, two moons and a rolled up sheet: no flat component parts or unrolls them. The first components of a radial
+kernel do.
 """
 
 import matplotlib.pyplot as plt
@@ -39,7 +39,9 @@ figure = plt.figure(figsize=(11, 3.8), layout="constrained")
 ax = figure.add_subplot(1, 3, 1, projection="3d")
 ax.scatter(*roll.T, c=along, s=6)
 ax.set_title("the data")
-for place, (title, scores) in enumerate({"PCA, 3 components": PCA(3).fit_transform(roll), "KernelPCA, 10": unrolled}.items()):
+for place, (title, scores) in enumerate(
+    {"PCA, 3 components": PCA(3).fit_transform(roll), "KernelPCA, 10": unrolled}.items()
+):
     ax = figure.add_subplot(1, 3, place + 2)
     found = fitted_line(scores)
     ax.scatter(along, found, c=along, s=6)

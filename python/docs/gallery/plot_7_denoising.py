@@ -2,9 +2,9 @@
 Clean digits from noisy ones
 ============================
 
-Components learned from noisy digits keep what digits have in common, and rows found from the scores of other noisy digits are
-cleaner. How much cleaner depends on how rows are found: projected back flatly, by kernel ridge regression of rows on scores, or
-as the fixed point that `KernelPCA` takes by itself for the kernel ``"rbf"``.
+Components learned from noisy digits keep what digits have in common, and rows found from the scores of other noisy
+digits are cleaner. How much cleaner depends on how rows are found: projected back flatly, by kernel ridge regression of
+rows on scores, or as the fixed point that `KernelPCA` takes by itself for the kernel ``"rbf"``.
 """
 
 from pathlib import Path
@@ -34,8 +34,8 @@ for name, pca in ways.items():
     pictures[name] = pca.fit(learnt).inverse_transform(pca.transform(shown))
 
 # %%
-# Mean squared errors stand beside the rows of the picture; settings are the best of their kind on digits that are not shown
-# here (``benchmarks/preimages.py``), but for alpha 1, scikit-learn's default.
+# Mean squared errors stand beside the rows of the picture. Settings are the best of their kind on digits that are not
+# shown here (``benchmarks/preimages.py``), but for alpha 1, scikit-learn's default.
 figure, axes = plt.subplots(len(pictures), 12, figsize=(11, 5.6), layout="constrained")
 for row, (name, images) in zip(axes, pictures.items(), strict=True):
     for ax, image in zip(row, images, strict=False):

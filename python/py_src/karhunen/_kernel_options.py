@@ -22,6 +22,8 @@ _NAMES = {
     "leverage-scores": "leverage",
     "per-feature": None,
 }
+#: Passes that None allows.
+MAX_ITER = 1000
 #: Kernels that have no meaning for negative values.
 POSITIVE_ONLY = ("additive_chi2", "chi2")
 
@@ -114,6 +116,7 @@ def estimator_arguments(engine: dict[str, Any]) -> dict[str, Any]:
         "landmarks": _NAMES.get(engine["landmarks"], engine["landmarks"]),
         **{name: engine[name] for name in ("n_components", "n_features", "memory_limit")},
         **estimator_options(engine),
+        "max_iter": None if engine["max_iter"] == MAX_ITER else engine["max_iter"],
     }
     if engine["pre_image"] is not None:
         way, of_way = _variant(engine["pre_image"])

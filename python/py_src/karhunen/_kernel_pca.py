@@ -14,6 +14,7 @@ from karhunen._fitted_kernel import FittedKernel
 from karhunen._inputs import name_column, to_matrix, to_weights
 from karhunen._kernel_convergence import warn_of_spectrum
 from karhunen._kernel_options import (
+    MAX_ITER,
     block_kernel,
     bytes_option,
     estimator_arguments,
@@ -311,7 +312,7 @@ or callable, default="linear"
             "tol": tol_option(self.tol),
             "seed": seed_option(self.random_state),
             "strict": flag_option("strict", self.strict),
-            "max_iter": 1000 if self.max_iter is None else count_option("max_iter", self.max_iter),
+            "max_iter": MAX_ITER if self.max_iter is None else count_option("max_iter", self.max_iter),
             "n_threads": threads_option(self),
             "kernel": kernel_option(self.kernel, self.gamma, self.degree, self.coef0),
             "n_components": optional_count("n_components", self.n_components),
