@@ -80,13 +80,13 @@ def residual(x, vectors, values) -> float:
     """The worst `||K u - l u||` of the centred kernel matrix, relative to the largest eigenvalue."""
     import numpy as np
 
-    norms = np.einsum("ij,ij->i", x, x)
+    norms, centred = np.einsum("ij,ij->i", x, x), vectors - vectors.mean(axis=0)
     product = np.empty((len(x), vectors.shape[1]))
     few = max(1, 200_000_000 // (8 * len(x)))
     for first in range(0, len(x), few):
         rows = slice(first, first + few)
         squares = norms[rows, None] + norms - 2 * x[rows] @ x.T
-        product[rows] = np.exp(-GAMMA * np.maximum(squares, 0)) @ vectors
+        product[rows] = np.exp(-GAMMA * np.maximum(squares, 0)) @ centred
     product -= product.mean(axis=0)
     return float(np.linalg.norm(product - vectors * values, axis=0).max() / values[0])
 
