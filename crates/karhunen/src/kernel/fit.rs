@@ -8,7 +8,7 @@ use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::gram::Gram;
 use crate::kernel::model::{KernelBasis, KernelConvergence, KernelModel, KernelParts};
 use crate::kernel::options::KernelPca;
-use crate::kernel::preimage::{PreImage, PreImageParts, dense_rows, fit_ridge};
+use crate::kernel::preimage::{PreImage, PreImageParts, dense_rows, fit_ridge, no_rows};
 use crate::kernel::reduced::{Reduced, ReducedFit};
 use crate::kernel::rows::{KernelRows, Points, Preparation, lines};
 use crate::kernel::select::{KernelRoute, Problem, choose};
@@ -156,6 +156,9 @@ fn check_input<T: Scalar>(options: &KernelPca, x: &dyn Source<T>, weights: &Weig
             return Err(Error::Option { option: "solver", value: "tiles".to_owned(), rule });
         }
     }
+    if options.pre_image.is_some() && (x.is_sparse() || options.solver == Some(KernelRoute::Fourier)) {
+        return Err(no_rows());
+    }
     if options.kernel == Kernel::Custom && x.is_sparse() {
         let rule = "a kernel function is called with dense rows; give dense data";
         return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
@@ -181,8 +184,7 @@ impl<T: Scalar> Reduced<'_, T> {
     /// All of a model.
     fn parts(&self, scale: f64, shift: Vec<f64>, reason: String, exec: &Exec<'_>) -> Result<KernelParts> {
         let ReducedFit { basis, projected, approximation } = self.fit(exec)?;
-        let n_converged = projected.residuals.iter().filter(|&&r| r <= self.tol).count();
-        check_convergence(self.options, self.route, &projected.residuals, 1, self.tol)?;
+        let n_converged = n_converged(self.options, self.route, &projected.residuals, 1, self.tol)?;
         Ok(KernelParts {
             kernel: self.kernel,
             basis,
@@ -209,22 +211,6 @@ impl<T: Scalar> Reduced<'_, T> {
             },
         })
     }
-}
-
-/// Refuses components that miss the tolerance, if asked to.
-fn check_convergence(
-    options: &KernelPca,
-    route: KernelRoute,
-    residuals: &[f64],
-    n_passes: usize,
-    tol: f64,
-) -> Result<()> {
-    let (requested, converged) = (residuals.len(), residuals.iter().filter(|&&r| r <= tol).count());
-    if !options.strict || converged == requested {
-        return Ok(());
-    }
-    let residual = residuals.iter().copied().fold(0.0, f64::max);
-    Err(Error::NotConverged { solver: route.name(), converged, requested, n_passes, residual, tol })
 }
 
 /// A fit by one of the exact routes.
@@ -293,8 +279,8 @@ impl Exact<'_> {
             spectrum.drop_what_is_not_positive(self.single);
         }
         clip(&mut spectrum.values, self.scale, self.single)?;
-        let n_converged = spectrum.residuals.iter().filter(|&&r| r <= self.tol).count();
-        check_convergence(self.options, self.route, &spectrum.residuals, spectrum.n_passes, self.tol)?;
+        let n_converged =
+            n_converged(self.options, self.route, &spectrum.residuals, spectrum.n_passes, self.tol)?;
         let eigenvectors = eigenvectors(&spectrum.vectors, weights);
         let eigenvalues: Vec<f64> = spectrum.values.iter().map(|value| value * self.scale).collect();
         let (coefficients, offsets) = self.coefficients(&eigenvectors, &eigenvalues, weights, &spectrum);
@@ -353,6 +339,25 @@ impl Exact<'_> {
         }
         (coefficients, offsets)
     }
+}
+
+/// How many components are within the tolerance.
+///
+/// # Errors
+/// [`Error::NotConverged`] if not all are and that was to be an error.
+fn n_converged(
+    options: &KernelPca,
+    route: KernelRoute,
+    residuals: &[f64],
+    n_passes: usize,
+    tol: f64,
+) -> Result<usize> {
+    let (requested, converged) = (residuals.len(), residuals.iter().filter(|&&r| r <= tol).count());
+    if !options.strict || converged == requested {
+        return Ok(converged);
+    }
+    let residual = residuals.iter().copied().fold(0.0, f64::max);
+    Err(Error::NotConverged { solver: route.name(), converged, requested, n_passes, residual, tol })
 }
 
 /// Columns that an iteration multiplies at a time: whole registers' worth. A pass over tiles costs about as much as 60

@@ -130,12 +130,14 @@ pub(super) fn dense_rows(basis: &KernelBasis) -> Result<&Matrix> {
         KernelBasis::Rows(KernelRows::Dense(rows)) | KernelBasis::Landmarks(KernelRows::Dense(rows)) => {
             Ok(rows)
         }
-        _ => Err(Error::Option {
-            option: "pre_image",
-            value: "given".to_owned(),
-            rule: "pre-images need the rows: dense data, and not the solver fourier",
-        }),
+        _ => Err(no_rows()),
     }
+}
+
+/// There are no dense rows to find pre-images among.
+pub(super) fn no_rows() -> Error {
+    let rule = "pre-images need the rows: dense data, and not the solver fourier";
+    Error::Option { option: "pre_image", value: "given".to_owned(), rule }
 }
 
 impl KernelModel {
