@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use karhunen::{NComponents, Route, Weighting};
+use karhunen::{KernelRoute, NComponents, Route, Weighting};
 
+use crate::error::{Failure, Result};
+use crate::kernel_args::KernelArgs;
 use crate::missing_args::{ImputeArgs, MissingArgs, PredictArgs, TriplesArgs};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
@@ -47,7 +49,8 @@ pub(crate) enum Command {
   karhunen fit counties.csv -k 95% --weights population -o counties.model --scores scores.csv
   zcat table.csv.gz | karhunen fit - -k 3 --json | jq .explained_variance_ratio
   karhunen fit table_with_holes.csv --missing -o holes.model
-  karhunen fit ratings.csv --triples user,item,rating -k 15 -o ratings.model")]
+  karhunen fit ratings.csv --triples user,item,rating -k 15 -o ratings.model
+  karhunen fit rings.csv --kernel rbf --gamma median -k 2 -o rings.model")]
 pub(crate) struct FitArgs {
     /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet or Arrow, gzipped or not; - for
     /// the standard input
@@ -68,6 +71,8 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) missing: MissingArgs,
     #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
+    #[command(flatten)]
     pub(crate) weights: WeightArgs,
     #[command(flatten)]
     pub(crate) output: FitOutputArgs,
@@ -84,9 +89,9 @@ pub(crate) struct WeightArgs {
     /// column with or without a header
     #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
-    /// What the weights mean, which decides the divisor of variances
-    #[arg(long, value_enum, default_value_t = WeightingArg::Frequency)]
-    pub(crate) weighting: WeightingArg,
+    /// What the weights mean, which decides the divisor of variances [default: frequency]
+    #[arg(long, value_enum)]
+    pub(crate) weighting: Option<WeightingArg>,
     /// Weight of every column: a file of one column with or without a header
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) feature_weights: Option<PathBuf>,
@@ -125,18 +130,19 @@ pub(crate) struct SolverArgs {
     #[arg(long, value_enum, default_value_t = SolverArg::Auto)]
     pub(crate) solver: SolverArg,
     /// Residual, relative to the largest eigenvalue, at which block Krylov iteration stops [default: 1e-8 for
-    /// double, 1e-6 for single precision]; of fits with --missing, the relative fall of the cost [default: 1e-6]
+    /// double, 1e-6 for single precision, 1e-5 with --kernel]; of fits with --missing, the relative fall of the cost
+    /// [default: 1e-6]
     #[arg(long)]
     pub(crate) tol: Option<f64>,
-    /// Passes over the data that block Krylov iteration may make before it gives up, or iterations of a fit with
-    /// --missing [default: 1000]
+    /// Passes over the data or the kernel matrix that block Krylov iteration may make before it gives up, or iterations of
+    /// a fit with --missing [default: 1000]
     #[arg(long, value_name = "N")]
     pub(crate) max_iter: Option<NonZeroUsize>,
     /// Columns that block Krylov iteration applies at a time [default: chosen]
     #[arg(long, value_name = "N")]
     pub(crate) block_size: Option<NonZeroUsize>,
-    /// Seed of the starting block of block Krylov iteration, or of the starts and the entries set aside of a fit with
-    /// --missing [default: 0]
+    /// Seed of the starting block of block Krylov iteration, of landmarks and frequencies, or of the starts and the entries
+    /// set aside of a fit with --missing [default: 0]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Make it an error (exit code 5) if the tolerance is not reached
@@ -309,22 +315,63 @@ pub(crate) enum SolverArg {
     Gram,
     /// The leading components by iteration: large both ways
     BlockKrylov,
+    /// With --kernel: all eigenvectors of the kernel matrix
+    Full,
+    /// With --kernel: the leading ones by iteration, the matrix held in memory
+    Stored,
+    /// With --kernel: the same, the matrix computed anew in every pass
+    Tiles,
+    /// With --kernel: some rows, the landmarks, stand for all
+    Nystrom,
+    /// With --kernel rbf or laplacian: random Fourier features
+    Fourier,
 }
 
 impl SolverArg {
     /// The route asked for, if one was.
-    pub(crate) fn route(self) -> Option<Route> {
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for one that needs a kernel.
+    pub(crate) fn route(self) -> Result<Option<Route>> {
         match self {
-            SolverArg::Auto => None,
-            SolverArg::Svd => Some(Route::Svd),
-            SolverArg::Covariance => Some(Route::Covariance),
-            SolverArg::Gram => Some(Route::Gram),
-            SolverArg::BlockKrylov => Some(Route::BlockKrylov),
+            SolverArg::Auto => Ok(None),
+            SolverArg::Svd => Ok(Some(Route::Svd)),
+            SolverArg::Covariance => Ok(Some(Route::Covariance)),
+            SolverArg::Gram => Ok(Some(Route::Gram)),
+            SolverArg::BlockKrylov => Ok(Some(Route::BlockKrylov)),
+            _ => Err(Failure::Usage(format!(
+                "--solver {} needs a kernel; say --kernel rbf or another, or give another solver",
+                self.name()
+            ))),
         }
+    }
+
+    /// The route asked for to kernel components, if one was.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for one that is none.
+    pub(crate) fn kernel_route(self) -> Result<Option<KernelRoute>> {
+        match self {
+            SolverArg::Auto => Ok(None),
+            SolverArg::Full => Ok(Some(KernelRoute::Full)),
+            SolverArg::Stored => Ok(Some(KernelRoute::Stored)),
+            SolverArg::Tiles => Ok(Some(KernelRoute::Tiles)),
+            SolverArg::Nystrom => Ok(Some(KernelRoute::Nystrom)),
+            SolverArg::Fourier => Ok(Some(KernelRoute::Fourier)),
+            _ => Err(Failure::Usage(format!(
+                "--solver {} does not go with a kernel; give full, stored, tiles, nystrom or fourier",
+                self.name()
+            ))),
+        }
+    }
+
+    /// As it is typed.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 
-fn n_components(text: &str) -> Result<NComponents, String> {
+fn n_components(text: &str) -> std::result::Result<NComponents, String> {
     const RULE: &str = "give a number of at least 1, a fraction of the variance (0.95 or 95%), or all";
     if text == "all" {
         return Ok(NComponents::All);
@@ -342,7 +389,7 @@ fn n_components(text: &str) -> Result<NComponents, String> {
     }
 }
 
-pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
+pub(crate) fn delimiter(text: &str) -> std::result::Result<u8, String> {
     match (text, text.as_bytes()) {
         ("tab" | "\\t", _) => Ok(b'\t'),
         ("space", _) => Ok(b' '),

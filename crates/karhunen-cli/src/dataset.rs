@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen::PcaModel;
 use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values};
 
 use crate::error::{Failure, Places, Result};
@@ -59,13 +58,13 @@ impl Dataset {
         Ok((content, started.elapsed().as_secs_f64()))
     }
 
-    /// The model with its features in the order of this table's columns.
+    /// Which feature of a model each of this table's columns is, where they are not in the same order.
     ///
     /// # Errors
-    /// Those of [`names::align`].
-    pub(crate) fn align(&self, model: PcaModel, known: Option<&[String]>) -> Result<PcaModel> {
+    /// Those of [`names::order`].
+    pub(crate) fn order(&self, known: Option<&[String]>, n_features: usize) -> Result<Option<Vec<usize>>> {
         let (_, n_columns) = self.table.data.shape();
-        names::align(model, known, &self.file, self.table.feature_names.as_deref(), n_columns)
+        names::order(n_features, known, &self.file, self.table.feature_names.as_deref(), n_columns)
     }
 
     /// Format, shape and type: `iris.csv: CSV, 150 rows x 4 columns, f64`.

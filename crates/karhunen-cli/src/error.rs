@@ -155,9 +155,28 @@ impl<'a> Places<'a> {
                 "{file}: the weight of {} is {value}; weights must be finite and not negative",
                 self.row(index)
             )),
+            E::NegativeValue { row, column, value, kernel } => Failure::Data(format!(
+                "{file}: {}, {} is {value}, but the kernel {kernel} is defined for values >= 0 only",
+                self.row(row),
+                self.column(column)
+            )),
+            E::KernelValue { row } => Failure::Data(format!(
+                "{file}: a kernel value of {} is not a finite number; divide the data by a constant, or choose a smaller \
+                 --gamma or --degree",
+                self.row(row)
+            )),
+            E::NotSymmetric { row, column, value, mirrored } => Failure::Data(format!(
+                "{file}: the kernel matrix is not symmetric: row {}, column {} is {value:?}, but row {1}, column {0} is \
+                 {mirrored:?}",
+                row + 1,
+                column + 1
+            )),
             E::Option { option, value, rule } => {
                 // What counts has a plain name here (`--threads`), what has parts is one option (`--mean-prior`).
-                let name = option.strip_prefix("n_").unwrap_or(option).split('.').next().unwrap_or(option);
+                let name = match option {
+                    "n_features" => "kernel_features",
+                    _ => option.strip_prefix("n_").unwrap_or(option).split('.').next().unwrap_or(option),
+                };
                 Failure::Usage(format!("--{} {value}: {rule}", name.replace('_', "-")))
             }
             error => Failure::Library { file: file.to_owned(), error },

@@ -43,6 +43,7 @@ impl IncompletePlan {
     /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         refuse_useless(&args)?;
+        args.kernel.check_unused()?;
         let FitArgs { data, n_components, output, input, solver, missing, .. } = args;
         let inputs = [Some(&data), input.feature_names.as_ref(), input.sample_names.as_ref()];
         one_standard_input(&inputs)?;
@@ -112,11 +113,12 @@ fn options(missing: &MissingArgs, solver: &SolverArgs) -> IncompletePca {
 
 /// Refuses options that only the fit of complete data has a use for.
 fn refuse_useless(args: &FitArgs) -> Result<()> {
-    let WeightArgs { weights, feature_weights, .. } = &args.weights;
+    let WeightArgs { weights, weighting, feature_weights } = &args.weights;
     let useless = [
         (args.scale, "--scale", "columns keep their units; divide them before"),
         (args.no_center, "--no-center", "say --mean none"),
         (weights.is_some(), "--weights", "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT"),
+        (weighting.is_some(), "--weighting", "weights of entries are inverse variances"),
         (
             feature_weights.is_some(),
             "--feature-weights",
@@ -204,6 +206,7 @@ mod tests {
             "--scale",
             "--no-center",
             "--weights w",
+            "--weighting importance",
             "--feature-weights w",
             "--block-size 4",
             "--solver svd",

@@ -30,9 +30,10 @@ impl IncompleteReport<'_> {
         wrapped(&mut out, "", &kept(self.model), layout.width);
         out.push('\n');
         let table = Components {
-            variances: self.model.explained_variance(),
+            what: "variance",
+            values: self.model.explained_variance(),
             ratios: self.model.explained_variance_ratio(),
-            loadings: &loadings(self.model),
+            loadings: Some(&loadings(self.model)),
             features: self.features,
         };
         if self.model.n_components() > 0 {

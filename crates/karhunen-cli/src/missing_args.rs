@@ -25,7 +25,7 @@ pub(crate) struct MissingArgs {
     pub(crate) triples: TriplesArgs,
     #[command(flatten)]
     pub(crate) checkpoints: CheckpointArgs,
-    /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]
+    /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]; with --pre-image ridge, the ridge
     #[arg(long)]
     pub(crate) alpha: Option<f64>,
     /// Penalty on scores and loadings: a number, weighted:NUMBER for so much of each entry, path for the best by the error of
@@ -121,13 +121,10 @@ impl MissingArgs {
         self.missing.is_some() || self.triples.triples.is_some()
     }
 
-    /// Refuses options that only fits with missing values have a use for.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`].
-    pub(crate) fn check_unused(&self) -> Result<()> {
+    /// The first option given, of those that say nothing without missing values; the last of them is `--alpha`, which
+    /// kernels have as well.
+    pub(crate) fn given(&self) -> Option<&'static str> {
         let options = [
-            ("--alpha", self.alpha.is_some()),
             ("--regularization", self.regularization.is_some()),
             ("--prior-variance", self.prior_variance.is_some()),
             ("--mean", self.mean.is_some()),
@@ -146,7 +143,15 @@ impl MissingArgs {
             ("--checkpoint", self.checkpoints.checkpoint.is_some()),
         ];
         let given = options.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
-        match given.or(self.triples.given()) {
+        given.or(self.triples.given()).or(self.alpha.map(|_| "--alpha"))
+    }
+
+    /// Refuses options that only fits with missing values have a use for.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub(crate) fn check_unused(&self) -> Result<()> {
+        match self.given() {
             None => Ok(()),
             Some(option) => Err(Failure::Usage(format!(
                 "{option} has no effect on the fit of complete data; say --missing, or leave it out"

@@ -1,9 +1,7 @@
-//! Names of components and features, and a model fitted to the order of the columns of other data.
+//! Names of components and features, and the order of the columns of other data.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-
-use karhunen::{Matrix, ModelParts, PcaModel};
 
 use crate::error::{Failure, Result};
 
@@ -29,30 +27,29 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(escaped).collect())
 }
 
-/// The model with its features in the order of the data's columns, which are matched by name where both have names and
-/// by position otherwise.
+/// Which feature of a model each column of the data is, where they are not in the same order: columns are matched by name
+/// where both have names and by position otherwise.
 ///
 /// # Errors
 /// [`Failure::Data`] if a feature is missing, or a column is none of the model's.
-pub(crate) fn align(
-    model: PcaModel,
+pub(crate) fn order(
+    n_features: usize,
     known: Option<&[String]>,
     file: &str,
     columns: Option<&[String]>,
     n_columns: usize,
-) -> Result<PcaModel> {
+) -> Result<Option<Vec<usize>>> {
     let (Some(known), Some(columns)) = (known, columns) else {
-        if n_columns != model.n_features() {
+        if n_columns != n_features {
             return Err(Failure::Data(format!(
-                "{file}: {n_columns} columns, but the model was fitted to {}; columns without names are matched by \
-                 position",
-                model.n_features()
+                "{file}: {n_columns} columns, but the model was fitted to {n_features}; columns without names are \
+                 matched by position"
             )));
         }
-        return Ok(model);
+        return Ok(None);
     };
     if known == columns {
-        return Ok(model);
+        return Ok(None);
     }
     let position = positions(known, file)?;
     positions(columns, file)?;
@@ -78,8 +75,7 @@ pub(crate) fn align(
             labels.join(" ")
         )));
     }
-    let order: Vec<usize> = columns.iter().map(|name| position[name.as_str()]).collect();
-    reordered(&model, &order).map_err(|error| Failure::Library { file: file.to_owned(), error })
+    Ok(Some(columns.iter().map(|name| position[name.as_str()]).collect()))
 }
 
 /// Where each name stands; names that repeat cannot be matched.
@@ -96,21 +92,6 @@ fn positions<'a>(names: &'a [String], file: &str) -> Result<HashMap<&'a str, usi
         }
     }
     Ok(positions)
-}
-
-/// The model whose feature `j` is feature `order[j]` of `model`.
-fn reordered(model: &PcaModel, order: &[usize]) -> karhunen::Result<PcaModel> {
-    let parts = model.parts();
-    let pick = |values: &[f64]| order.iter().map(|&j| values[j]).collect::<Vec<f64>>();
-    PcaModel::try_from(ModelParts {
-        components: Matrix::from_fn(model.n_components(), order.len(), |c, j| {
-            parts.components[(c, order[j])]
-        }),
-        mean: pick(&parts.mean),
-        scale: pick(&parts.scale),
-        feature_weights: parts.feature_weights.as_deref().map(pick),
-        ..parts.clone()
-    })
 }
 
 /// The names in backquotes, the first few of many.
@@ -135,36 +116,25 @@ fn shell_word(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use karhunen::{Dense, Pca, Weights};
 
     fn names(text: &str) -> Vec<String> {
         text.split(' ').map(str::to_owned).collect()
     }
 
-    fn model() -> PcaModel {
-        let x = [1.0, 2.0, 0.0, 2.0, 1.0, 5.0, 4.0, 3.0, 1.0, 0.0, 7.0, 2.0];
-        Pca::new(2).fit(&Dense::row_major(&x, 4, 3).unwrap(), &Weights::default()).unwrap()
-    }
-
     fn refusal(columns: &str) -> String {
         let columns = names(columns);
         let known = names("a b c");
-        let failure = align(model(), Some(&known), "t.csv", Some(&columns), columns.len()).unwrap_err();
+        let failure = order(3, Some(&known), "t.csv", Some(&columns), columns.len()).unwrap_err();
         assert_eq!(failure.exit_code(), 3);
         failure.to_string()
     }
 
     #[test]
-    fn columns_in_another_order_give_the_same_scores() {
+    fn columns_in_another_order_are_found() {
         let (known, columns) = (names("a b c"), names("c a b"));
-        let aligned = align(model(), Some(&known), "t.csv", Some(&columns), 3).unwrap();
-        let row = [3.0_f64, 1.0, 8.0];
-        let shuffled = [8.0_f64, 3.0, 1.0];
-        let scores = model().transform(&Dense::row_major(&row, 1, 3).unwrap()).unwrap();
-        let again = aligned.transform(&Dense::row_major(&shuffled, 1, 3).unwrap()).unwrap();
-        for (a, b) in scores.as_slice().iter().zip(again.as_slice()) {
-            assert!((a - b).abs() < 1e-12, "{a} {b}");
-        }
+        let found = |columns: &[String]| order(3, Some(&known), "t.csv", Some(columns), 3).unwrap();
+        assert_eq!(found(&columns), Some(vec![2, 0, 1]));
+        assert_eq!(found(&known), None);
     }
 
     #[test]
@@ -197,9 +167,9 @@ mod tests {
 
     #[test]
     fn without_names_the_position_decides() {
-        assert!(align(model(), None, "t.npy", Some(&names("x y z")), 3).is_ok());
+        assert_eq!(order(3, None, "t.npy", Some(&names("x y z")), 3).unwrap(), None);
         assert_eq!(
-            align(model(), None, "t.npy", None, 2).unwrap_err().to_string(),
+            order(3, None, "t.npy", None, 2).unwrap_err().to_string(),
             "t.npy: 2 columns, but the model was fitted to 3; columns without names are matched by position"
         );
     }

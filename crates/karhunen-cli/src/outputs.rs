@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use karhunen::Scalar;
-use karhunen_io::{NamedMatrix, SavedIncomplete, SavedModel, Staged};
+use karhunen_io::{NamedMatrix, SavedIncomplete, SavedKernel, SavedModel, Staged};
 
 use crate::error::{Failure, Result};
 use crate::names::visible;
@@ -30,6 +30,11 @@ impl Outputs {
     /// Prepares a model of incomplete data; writes it at once if `path` is the standard output.
     pub(crate) fn incomplete_model(&mut self, path: &Path, model: &SavedIncomplete) -> Result<()> {
         self.stage(karhunen_io::stage_incomplete(path, model))
+    }
+
+    /// Prepares a kernel model; writes it at once if `path` is the standard output.
+    pub(crate) fn kernel_model(&mut self, path: &Path, model: &SavedKernel) -> Result<()> {
+        self.stage(karhunen_io::stage_kernel(path, model))
     }
 
     /// Takes a file that is prepared.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use karhunen::{NComponents, Pca, Route, Scalar};
+use karhunen::{NComponents, Pca, Route, Scalar, Weighting};
 use karhunen_io::{Data, IdColumn, ReadOptions, Values};
 
 use crate::args::{FitArgs, InputArgs, SolverArgs, ThreadArgs};
@@ -38,8 +38,10 @@ impl FitPlan {
     /// # Errors
     /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
-        let FitArgs { data, n_components, scale, no_center, weights, output, input, solver, missing } = args;
+        let FitArgs { data, n_components, scale, no_center, weights, output, input, solver, missing, kernel } =
+            args;
         missing.check_unused()?;
+        kernel.check_unused()?;
         let (column, weights_file) = column_or_file(weights.weights);
         let inputs = [
             Some(&data),
@@ -54,7 +56,7 @@ impl FitPlan {
         let pca = Pca {
             center: !no_center,
             scale,
-            weighting: weights.weighting.into(),
+            weighting: weights.weighting.map_or(Weighting::Frequency, Into::into),
             ..solver_options(&solver)?
         };
         Ok(Self {
@@ -85,7 +87,7 @@ impl FitPlan {
 /// [`Failure::Usage`] for an option that the solver asked for has no use for.
 fn solver_options(args: &SolverArgs) -> Result<Pca> {
     let defaults = Pca::default();
-    let solver = args.solver.route();
+    let solver = args.solver.route()?;
     let iterates = matches!(solver, None | Some(Route::BlockKrylov));
     let useless = [
         ("--max-iter", args.max_iter.is_some() && !iterates),

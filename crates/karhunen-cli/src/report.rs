@@ -82,9 +82,10 @@ impl ModelReport<'_> {
         }
         out.push('\n');
         let table = Components {
-            variances: self.model.explained_variance(),
+            what: "variance",
+            values: self.model.explained_variance(),
             ratios: self.model.explained_variance_ratio(),
-            loadings: &self.model.loadings(),
+            loadings: Some(&self.model.loadings()),
             features: self.features,
         };
         components(&mut out, &table, layout);
@@ -133,23 +134,25 @@ pub(crate) fn treatment(model: &PcaModel, hint: &str) -> String {
 
 /// What is shown of the components.
 pub(crate) struct Components<'a> {
-    /// Their variances.
-    pub(crate) variances: &'a [f64],
+    /// What is said of each: `variance`.
+    pub(crate) what: &'static str,
+    /// That of each.
+    pub(crate) values: &'a [f64],
     /// The same as shares of the total.
     pub(crate) ratios: &'a [f64],
-    /// Shape (n_features, n_components).
-    pub(crate) loadings: &'a Matrix,
+    /// Shape (n_features, n_components), where there are such.
+    pub(crate) loadings: Option<&'a Matrix>,
     /// Names of the features.
     pub(crate) features: Option<&'a [String]>,
 }
 
-/// The table of the components: variance, ratio, cumulated ratio, and the largest loadings by name.
+/// The table of the components: variance, ratio, cumulated ratio, and the largest loadings by name where there are any.
 pub(crate) fn components(out: &mut String, table: &Components<'_>, layout: Layout) {
-    let &Components { variances, ratios, loadings, features } = table;
+    let &Components { what, values, ratios, loadings, features } = table;
     let n_components = ratios.len();
     let n_listed = n_components.min(LISTED);
     let names: Vec<String> = (1..=n_listed).map(|c| format!("pc{c}")).collect();
-    let variances = fixed(&variances[..n_listed]);
+    let values = fixed(&values[..n_listed]);
     let mut cumulated = 0.0;
     let cumulated: Vec<f64> = ratios
         .iter()
@@ -159,21 +162,25 @@ pub(crate) fn components(out: &mut String, table: &Components<'_>, layout: Layou
         })
         .collect();
     let name_width = names.last().map_or(0, String::len);
-    let variance_width = variances.iter().map(String::len).chain(["variance".len()]).max().unwrap_or(0);
-    let rest = layout.width.saturating_sub(name_width + 2 + variance_width + 2 + 7 + 2 + 9 + 2);
-    let _ = writeln!(
-        out,
-        "{:name_width$}  {:>variance_width$}  {:>7}  {:>9}  largest loadings",
-        "", "variance", "ratio", "cumulated"
-    );
+    let value_width = values.iter().map(String::len).chain([what.len()]).max().unwrap_or(0);
+    let rest = layout.width.saturating_sub(name_width + 2 + value_width + 2 + 7 + 2 + 9 + 2);
+    let header = if loadings.is_some() { "largest loadings" } else { "" };
+    let line =
+        format!("{:name_width$}  {what:>value_width$}  {:>7}  {:>9}  {header}", "", "ratio", "cumulated");
+    let _ = writeln!(out, "{}", line.trim_end());
     for c in 0..n_listed {
         let line = format!(
-            "{:name_width$}  {:>variance_width$}  {:>7}  {:>9}  {}",
+            "{:name_width$}  {:>value_width$}  {:>7}  {:>9}  {}",
             names[c],
-            variances[c],
+            values[c],
             percent(ratios[c]),
             percent(cumulated[c]),
-            largest_loadings(loadings, c, features, Layout { width: rest, ..layout })
+            loadings.map_or_else(String::new, |loadings| largest_loadings(
+                loadings,
+                c,
+                features,
+                Layout { width: rest, ..layout }
+            ))
         );
         let _ = writeln!(out, "{}", line.trim_end());
     }

@@ -1,10 +1,10 @@
-//! Model files of either kind.
+//! Model files of all kinds.
 
 use std::path::Path;
 
 use crate::input::Input;
 use crate::model_file::ModelFile;
-use crate::{Result, SavedIncomplete, SavedModel, saved_incomplete, saved_model};
+use crate::{Result, SavedIncomplete, SavedKernel, SavedModel, saved_incomplete, saved_kernel, saved_model};
 
 /// A fitted model of whichever kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,8 @@ pub enum AnyModel {
     Complete(Box<SavedModel>),
     /// Of incomplete data.
     Incomplete(Box<SavedIncomplete>),
+    /// In the feature space of a kernel.
+    Kernel(Box<SavedKernel>),
 }
 
 /// Reads a model of whichever kind; `-` is the standard input.
@@ -27,10 +29,11 @@ pub fn load_any_model(path: &Path) -> Result<AnyModel> {
 pub(crate) fn read_model(input: &Input) -> Result<(AnyModel, String)> {
     let file = ModelFile::read(input)?;
     let version = file.version.clone();
-    let model = if file.kind == saved_incomplete::KIND {
-        AnyModel::Incomplete(Box::new(saved_incomplete::from_file(&input.path, file)?))
-    } else {
-        AnyModel::Complete(Box::new(saved_model::from_file(&input.path, file)?))
+    let path = &input.path;
+    let model = match file.kind.as_str() {
+        saved_incomplete::KIND => AnyModel::Incomplete(Box::new(saved_incomplete::from_file(path, file)?)),
+        saved_kernel::KIND => AnyModel::Kernel(Box::new(saved_kernel::from_file(path, file)?)),
+        _ => AnyModel::Complete(Box::new(saved_model::from_file(path, file)?)),
     };
     Ok((model, version))
 }

@@ -14,7 +14,7 @@ use crate::replace::{Staged, stage};
 use crate::{Cause, Error, ReadOptions, Result};
 
 /// What the metadata calls this kind of model.
-const KIND: &str = "kernel-pca";
+pub(crate) const KIND: &str = "kernel-pca";
 
 /// A fitted kernel model with the names of the columns it was fitted on.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,7 +150,7 @@ fn basis_name(basis: &KernelBasis) -> &'static str {
 }
 
 /// The model of a file of this kind.
-fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedKernel> {
+pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedKernel> {
     file.check_kind(path, KIND)?;
     let (n_samples, n_features) = (file.json(path, "n_samples")?, file.json(path, "n_features")?);
     let basis = basis(path, &mut file, n_features)?;

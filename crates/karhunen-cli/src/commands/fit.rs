@@ -7,7 +7,7 @@ use karhunen::{Matrix, Pca, PcaModel, Scalar, Transform, Weighting};
 use karhunen_io::{NamedMatrix, SavedModel, Values};
 
 use crate::args::FitArgs;
-use crate::commands::fit_incomplete;
+use crate::commands::{fit_incomplete, fit_kernel};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::fit_files::{Part, asked_id_column};
@@ -21,6 +21,9 @@ use crate::summary::{FitSummary, ModelSummary};
 
 /// Fits, writes and reports.
 pub(crate) fn run(args: FitArgs) -> Result<()> {
+    if let Some(kernel) = args.kernel.kernel {
+        return fit_kernel::run(args, kernel);
+    }
     if args.missing.wanted() {
         return fit_incomplete::run(args);
     }
@@ -36,7 +39,8 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let pca = plan.pca(dataset.table.data.shape());
     let fit = Fit { plan: &plan, pca: &pca, dataset: &dataset, weights: &weights, progress: &progress };
     let (model, seconds) = dispatch(&dataset.table.data, fit)?;
-    warn_of_convergence(&model);
+    let convergence = model.convergence();
+    warn_of_convergence(&convergence.residuals, convergence.tol);
     report(&plan, &dataset, &weights, &model, seconds)
 }
 
@@ -120,15 +124,13 @@ impl Fit<'_> {
 }
 
 /// Tells which components missed the tolerance, and by how much.
-fn warn_of_convergence(model: &PcaModel) {
+pub(super) fn warn_of_convergence(residuals: &[f64], tol: f64) {
     /// At most this many are listed.
     const LISTED: usize = 5;
-    let convergence = model.convergence();
-    let missed: Vec<String> = convergence
-        .residuals
+    let missed: Vec<String> = residuals
         .iter()
         .enumerate()
-        .filter(|(_, residual)| **residual > convergence.tol)
+        .filter(|(_, residual)| **residual > tol)
         .map(|(c, residual)| format!("pc{} has the residual {residual:.1e}", c + 1))
         .collect();
     if missed.is_empty() {
@@ -139,8 +141,8 @@ fn warn_of_convergence(model: &PcaModel) {
     print_aside(&format!(
         "{label} {} of {} components did not reach the tolerance {:.0e}: {}{more}; raise --max-iter or --tol\n",
         missed.len(),
-        convergence.residuals.len(),
-        convergence.tol,
+        residuals.len(),
+        tol,
         missed[..missed.len().min(LISTED)].join(", ")
     ));
 }

@@ -1,7 +1,7 @@
 //! `karhunen inspect`: what a model or a data file holds.
 
 use karhunen::{Exec, Moments, Scalar, Unobserved, Weighting};
-use karhunen_io::{AnyModel, Content, Ids, SavedIncomplete, SavedModel, TripleColumns, Values};
+use karhunen_io::{AnyModel, Content, Ids, SavedIncomplete, SavedKernel, SavedModel, TripleColumns, Values};
 use serde::Serialize;
 
 use crate::args::InspectArgs;
@@ -9,6 +9,8 @@ use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::incomplete_report::{IncompleteReport, fitted};
 use crate::incomplete_summary::IncompleteSummary;
+use crate::kernel_report::{KernelReport, kept_line, kernel_line};
+use crate::kernel_summary::KernelSummary;
 use crate::names;
 use crate::outputs::print;
 use crate::plan::{OnValues, dispatch, input_name, one_standard_input, read_options};
@@ -27,6 +29,7 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
         (Content::Model { saved: AnyModel::Incomplete(saved), version }, _) => {
             incomplete(&args, &saved, &version)
         }
+        (Content::Model { saved: AnyModel::Kernel(saved), version }, _) => kernel(&args, &saved, &version),
         (Content::Table(table), seconds) => {
             let dataset = Dataset { file: input_name(&args.file), table: *table, seconds };
             data(&args, &dataset)
@@ -102,6 +105,36 @@ fn incomplete(args: &InspectArgs, saved: &SavedIncomplete, version: &str) -> Res
         seconds: None,
         written: &[],
     };
+    print(&report.render(Layout::of(&console::Term::stdout())))
+}
+
+/// A kernel model, as JSON.
+#[derive(Debug, Serialize)]
+struct KernelInspection<'a> {
+    file: &'a str,
+    format: &'a str,
+    /// The version of karhunen that wrote it.
+    karhunen: &'a str,
+    #[serde(flatten)]
+    model: KernelSummary<'a>,
+}
+
+fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> {
+    let (file, model) = (&input_name(&args.file), &saved.model);
+    if let Some(extent) = args.json {
+        let model = KernelSummary::new(model, saved.feature_names.as_deref(), extent);
+        let format = "karhunen kernel model";
+        return print(&to_json(&KernelInspection { file, format, karhunen: version, model })?);
+    }
+    let fitted = format!(
+        "{file}: kernel model of karhunen {version}, fitted to {} rows x {} columns, {}",
+        crate::figures::count(model.n_samples()),
+        crate::figures::count(model.n_features()),
+        model.parts().dtype
+    );
+    let weights = format!("weights: sum {}", model.parts().sum_of_weights);
+    let data = [fitted, weights, kernel_line(model), kept_line(model, "")];
+    let report = KernelReport { model, data: &data, seconds: None, peak_memory: None, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
 }
 

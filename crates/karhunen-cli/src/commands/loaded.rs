@@ -2,10 +2,36 @@
 
 use std::path::Path;
 
+use karhunen::Kernel;
 use karhunen_io::{AnyModel, SavedIncomplete};
 
 use crate::error::{Failure, Result};
 use crate::plan::input_name;
+use crate::row_model::RowModel;
+
+/// A model by what it is given.
+pub(crate) enum Loaded {
+    /// Whole rows.
+    Rows(RowModel),
+    /// Rows with holes.
+    Incomplete(Box<SavedIncomplete>),
+}
+
+/// A model that turns rows into scores.
+///
+/// # Errors
+/// [`Failure::Data`] for one whose kernel is a function of another program; those of [`karhunen_io::load_any_model`].
+pub(crate) fn any(path: &Path) -> Result<Loaded> {
+    match karhunen_io::load_any_model(path)? {
+        AnyModel::Incomplete(saved) => Ok(Loaded::Incomplete(saved)),
+        AnyModel::Complete(saved) => Ok(Loaded::Rows(RowModel::Complete(saved))),
+        AnyModel::Kernel(saved) if *saved.model.kernel() == Kernel::Custom => Err(Failure::Data(format!(
+            "{}: the kernel is a function of the program that fitted the model, and no file holds it; transform there",
+            input_name(path)
+        ))),
+        AnyModel::Kernel(saved) => Ok(Loaded::Rows(RowModel::Kernel(saved))),
+    }
+}
 
 /// A model of incomplete data.
 ///
@@ -15,7 +41,7 @@ use crate::plan::input_name;
 pub(crate) fn incomplete(path: &Path, command: &str) -> Result<SavedIncomplete> {
     match karhunen_io::load_any_model(path)? {
         AnyModel::Incomplete(saved) => Ok(*saved),
-        AnyModel::Complete(_) => Err(Failure::Data(format!(
+        AnyModel::Complete(_) | AnyModel::Kernel(_) => Err(Failure::Data(format!(
             "{}: the model is of complete data, and `karhunen {command}` needs one that was fitted with --missing",
             input_name(path)
         ))),

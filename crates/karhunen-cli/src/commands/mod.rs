@@ -3,6 +3,7 @@
 mod completions;
 mod fit;
 mod fit_incomplete;
+mod fit_kernel;
 mod impute;
 mod inspect;
 mod loaded;

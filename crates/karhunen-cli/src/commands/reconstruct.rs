@@ -1,16 +1,20 @@
 //! `karhunen reconstruct`: from scores, or from rows by way of their scores, back to the features.
 
-use karhunen::{Block, Matrix, PcaModel, Scalar, Source, Transform};
-use karhunen_io::{AnyModel, Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, Table, Values};
+use karhunen::{Block, Matrix, Scalar, Source, Transform};
+use karhunen_io::{Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, Table, Values};
 
 use crate::args::{ReconstructArgs, ReconstructFrom};
+use crate::commands::loaded::{self, Loaded};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::names;
 use crate::observed_dataset::{Advice, matched, placed, scores};
 use crate::outputs::Outputs;
-use crate::plan::{OnValues, check_outputs, check_table_output, dispatch, one_standard_input, read_options};
+use crate::plan::{
+    OnValues, check_outputs, check_table_output, dispatch, input_name, one_standard_input, read_options,
+};
 use crate::progress::Progress;
+use crate::row_model::RowModel;
 
 /// Reads a model and scores or rows, and writes what the model makes of them.
 pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
@@ -24,28 +28,34 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     check_outputs(&[("-o", Some(&args.output))], &inputs)?;
     check_table_output(&args.output)?;
     let progress = Progress::new(args.quiet);
-    let saved = match karhunen_io::load_any_model(&args.model)? {
-        AnyModel::Complete(saved) => *saved,
-        AnyModel::Incomplete(saved) => return incomplete(&args, &saved, &progress),
+    let model = match loaded::any(&args.model)? {
+        Loaded::Rows(model) => model,
+        Loaded::Incomplete(saved) => return incomplete(&args, &saved, &progress),
     };
-    let options = saved.read_options(read_options(&args.input, &args.threads));
+    if !model.reconstructs() {
+        return Err(Failure::Data(format!(
+            "{}: the model holds nothing that rows are found from scores with; fit again with --pre-image ridge, or \
+             --pre-image fixed-point where the kernel is rbf",
+            input_name(&args.model)
+        )));
+    }
+    let options = model.read_options(read_options(&args.input, &args.threads));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let from = match args.from {
         Some(from) => from,
-        None => recognise(&dataset, saved.model.n_components(), saved.model.n_features())?,
+        None => recognise(&dataset, model.n_components(), model.n_features())?,
     };
-    let (model, features) = match from {
+    let model = match from {
         ReconstructFrom::Scores => {
-            check_scores(&dataset, saved.model.n_components())?;
-            (saved.model, saved.feature_names)
+            check_scores(&dataset, model.n_components())?;
+            model
         }
         ReconstructFrom::Data => {
             refuse_whiten(&args, &dataset)?;
-            let model = dataset.align(saved.model, saved.feature_names.as_deref())?;
-            (model, dataset.table.feature_names.clone().or(saved.feature_names))
+            model.aligned(&dataset)?
         }
     };
-    let features = names::of_features(features.as_deref(), model.n_features());
+    let features = names::of_features(model.feature_names(), model.n_features());
     let work = Reconstruction {
         args: &args,
         from,
@@ -180,7 +190,7 @@ fn check_scores(dataset: &Dataset, k: usize) -> Result<()> {
 struct Reconstruction<'a> {
     args: &'a ReconstructArgs,
     from: ReconstructFrom,
-    model: &'a PcaModel,
+    model: &'a RowModel,
     features: &'a [String],
     dataset: &'a Dataset,
     progress: &'a Progress,

@@ -1,10 +1,11 @@
 //! `karhunen transform`: the scores of rows under a model.
 
-use karhunen::{PcaModel, Scalar, Transform};
-use karhunen_io::{AnyModel, NamedMatrix, ObserveOptions, SavedIncomplete, Values};
+use karhunen::{Scalar, Transform};
+use karhunen_io::{NamedMatrix, ObserveOptions, SavedIncomplete, Values};
 
 use crate::args::TransformArgs;
 use crate::commands::fit_incomplete::{maybe_whitened, row_header};
+use crate::commands::loaded::{self, Loaded};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::names;
@@ -12,6 +13,7 @@ use crate::observed_dataset::{ObservedDataset, scores};
 use crate::outputs::Outputs;
 use crate::plan::{OnValues, check_outputs, check_table_output, dispatch, one_standard_input, read_options};
 use crate::progress::Progress;
+use crate::row_model::RowModel;
 
 /// Reads a model and rows, and writes their scores.
 pub(crate) fn run(args: TransformArgs) -> Result<()> {
@@ -25,18 +27,18 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
     check_outputs(&[("-o", Some(&args.output))], &inputs)?;
     check_table_output(&args.output)?;
     let progress = Progress::new(args.quiet);
-    let saved = match karhunen_io::load_any_model(&args.model)? {
-        AnyModel::Complete(saved) => *saved,
-        AnyModel::Incomplete(saved) => return incomplete(&args, &saved, &progress),
+    let model = match loaded::any(&args.model)? {
+        Loaded::Rows(model) => model,
+        Loaded::Incomplete(saved) => return incomplete(&args, &saved, &progress),
     };
     if let Some(option) = args.triples.given() {
         return Err(Failure::Usage(format!(
             "{option} has no effect on a model of complete data; leave it out"
         )));
     }
-    let options = saved.read_options(read_options(&args.input, &args.threads));
+    let options = model.read_options(read_options(&args.input, &args.threads));
     let dataset = Dataset::read(&args.data, &options, &progress)?;
-    let model = dataset.align(saved.model, saved.feature_names.as_deref())?;
+    let model = model.aligned(&dataset)?;
     dispatch(
         &dataset.table.data,
         Scores { args: &args, model: &model, dataset: &dataset, progress: &progress },
@@ -72,7 +74,7 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
 /// Scores of values of either type.
 struct Scores<'a> {
     args: &'a TransformArgs,
-    model: &'a PcaModel,
+    model: &'a RowModel,
     dataset: &'a Dataset,
     progress: &'a Progress,
 }

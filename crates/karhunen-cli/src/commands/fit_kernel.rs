@@ -1,0 +1,140 @@
+//! `karhunen fit --kernel`: from a table to its principal components in the feature space of a kernel.
+
+use std::time::Instant;
+
+use karhunen::{KernelModel, KernelPca, Matrix, Scalar, Source, Transform};
+use karhunen_io::{NamedMatrix, SavedKernel, Values};
+
+use crate::args::FitArgs;
+use crate::commands::fit::warn_of_convergence;
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::fit_files::{Part, asked_id_column};
+use crate::fit_weights::FitWeights;
+use crate::kernel_args::KernelArg;
+use crate::kernel_plan::KernelPlan;
+use crate::kernel_report::{KernelReport, kept_line, kernel_line};
+use crate::kernel_summary::{KernelFitSummary, KernelSummary};
+use crate::names;
+use crate::peak_memory::peak_memory;
+use crate::plan::{OnValues, dispatch};
+use crate::progress::Progress;
+use crate::report::Seconds;
+
+/// Fits, writes and reports.
+pub(crate) fn run(args: FitArgs, kernel: KernelArg) -> Result<()> {
+    let plan = KernelPlan::resolve(args, kernel)?;
+    let progress = Progress::new(plan.files.quiet);
+    let dataset = Dataset::read(&plan.data, &plan.read, &progress)?;
+    let column = plan.read.weights_column.as_deref();
+    let weights = FitWeights::read(plan.weights_file.as_deref(), column, None, &dataset)?;
+    let pca = plan.pca(dataset.table.data.shape().0);
+    let fit = Fit { plan: &plan, pca: &pca, dataset: &dataset, weights: &weights, progress: &progress };
+    let (saved, seconds) = dispatch(&dataset.table.data, fit)?;
+    let convergence = saved.model.convergence();
+    warn_of_convergence(&convergence.residuals, convergence.tol);
+    report(&plan, &dataset, &weights, &saved, seconds)
+}
+
+/// A fit on values of either type, with all that is written of it.
+struct Fit<'a> {
+    plan: &'a KernelPlan,
+    pca: &'a KernelPca,
+    dataset: &'a Dataset,
+    weights: &'a FitWeights,
+    progress: &'a Progress,
+}
+
+impl OnValues for Fit<'_> {
+    type Output = Result<(SavedKernel, Seconds)>;
+
+    fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
+        let explain = |error| self.dataset.places().explain(error);
+        let source = values.source().map_err(explain)?;
+        let started = Instant::now();
+        let model = self.pca.fit_observed(&*source, &self.weights.lend(), self.progress).map_err(explain)?;
+        let seconds = Seconds { read: self.dataset.seconds, fit: started.elapsed().as_secs_f64() };
+        let scores = match self.plan.files.scores {
+            Some(_) => Some(self.scores(&model, &*source).map_err(explain)?),
+            None => None,
+        };
+        self.progress.clear();
+        let saved = self.saved(model);
+        self.write(&saved, scores.as_ref())?;
+        Ok((saved, seconds))
+    }
+}
+
+impl Fit<'_> {
+    /// The scores of the rows fitted: those of the fit itself where it has one for every row.
+    fn scores<T: Scalar>(&self, model: &KernelModel, source: &dyn Source<T>) -> karhunen::Result<Matrix<T>> {
+        let whiten = self.plan.files.whiten;
+        let all_count = self.weights.lend().samples.is_none_or(|weights| weights.iter().all(|w| *w > 0.0));
+        if all_count && !whiten && !model.convergence().solver.approximates() {
+            let scores = model.fitted_scores();
+            return Ok(Matrix::from_fn(scores.n_rows(), scores.n_cols(), |i, c| T::from_f64(scores[(i, c)])));
+        }
+        let how = Transform { whiten, n_threads: self.pca.n_threads, observer: self.progress };
+        model.transform_with(source, &how)
+    }
+
+    fn saved(&self, model: KernelModel) -> SavedKernel {
+        let (table, read) = (&self.dataset.table, &self.plan.read);
+        let labels = table.labels.iter().map(|label| &label.name);
+        SavedKernel {
+            model,
+            feature_names: table.feature_names.clone(),
+            set_aside: labels.chain(&read.weights_column).cloned().collect(),
+            id_column: asked_id_column(&read.id_column),
+        }
+    }
+
+    fn write<T: Scalar>(&self, saved: &SavedKernel, scores: Option<&Matrix<T>>) -> Result<()> {
+        self.plan.files.write(|outputs, part, path| match (part, scores) {
+            (Part::Model, _) => outputs.kernel_model(path, saved),
+            (Part::Scores, Some(scores)) => {
+                let table = NamedMatrix {
+                    matrix: scores,
+                    row_names: self.dataset.table.sample_names.as_deref(),
+                    row_header: "sample",
+                    labels: &[],
+                    column_names: &names::of_components(saved.model.n_components()),
+                };
+                outputs.table(path, &table)
+            }
+            // Loadings are refused before.
+            (Part::Scores, None) | (Part::Loadings, _) => Ok(()),
+        })
+    }
+}
+
+fn report(
+    plan: &KernelPlan,
+    dataset: &Dataset,
+    weights: &FitWeights,
+    saved: &SavedKernel,
+    seconds: Seconds,
+) -> Result<()> {
+    let (model, peak_memory) = (&saved.model, peak_memory());
+    let text = |layout, written: &[String]| {
+        let mut data: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
+        if let Some(origin) = weights.origin() {
+            let sum = model.parts().sum_of_weights;
+            data.push(format!("weights from {origin}: times each row was seen, sum {sum}"));
+        }
+        data.push(kernel_line(model));
+        data.push(kept_line(model, if plan.chose_components() { " (-k chooses)" } else { "" }));
+        KernelReport { model, data: &data, seconds: Some(seconds), peak_memory, written }.render(layout)
+    };
+    plan.files.print_summary(text, |extent, written| {
+        crate::summary::to_json(&KernelFitSummary {
+            file: &dataset.file,
+            format: dataset.table.format,
+            model: KernelSummary::new(model, saved.feature_names.as_deref(), extent),
+            notes: &dataset.table.notes,
+            written,
+            seconds,
+            peak_memory_bytes: peak_memory,
+        })
+    })
+}

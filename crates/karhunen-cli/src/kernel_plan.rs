@@ -1,0 +1,293 @@
+//! A fit with a kernel, resolved.
+
+use std::path::PathBuf;
+
+use karhunen::{Gamma, Kernel, KernelPca, KernelRoute, NComponents};
+use karhunen_io::ReadOptions;
+
+use crate::args::{FitArgs, SolverArgs};
+use crate::error::{Failure, Result};
+use crate::fit_files::FitFiles;
+use crate::fit_weights::column_or_file;
+use crate::kernel_args::{KernelArg, KernelArgs};
+use crate::plan::{one_standard_input, read_options};
+
+/// Components that a fit keeps at most if `-k` does not say.
+const DEFAULT_COMPONENTS: usize = 10;
+
+/// A fit with a kernel, ready to run.
+#[derive(Debug)]
+pub(crate) struct KernelPlan {
+    /// The data.
+    pub(crate) data: PathBuf,
+    /// How to read them, a column of weights included.
+    pub(crate) read: ReadOptions,
+    /// The options of the fit; the number of components is decided by [`KernelPlan::pca`].
+    pca: KernelPca,
+    /// Components asked for.
+    n_components: Option<NComponents>,
+    /// A file of weights of the rows; a column is part of `read`.
+    pub(crate) weights_file: Option<PathBuf>,
+    /// Where the results go.
+    pub(crate) files: FitFiles,
+}
+
+impl KernelPlan {
+    /// Resolves the arguments of `fit --kernel`.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
+    pub(crate) fn resolve(args: FitArgs, kernel: KernelArg) -> Result<Self> {
+        refuse_useless(&args)?;
+        let FitArgs { data, n_components, weights, output, input, solver, missing, kernel: asked, .. } = args;
+        let pca = options(&asked, kernel, &solver, missing.alpha)?;
+        let (column, weights_file) = column_or_file(weights.weights);
+        let inputs =
+            [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
+        one_standard_input(&inputs)?;
+        let files = FitFiles::resolve(output, &inputs)?;
+        Ok(Self {
+            read: ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) },
+            data,
+            pca,
+            n_components,
+            weights_file,
+            files,
+        })
+    }
+
+    /// The options of the fit of so many rows.
+    pub(crate) fn pca(&self, n_samples: usize) -> KernelPca {
+        let n_components = match self.n_components {
+            Some(NComponents::Count(count)) => Some(count),
+            // Whatever else chooses is refused before.
+            Some(_) => None,
+            None => Some(n_samples.clamp(1, DEFAULT_COMPONENTS)),
+        };
+        KernelPca { n_components, ..self.pca.clone() }
+    }
+
+    /// Whether the number of components was left to karhunen.
+    pub(crate) fn chose_components(&self) -> bool {
+        self.n_components.is_none()
+    }
+}
+
+/// The options of a fit, but for the number of components.
+fn options(
+    asked: &KernelArgs,
+    kernel: KernelArg,
+    solver: &SolverArgs,
+    alpha: Option<f64>,
+) -> Result<KernelPca> {
+    let defaults = KernelPca::default();
+    let kernel = asked.kernel(kernel)?;
+    let route = solver.solver.kernel_route()?;
+    refuse_idle(asked, &kernel, solver, route)?;
+    Ok(KernelPca {
+        kernel,
+        n_components: defaults.n_components,
+        solver: route,
+        landmarks: asked.landmarks.map_or(defaults.landmarks, Into::into),
+        n_features: asked.kernel_features.map(usize::from),
+        pre_image: asked.pre_image(alpha)?,
+        tol: solver.tol,
+        max_iter: solver.max_iter.map_or(defaults.max_iter, usize::from),
+        block_size: solver.block_size.map(usize::from),
+        memory_limit: asked.memory_limit,
+        seed: solver.seed.unwrap_or(defaults.seed),
+        n_threads: solver.threads.threads.map(usize::from),
+        strict: solver.strict,
+    })
+}
+
+/// # Errors
+/// [`Failure::Usage`] for an option that the solver asked for has no use for.
+fn refuse_idle(
+    asked: &KernelArgs,
+    kernel: &Kernel,
+    solver: &SolverArgs,
+    route: Option<KernelRoute>,
+) -> Result<()> {
+    let full = route == Some(KernelRoute::Full);
+    let approximates = route.is_some_and(KernelRoute::approximates);
+    let draws = kernel.gamma() == Some(Gamma::Median);
+    let useless = [
+        ("--max-iter", solver.max_iter.is_some() && full),
+        ("--block-size", solver.block_size.is_some() && (full || approximates)),
+        ("--seed", solver.seed.is_some() && full && !draws),
+        ("--landmarks", asked.landmarks.is_some() && route != Some(KernelRoute::Nystrom)),
+        ("--kernel-features", asked.kernel_features.is_some() && !approximates),
+    ];
+    let Some((option, _)) = useless.into_iter().find(|(_, useless)| *useless) else { return Ok(()) };
+    Err(Failure::Usage(match route {
+        Some(route) => format!("{option} has no effect with --solver {route}; leave it out"),
+        None => format!("{option} is for --solver nystrom or fourier; say which, or leave it out"),
+    }))
+}
+
+/// Refuses options that fits with a kernel have no use for.
+fn refuse_useless(args: &FitArgs) -> Result<()> {
+    let useless = [
+        (args.missing.wanted(), "--missing", "a kernel needs every value; fill the holes first (impute)"),
+        (args.scale, "--scale", "columns keep their units; divide them before"),
+        (args.no_center, "--no-center", "components are those about the mean in feature space"),
+        (args.weights.weighting.is_some(), "--weighting", "weights are the times each row was seen"),
+        (args.weights.feature_weights.is_some(), "--feature-weights", "multiply the columns by their roots"),
+        (args.output.loadings.is_some(), "--loadings", "components are no sums of columns"),
+        (
+            !matches!(args.n_components, None | Some(NComponents::Count(_) | NComponents::All)),
+            "a share of the variance after -k",
+            "give a number, or all",
+        ),
+    ];
+    if let Some((_, option, advice)) = useless.into_iter().find(|(given, ..)| *given) {
+        return Err(Failure::Usage(format!("{option} does not go with a kernel: {advice}")));
+    }
+    match args.missing.given().filter(|option| *option != "--alpha") {
+        None => Ok(()),
+        Some(option) => {
+            Err(Failure::Usage(format!("{option} does not go with a kernel: it is for missing values")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+    use karhunen::{Landmarks, PreImage};
+
+    fn plan(arguments: &str) -> Result<KernelPlan> {
+        let words = ["karhunen", "fit", "x.csv"].into_iter().chain(arguments.split_whitespace());
+        match Cli::try_parse_from(words).unwrap().command {
+            Command::Fit(args) => {
+                let kernel = args.kernel.kernel.unwrap();
+                KernelPlan::resolve(*args, kernel)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn options_reach_the_fit() {
+        let all = plan(
+            "-k 7 --kernel poly --gamma 0.5 --degree 2 --coef0 -1 --solver nystrom --landmarks kmeans++ \
+             --kernel-features 300 --memory-limit 2GB --pre-image ridge --alpha 0.1 --tol 1e-4 --max-iter 9 --seed 8 \
+             --threads 2 --strict --weights w",
+        )
+        .unwrap();
+        let expected = KernelPca {
+            kernel: Kernel::Polynomial { degree: 2.0, gamma: Gamma::Value(0.5), coef0: -1.0 },
+            n_components: Some(7),
+            solver: Some(KernelRoute::Nystrom),
+            landmarks: Landmarks::KMeansPlusPlus,
+            n_features: Some(300),
+            pre_image: Some(PreImage::Ridge { alpha: 0.1 }),
+            tol: Some(1e-4),
+            max_iter: 9,
+            block_size: None,
+            memory_limit: Some(2_000_000_000),
+            seed: 8,
+            n_threads: Some(2),
+            strict: true,
+        };
+        assert_eq!(all.pca(100), expected);
+        assert_eq!(all.read.weights_column.as_deref(), Some("w"));
+        let blocks =
+            plan("--kernel rbf --gamma median --solver tiles --block-size 8 --pre-image fixed-point");
+        let expected = KernelPca {
+            kernel: Kernel::Rbf { gamma: Gamma::Median },
+            n_components: Some(10),
+            solver: Some(KernelRoute::Tiles),
+            block_size: Some(8),
+            pre_image: Some(PreImage::FixedPoint),
+            ..KernelPca::default()
+        };
+        assert_eq!(blocks.unwrap().pca(100), expected);
+    }
+
+    #[test]
+    fn every_kernel_and_solver_has_a_name() {
+        let gamma = Gamma::PerFeature;
+        let kernels = [
+            ("linear", Kernel::Linear),
+            ("polynomial", Kernel::Polynomial { degree: 3.0, gamma, coef0: 1.0 }),
+            ("rbf", Kernel::Rbf { gamma }),
+            ("laplacian", Kernel::Laplacian { gamma }),
+            ("sigmoid", Kernel::Sigmoid { gamma, coef0: 1.0 }),
+            ("cosine", Kernel::Cosine),
+            ("additive-chi2", Kernel::AdditiveChi2),
+            ("chi2", Kernel::Chi2 { gamma }),
+            ("precomputed", Kernel::Precomputed),
+        ];
+        for (name, kernel) in kernels {
+            assert_eq!(plan(&format!("--kernel {name}")).unwrap().pca(5).kernel, kernel);
+            assert_eq!(kernel.name(), name);
+        }
+        use KernelRoute::{Fourier, Full, Nystrom, Stored, Tiles};
+        for route in [Full, Stored, Tiles, Nystrom, Fourier] {
+            assert_eq!(plan(&format!("--kernel rbf --solver {route}")).unwrap().pca(5).solver, Some(route));
+        }
+        assert_eq!(plan("--kernel rbf --solver auto").unwrap().pca(5).solver, None);
+    }
+
+    #[test]
+    fn components_left_open_are_ten_or_as_many_as_rows() {
+        let open = plan("--kernel rbf").unwrap();
+        assert!(open.chose_components());
+        for (n, k) in [(100, 10), (4, 4), (0, 1)] {
+            assert_eq!(open.pca(n).n_components, Some(k));
+        }
+        assert_eq!(plan("--kernel rbf -k all").unwrap().pca(5).n_components, None);
+    }
+
+    #[test]
+    fn options_without_use_are_refused_by_name() {
+        let cases = [
+            ("--kernel linear --gamma 1", "--gamma has no effect with --kernel linear"),
+            ("--kernel precomputed --gamma 1", "--gamma has no effect with --kernel precomputed"),
+            ("--kernel rbf --degree 2", "--degree has no effect with --kernel rbf"),
+            ("--kernel laplacian --coef0 2", "--coef0 has no effect with --kernel laplacian"),
+            ("--kernel sigmoid --degree 2", "--degree has no effect with --kernel sigmoid"),
+            ("--kernel rbf --solver svd", "--solver svd does not go with a kernel"),
+            ("--kernel rbf --solver block-krylov", "--solver block-krylov does not go with a kernel"),
+            ("--kernel rbf --solver full --max-iter 3", "--max-iter has no effect with --solver full"),
+            ("--kernel rbf --solver full --seed 3", "--seed has no effect with --solver full"),
+            ("--kernel rbf --solver full --block-size 3", "--block-size has no effect with --solver full"),
+            (
+                "--kernel rbf --solver fourier --block-size 3",
+                "--block-size has no effect with --solver fourier",
+            ),
+            (
+                "--kernel rbf --solver fourier --landmarks uniform",
+                "--landmarks has no effect with --solver fourier",
+            ),
+            (
+                "--kernel rbf --solver tiles --kernel-features 5",
+                "--kernel-features has no effect with --solver tiles",
+            ),
+            ("--kernel rbf --kernel-features 5", "--kernel-features is for --solver nystrom or fourier"),
+            ("--kernel rbf --landmarks leverage", "--landmarks is for --solver nystrom"),
+            ("--kernel rbf --alpha 0.5", "--alpha is the ridge of --pre-image ridge"),
+            ("--kernel rbf --pre-image fixed-point --alpha 0.5", "--alpha is the ridge of --pre-image ridge"),
+            ("--kernel rbf --missing", "--missing does not go with a kernel"),
+            ("--kernel rbf --triples a,b,c", "--missing does not go with a kernel"),
+            ("--kernel rbf --regularization 1", "--regularization does not go with a kernel"),
+            ("--kernel rbf --checkpoint c", "--checkpoint does not go with a kernel"),
+            ("--kernel rbf --dtype f32", "--dtype does not go with a kernel"),
+            ("--kernel rbf --scale", "--scale does not go with a kernel"),
+            ("--kernel rbf --no-center", "--no-center does not go with a kernel"),
+            ("--kernel rbf --weighting importance", "--weighting does not go with a kernel"),
+            ("--kernel rbf --feature-weights w", "--feature-weights does not go with a kernel"),
+            ("--kernel rbf --loadings l.csv", "--loadings does not go with a kernel"),
+            ("--kernel rbf -k 90%", "a share of the variance after -k does not go with a kernel"),
+        ];
+        for (arguments, message) in cases {
+            let failure = plan(arguments).unwrap_err();
+            assert_eq!(failure.exit_code(), 2, "{arguments}");
+            assert!(failure.to_string().starts_with(message), "{arguments}: {failure}");
+        }
+    }
+}

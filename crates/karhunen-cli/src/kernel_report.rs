@@ -1,0 +1,141 @@
+//! The summary of a fit with a kernel as text.
+
+use karhunen::{Approximation, Gamma, Kernel, KernelModel, KernelRoute, PreImage};
+
+use crate::figures::{count, duration, percent, significant};
+use crate::report::{Components, Layout, Seconds, components, scree, wrapped};
+
+/// A kernel model, as text.
+pub(crate) struct KernelReport<'a> {
+    /// The model.
+    pub(crate) model: &'a KernelModel,
+    /// What was read, and what was decided on the way: one line each.
+    pub(crate) data: &'a [String],
+    /// Time taken, if it was fitted just now.
+    pub(crate) seconds: Option<Seconds>,
+    /// Bytes that the process took at most, if it was fitted just now and the system says so.
+    pub(crate) peak_memory: Option<u64>,
+    /// Files written.
+    pub(crate) written: &'a [String],
+}
+
+impl KernelReport<'_> {
+    /// The whole text, each line ended.
+    pub(crate) fn render(&self, layout: Layout) -> String {
+        let mut out = String::new();
+        for line in self.data {
+            wrapped(&mut out, "", line, layout.width);
+        }
+        out.push('\n');
+        let ratios = self.model.explained_variance_ratio();
+        let table = Components {
+            what: "eigenvalue",
+            values: self.model.eigenvalues(),
+            ratios: &ratios,
+            loadings: None,
+            features: None,
+        };
+        components(&mut out, &table, layout);
+        scree(&mut out, &ratios, layout);
+        out.push('\n');
+        self.how(&mut out, layout);
+        out
+    }
+
+    fn how(&self, out: &mut String, layout: Layout) {
+        let convergence = self.model.convergence();
+        wrapped(out, "solver", &format!("{}: {}", convergence.solver, convergence.reason), layout.width);
+        wrapped(out, "accuracy", &self.accuracy(), layout.width);
+        if let Some(approximation) = &convergence.approximation {
+            wrapped(out, "error", &error_of(approximation, convergence.solver), layout.width);
+        }
+        if let Some(text) = self.negative() {
+            wrapped(out, "negative", &text, layout.width);
+        }
+        match self.model.options().pre_image {
+            None => {}
+            Some(PreImage::Ridge { alpha }) => {
+                wrapped(out, "pre-image", &format!("ridge regression, alpha {alpha}"), layout.width);
+            }
+            Some(PreImage::FixedPoint) => wrapped(out, "pre-image", "fixed-point iteration", layout.width),
+        }
+        if let Some(Seconds { read, fit }) = self.seconds {
+            let memory = self.peak_memory.map_or_else(String::new, |bytes| {
+                format!("; memory of the process at its peak {} MB", count((bytes / 1_000_000) as usize))
+            });
+            let time = format!("read {}, fit {}{memory}", duration(read), duration(fit));
+            wrapped(out, "time", &time, layout.width);
+        }
+        if !self.written.is_empty() {
+            wrapped(out, "written", &self.written.join(", "), layout.width);
+        }
+    }
+
+    fn accuracy(&self) -> String {
+        let convergence = self.model.convergence();
+        let worst = convergence.residuals.iter().copied().fold(0.0, f64::max);
+        let over = if convergence.solver.approximates() { "the data" } else { "the kernel matrix" };
+        let passes = match convergence.n_passes {
+            1 => format!("1 pass over {over}"),
+            n => format!("{n} passes over {over}"),
+        };
+        format!("worst residual {worst:.1e} (tolerance {:.0e}); {passes}", convergence.tol)
+    }
+
+    /// What is said of eigenvalues below zero by more than the tolerance.
+    fn negative(&self) -> Option<String> {
+        let convergence = self.model.convergence();
+        let largest = self.model.eigenvalues().first().copied().unwrap_or(0.0);
+        let smallest = convergence.smallest_eigenvalue.filter(|value| *value < -convergence.tol * largest)?;
+        Some(format!(
+            "the kernel is not positive semi-definite: the smallest eigenvalue is about {}; components are those of \
+             the positive part",
+            significant(smallest)
+        ))
+    }
+}
+
+/// How far an approximate kernel matrix is from the exact one.
+fn error_of(approximation: &Approximation, solver: KernelRoute) -> String {
+    let what = if solver == KernelRoute::Nystrom { "landmarks" } else { "random features" };
+    let bound = approximation
+        .bound
+        .map_or_else(String::new, |bound| format!(", and no more than {}", percent(bound)));
+    format!(
+        "eigenvalues are off by about {} of the largest{bound}, with {} {what}",
+        percent(approximation.estimate),
+        count(approximation.n_features)
+    )
+}
+
+/// The kernel with its parameters, and where gamma came from.
+pub(crate) fn kernel_line(model: &KernelModel) -> String {
+    let kernel = model.kernel();
+    let mut text = format!("kernel {}", kernel.name());
+    if let Kernel::Polynomial { degree, .. } = kernel {
+        text.push_str(&format!(", degree {degree}"));
+    }
+    if let Some(Gamma::Value(gamma)) = kernel.gamma() {
+        text.push_str(&format!(", gamma {}", significant(gamma)));
+        text.push_str(match model.options().kernel.gamma() {
+            Some(Gamma::PerFeature) => " (1 / columns)",
+            Some(Gamma::Scale) => " (1 / (columns * variance))",
+            Some(Gamma::Median) => " (1 / median distance)",
+            Some(Gamma::Value(_)) | None => "",
+        });
+    }
+    if let Kernel::Polynomial { coef0, .. } | Kernel::Sigmoid { coef0, .. } = kernel {
+        text.push_str(&format!(", coef0 {coef0}"));
+    }
+    text
+}
+
+/// How many components are kept, of how many; `hint` follows their number if not all are.
+pub(crate) fn kept_line(model: &KernelModel, hint: &str) -> String {
+    let (k, n) = (model.n_components(), model.n_samples());
+    let components = if k == 1 { "component" } else { "components" };
+    match model.options().n_components {
+        None => format!("centred in feature space; all {k} {components} of {} rows", count(n)),
+        Some(_) => format!("centred in feature space; {k} {components} of {} rows{hint}", count(n)),
+    }
+}

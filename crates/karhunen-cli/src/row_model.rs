@@ -1,0 +1,256 @@
+//! Models that turn whole rows into scores and back, whatever the scores are of.
+
+use karhunen::{
+    KernelBasis, KernelModel, KernelParts, KernelRows, Matrix, ModelParts, PcaModel, PreImageParts, Scalar,
+    Source, Transform,
+};
+use karhunen_io::{ReadOptions, SavedKernel, SavedModel};
+
+use crate::dataset::Dataset;
+use crate::error::{Failure, Result};
+
+/// A model of complete data.
+pub(crate) enum RowModel {
+    /// Of the columns themselves.
+    Complete(Box<SavedModel>),
+    /// Of a kernel.
+    Kernel(Box<SavedKernel>),
+}
+
+impl RowModel {
+    /// How to read more data for this model.
+    pub(crate) fn read_options(&self, options: ReadOptions) -> ReadOptions {
+        match self {
+            RowModel::Complete(saved) => saved.read_options(options),
+            RowModel::Kernel(saved) => saved.read_options(options),
+        }
+    }
+
+    /// Number of components.
+    pub(crate) fn n_components(&self) -> usize {
+        match self {
+            RowModel::Complete(saved) => saved.model.n_components(),
+            RowModel::Kernel(saved) => saved.model.n_components(),
+        }
+    }
+
+    /// Number of columns of new rows.
+    pub(crate) fn n_features(&self) -> usize {
+        match self {
+            RowModel::Complete(saved) => saved.model.n_features(),
+            RowModel::Kernel(saved) => saved.model.n_features(),
+        }
+    }
+
+    /// Their names.
+    pub(crate) fn feature_names(&self) -> Option<&[String]> {
+        match self {
+            RowModel::Complete(saved) => saved.feature_names.as_deref(),
+            RowModel::Kernel(saved) => saved.feature_names.as_deref(),
+        }
+    }
+
+    /// Whether rows can be found from scores.
+    pub(crate) fn reconstructs(&self) -> bool {
+        match self {
+            RowModel::Complete(_) => true,
+            RowModel::Kernel(saved) => saved.model.parts().pre_image.is_some(),
+        }
+    }
+
+    /// The scores of rows.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub(crate) fn transform_with<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        how: &Transform<'_>,
+    ) -> karhunen::Result<Matrix<T>> {
+        match self {
+            RowModel::Complete(saved) => saved.model.transform_with(x, how),
+            RowModel::Kernel(saved) => saved.model.transform_with(x, how),
+        }
+    }
+
+    /// Rows from scores.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub(crate) fn inverse_transform_with<T: Scalar>(
+        &self,
+        scores: &Matrix<T>,
+        how: &Transform<'_>,
+    ) -> karhunen::Result<Matrix<T>> {
+        match self {
+            RowModel::Complete(saved) => saved.model.inverse_transform_with(scores, how),
+            RowModel::Kernel(saved) => saved.model.inverse_transform_with(scores, how),
+        }
+    }
+
+    /// The model with its features in the order of a table's columns, and under their names where they have some.
+    ///
+    /// # Errors
+    /// Those of [`Dataset::order`].
+    pub(crate) fn aligned(mut self, dataset: &Dataset) -> Result<Self> {
+        let order = dataset.order(self.feature_names(), self.n_features())?;
+        let explain = |error| Failure::Library { file: dataset.file.clone(), error };
+        let columns = dataset.table.feature_names.clone();
+        match &mut self {
+            RowModel::Complete(saved) => {
+                if let Some(order) = order {
+                    saved.model = reordered(&saved.model, &order).map_err(explain)?;
+                }
+                saved.feature_names = columns.or(saved.feature_names.take());
+            }
+            RowModel::Kernel(saved) => {
+                if let Some(order) = order {
+                    saved.model = reordered_kernel(&saved.model, &order).map_err(explain)?;
+                }
+                saved.feature_names = columns.or(saved.feature_names.take());
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// The model whose feature `j` is feature `order[j]` of `model`.
+fn reordered(model: &PcaModel, order: &[usize]) -> karhunen::Result<PcaModel> {
+    let parts = model.parts();
+    PcaModel::try_from(ModelParts {
+        components: columns(&parts.components, order),
+        mean: pick(&parts.mean, order),
+        scale: pick(&parts.scale, order),
+        feature_weights: parts.feature_weights.as_ref().map(|weights| pick(weights, order)),
+        ..parts.clone()
+    })
+}
+
+fn pick(values: &[f64], order: &[usize]) -> Vec<f64> {
+    order.iter().map(|&j| values[j]).collect()
+}
+
+fn columns(values: &Matrix, order: &[usize]) -> Matrix {
+    Matrix::from_fn(values.n_rows(), order.len(), |i, j| values[(i, order[j])])
+}
+
+/// The same of a kernel model. The features of a precomputed kernel are the rows fitted, each with its coefficients.
+fn reordered_kernel(model: &KernelModel, order: &[usize]) -> karhunen::Result<KernelModel> {
+    let mut parts: KernelParts = model.parts().clone();
+    match &mut parts.basis {
+        KernelBasis::Rows(rows) | KernelBasis::Landmarks(rows) => reorder_rows(rows, order),
+        KernelBasis::Frequencies(frequencies) => *frequencies = columns(frequencies, order),
+        KernelBasis::Precomputed { .. } => {
+            let old = parts.coefficients;
+            parts.coefficients = Matrix::from_fn(order.len(), old.n_cols(), |i, c| old[(order[i], c)]);
+        }
+    }
+    if !parts.shift.is_empty() {
+        parts.shift = pick(&parts.shift, order);
+    }
+    if let Some(PreImageParts::Ridge { coefficients, .. }) = &mut parts.pre_image {
+        *coefficients = columns(coefficients, order);
+    }
+    KernelModel::try_from(parts)
+}
+
+fn reorder_rows(rows: &mut KernelRows, order: &[usize]) {
+    match rows {
+        KernelRows::Dense(rows) => *rows = columns(rows, order),
+        KernelRows::Sparse { pointers, indices, values, .. } => {
+            let mut places = vec![0; order.len()];
+            // Numbers of columns fit into 32 bits: they were read as such.
+            order.iter().enumerate().for_each(|(new, &old)| places[old] = new as u32);
+            for ends in pointers.windows(2) {
+                let here = ends[0] as usize..ends[1] as usize;
+                let mut entries: Vec<(u32, f64)> =
+                    here.clone().map(|e| (places[indices[e] as usize], values[e])).collect();
+                entries.sort_unstable_by_key(|(column, _)| *column);
+                for (e, (column, value)) in here.zip(entries) {
+                    (indices[e], values[e]) = (column, value);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use karhunen::{Dense, Gamma, Kernel, KernelPca, KernelRoute, Pca, PreImage, Sparse, Weights};
+
+    use super::*;
+
+    const X: [f64; 15] = [1.0, 2.0, 0.0, 2.0, 1.0, 5.0, 4.0, 3.0, 1.0, 0.0, 7.0, 2.0, 0.0, 3.0, 3.0];
+    /// The columns c, a, b of a table with the columns a, b, c.
+    const ORDER: [usize; 3] = [2, 0, 1];
+
+    fn shuffled() -> Matrix {
+        Matrix::from_fn(5, 3, |i, j| X[3 * i + ORDER[j]])
+    }
+
+    fn assert_same(found: &Matrix, expected: &Matrix) {
+        assert_eq!(found.shape(), expected.shape());
+        for (a, b) in found.as_slice().iter().zip(expected.as_slice()) {
+            assert!((a - b).abs() < 1e-12, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn columns_in_another_order_give_the_same_scores() {
+        let x = Dense::row_major(&X, 5, 3).unwrap();
+        let model = Pca::new(2).fit(&x, &Weights::default()).unwrap();
+        let again = reordered(&model, &ORDER).unwrap();
+        let shuffled = shuffled();
+        assert_same(&again.transform(&Dense::from(&shuffled)).unwrap(), &model.transform(&x).unwrap());
+    }
+
+    #[test]
+    fn kernels_of_columns_in_another_order_give_the_same_scores_and_rows() {
+        let x = Dense::row_major(&X, 5, 3).unwrap();
+        let shuffled = shuffled();
+        let kernel = Kernel::Rbf { gamma: Gamma::Value(0.1) };
+        let ridge = Some(PreImage::Ridge { alpha: 0.1 });
+        for (solver, pre_image) in [
+            (KernelRoute::Full, ridge),
+            (KernelRoute::Full, Some(PreImage::FixedPoint)),
+            (KernelRoute::Nystrom, ridge),
+            (KernelRoute::Fourier, None),
+        ] {
+            let pca = KernelPca { kernel, solver: Some(solver), pre_image, ..KernelPca::new(2) };
+            let model = pca.fit(&x, &Weights::default()).unwrap();
+            let again = reordered_kernel(&model, &ORDER).unwrap();
+            let scores = model.transform(&x).unwrap();
+            assert_same(&again.transform(&Dense::from(&shuffled)).unwrap(), &scores);
+            if pre_image.is_some() {
+                let rows = model.inverse_transform(&scores).unwrap();
+                let rows = columns(&rows, &ORDER);
+                assert_same(&again.inverse_transform(&scores).unwrap(), &rows);
+            }
+        }
+    }
+
+    #[test]
+    fn sparse_rows_and_precomputed_kernels_are_put_in_order() {
+        let stored: Vec<usize> = (0..15).filter(|e| X[*e] != 0.0).collect();
+        let values: Vec<f64> = stored.iter().map(|e| X[*e]).collect();
+        let indices: Vec<u32> = stored.iter().map(|e| (e % 3) as u32).collect();
+        let pointers: Vec<u64> =
+            (0..=5).map(|i| stored.iter().filter(|e| **e < 3 * i).count() as u64).collect();
+        let sparse = Sparse::csr(5, 3, &pointers, &indices, &values).unwrap();
+        let pca = KernelPca { kernel: Kernel::Linear, ..KernelPca::new(2) };
+        let model = pca.fit(&sparse, &Weights::default()).unwrap();
+        let shuffled = shuffled();
+        let again = reordered_kernel(&model, &ORDER).unwrap();
+        let expected = model.transform(&sparse).unwrap();
+        assert_same(&again.transform(&Dense::from(&shuffled)).unwrap(), &expected);
+
+        let products = Matrix::from_fn(5, 5, |i, j| (0..3).map(|c| X[3 * i + c] * X[3 * j + c]).sum());
+        let given = KernelPca { kernel: Kernel::Precomputed, ..pca };
+        let model = given.fit(&Dense::from(&products), &Weights::default()).unwrap();
+        let order = [4, 0, 3, 1, 2];
+        let again = reordered_kernel(&model, &order).unwrap();
+        let rows = columns(&products, &order);
+        let expected = model.transform(&Dense::from(&products)).unwrap();
+        assert_same(&again.transform(&Dense::from(&rows)).unwrap(), &expected);
+    }
+}
