@@ -95,11 +95,13 @@ impl KernelReport<'_> {
     }
 }
 
-/// How far an approximate kernel matrix is from the exact one.
+/// How far an approximate kernel matrix is from the exact one. A bound that says nothing is left out: no eigenvalue of
+/// landmarks is above that of all rows, so none is off by more than itself.
 fn error_of(approximation: &Approximation, solver: KernelRoute) -> String {
     let what = if solver == KernelRoute::Nystrom { "landmarks" } else { "random features" };
     let bound = approximation
         .bound
+        .filter(|bound| *bound < 1.0)
         .map_or_else(String::new, |bound| format!(", and no more than {}", percent(bound)));
     format!(
         "eigenvalues are off by about {} of the largest{bound}, with {} {what}",
@@ -137,5 +139,28 @@ pub(crate) fn kept_line(model: &KernelModel, hint: &str) -> String {
     match model.options().n_components {
         None => format!("centred in feature space; all {k} {components} of {} rows", count(n)),
         Some(_) => format!("centred in feature space; {k} {components} of {} rows{hint}", count(n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_said_where_they_say_something() {
+        let error =
+            |bound, solver| error_of(&Approximation { n_features: 1000, bound, estimate: 0.012_34 }, solver);
+        assert_eq!(
+            error(Some(0.5), KernelRoute::Nystrom),
+            "eigenvalues are off by about 1.23% of the largest, and no more than 50.00%, with 1,000 landmarks"
+        );
+        assert_eq!(
+            error(Some(1.9), KernelRoute::Nystrom),
+            "eigenvalues are off by about 1.23% of the largest, with 1,000 landmarks"
+        );
+        assert_eq!(
+            error(None, KernelRoute::Fourier),
+            "eigenvalues are off by about 1.23% of the largest, with 1,000 random features"
+        );
     }
 }

@@ -5,6 +5,7 @@ mod errors;
 mod files;
 mod fit;
 mod inspect;
+mod kernel;
 mod missing;
 mod model;
 mod readme;

@@ -91,18 +91,22 @@ fn ctrl_c_stops_a_fit_and_leaves_nothing() {
     }
     std::fs::write(folder.path().join("x.npy"), npy).unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
-    let mut child = spawn(&format!("fit {} -k all --solver svd --threads 1 -o {}", at("x.npy"), at("m")));
-    std::thread::sleep(Duration::from_millis(400));
-    assert!(child.try_wait().unwrap().is_none(), "the fit was over before it could be stopped");
-    let asked = Instant::now();
-    interrupt(&child);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    // Half a second of grace, and what a busy machine adds.
-    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
-    let mut message = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
-    assert_eq!(message, "error: stopped; nothing was written\n");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    for options in
+        ["-k all --solver svd", "--kernel laplacian -k 200 --solver tiles --tol 1e-12 --block-size 1"]
+    {
+        let mut child = spawn(&format!("fit {} {options} --threads 1 -o {}", at("x.npy"), at("m")));
+        std::thread::sleep(Duration::from_millis(400));
+        assert!(child.try_wait().unwrap().is_none(), "the fit was over before it could be stopped");
+        let asked = Instant::now();
+        interrupt(&child);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        // Half a second of grace, and what a busy machine adds.
+        assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+        let mut message = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
+        assert_eq!(message, "error: stopped; nothing was written\n");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }
 
 #[cfg(unix)]

@@ -57,6 +57,9 @@ pub(super) fn fit<T: Scalar>(
         Some(route) => (route, "asked for".to_owned()),
         None => choose(&problem),
     };
+    if let Some(pre_image) = &options.pre_image {
+        pre_image.check(&options.kernel, route.approximates())?;
+    }
     if problem.bytes(route) > memory_limit {
         return Err(Error::Memory { route: route.name(), bytes: problem.bytes(route) });
     }
@@ -118,7 +121,6 @@ fn finish(
     let Some(pre_image) = parts.options.pre_image else { return KernelModel::try_from(parts) };
     let exec = exec.phase("pre-images");
     let approximates = parts.convergence.solver.approximates();
-    pre_image.check(&parts.kernel, approximates)?;
     let rows = dense_rows(&parts.basis)?;
     parts.pre_image = Some(match pre_image.resolved(&parts.kernel, approximates) {
         PreImage::FixedPoint => PreImageParts::FixedPoint { shares: shares.to_vec() },
