@@ -84,6 +84,8 @@ impl From<LandmarksArg> for Landmarks {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PreImageArg {
+    /// The better of the two that the kernel and the solver allow
+    Auto,
     /// Kernel ridge regression of the rows on their scores
     Ridge,
     /// Fixed-point iteration, for rbf
@@ -160,6 +162,7 @@ impl KernelArgs {
         /// scikit-learn's.
         const ALPHA: f64 = 1.0;
         match (self.pre_image, alpha) {
+            (Some(PreImageArg::Auto), alpha) => Ok(Some(PreImage::Auto { alpha: alpha.unwrap_or(ALPHA) })),
             (Some(PreImageArg::Ridge), alpha) => Ok(Some(PreImage::Ridge { alpha: alpha.unwrap_or(ALPHA) })),
             (_, Some(_)) => Err(Failure::Usage(
                 "--alpha is the ridge of --pre-image ridge; say that, or leave it out".to_owned(),

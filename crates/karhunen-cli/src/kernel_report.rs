@@ -1,6 +1,6 @@
 //! The summary of a fit with a kernel as text.
 
-use karhunen::{Approximation, Gamma, Kernel, KernelModel, KernelRoute, PreImage};
+use karhunen::{Approximation, Gamma, Kernel, KernelModel, KernelRoute, PreImage, PreImageParts};
 
 use crate::figures::{count, duration, percent, significant};
 use crate::report::{Components, Layout, Seconds, components, scree, wrapped};
@@ -52,12 +52,21 @@ impl KernelReport<'_> {
         if let Some(text) = self.negative() {
             wrapped(out, "negative", &text, layout.width);
         }
-        match self.model.options().pre_image {
-            None => {}
-            Some(PreImage::Ridge { alpha }) => {
-                wrapped(out, "pre-image", &format!("ridge regression, alpha {alpha}"), layout.width);
-            }
-            Some(PreImage::FixedPoint) => wrapped(out, "pre-image", "fixed-point iteration", layout.width),
+        let way = match self.model.options().pre_image {
+            None => None,
+            Some(PreImage::Ridge { alpha }) => Some(format!("ridge regression, alpha {alpha}")),
+            Some(PreImage::FixedPoint) => Some("fixed-point iteration".to_owned()),
+            Some(PreImage::Auto { alpha }) => Some(match &self.model.parts().pre_image {
+                Some(PreImageParts::FixedPoint { .. }) => {
+                    "fixed-point iteration: the better one for rbf".to_owned()
+                }
+                _ => format!(
+                    "ridge regression, alpha {alpha}: the fixed-point iteration is for rbf on exact routes"
+                ),
+            }),
+        };
+        if let Some(way) = way {
+            wrapped(out, "pre-image", &way, layout.width);
         }
         if let Some(Seconds { read, fit }) = self.seconds {
             let memory = self.peak_memory.map_or_else(String::new, |bytes| {

@@ -34,8 +34,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     };
     if !model.reconstructs() {
         return Err(Failure::Data(format!(
-            "{}: the model holds nothing that rows are found from scores with; fit again with --pre-image ridge, or \
-             --pre-image fixed-point where the kernel is rbf",
+            "{}: the model holds nothing that rows are found from scores with; fit again with --pre-image auto",
             input_name(&args.model)
         )));
     }

@@ -1,7 +1,8 @@
 //! Rows from scores.
 
 use karhunen::{
-    Dense, Error, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, PreImage, Transform, Weights,
+    Dense, Error, Flow, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Observer, PreImage,
+    Source, Sparse, Transform, Weights,
 };
 use karhunen_testkit::{Rows, SplitMix64, repeat_rows};
 
@@ -154,4 +155,31 @@ fn leaving_out_zeros_changes_no_score_and_no_row() {
     let (found, expected) = (left.inverse_transform(&few).unwrap(), model.inverse_transform(&all).unwrap());
     assert!(distance(found.as_slice(), expected.as_slice()) < 1e-9);
     assert!(KernelModel::try_from(left.parts().clone()).is_ok());
+}
+
+/// Refuses to be told of any work.
+struct NoWork;
+
+impl Observer for NoWork {
+    fn update(&self, phase: &'static str, _: f64) -> Flow {
+        panic!("{phase} was begun");
+    }
+}
+
+#[test]
+fn what_has_no_pre_images_is_refused_before_any_work() {
+    let refused = |pca: KernelPca, x: &dyn Source<f64>| {
+        pca.fit_observed(x, &Weights::default(), &NoWork).unwrap_err().to_string()
+    };
+    let no_rows = "pre_image = given is not allowed: pre-images need the rows";
+    let ridge = with(PreImage::Ridge { alpha: 1.0 }, 2);
+    let small = Matrix::from_fn(5, 2, |i, j| (i + j) as f64);
+    let fourier = KernelPca { solver: Some(KernelRoute::Fourier), ..ridge.clone() };
+    assert!(refused(fourier, &Dense::from(&small)).starts_with(no_rows));
+    let sparse = Sparse::csr(3, 2, &[0_u64, 1, 1, 2], &[0_u32, 1], &[1.0, 2.0]).unwrap();
+    assert!(refused(ridge, &sparse).starts_with(no_rows));
+    // So many rows that landmarks stand for them.
+    let many = Matrix::zeros(400_000, 1);
+    let chosen = KernelPca { memory_limit: Some(1 << 30), ..with(PreImage::FixedPoint, 50) };
+    assert!(refused(chosen, &Dense::from(&many)).starts_with("pre_image = fixed-point is not allowed"));
 }

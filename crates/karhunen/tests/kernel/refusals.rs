@@ -134,3 +134,19 @@ fn functions_get_dense_rows_alone() {
         .unwrap_err();
     assert!(error.to_string().contains("give dense data"), "{error}");
 }
+
+#[test]
+fn strict_is_obeyed_on_every_route() {
+    use KernelRoute::{Fourier, Full, Nystrom, Stored, Tiles};
+    let values = cloud(60, 3, 4).concat();
+    let x = Dense::row_major(&values, 60, 3).unwrap();
+    for route in [Full, Stored, Tiles, Nystrom, Fourier] {
+        // No residual is that small.
+        let loose = KernelPca { solver: Some(route), tol: Some(1e-300), max_iter: 40, ..KernelPca::new(2) };
+        let convergence = loose.fit(&x, &Weights::default()).unwrap().convergence().clone();
+        assert!(convergence.n_converged < 2, "{route}");
+        let strict = KernelPca { strict: true, ..loose };
+        let error = strict.fit(&x, &Weights::default()).unwrap_err();
+        assert!(matches!(error, Error::NotConverged { solver, .. } if solver == route.name()), "{error}");
+    }
+}
