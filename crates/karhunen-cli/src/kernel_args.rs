@@ -32,7 +32,7 @@ pub(crate) struct KernelArgs {
     /// Memory that the fit may take beside the data, such as 500MB, 2GB or 2GiB [default: half of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory_limit: Option<u64>,
-    /// Keep what reconstruct finds rows from scores with; the ridge of the regression is --alpha [default: 1]
+    /// Keep what reconstruct finds rows from scores with; the ridge of a regression is --alpha
     #[arg(long, value_enum)]
     pub(crate) pre_image: Option<PreImageArg>,
 }
@@ -84,11 +84,11 @@ impl From<LandmarksArg> for Landmarks {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PreImageArg {
-    /// The better of the two that the kernel and the solver allow
+    /// Fixed-point where it is defined, which is the better, otherwise ridge
     Auto,
     /// Kernel ridge regression of the rows on their scores
     Ridge,
-    /// Fixed-point iteration, for rbf
+    /// Fixed-point iteration, for rbf on the exact solvers
     FixedPoint,
 }
 
@@ -161,11 +161,12 @@ impl KernelArgs {
     pub(crate) fn pre_image(&self, alpha: Option<f64>) -> Result<Option<PreImage>> {
         /// scikit-learn's.
         const ALPHA: f64 = 1.0;
+        let ridge = alpha.unwrap_or(ALPHA);
         match (self.pre_image, alpha) {
-            (Some(PreImageArg::Auto), alpha) => Ok(Some(PreImage::Auto { alpha: alpha.unwrap_or(ALPHA) })),
-            (Some(PreImageArg::Ridge), alpha) => Ok(Some(PreImage::Ridge { alpha: alpha.unwrap_or(ALPHA) })),
+            (Some(PreImageArg::Auto), _) => Ok(Some(PreImage::Auto { alpha: ridge })),
+            (Some(PreImageArg::Ridge), _) => Ok(Some(PreImage::Ridge { alpha: ridge })),
             (_, Some(_)) => Err(Failure::Usage(
-                "--alpha is the ridge of --pre-image ridge; say that, or leave it out".to_owned(),
+                "--alpha is the ridge of --pre-image ridge or auto; say which, or leave it out".to_owned(),
             )),
             (Some(PreImageArg::FixedPoint), None) => Ok(Some(PreImage::FixedPoint)),
             (None, None) => Ok(None),

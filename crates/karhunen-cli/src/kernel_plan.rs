@@ -209,6 +209,20 @@ mod tests {
     }
 
     #[test]
+    fn pre_images_have_a_ridge_where_they_need_one() {
+        let cases = [
+            ("auto", PreImage::Auto { alpha: 1.0 }),
+            ("auto --alpha 0.2", PreImage::Auto { alpha: 0.2 }),
+            ("ridge", PreImage::Ridge { alpha: 1.0 }),
+            ("fixed-point", PreImage::FixedPoint),
+        ];
+        for (options, expected) in cases {
+            let plan = plan(&format!("--kernel rbf --pre-image {options}")).unwrap();
+            assert_eq!(plan.pca(5).pre_image, Some(expected), "{options}");
+        }
+    }
+
+    #[test]
     fn every_kernel_and_solver_has_a_name() {
         let gamma = Gamma::PerFeature;
         let kernels = [

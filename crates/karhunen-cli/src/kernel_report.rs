@@ -52,21 +52,8 @@ impl KernelReport<'_> {
         if let Some(text) = self.negative() {
             wrapped(out, "negative", &text, layout.width);
         }
-        let way = match self.model.options().pre_image {
-            None => None,
-            Some(PreImage::Ridge { alpha }) => Some(format!("ridge regression, alpha {alpha}")),
-            Some(PreImage::FixedPoint) => Some("fixed-point iteration".to_owned()),
-            Some(PreImage::Auto { alpha }) => Some(match &self.model.parts().pre_image {
-                Some(PreImageParts::FixedPoint { .. }) => {
-                    "fixed-point iteration: the better one for rbf".to_owned()
-                }
-                _ => format!(
-                    "ridge regression, alpha {alpha}: the fixed-point iteration is for rbf on exact routes"
-                ),
-            }),
-        };
-        if let Some(way) = way {
-            wrapped(out, "pre-image", &way, layout.width);
+        if let Some(text) = self.pre_image() {
+            wrapped(out, "pre-image", &text, layout.width);
         }
         if let Some(Seconds { read, fit }) = self.seconds {
             let memory = self.peak_memory.map_or_else(String::new, |bytes| {
@@ -89,6 +76,17 @@ impl KernelReport<'_> {
             n => format!("{n} passes over {over}"),
         };
         format!("worst residual {worst:.1e} (tolerance {:.0e}); {passes}", convergence.tol)
+    }
+
+    /// How rows are found from scores.
+    fn pre_image(&self) -> Option<String> {
+        match (self.model.parts().pre_image.as_ref()?, self.model.options().pre_image) {
+            (PreImageParts::Ridge { .. }, Some(PreImage::Ridge { alpha } | PreImage::Auto { alpha })) => {
+                Some(format!("ridge regression, alpha {alpha}"))
+            }
+            (PreImageParts::Ridge { .. }, _) => Some("ridge regression".to_owned()),
+            (PreImageParts::FixedPoint { .. }, _) => Some("fixed-point iteration".to_owned()),
+        }
     }
 
     /// What is said of eigenvalues below zero by more than the tolerance.

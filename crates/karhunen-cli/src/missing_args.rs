@@ -25,7 +25,7 @@ pub(crate) struct MissingArgs {
     pub(crate) triples: TriplesArgs,
     #[command(flatten)]
     pub(crate) checkpoints: CheckpointArgs,
-    /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]; with --pre-image ridge, the ridge
+    /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]; the ridge of --pre-image [default: 1]
     #[arg(long)]
     pub(crate) alpha: Option<f64>,
     /// Penalty on scores and loadings: a number, weighted:NUMBER for so much of each entry, path for the best by the error of

@@ -330,6 +330,7 @@ mod tests {
             (KernelRoute::Fourier, None),
             (KernelRoute::Full, Some(PreImage::Ridge { alpha: 1.0 / 3.0 })),
             (KernelRoute::Tiles, Some(PreImage::FixedPoint)),
+            (KernelRoute::Stored, Some(PreImage::Auto { alpha: 0.1 })),
         ] {
             let n_features = solver.approximates().then_some(32);
             let options = KernelPca { solver: Some(solver), n_features, pre_image, ..options.clone() };

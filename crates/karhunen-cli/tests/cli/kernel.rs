@@ -292,7 +292,7 @@ fn columns_are_matched_by_name() {
 
 #[test]
 fn rows_are_found_from_scores_whitened_or_not() {
-    for pre_image in ["ridge --alpha 0.01", "fixed-point"] {
+    for pre_image in ["ridge --alpha 0.01", "fixed-point", "auto"] {
         let folder = fitted(&format!("--kernel rbf --gamma 0.1 -k 20 --whiten --pre-image {pre_image}"));
         let (model, scores) = (at(&folder, "m"), at(&folder, "s.csv"));
         let found = output(&format!("reconstruct {model} {scores} --whiten"));
@@ -313,8 +313,8 @@ fn rows_are_found_from_scores_whitened_or_not() {
     assert_eq!(
         refusal(&format!("reconstruct {model} iris.csv"), 3),
         format!(
-            "{model}: the model holds nothing that rows are found from scores with; fit again with --pre-image ridge, \
-             or --pre-image fixed-point where the kernel is rbf"
+            "{model}: the model holds nothing that rows are found from scores with; fit again with --pre-image \
+             auto"
         )
     );
 }
@@ -355,7 +355,7 @@ fn inspect_says_what_the_fit_said() {
 
 #[test]
 fn the_report_names_kernel_route_and_reason() {
-    let text = output("fit iris.csv --label class --kernel rbf --gamma median --pre-image fixed-point");
+    let text = output("fit iris.csv --label class --kernel rbf --gamma median --pre-image auto");
     for line in [
         "iris.csv: CSV, 150 rows x 4 columns, f64\n`class` set aside\n",
         "kernel rbf, gamma 0.179533 (1 / median distance)\n",

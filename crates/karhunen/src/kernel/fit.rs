@@ -186,7 +186,8 @@ impl<T: Scalar> Reduced<'_, T> {
     /// All of a model.
     fn parts(&self, scale: f64, shift: Vec<f64>, reason: String, exec: &Exec<'_>) -> Result<KernelParts> {
         let ReducedFit { basis, projected, approximation } = self.fit(exec)?;
-        let n_converged = n_converged(self.options, self.route, &projected.residuals, 1, self.tol)?;
+        let n_converged = projected.residuals.iter().filter(|&&r| r <= self.tol).count();
+        check_convergence(self.options, self.route, &projected.residuals, 1, self.tol)?;
         Ok(KernelParts {
             kernel: self.kernel,
             basis,
@@ -213,6 +214,22 @@ impl<T: Scalar> Reduced<'_, T> {
             },
         })
     }
+}
+
+/// Refuses components that miss the tolerance, if asked to.
+fn check_convergence(
+    options: &KernelPca,
+    route: KernelRoute,
+    residuals: &[f64],
+    n_passes: usize,
+    tol: f64,
+) -> Result<()> {
+    let (requested, converged) = (residuals.len(), residuals.iter().filter(|&&r| r <= tol).count());
+    if !options.strict || converged == requested {
+        return Ok(());
+    }
+    let residual = residuals.iter().copied().fold(0.0, f64::max);
+    Err(Error::NotConverged { solver: route.name(), converged, requested, n_passes, residual, tol })
 }
 
 /// A fit by one of the exact routes.
@@ -281,8 +298,8 @@ impl Exact<'_> {
             spectrum.drop_what_is_not_positive(self.single);
         }
         clip(&mut spectrum.values, self.scale, self.single)?;
-        let n_converged =
-            n_converged(self.options, self.route, &spectrum.residuals, spectrum.n_passes, self.tol)?;
+        let n_converged = spectrum.residuals.iter().filter(|&&r| r <= self.tol).count();
+        check_convergence(self.options, self.route, &spectrum.residuals, spectrum.n_passes, self.tol)?;
         let eigenvectors = eigenvectors(&spectrum.vectors, weights);
         let eigenvalues: Vec<f64> = spectrum.values.iter().map(|value| value * self.scale).collect();
         let (coefficients, offsets) = self.coefficients(&eigenvectors, &eigenvalues, weights, &spectrum);
@@ -341,25 +358,6 @@ impl Exact<'_> {
         }
         (coefficients, offsets)
     }
-}
-
-/// How many components are within the tolerance.
-///
-/// # Errors
-/// [`Error::NotConverged`] if not all are and that was to be an error.
-fn n_converged(
-    options: &KernelPca,
-    route: KernelRoute,
-    residuals: &[f64],
-    n_passes: usize,
-    tol: f64,
-) -> Result<usize> {
-    let (requested, converged) = (residuals.len(), residuals.iter().filter(|&&r| r <= tol).count());
-    if !options.strict || converged == requested {
-        return Ok(converged);
-    }
-    let residual = residuals.iter().copied().fold(0.0, f64::max);
-    Err(Error::NotConverged { solver: route.name(), converged, requested, n_passes, residual, tol })
 }
 
 /// Columns that an iteration multiplies at a time: whole registers' worth. A pass over tiles costs about as much as 60
