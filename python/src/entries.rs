@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::{Lent as LentVector, LentDense, lend_vector};
 use crate::dtype::{Data, Element, Lent};
+use crate::errors::to_python;
 use crate::observer::{run, threads_for};
 
 /// Work on entries of either type.
@@ -78,6 +79,16 @@ impl Entries {
             Stored::F32(_) => "float32",
             Stored::F64(_) => "float64",
         }
+    }
+
+    /// The same entries, whose rows count so often. The entries themselves are shared.
+    fn weighed(&self, weights: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let weights = lend_vector::<f64>(weights)?;
+        let stored = match &*self.stored {
+            Stored::F32(entries) => entries.clone().with_sample_weights(weights.as_slice()).map(Stored::F32),
+            Stored::F64(entries) => entries.clone().with_sample_weights(weights.as_slice()).map(Stored::F64),
+        };
+        Ok(Self { stored: Arc::new(stored.map_err(to_python)?) })
     }
 
     /// Number of entries of each row.

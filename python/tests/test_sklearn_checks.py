@@ -28,12 +28,18 @@ ESTIMATORS = [
     Nystroem("chi2", n_components=2),
 ]
 
+#: The data of the check are noise, of which the second component fades out over a thousand iterations. Where a fit with
+#: the default tolerance stops on this way, rounding shows in the sixth digit; test_incomplete_weights.py goes on.
+WEIGHTS = "rounding shows where a component fades"
+
 
 def expected_to_fail(estimator):
-    """Name a check that gives an estimator of kernel matrices, which are square, ten rows of three numbers."""
-    if getattr(estimator, "kernel", None) != "precomputed":
-        return {}
-    return {"check_estimators_nan_inf": "the shape is refused before the values are looked at"}
+    if getattr(estimator, "method", None) == "vb":
+        return {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")}
+    if getattr(estimator, "kernel", None) == "precomputed":
+        # It gives an estimator of kernel matrices, which are square, ten rows of three numbers.
+        return {"check_estimators_nan_inf": "the shape is refused before the values are looked at"}
+    return {}
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_to_fail)

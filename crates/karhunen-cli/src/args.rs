@@ -86,7 +86,7 @@ pub(crate) struct FitArgs {
 #[command(next_help_heading = "Weights")]
 pub(crate) struct WeightArgs {
     /// Weight of every row: a column of DATA by name (by number, from 1, where there are no names), or a file of one
-    /// column with or without a header
+    /// column with or without a header; with --missing, how often each row counts
     #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
     /// What the weights mean, which decides the divisor of variances [default: frequency]

@@ -105,7 +105,7 @@ impl Dataset {
 }
 
 /// `--weights x` took `x` for a column because there is no such file: if there is no such column either, both are said.
-fn neither_file_nor_column(error: karhunen_io::Error, options: &ReadOptions) -> Failure {
+pub(crate) fn neither_file_nor_column(error: karhunen_io::Error, options: &ReadOptions) -> Failure {
     match (&*error.cause, &options.weights_column) {
         (Cause::Option(message), Some(name)) if message.starts_with("--weights") => {
             Failure::Usage(format!("{error}; and there is no file {name}"))

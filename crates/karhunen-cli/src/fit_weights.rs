@@ -31,14 +31,12 @@ impl FitWeights {
             Some(path) => Some(karhunen_io::read_weights(path, Some(p))?),
             None => None,
         };
-        let (samples, origin) = match (samples, column) {
-            (Some(path), _) => {
-                refuse_ambiguous(path, dataset)?;
-                (Some(karhunen_io::read_weights(path, Some(n))?), Some(input_name(path)))
-            }
-            (None, Some(column)) => (dataset.table.weights.clone(), Some(format!("column `{column}`"))),
-            (None, None) => (None, None),
-        };
+        let table = &dataset.table;
+        let labels = table.labels.iter().map(|label| &label.name);
+        let columns = table.feature_names.iter().flatten().chain(labels);
+        let data = (&dataset.file[..], n);
+        let (samples, origin) =
+            sample_weights((samples, column), table.weights.clone(), data, columns)?.unzip();
         Ok(Self { samples, features, origin })
     }
 
@@ -62,17 +60,27 @@ pub(crate) fn column_or_file(argument: Option<PathBuf>) -> (Option<String>, Opti
     }
 }
 
-/// What is both a file and a column could be meant as either.
-fn refuse_ambiguous(path: &Path, dataset: &Dataset) -> Result<()> {
-    let table = &dataset.table;
-    let mut columns =
-        table.feature_names.iter().flatten().chain(table.labels.iter().map(|label| &label.name));
-    if columns.any(|name| path.as_os_str() == name.as_str()) {
-        let name = path.display();
-        return Err(Failure::Usage(format!(
-            "--weights {name} is both a file and a column of {}; write ./{name} for the file, or rename it",
-            dataset.file
-        )));
+/// The weights of the `n` rows of a file, and where they came from: another file, or the column that was read as weights;
+/// `columns` are the names of the other columns.
+///
+/// # Errors
+/// [`Failure::Usage`] for a name that is both a file and a column; those of [`karhunen_io::read_weights`].
+pub(crate) fn sample_weights<'a>(
+    (file, column): (Option<&Path>, Option<&str>),
+    of_column: Option<Vec<f64>>,
+    (data, n): (&str, usize),
+    mut columns: impl Iterator<Item = &'a String>,
+) -> Result<Option<(Vec<f64>, String)>> {
+    if let Some(path) = file {
+        // What is both a file and a column could be meant as either.
+        if columns.any(|name| path.as_os_str() == name.as_str()) {
+            let name = path.display();
+            return Err(Failure::Usage(format!(
+                "--weights {name} is both a file and a column of {data}; write ./{name} for the file, or rename it"
+            )));
+        }
+        return Ok(Some((karhunen_io::read_weights(path, Some(n))?, input_name(path))));
     }
-    Ok(())
+    let origin = column.map(|column| format!("column `{column}`"));
+    Ok(of_column.zip(origin))
 }

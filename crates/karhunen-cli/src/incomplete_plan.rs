@@ -9,6 +9,7 @@ use crate::args::{FitArgs, SolverArg, SolverArgs, WeightArgs};
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 use crate::fit_files::FitFiles;
+use crate::fit_weights::column_or_file;
 use crate::missing_args::MissingArgs;
 use crate::plan::{check_outputs, one_standard_input, read_options};
 
@@ -20,8 +21,10 @@ const DEFAULT_COMPONENTS: usize = 10;
 pub(crate) struct IncompletePlan {
     /// The data.
     pub(crate) data: PathBuf,
-    /// How to read a file.
+    /// How to read a file, a column of weights included.
     pub(crate) read: ReadOptions,
+    /// A file of weights of the rows; a column is part of `read`.
+    pub(crate) weights_file: Option<PathBuf>,
     /// How to read what was observed.
     pub(crate) observe: ObserveOptions,
     /// The options of the fit; the number of components is decided by [`IncompletePlan::pca`].
@@ -44,8 +47,10 @@ impl IncompletePlan {
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         refuse_useless(&args)?;
         args.kernel.check_unused()?;
-        let FitArgs { data, n_components, output, input, solver, missing, .. } = args;
-        let inputs = [Some(&data), input.feature_names.as_ref(), input.sample_names.as_ref()];
+        let FitArgs { data, n_components, output, input, solver, missing, weights, .. } = args;
+        let (weights_column, weights_file) = column_or_file(weights.weights);
+        let inputs =
+            [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
         one_standard_input(&inputs)?;
         missing.checkpoints.check()?;
         let outputs = [
@@ -57,7 +62,8 @@ impl IncompletePlan {
         check_outputs(&outputs, &inputs)?;
         let files = FitFiles::resolve(output, &inputs)?;
         Ok(Self {
-            read: read_options(&input, &solver.threads),
+            read: ReadOptions { weights_column, ..read_options(&input, &solver.threads) },
+            weights_file,
             observe: missing.triples.options(),
             pca: options(&missing, &solver),
             checkpoints: missing.checkpoints,
@@ -113,12 +119,16 @@ fn options(missing: &MissingArgs, solver: &SolverArgs) -> IncompletePca {
 
 /// Refuses options that only the fit of complete data has a use for.
 fn refuse_useless(args: &FitArgs) -> Result<()> {
-    let WeightArgs { weights, weighting, feature_weights } = &args.weights;
+    let WeightArgs { weights, feature_weights, weighting } = &args.weights;
     let useless = [
         (args.scale, "--scale", "columns keep their units; divide them before"),
         (args.no_center, "--no-center", "say --mean none"),
-        (weights.is_some(), "--weights", "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT"),
-        (weighting.is_some(), "--weighting", "weights of entries are inverse variances"),
+        (
+            weights.is_some() && args.missing.triples.triples.is_some(),
+            "--weights with --triples",
+            "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT",
+        ),
+        (weighting.is_some(), "--weighting", "weights count how often a row was seen"),
         (
             feature_weights.is_some(),
             "--feature-weights",
@@ -205,8 +215,8 @@ mod tests {
         for arguments in [
             "--scale",
             "--no-center",
-            "--weights w",
-            "--weighting importance",
+            "--weights w --triples a,b,c",
+            "--weights w --weighting importance",
             "--feature-weights w",
             "--block-size 4",
             "--solver svd",

@@ -6,6 +6,7 @@ use std::time::Instant;
 use karhunen::{Duplicates, IncompleteModel, Matrix, Observed, Scalar, Triples};
 use karhunen_io::{Cause, Ids, ObserveOptions, ObservedData, ObservedTable, ReadOptions, SavedIncomplete};
 
+use crate::dataset::neither_file_nor_column;
 use crate::error::{Failure, Places, Result};
 use crate::figures::{count, percent};
 use crate::names::{list, visible};
@@ -42,12 +43,30 @@ impl ObservedDataset {
         let table = progress.spin(message, || karhunen_io::read_observed(path, options, how));
         let table = table.map_err(|error| match *error.cause {
             Cause::Library(error) => Places { file: &file, samples: None, features: None }.explain(error),
-            _ => error.into(),
+            _ => neither_file_nor_column(error, options),
         })?;
         check_stop()?;
         let texts = |ids: &Option<Ids>| ids.as_ref().map(Ids::texts);
         let (row_names, column_names) = (texts(&table.row_ids), texts(&table.column_ids));
         Ok(Self { file, row_names, column_names, table, seconds: started.elapsed().as_secs_f64() })
+    }
+
+    /// The same entries, whose rows count so often.
+    ///
+    /// # Errors
+    /// Those of [`Observed::with_sample_weights`].
+    pub(crate) fn weighed(self, weights: &[f64]) -> Result<Self> {
+        let data = match self.table.data {
+            ObservedData::F32(observed) => observed.with_sample_weights(weights).map(ObservedData::from),
+            ObservedData::F64(observed) => observed.with_sample_weights(weights).map(ObservedData::from),
+        };
+        let places = Places {
+            file: &self.file,
+            samples: self.row_names.as_deref(),
+            features: self.column_names.as_deref(),
+        };
+        let data = data.map_err(|error| places.explain(error))?;
+        Ok(Self { table: ObservedTable { data, ..self.table }, ..self })
     }
 
     /// Rows and columns of the library's errors, in the user's terms.

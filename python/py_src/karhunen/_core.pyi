@@ -181,6 +181,8 @@ class Entries:
     @property
     def dtype(self) -> str:
         """`"float32"` or `"float64"`."""
+    def weighed(self, weights: NDArray[np.float64]) -> Entries:
+        """Give the same entries, whose rows count so often."""
     def row_counts(self) -> NDArray[np.uint64]:
         """Count the entries of each row."""
     def column_counts(self) -> NDArray[np.uint64]:

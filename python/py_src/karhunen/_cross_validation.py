@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from karhunen import _core
-from karhunen._incomplete_inputs import to_entries
+from karhunen._incomplete_inputs import to_fit_entries
 from karhunen._incomplete_options import engine_options, penalty_option
 from karhunen._options import count_option
 from karhunen._progress import progress
@@ -70,6 +70,7 @@ def cross_validate_entries(
     n_components: Iterable[int] | None = None,
     regularization: Iterable[Any] | None = None,
     n_folds: int = 5,
+    sample_weight: Any = None,
     entry_weight: Any = None,
 ) -> EntryCrossValidation:
     """Compare numbers of components and penalties by the errors of entries that are not fitted.
@@ -89,8 +90,9 @@ def cross_validate_entries(
         Penalties as `estimator` takes them; that of `estimator` if None.
     n_folds : int, default=5
         Into how many parts entries are cut.
-    entry_weight : array-like, sparse matrix or None, default=None
-        As for :meth:`IncompletePCA.fit`.
+    sample_weight, entry_weight : array-like or None, default=None
+        As for :meth:`IncompletePCA.fit`. An entry of a row that counts twice lies in one
+        fold, and its error counts twice.
 
     Returns
     -------
@@ -122,7 +124,7 @@ def cross_validate_entries(
     # Names and ids of the data are not to be left on an estimator that is not fitted.
     estimator = clone(estimator)
     options = engine_options(estimator)
-    entries = to_entries(estimator, X, reset=True, entry_weight=entry_weight, min_samples=2)
+    entries = to_fit_entries(estimator, X, sample_weight, entry_weight)
     folds = count_option("n_folds", n_folds)
     with progress(estimator.verbose, "cross_validate_entries") as draw:
         choices, errors, best, simplest = _core.cross_validate(entries, options, folds, components, penalties, draw)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from karhunen import _core
 from karhunen._ids import adopt_ids, index_of
-from karhunen._inputs import name_column, to_matrix
+from karhunen._inputs import name_column, to_matrix, to_weights
 from karhunen._observed import Observed
 from karhunen._sparse_entries import broadcast_weights, entries_of_sparse
 
@@ -57,6 +57,27 @@ def to_entries(
     if reset:
         estimator.row_ids_ = estimator.column_ids_ = None
     return entries
+
+
+def to_fit_entries(estimator: BaseEstimator, X: Any, sample_weight: Any, entry_weight: Any) -> _core.Entries:
+    """Check what is to be fitted, and read its observed entries.
+
+    Parameters
+    ----------
+    estimator, X, entry_weight
+        As for :func:`to_entries`.
+    sample_weight : array-like of shape (n_samples,), float or None
+        How often each row counts.
+
+    Returns
+    -------
+    Entries
+        By rows and by columns, with the weights of their rows.
+    """
+    least = 2 if sample_weight is None else 1
+    entries = to_entries(estimator, X, reset=True, entry_weight=entry_weight, min_samples=least)
+    weights = to_weights("sample_weight", sample_weight, entries.shape[0], "rows")
+    return entries if weights is None else entries.weighed(weights)
 
 
 def to_start(start: Any, shape: tuple[int, int], n_components: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

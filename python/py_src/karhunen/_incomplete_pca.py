@@ -14,7 +14,7 @@ from karhunen import _core
 from karhunen._filled import fill
 from karhunen._ids import adopt_ids, id_list, index_of
 from karhunen._incomplete_convergence import IncompleteConvergence, warn_unless_ended
-from karhunen._incomplete_inputs import to_entries, to_start
+from karhunen._incomplete_inputs import to_entries, to_fit_entries, to_start
 from karhunen._incomplete_options import engine_options, incomplete_arguments
 from karhunen._inputs import to_scores
 from karhunen._options import flag_option
@@ -231,7 +231,9 @@ class IncompletePCA(ViewedModel):
         self.n_threads = n_threads
         self.verbose = verbose
 
-    def fit(self, X: Any, y: None = None, entry_weight: Any = None, start: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: None = None, sample_weight: Any = None, entry_weight: Any = None, start: Any = None
+    ) -> Self:
         """Fit components to the observed entries of `X`.
 
         Parameters
@@ -241,6 +243,9 @@ class IncompletePCA(ViewedModel):
             included**, and what is not stored is missing.
         y : None
             Ignored; there for pipelines.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each row counts: whole weights are repeated rows, and a row of weight zero takes no part but is scored
+            by what was fitted to the others. Not of the precision of rows: that is `entry_weight`. "online" takes none.
         entry_weight : array-like, sparse matrix or None, default=None
             Inverse variance of each entry, up to a common factor: an array that broadcasts to the shape of `X` (``(n,
             1)`` for weights of rows, ``(p,)`` for weights of columns), or a sparse matrix with the entries of `X`.
@@ -261,15 +266,17 @@ class IncompletePCA(ViewedModel):
             For options out of range or without use for the method; for infinite values and bad weights, with row and
             column; if nothing is observed.
         """
-        self._fit(X, entry_weight, start)
+        self._fit(X, sample_weight, entry_weight, start)
         return self
 
-    def fit_transform(self, X: Any, y: None = None, entry_weight: Any = None) -> np.ndarray:
+    def fit_transform(
+        self, X: Any, y: None = None, sample_weight: Any = None, entry_weight: Any = None
+    ) -> np.ndarray:
         """Fit components to the observed entries of `X` and compute the scores of its rows.
 
         Parameters
         ----------
-        X, y, entry_weight
+        X, y, sample_weight, entry_weight
             As for :meth:`fit`.
 
         Returns
@@ -277,11 +284,11 @@ class IncompletePCA(ViewedModel):
         ndarray of shape (n_samples, n_components)
             Scores, in float32 if `X` is, in float64 otherwise.
         """
-        return self._scores(self._fit(X, entry_weight))
+        return self._scores(self._fit(X, sample_weight, entry_weight))
 
-    def _fit(self, X: Any, entry_weight: Any, start: Any = None) -> _core.Entries:
+    def _fit(self, X: Any, sample_weight: Any, entry_weight: Any, start: Any = None) -> _core.Entries:
         options = engine_options(self)
-        entries = to_entries(self, X, reset=True, entry_weight=entry_weight, min_samples=2)
+        entries = to_fit_entries(self, X, sample_weight, entry_weight)
         begin = None if start is None else to_start(start, entries.shape, options["n_components"])
         with progress(self.verbose, type(self).__name__) as draw:
             model = _core.fit_incomplete(entries, options, draw, begin)
@@ -305,7 +312,8 @@ class IncompletePCA(ViewedModel):
         y : None
             Ignored; there for pipelines.
         entry_weight : array-like, sparse matrix or None, default=None
-            As for :meth:`fit`.
+            As for :meth:`fit`. Rows that count more than once are passed as often: where they come matters here, so that
+            there is no `sample_weight`.
 
         Returns
         -------

@@ -9,6 +9,7 @@ use karhunen_io::{NamedMatrix, SavedIncomplete};
 use crate::args::FitArgs;
 use crate::error::{Failure, Result};
 use crate::fit_files::{Part, asked_id_column};
+use crate::fit_weights::sample_weights;
 use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
 use crate::incomplete_summary::{IncompleteFitSummary, IncompleteSummary};
@@ -23,6 +24,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let plan = IncompletePlan::resolve(args)?;
     let progress = Progress::new(plan.files.quiet);
     let dataset = ObservedDataset::read(&plan.data, &plan.read, &plan.observe, &progress)?;
+    let (dataset, weights) = weighed(&plan, dataset)?;
     let pca = plan.pca(dataset.table.data.shape());
     let started = Instant::now();
     let model = plan.checkpoints.fit(&pca, &dataset.table.data, &progress, &dataset.places())?;
@@ -31,7 +33,23 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     check_convergence(&plan, &dataset, &model)?;
     let saved = saved(&plan, &dataset, model);
     write(&plan, &dataset, &saved)?;
-    report(&plan, &dataset, &saved, seconds)
+    report(&plan, &dataset, (&saved, weights), seconds)
+}
+
+/// The data with the weights of their rows, if there are any, and a line about these.
+fn weighed(plan: &IncompletePlan, dataset: ObservedDataset) -> Result<(ObservedDataset, Option<String>)> {
+    let table = &dataset.table;
+    let labels = table.labels.iter().map(|label| &label.name);
+    let found = sample_weights(
+        (plan.weights_file.as_deref(), plan.read.weights_column.as_deref()),
+        table.weights.clone(),
+        (&dataset.file, table.data.shape().0),
+        dataset.column_names.iter().flatten().chain(labels),
+    )?;
+    let Some((weights, origin)) = found else { return Ok((dataset, None)) };
+    let sum: f64 = weights.iter().sum();
+    let line = format!("weights from {origin}: times each row was seen, sum {sum}");
+    Ok((dataset.weighed(&weights)?, Some(line)))
 }
 
 /// Tells that a fit stopped at a limit, which is an error where that was asked for.
@@ -66,12 +84,13 @@ fn check_convergence(
 
 fn saved(plan: &IncompletePlan, dataset: &ObservedDataset, model: IncompleteModel) -> SavedIncomplete {
     let table = &dataset.table;
+    let labels = table.labels.iter().map(|label| &label.name);
     SavedIncomplete {
         model,
         row_ids: table.row_ids.clone(),
         column_ids: table.column_ids.clone(),
         triples: table.triples.clone(),
-        set_aside: table.labels.iter().map(|label| label.name.clone()).collect(),
+        set_aside: labels.chain(&plan.read.weights_column).cloned().collect(),
         id_column: asked_id_column(&plan.read.id_column),
     }
 }
@@ -140,12 +159,13 @@ fn write_loadings(
 fn report(
     plan: &IncompletePlan,
     dataset: &ObservedDataset,
-    saved: &SavedIncomplete,
+    (saved, weights): (&SavedIncomplete, Option<String>),
     seconds: Seconds,
 ) -> Result<()> {
     let features = dataset.column_names.as_deref();
     let text = |layout, written: &[String]| {
-        let data: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
+        let lines = [Some(dataset.headline()), dataset.remarks(), weights.clone()];
+        let data: Vec<String> = lines.into_iter().flatten().collect();
         let model = &saved.model;
         IncompleteReport { model, features, data: &data, seconds: Some(seconds), written }.render(layout)
     };

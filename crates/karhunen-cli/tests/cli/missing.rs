@@ -294,6 +294,80 @@ fn options_without_use_are_refused() {
 }
 
 #[test]
+fn weights_repeat_rows() {
+    let (_, holed) = wine();
+    let rows: Vec<&str> = holed.lines().collect();
+    let times = |i: usize| [2, 1, 0, 3][i % 4];
+    let (mut weighted, mut repeated) = (format!("{},times\n", rows[0]), format!("{}\n", rows[0]));
+    let mut file = String::from("times\n");
+    for (i, row) in rows[1..].iter().enumerate() {
+        weighted += &format!("{row},{}\n", times(i));
+        repeated += &format!("{row}\n").repeat(times(i));
+        file += &format!("{}\n", times(i));
+    }
+    let files = [("w.csv", &weighted[..]), ("r.csv", &repeated), ("t.csv", &holed), ("w.txt", &file)];
+    let folder = folder(&files);
+    let loadings = |arguments: &str| {
+        run(&folder, &format!("fit {arguments} --missing -k 3 --label class -q --loadings l.csv -o m"));
+        let text = read(&folder, "l.csv");
+        let numbers = text.lines().skip(1).flat_map(|line| line.split(',').skip(1));
+        numbers.map(|x| x.parse().unwrap()).collect::<Vec<f64>>()
+    };
+    let expected = loadings("r.csv");
+    for arguments in ["t.csv --weights w.txt", "w.csv --weights times"] {
+        assert_close(&loadings(arguments), &expected, 1e-9);
+    }
+    // The model knows that the weights are no feature, and rows of weight zero have scores.
+    let scores = run(&folder, "transform m w.csv");
+    assert_eq!(scores.lines().count(), rows.len());
+    let text = run(&folder, "fit w.csv --missing --label class --weights times");
+    let sum: usize = (0..rows.len() - 1).map(times).sum();
+    let line = format!("\nweights from column `times`: times each row was seen, sum {sum}\n");
+    assert!(text.contains(&line), "{text}");
+}
+
+#[test]
+fn weights_that_are_none_are_refused() {
+    let table = "a,b,w\n1,2,1\n2,,x\n3,1,2\n";
+    let negative = "a,b,w\n1,2,1\n2,,-1\n3,1,2\n";
+    let folder = folder(&[("t.csv", table), ("n.csv", negative), ("s.txt", "1\n2\n"), ("r.csv", RATINGS)]);
+    let cases = [
+        (
+            "fit n.csv --missing --weights w",
+            3,
+            "n.csv: the weight of row 2 is -1; weights must be finite and not negative",
+        ),
+        ("fit n.csv --missing --label w --weights s.txt", 3, "s.txt: 2 weights, but 3 are needed"),
+        (
+            "fit n.csv --missing --weights v",
+            2,
+            "n.csv: --weights v: there is no such column; there are `a`, `b`, `w`; and there is no file v",
+        ),
+        (
+            "fit n.csv --missing --label w --weights s.txt --weighting population",
+            2,
+            "--weighting does not go with missing values: weights count how often a row was seen",
+        ),
+        (
+            "fit r.csv --triples user,item,rating --weights s.txt",
+            2,
+            "--weights with --triples does not go with missing values: entries have weights: --triples \
+             ROW,COLUMN,VALUE,WEIGHT",
+        ),
+        (
+            "fit u.csv --missing=online --weights w",
+            2,
+            "--method online: rows that are learned one after the other have no weights; repeat them",
+        ),
+    ];
+    std::fs::write(folder.path().join("u.csv"), "a,b,w\n1,2,1\n2,,1\n3,1,2\n").unwrap();
+    for (arguments, code, message) in cases {
+        assert_eq!(refusal(&folder, arguments, code), format!("error: {message}\n"));
+    }
+    assert!(refusal(&folder, "fit t.csv --missing --weights w", 3).contains("`x`"));
+}
+
+#[test]
 fn a_fit_that_stops_at_its_limit_warns_or_fails() {
     let (_, holed) = wine();
     let folder = folder(&[("t.csv", &holed)]);

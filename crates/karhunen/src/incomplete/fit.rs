@@ -159,7 +159,7 @@ impl<'a, T: Lane> Setting<'a, T> {
         prepared.penalized(self.pca, data, regularization)
     }
 
-    /// Random factors, warmed up; `number` of the start.
+    /// Random loadings, and factors warmed up from them; `number` of the start.
     fn random(
         &self,
         leg: Leg,
@@ -172,7 +172,7 @@ impl<'a, T: Lane> Setting<'a, T> {
         let deviation = prepared.spread.mean_square.sqrt();
         let mut factors = random(*data, self.pca.n_components, &prepared.mean, deviation, seed);
         if self.method != Method::Online {
-            warm_up(problem, &mut factors, &exec.part(0.0, 0.0))?;
+            warm_up(problem, &mut factors, deviation, &exec.part(0.0, 0.0))?;
         }
         Ok(factors)
     }

@@ -13,7 +13,7 @@ use crate::linalg::simd::Lane;
 
 /// Sweeps of alternating least squares that every random start begins with.
 const SWEEPS: usize = 3;
-/// Their ridge, as a share of the mean curvature of the random start.
+/// Their ridge, as a share of the mean curvature of random factors.
 const RIDGE: f64 = 1e-2;
 
 /// Where a fit begins: any factors, orthogonal or not.
@@ -54,7 +54,8 @@ impl Start {
     }
 }
 
-/// Gaussian loadings and scores, of the square root of the deviation of an entry.
+/// Gaussian loadings, of the square root of the deviation of an entry, and scores of zero: nothing is drawn for a row, so that
+/// rows may be repeated, weighed or put in another order.
 pub(crate) fn random<T: Lane>(
     data: &Observed<T>,
     c: usize,
@@ -62,30 +63,30 @@ pub(crate) fn random<T: Lane>(
     deviation: f64,
     seed: u64,
 ) -> Factors<T> {
-    let scale = deviation.sqrt();
-    let draw = |n: usize, stream: u64| {
-        let mut x = gaussian(n, c, seed, stream);
-        x.as_mut_slice().iter_mut().for_each(|x| *x *= scale);
-        x
-    };
-    Factors::new(&draw(data.n_features(), 0), &draw(data.n_samples(), 1), mean).counted(data.times())
+    let (n, p) = data.shape();
+    let mut loadings = gaussian(p, c, seed, 0);
+    loadings.as_mut_slice().iter_mut().for_each(|x| *x *= deviation.sqrt());
+    Factors::new(&loadings, &Matrix::zeros(n, c), mean).counted(data.times())
 }
 
-/// A few sweeps with a small ridge: every method depends less on where it started after them.
+/// A few sweeps with a small ridge: every method depends less on where it started after them. They begin with the scores, which
+/// are not looked at before; `deviation` is that of an entry.
 pub(crate) fn warm_up<T: Lane>(
     problem: &Problem<'_, T>,
     factors: &mut Factors<T>,
+    deviation: f64,
     exec: &Exec<'_>,
 ) -> Result<()> {
     let (n, p) = (problem.data.total_samples(), problem.data.n_features() as f64);
     let entries = problem.data.total_entries();
     let c = problem.c;
-    let square = |rows: f64, sums: Vec<f64>| sums[0] / (rows * c as f64);
     let sum = |x: &[T], sums: &mut [f64]| {
         sums[0] += x[..c].iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>();
     };
-    let of_scores = RIDGE * entries / n * square(p, factors.a.sum_rows(1, exec, |_, x, s| sum(x, s))?);
-    let of_loadings = RIDGE * entries / p * square(n, factors.s.sum_rows(1, exec, |_, x, s| sum(x, s))?);
+    let of_random = factors.a.sum_rows(1, exec, |_, x, s| sum(x, s))?[0] / (p * c as f64);
+    let of_scores = RIDGE * entries / n * of_random;
+    // Scores of the same size as the loadings, and `deviation` is the square of that.
+    let of_loadings = RIDGE * entries / p * deviation;
     let mut ridge = Problem {
         loadings: Diagonal::Same(of_loadings),
         scores: Diagonal::Same(of_scores),

@@ -15,9 +15,10 @@ const PIECE: usize = 1 << 15;
 pub(crate) struct Lines<T> {
     /// Line `l` has the entries `pointers[l]..pointers[l + 1]`.
     pointers: Vec<usize>,
-    /// Which line of the other kind an entry lies in, increasing within a line.
-    indices: Vec<u32>,
-    values: Vec<T>,
+    /// Which line of the other kind an entry lies in, increasing within a line. Shared, like the values, with the same entries
+    /// under other weights.
+    indices: Arc<Vec<u32>>,
+    values: Arc<Vec<T>>,
     /// Inverse variances; none where all are one.
     weights: Option<Vec<T>>,
     /// How often each line counts in sums over lines; none where all do once.
@@ -92,6 +93,7 @@ impl<T: Scalar> Lines<T> {
         weights: Option<Vec<T>>,
     ) -> Self {
         let parts = parts(&pointers);
+        let (indices, values) = (Arc::new(indices), Arc::new(values));
         Self { pointers, indices, values, weights, times: None, parts }
     }
 
@@ -104,7 +106,7 @@ impl<T: Scalar> Lines<T> {
     pub(crate) fn reweighed(mut self, times: &[f64]) -> Self {
         let one = T::from_f64(1.0);
         let mut weights = self.weights.take().unwrap_or_else(|| vec![one; self.values.len()]);
-        for (weight, index) in weights.iter_mut().zip(&self.indices) {
+        for (weight, index) in weights.iter_mut().zip(&*self.indices) {
             *weight = T::from_f64(weight.to_f64() * times[*index as usize]);
         }
         Self { weights: Some(weights), ..self }
@@ -112,7 +114,7 @@ impl<T: Scalar> Lines<T> {
 
     /// Pointers, indices, values and weights.
     pub(crate) fn into_raw(self) -> (Vec<usize>, Vec<u32>, Vec<T>, Option<Vec<T>>) {
-        (self.pointers, self.indices, self.values, self.weights)
+        (self.pointers, Arc::unwrap_or_clone(self.indices), Arc::unwrap_or_clone(self.values), self.weights)
     }
 
     pub(crate) fn n_lines(&self) -> usize {

@@ -9,7 +9,8 @@ use crate::weights::check_weights;
 
 impl<T: Scalar> Observed<T> {
     /// The same entries, where row j counts `weights[j]` times: fits are those of the repeated rows, whose scores are the
-    /// same. A row of weight zero takes no part in a fit, and gets its scores in the end. Memory: one more number for each entry.
+    /// same. A row of weight zero takes no part in a fit, and gets its scores in the end. Memory: one
+    /// more number for each entry; a clone shares everything else.
     ///
     /// ```
     /// use karhunen::{Dense, IncompletePca, Observed};

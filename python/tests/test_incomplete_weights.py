@@ -1,0 +1,124 @@
+"""Rows that count more than once, or not at all."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn
+from karhunen import IncompletePCA, Observed, cross_validate_entries
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+
+#: Those that follow the gradient with a learning rate see rounding in which step is refused.
+METHODS = ["vb-full", "vb", "vb-fixed", "ppca", "map", "ridge", "cg", "em", "als", "ccd", "soft", "imputation", "newton"]
+
+
+@pytest.fixture
+def x():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 8)) * 2 + 0.3 * rng.normal(size=(30, 8))
+    x[rng.random(x.shape) < 0.25] = np.nan
+    return x
+
+
+@pytest.fixture
+def weights():
+    return np.random.default_rng(6).integers(0, 4, 30)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_weight_is_a_number_of_repetitions(x, weights, method):
+    weighted = IncompletePCA(2, method=method).fit(x, sample_weight=weights)
+    repeated = IncompletePCA(2, method=method).fit(np.repeat(x, weights, axis=0))
+    assert weighted.n_iter_ == repeated.n_iter_
+    for name in ("mean_", "components_", "explained_variance_", "explained_variance_ratio_", "noise_variance_"):
+        assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-7, atol=1e-9, err_msg=name)
+    assert_allclose(weighted.scores_[np.repeat(np.arange(30), weights)], repeated.scores_, rtol=1e-7, atol=1e-8)
+    assert_allclose(weighted.predict(x), repeated.predict(x), rtol=1e-7, atol=1e-8)
+
+
+def test_it_is_where_a_component_fades():
+    # The data of scikit-learn's check, to the end of the way.
+    rng = np.random.RandomState(42)
+    x = rng.rand(15, 30)
+    weights = rng.randint(0, 5, size=15)
+    options = {"method": "vb", "tol": 1e-13, "max_iter": 5000}
+    weighted = IncompletePCA(2, **options).fit(x, sample_weight=weights)
+    repeated = IncompletePCA(2, **options).fit(np.repeat(x, weights, axis=0))
+    assert_allclose(weighted.predict(x), repeated.predict(x), atol=1e-6)
+
+
+def test_rows_of_weight_zero_are_scored(x, weights):
+    pca = IncompletePCA(2)
+    scores = pca.fit_transform(x, sample_weight=weights)
+    assert pca.n_samples_ == 30
+    without = IncompletePCA(2).fit(x[weights > 0], sample_weight=weights[weights > 0])
+    assert_allclose(scores, without.transform(x), atol=1e-9)
+    value, std = pca.predict(np.flatnonzero(weights == 0), 3, return_std=True)
+    assert np.isfinite(value).all() and (std > 0).all()
+
+
+def test_every_form_of_data_and_weights(x, weights):
+    expected = IncompletePCA(2).fit(x, sample_weight=weights).components_
+    rows, columns = np.nonzero(~np.isnan(x))
+    stored = sp.coo_array((x[rows, columns], (rows, columns)), shape=x.shape)
+    for data in (x.tolist(), pd.DataFrame(x), stored, stored.tocsc(), Observed(rows, columns, x[rows, columns], shape=x.shape)):
+        assert_allclose(IncompletePCA(2).fit(data, sample_weight=weights).components_, expected, atol=1e-9)
+    for given in (weights.tolist(), pd.Series(weights), weights.astype(np.float32)):
+        assert_array_equal(IncompletePCA(2).fit(x, sample_weight=given).components_, expected)
+    single = IncompletePCA(2).fit(x.astype(np.float32), sample_weight=weights)
+    assert_allclose(single.components_, expected, atol=1e-3)
+    assert_allclose(
+        IncompletePCA(2).fit(x, sample_weight=3).components_, IncompletePCA(2).fit(np.tile(x, (3, 1))).components_, atol=1e-9
+    )
+
+
+def test_they_stand_beside_weights_of_entries(x, weights):
+    entry_weight = np.random.default_rng(7).uniform(0.5, 2, x.shape)
+    both = IncompletePCA(2).fit(x, sample_weight=weights, entry_weight=entry_weight)
+    repeated = IncompletePCA(2).fit(
+        np.repeat(x, weights, axis=0), entry_weight=np.repeat(entry_weight, weights, axis=0)
+    )
+    assert_allclose(both.components_, repeated.components_, atol=1e-9)
+
+
+def test_data_are_used_again_without_weights(x, weights):
+    rows, columns = np.nonzero(~np.isnan(x))
+    data = Observed(rows, columns, x[rows, columns], shape=x.shape)
+    expected = IncompletePCA(2).fit(data).components_
+    IncompletePCA(2).fit(data, sample_weight=weights)
+    assert_array_equal(IncompletePCA(2).fit(data).components_, expected)
+
+
+def test_cross_validation_counts_rows(x, weights):
+    kept = weights > 0
+    found = cross_validate_entries(IncompletePCA(), x, n_components=[1, 2, 3], sample_weight=weights)
+    same = cross_validate_entries(IncompletePCA(), x[kept], n_components=[1, 2, 3], sample_weight=weights[kept])
+    assert_array_equal(found.errors, same.errors)
+    plain = cross_validate_entries(IncompletePCA(), x[kept], n_components=[1, 2, 3])
+    assert np.abs(found.errors - plain.errors).max() > 1e-6
+
+
+def test_they_are_routed(x, weights):
+    with sklearn.config_context(enable_metadata_routing=True):
+        pca = IncompletePCA(1).set_fit_request(sample_weight=True)
+        regression = LinearRegression().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(pca, regression).fit(x, np.ones(30), sample_weight=weights)
+    expected = IncompletePCA(1).fit(x, sample_weight=weights)
+    assert_array_equal(pipeline[0].components_, expected.components_)
+
+
+def test_refusals(x):
+    for weights, message in [
+        (np.ones(5), "sample_weight has shape"),
+        (np.full(30, -1.0), "sample weights: entry 0 is -1"),
+        (np.zeros(30), "all 30 entries are zero"),
+        (["a"] * 30, "sample_weight cannot be read as numbers"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            IncompletePCA(2).fit(x, sample_weight=weights)
+    with pytest.raises(ValueError, match="rows that are learned one after the other have no weights; repeat them"):
+        IncompletePCA(2, method="online").fit(x, sample_weight=np.ones(30))
+    with pytest.raises(TypeError, match="sample_weight"):
+        IncompletePCA(2).partial_fit(x, sample_weight=np.ones(30))
