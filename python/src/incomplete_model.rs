@@ -3,60 +3,16 @@
 use std::sync::Arc;
 
 use karhunen::{
-    Covariances, IncompleteModel as CoreModel, IncompleteParts, IncompletePca, Matrix, Observed, Observer,
-    Result, Start,
+    Covariances, IncompleteModel as CoreModel, IncompleteParts, Matrix, Observed, Observer, Result,
 };
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 
-use crate::arrays::{
-    Fresh, LentDense, copy_matrix, copy_vector, give_matrix, lend_vector, show_matrix, show_vector,
-};
+use crate::arrays::{Fresh, LentDense, copy_matrix, give_matrix, lend_vector, show_matrix, show_vector};
 use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob, Stored};
 use crate::errors::to_python;
-use crate::incomplete_options::IncompleteOptions;
 use crate::observer::{run, threads_for};
-
-/// Loadings, scores and perhaps the mean of a start, as Python passes them.
-type GivenStart<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
-
-/// Fits components to observed entries, from `start` if it is given.
-#[pyfunction]
-#[pyo3(signature = (entries, options, on_progress=None, start=None))]
-pub(crate) fn fit_incomplete(
-    py: Python<'_>,
-    entries: &Bound<'_, Entries>,
-    options: IncompleteOptions,
-    on_progress: Option<&Bound<'_, PyAny>>,
-    start: Option<GivenStart<'_>>,
-) -> PyResult<IncompleteModel> {
-    let pass = entries.get().pass_cost(options.n_components());
-    let cost = pass * options.max_iter() as f64;
-    let start = start.map(|(loadings, scores, mean)| -> PyResult<Start> {
-        Ok(Start {
-            loadings: copy_matrix(&loadings)?,
-            scores: copy_matrix(&scores)?,
-            mean: mean.as_ref().map(copy_vector).transpose()?,
-        })
-    });
-    let job = Fit { pca: options.into_pca(pass)?, start: start.transpose()? };
-    let stored = entries.get().stored();
-    let model = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
-    Ok(IncompleteModel::from(model))
-}
-
-struct Fit {
-    pca: IncompletePca,
-    start: Option<Start>,
-}
-
-impl EntryJob for Fit {
-    type Output = CoreModel;
-    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<CoreModel> {
-        self.pca.fit_observed(entries, self.start.as_ref(), observer)
-    }
-}
 
 /// A fitted model of incomplete data. Its arrays are read-only views of the engine's memory.
 #[pyclass(frozen, module = "karhunen._core")]

@@ -8,6 +8,7 @@ mod dtype;
 mod entries;
 mod errors;
 mod incomplete_file;
+mod incomplete_fit;
 mod incomplete_model;
 mod incomplete_options;
 mod incomplete_state;
@@ -36,7 +37,9 @@ mod _core {
     #[pymodule_export]
     use crate::incomplete_file::{load_incomplete, save_incomplete};
     #[pymodule_export]
-    use crate::incomplete_model::{IncompleteModel, fit_incomplete};
+    use crate::incomplete_fit::fit_incomplete;
+    #[pymodule_export]
+    use crate::incomplete_model::IncompleteModel;
     #[pymodule_export]
     use crate::incomplete_state::{from_incomplete_state, to_incomplete_state};
     #[pymodule_export]

@@ -59,18 +59,32 @@ pub(crate) fn run<R: Send + 'static>(
     if cost <= SMALL && on_progress.is_none() {
         return py.detach(|| work(&Unobserved)).map_err(to_python);
     }
-    beside(py, on_progress, work)
+    beside(py, on_progress, false, work)
+}
+
+/// As [`run`], of work that writes a checkpoint once it is asked to stop: it is waited for, until there is a second signal.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_keeping<R: Send + 'static>(
+    py: Python<'_>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&dyn Observer) -> Result<R> + Send + 'static,
+) -> PyResult<R> {
+    beside(py, on_progress, true, work)
 }
 
 /// Runs `work` on a thread of its own, without the interpreter lock. Ten times a second the calling thread, which
 /// alone may run signal handlers, checks signals and calls `on_progress(phase, fraction)`. When either raises, the work
-/// is asked to stop; work inside a long step (an eigendecomposition) is left to end by itself, with its result dropped.
+/// is asked to stop; work inside a long step (an eigendecomposition) is left to end by itself, with its result dropped, unless
+/// it is `keeping` a checkpoint.
 ///
 /// # Errors
 /// Those of `work`; what a signal handler or `on_progress` raises.
 fn beside<R: Send + 'static>(
     py: Python<'_>,
     on_progress: Option<&Bound<'_, PyAny>>,
+    keeping: bool,
     work: impl FnOnce(&dyn Observer) -> Result<R> + Send + 'static,
 ) -> PyResult<R> {
     let shared = Arc::new(Shared::default());
@@ -92,7 +106,11 @@ fn beside<R: Send + 'static>(
         if let Err(exception) = py.check_signals().and_then(|()| tell(on_progress, &shared)) {
             shared.stop.store(true, Ordering::Relaxed);
             // What it answers no longer matters.
-            let _ = py.detach(|| wait(&mut receiver, GRACE));
+            let mut answer = py.detach(|| wait(&mut receiver, GRACE));
+            while keeping && matches!(answer, Err(RecvTimeoutError::Timeout)) {
+                py.check_signals()?;
+                answer = py.detach(|| wait(&mut receiver, TICK));
+            }
             return Err(exception);
         }
     }

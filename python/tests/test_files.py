@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from karhunen import PCA, TruncatedSVD
+from karhunen import PCA, IncompletePCA, TruncatedSVD
 from numpy.testing import assert_allclose, assert_array_equal
 
 ROOT = Path(__file__).parents[2]
@@ -77,6 +77,31 @@ def test_python_reads_what_the_command_line_wrote(table, tmp_path, program):
     assert_allclose(pca.explained_variance_ratio_, json.loads(out)["explained_variance_ratio"])
     assert pca.feature_names_in_.tolist() == list("abcdefgh")
     assert_allclose(pca.transform(frame), PCA(3, scale=True).fit_transform(frame), atol=1e-9)
+
+
+def test_models_of_incomplete_data_go_both_ways(table, tmp_path, program):
+    holes = np.where(np.random.default_rng(1).random(table.shape) < 0.2, np.nan, table)
+    frame = pd.DataFrame(holes, columns=list("abcdefgh"))
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    options = {"n_components": 3, "regularization": ("weighted", 0.25), "mean_prior": (2.0, 0.5), "random_state": 4}
+    ours = IncompletePCA(method="als", **options).fit(frame)
+    ours.save(tmp_path / "python.model")
+    arguments = "-k 3 --missing=als --regularization weighted:0.25 --mean-prior 2:0.5 --seed 4"
+    for command in (
+        f"fit x.csv {arguments} -q -o cli.model",
+        "transform python.model x.csv -o scores.npy",
+        "impute python.model x.csv -o filled.csv",
+        "inspect python.model",
+    ):
+        subprocess.run([program, *command.split()], cwd=tmp_path, check=True, capture_output=True)
+    theirs = IncompletePCA.load(tmp_path / "cli.model")
+    for name in ("components_", "mean_", "explained_variance_", "scores_"):
+        assert_array_equal(getattr(theirs, name), getattr(ours, name), err_msg=name)
+    assert theirs.get_params() == {**ours.get_params(), "n_threads": None}
+    assert list(theirs.feature_names_in_) == list("abcdefgh")
+    assert_allclose(np.load(tmp_path / "scores.npy"), ours.transform(frame), atol=1e-10)
+    assert_allclose(pd.read_csv(tmp_path / "filled.csv"), ours.impute(frame), atol=1e-10)
+    assert_array_equal(theirs.predict([1, 2], [0, 7], return_std=True), ours.predict([1, 2], [0, 7], return_std=True))
 
 
 def test_files_of_the_command_line_keep_what_they_remember(table, tmp_path, program):

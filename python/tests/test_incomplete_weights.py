@@ -11,7 +11,21 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 #: Those that follow the gradient with a learning rate see rounding in which step is refused.
-METHODS = ["vb-full", "vb", "vb-fixed", "ppca", "map", "ridge", "cg", "em", "als", "ccd", "soft", "imputation", "newton"]
+METHODS = [
+    "vb-full",
+    "vb",
+    "vb-fixed",
+    "ppca",
+    "map",
+    "ridge",
+    "cg",
+    "em",
+    "als",
+    "ccd",
+    "soft",
+    "imputation",
+    "newton",
+]
 
 
 @pytest.fixture
@@ -56,21 +70,30 @@ def test_rows_of_weight_zero_are_scored(x, weights):
     without = IncompletePCA(2).fit(x[weights > 0], sample_weight=weights[weights > 0])
     assert_allclose(scores, without.transform(x), atol=1e-9)
     value, std = pca.predict(np.flatnonzero(weights == 0), 3, return_std=True)
-    assert np.isfinite(value).all() and (std > 0).all()
+    assert np.isfinite(value).all()
+    assert (std > 0).all()
 
 
 def test_every_form_of_data_and_weights(x, weights):
     expected = IncompletePCA(2).fit(x, sample_weight=weights).components_
     rows, columns = np.nonzero(~np.isnan(x))
     stored = sp.coo_array((x[rows, columns], (rows, columns)), shape=x.shape)
-    for data in (x.tolist(), pd.DataFrame(x), stored, stored.tocsc(), Observed(rows, columns, x[rows, columns], shape=x.shape)):
+    for data in (
+        x.tolist(),
+        pd.DataFrame(x),
+        stored,
+        stored.tocsc(),
+        Observed(rows, columns, x[rows, columns], shape=x.shape),
+    ):
         assert_allclose(IncompletePCA(2).fit(data, sample_weight=weights).components_, expected, atol=1e-9)
     for given in (weights.tolist(), pd.Series(weights), weights.astype(np.float32)):
         assert_array_equal(IncompletePCA(2).fit(x, sample_weight=given).components_, expected)
     single = IncompletePCA(2).fit(x.astype(np.float32), sample_weight=weights)
     assert_allclose(single.components_, expected, atol=1e-3)
     assert_allclose(
-        IncompletePCA(2).fit(x, sample_weight=3).components_, IncompletePCA(2).fit(np.tile(x, (3, 1))).components_, atol=1e-9
+        IncompletePCA(2).fit(x, sample_weight=3).components_,
+        IncompletePCA(2).fit(np.tile(x, (3, 1))).components_,
+        atol=1e-9,
     )
 
 

@@ -20,6 +20,7 @@ MODULES = [
     "_cross_validation",
     "_filled",
     "_fitted",
+    "_fitted_incomplete",
     "_fitted_kernel",
     "_ids",
     "_incomplete_convergence",

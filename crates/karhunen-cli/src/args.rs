@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use karhunen::{KernelRoute, NComponents, Route, Weighting};
 
+use crate::cross_validate_args::CrossValidateArgs;
 use crate::error::{Failure, Result};
 use crate::kernel_args::KernelArgs;
 use crate::missing_args::{ImputeArgs, MissingArgs, PredictArgs, TriplesArgs};
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Impute(ImputeArgs),
     /// Predict entries, each with its standard deviation
     Predict(PredictArgs),
+    /// Compare numbers of components and penalties by the error of entries that were not fitted
+    CrossValidate(Box<CrossValidateArgs>),
     /// Say what a model or a data file holds
     Inspect(InspectArgs),
     /// Print a completion script for a shell

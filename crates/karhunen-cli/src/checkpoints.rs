@@ -10,6 +10,7 @@ use karhunen_io::{ObservedData, load_checkpoint, save_checkpoint};
 use crate::error::{Failure, Places, Result};
 use crate::missing_args::seconds;
 use crate::plan::is_standard;
+use crate::progress::keeping;
 
 /// Seconds between checkpoints.
 const DEFAULT_EVERY: Duration = Duration::from_secs(60);
@@ -17,7 +18,7 @@ const DEFAULT_EVERY: Duration = Duration::from_secs(60);
 /// Where the state of a fit is kept.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CheckpointArgs {
-    /// Keep the state of the fit in FILE: what was killed goes on with --resume, to the same model
+    /// Keep the state of the fit in FILE: what was killed goes on with --resume, to the same model; Ctrl-C writes it once more
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) checkpoint: Option<PathBuf>,
     /// How often the state is written, after the first iteration that ends later [default: 60]
@@ -59,10 +60,11 @@ impl CheckpointArgs {
         let checkpoints = self.checkpoint.is_some().then_some(Checkpoints { every, keep: &keep });
         let context =
             FitContext { observer: Some(observer), checkpoints, resume: resume.as_ref(), start: None };
-        let model = match data {
+        let fit = || match data {
             ObservedData::F32(observed) => pca.fit_with(observed, &context),
             ObservedData::F64(observed) => pca.fit_with(observed, &context),
         };
+        let model = if self.checkpoint.is_some() { keeping(fit) } else { fit() };
         model.map_err(|error| self.explain(error, places))
     }
 

@@ -1,5 +1,6 @@
 //! A fit with missing values, resolved.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use karhunen::{IncompletePca, NComponents};
@@ -65,7 +66,10 @@ impl IncompletePlan {
             read: ReadOptions { weights_column, ..read_options(&input, &solver.threads) },
             weights_file,
             observe: missing.triples.options(),
-            pca: options(&missing, &solver),
+            pca: IncompletePca {
+                regularization: missing.regularization.first().copied(),
+                ..options(&missing, &Iterations::of(&solver))
+            },
             checkpoints: missing.checkpoints,
             data,
             n_components,
@@ -88,14 +92,29 @@ impl IncompletePlan {
     }
 }
 
-/// The options of a fit, but for the number of components.
-fn options(missing: &MissingArgs, solver: &SolverArgs) -> IncompletePca {
+/// How iterations are made.
+pub(crate) struct Iterations {
+    pub(crate) tol: Option<f64>,
+    pub(crate) max_iter: Option<NonZeroUsize>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+impl Iterations {
+    fn of(solver: &SolverArgs) -> Self {
+        let &SolverArgs { tol, max_iter, seed, .. } = solver;
+        Self { tol, max_iter, seed, threads: solver.threads.threads }
+    }
+}
+
+/// The options of a fit, but for the number of components and the penalty.
+pub(crate) fn options(missing: &MissingArgs, iterations: &Iterations) -> IncompletePca {
     let defaults = IncompletePca::default();
     IncompletePca {
         n_components: defaults.n_components,
         method: missing.missing.unwrap_or_default(),
         alpha: missing.alpha.unwrap_or(defaults.alpha),
-        regularization: missing.regularization,
+        regularization: None,
         prior_variance: missing.prior_variance,
         mean: missing.mean.map_or(defaults.mean, Into::into),
         mean_prior: missing.mean_prior.unwrap_or(defaults.mean_prior),
@@ -106,14 +125,14 @@ fn options(missing: &MissingArgs, solver: &SolverArgs) -> IncompletePca {
         rmse_tol: missing.rmse_tol,
         refit: missing.refit,
         inner_iterations: missing.inner_iterations.unwrap_or(defaults.inner_iterations),
-        tol: solver.tol.unwrap_or(defaults.tol),
-        max_iter: solver.max_iter.map_or(defaults.max_iter, usize::from),
+        tol: iterations.tol.unwrap_or(defaults.tol),
+        max_iter: iterations.max_iter.map_or(defaults.max_iter, usize::from),
         early_stopping: missing.early_stopping,
         time_limit: missing.time_limit,
         n_starts: missing.starts.unwrap_or(defaults.n_starts),
-        seed: solver.seed.unwrap_or(defaults.seed),
+        seed: iterations.seed.unwrap_or(defaults.seed),
         error_bars: !missing.no_error_bars,
-        n_threads: solver.threads.threads.map(usize::from),
+        n_threads: iterations.threads.map(usize::from),
     }
 }
 
@@ -135,6 +154,11 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
             "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT",
         ),
         (args.solver.block_size.is_some(), "--block-size", "leave it out"),
+        (
+            args.missing.regularization.len() > 1,
+            "a list of penalties in one fit",
+            "give one, or compare them with karhunen cross-validate",
+        ),
         (!matches!(args.solver.solver, SolverArg::Auto), "--solver", "say --missing=METHOD"),
         (
             !matches!(args.n_components, None | Some(NComponents::Count(_) | NComponents::All)),
@@ -219,6 +243,7 @@ mod tests {
             "--weights w --weighting importance",
             "--feature-weights w",
             "--block-size 4",
+            "--regularization 1,2",
             "--solver svd",
             "-k 90%",
         ] {

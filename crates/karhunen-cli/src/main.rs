@@ -5,6 +5,8 @@
 mod args;
 mod checkpoints;
 mod commands;
+mod cross_validate_args;
+mod cross_validate_report;
 mod dataset;
 mod error;
 mod figures;

@@ -29,9 +29,9 @@ pub(crate) struct MissingArgs {
     #[arg(long)]
     pub(crate) alpha: Option<f64>,
     /// Penalty on scores and loadings: a number, weighted:NUMBER for so much of each entry, path for the best by the error of
-    /// entries set aside, or none [default: by method]
-    #[arg(long, value_name = "LAMBDA|path|none", value_parser = regularization)]
-    pub(crate) regularization: Option<Regularization>,
+    /// entries set aside, or none [default: by method]; cross-validate compares several, separated by commas
+    #[arg(long, value_name = "LAMBDA|path|none", value_delimiter = ',', value_parser = regularization)]
+    pub(crate) regularization: Vec<Regularization>,
     /// Variance of the scores of vb-fixed [default: a thousand mean squares of the data]
     #[arg(long, value_name = "VARIANCE")]
     pub(crate) prior_variance: Option<f64>,
@@ -83,7 +83,7 @@ pub(crate) struct TriplesArgs {
     /// (inverse variances), by name, or by number from 1
     #[arg(long, value_name = "ROW,COLUMN,VALUE[,WEIGHT]", value_parser = triples)]
     pub(crate) triples: Option<TripleColumns>,
-    /// What to do with a row and a column that have several values, in triples and Matrix Market [default: refuse]
+    /// What to do with a row and a column that have several values, in triples and sparse matrices [default: refuse]
     #[arg(long, value_enum)]
     pub(crate) duplicates: Option<DuplicatesArg>,
     /// Type of the values of triples and Matrix Market: f32 holds 7 digits in half the memory [default: f32]
@@ -125,7 +125,7 @@ impl MissingArgs {
     /// kernels have as well.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let options = [
-            ("--regularization", self.regularization.is_some()),
+            ("--regularization", !self.regularization.is_empty()),
             ("--prior-variance", self.prior_variance.is_some()),
             ("--mean", self.mean.is_some()),
             ("--mean-prior", self.mean_prior.is_some()),

@@ -11,7 +11,7 @@ use karhunen::{Flow, Iteration, Observer};
 
 use crate::error::{Failure, Result};
 use crate::figures::{duration, significant};
-use crate::outputs::print_failure;
+use crate::outputs::{print_aside, print_failure};
 
 /// Work that takes less shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -23,17 +23,28 @@ const TICK: Duration = Duration::from_millis(120);
 const STEPS: u64 = 1000;
 
 static STOP: AtomicBool = AtomicBool::new(false);
+/// Whether the work writes a checkpoint once it is asked to stop: it is given the time for that.
+static KEEPING: AtomicBool = AtomicBool::new(false);
 /// Held while finished files are put in their places: the process does not end between two of them.
 static COMMIT: Mutex<()> = Mutex::new(());
 
-/// Installs the handler of Ctrl-C: the work is asked to stop, and the process ends shortly after if it does not.
+/// Installs the handler of Ctrl-C: the work is asked to stop, and the process ends shortly after if it does not, unless the work
+/// has a checkpoint to write; then it ends at the second Ctrl-C.
 ///
 /// # Errors
 /// [`Failure::Signals`] if the system refuses.
 pub(crate) fn watch_for_stop() -> Result<()> {
     ctrlc::set_handler(|| {
-        STOP.store(true, Ordering::SeqCst);
-        std::thread::sleep(GRACE);
+        let again = STOP.swap(true, Ordering::SeqCst);
+        if !(again && KEEPING.load(Ordering::SeqCst)) {
+            std::thread::sleep(GRACE);
+        }
+        if !again && KEEPING.load(Ordering::SeqCst) {
+            print_aside(
+                "stopping at the end of the iteration, for the checkpoint; Ctrl-C again to stop at once\n",
+            );
+            return;
+        }
         let _commit = hold_commit();
         karhunen_io::discard_unfinished();
         // A bar may stand there; where it cannot be cleared, the message follows it.
@@ -53,6 +64,14 @@ pub(crate) fn watch_for_stop() -> Result<()> {
 /// [`Failure::Stopped`].
 pub(crate) fn check_stop() -> Result<()> {
     if STOP.load(Ordering::SeqCst) { Err(Failure::Stopped) } else { Ok(()) }
+}
+
+/// Runs `work`, which writes a checkpoint once it is asked to stop.
+pub(crate) fn keeping<R>(work: impl FnOnce() -> R) -> R {
+    KEEPING.store(true, Ordering::SeqCst);
+    let result = work();
+    KEEPING.store(false, Ordering::SeqCst);
+    result
 }
 
 /// Keeps Ctrl-C from ending the process until the guard is dropped.

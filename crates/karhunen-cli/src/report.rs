@@ -194,17 +194,29 @@ pub(crate) fn components(out: &mut String, table: &Components<'_>, layout: Layou
     }
 }
 
-/// The table of the columns of a data file: name, mean, standard deviation.
-pub(crate) fn columns(out: &mut String, names: &[String], means: &[f64], deviations: &[f64], layout: Layout) {
+/// The table of the columns of a data file: name, mean, standard deviation and, where some are, values that are missing.
+pub(crate) fn columns(
+    out: &mut String,
+    names: &[String],
+    (means, deviations, n_missing): (&[f64], &[f64], Option<&[usize]>),
+    layout: Layout,
+) {
     let n_listed = names.len().min(LISTED);
-    let room = layout.width.saturating_sub(2 * 14);
+    let n_figures = if n_missing.is_some() { 3 } else { 2 };
+    let room = layout.width.saturating_sub(n_figures * 14);
     let shown: Vec<_> = names[..n_listed].iter().map(|name| shortened(name, room.min(48), layout)).collect();
     let name_width = shown.iter().map(|name| measure_text_width(name)).max().unwrap_or(0);
-    let _ = writeln!(out, "\n{:name_width$}  {:>12}  {:>12}", "", "mean", "deviation");
+    let last = |text: &dyn Fn() -> String| match n_missing {
+        Some(_) => format!("  {:>12}", text()),
+        None => String::new(),
+    };
+    let header = last(&|| "missing".to_owned());
+    let _ = writeln!(out, "\n{:name_width$}  {:>12}  {:>12}{header}", "", "mean", "deviation");
+    let figure = |x: f64| if x.is_nan() { "none".to_owned() } else { significant(x) };
     for (j, name) in shown.iter().enumerate() {
         let gap = " ".repeat(name_width - measure_text_width(name));
-        let _ =
-            writeln!(out, "{name}{gap}  {:>12}  {:>12}", significant(means[j]), significant(deviations[j]));
+        let holes = last(&|| n_missing.map_or_else(String::new, |n_missing| count(n_missing[j])));
+        let _ = writeln!(out, "{name}{gap}  {:>12}  {:>12}{holes}", figure(means[j]), figure(deviations[j]));
     }
     if n_listed < names.len() {
         let _ = writeln!(out, "and {} more (all are in --json)", count(names.len() - n_listed));

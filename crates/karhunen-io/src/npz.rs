@@ -7,7 +7,7 @@ use zip::result::ZipError;
 
 use crate::input::{Bytes, Input};
 use crate::options::OptionName;
-use crate::{Cause, Error, Place, ReadOptions, Result, Table};
+use crate::{Cause, Error, ObservedData, Place, ReadOptions, Result, Table};
 use crate::{npy, npz_sparse};
 
 /// Deflate makes at most 1032 bytes of one; what claims more is damaged or hostile.
@@ -24,7 +24,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     if let Some(name) = &options.array {
         return archive.dense(name, options.transpose);
     }
-    if archive.names.iter().any(|name| name == "format") && archive.names.iter().any(|name| name == "shape") {
+    if archive.is_sparse() {
         return npz_sparse::read(archive, options);
     }
     let names = archive.names.clone();
@@ -37,6 +37,19 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
             Err(Error::new(&input.path, Cause::Option(message)))
         }
     }
+}
+
+/// The stored entries of a sparse matrix, those in one place averaged; none of other archives.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn averaged(input: &Input, options: &ReadOptions) -> Result<Option<ObservedData>> {
+    options.allow_only(&input.path, "NPZ", &[OptionName::Transpose, OptionName::Array])?;
+    let archive = Archive::open(input)?;
+    if options.array.is_some() || !archive.is_sparse() {
+        return Ok(None);
+    }
+    npz_sparse::averaged(archive, options).map(Some)
 }
 
 /// An open archive and the names of its arrays.
@@ -57,6 +70,11 @@ impl<'a> Archive<'a> {
             }
         }
         Ok(Self { input, zip, names })
+    }
+
+    /// Whether it holds a matrix of several arrays.
+    fn is_sparse(&self) -> bool {
+        ["format", "shape"].iter().all(|part| self.names.iter().any(|name| name == part))
     }
 
     /// An error of one array.
@@ -263,6 +281,54 @@ mod tests {
                 assert_eq!(table.notes.len(), n_notes, "{:?}", table.notes);
             }
         }
+    }
+
+    #[test]
+    fn entries_in_one_place_are_averaged_where_they_are_observed() {
+        let coo = vec![
+            ("row", of_i32(&[1, 0, 0, 0])),
+            ("col", of_i32(&[1, 2, 0, 2])),
+            ("format", npy("|S3", "()", b"coo")),
+            ("shape", of_i64(&[2, 3])),
+            ("data", of_f32(&[3.0, 2.0, 0.0, 7.0])),
+        ];
+        let csr = vec![
+            ("indices", of_i64(&[2, 0, 2, 1])),
+            ("indptr", of_i32(&[0, 3, 4])),
+            ("format", npy("|S3", "()", b"csr")),
+            ("shape", of_i64(&[2, 3])),
+            ("data", of_f32(&[2.0, 0.0, 7.0, 3.0])),
+        ];
+        let read = |members: &[(&'static str, Vec<u8>)], transpose| {
+            let options = ReadOptions { missing: true, transpose, ..Default::default() };
+            let input = Input {
+                path: "x.npz".into(),
+                bytes: Bytes::Owned(archive(CompressionMethod::Deflated, members)),
+            };
+            super::averaged(&input, &options).map(|data| match data {
+                Some(ObservedData::F32(data)) => data,
+                other => panic!("{other:?}"),
+            })
+        };
+        for members in [coo, csr.clone()] {
+            let data = read(&members, false).unwrap();
+            assert_eq!(data.shape(), (2, 3));
+            assert_eq!(data.row(0), (&[0, 2][..], &[0.0, 4.5][..]));
+            assert_eq!(data.row(1), (&[1][..], &[3.0][..]));
+            assert_eq!(read(&members, true).unwrap().row(2), (&[0][..], &[4.5][..]));
+        }
+        for pointers in [&[0, 3][..], &[0, 5, 4], &[1, 3, 4], &[0, -1, 4], &[], &[0, i32::MAX, 4]] {
+            let mut members = csr.clone();
+            members[1].1 = of_i32(pointers);
+            let error = read(&members, false).unwrap_err();
+            assert!(matches!(*error.cause, Cause::Format(_)), "{pointers:?}: {error}");
+        }
+        let mut members = csr;
+        members[0].1 = of_i64(&[3, 0, 2, 1]);
+        assert!(read(&members, false).is_err());
+        let dense = archive(CompressionMethod::Stored, &[("a", npy("|u1", "(1, 2)", &[1, 2]))]);
+        let input = Input { path: "x.npz".into(), bytes: Bytes::Owned(dense) };
+        assert!(super::averaged(&input, &ReadOptions::default()).unwrap().is_none());
     }
 
     #[test]

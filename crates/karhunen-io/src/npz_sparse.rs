@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use karhunen::{IndexInt, Major, Scalar, Sparse, SparseMatrix};
+use karhunen::{Duplicates, IndexInt, Major, Observed, Scalar, Sparse, SparseMatrix, Triples};
 
 use crate::input::Input;
 use crate::npy;
 use crate::npy_header::{self, Header, Kind};
 use crate::npz::Archive;
-use crate::{Cause, Data, Error, Place, ReadOptions, Result, Table, Values};
+use crate::{Cause, Data, Error, ObservedData, Place, ReadOptions, Result, Table, Values};
 
 /// Reads the matrix of an archive that has a `format` and a `shape`.
 ///
@@ -44,6 +44,43 @@ pub(crate) fn read(mut archive: Archive<'_>, options: &ReadOptions) -> Result<Ta
         format: "NPZ (sparse)",
         notes,
     })
+}
+
+/// The stored entries of such an archive as they are observed; those in one place are averaged.
+///
+/// # Errors
+/// As [`read`]; those of [`Observed::from_triples`].
+pub(crate) fn averaged(mut archive: Archive<'_>, options: &ReadOptions) -> Result<ObservedData> {
+    let format = Array::of(&mut archive, "format")?.text();
+    let mut shape = shape(&mut archive)?;
+    let layout = Layout::of(&mut archive, &format)?;
+    let data = Array::of(&mut archive, "data")?;
+    let path = &archive.input.path;
+    let refuse = |refusal: Refusal| refusal.into_error(path);
+    check_room("rows", shape.0).and_then(|()| check_room("columns", shape.1)).map_err(refuse)?;
+    let (mut rows, mut columns) = layout.entries().map_err(refuse)?;
+    if options.transpose {
+        (rows, columns, shape) = (columns, rows, (shape.1, shape.0));
+    }
+    let places = (&rows[..], &columns[..], shape);
+    if data.header.dtype.kind == Kind::Float && data.header.dtype.size == 4 {
+        let values: Vec<f32> =
+            npy::convert(data.elements(), data.header.dtype.big_endian, f32::from_le_bytes);
+        return average(path, places, &values, options).map(ObservedData::F32);
+    }
+    let values = npy::to_f64(data.elements(), &data.header).map_err(|cause| archive.error("data", cause))?;
+    average(path, places, &values, options).map(ObservedData::F64)
+}
+
+fn average<T: Scalar>(
+    path: &Path,
+    (rows, columns, shape): (&[u32], &[u32], (usize, usize)),
+    values: &[T],
+    options: &ReadOptions,
+) -> Result<Observed<T>> {
+    let triples = Triples { rows, columns, values, weights: None };
+    let averaged = Observed::from_triples(&triples, shape, Duplicates::Average, options.n_threads);
+    averaged.map_err(|error| Refusal::from(error).into_error(path))
 }
 
 fn shape(archive: &mut Archive<'_>) -> Result<(usize, usize)> {
@@ -91,6 +128,34 @@ impl Layout {
         };
         let (indptr, indices) = (Array::of(archive, "indptr")?, Array::of(archive, "indices")?);
         Ok(Self::Compressed { major, indptr, indices })
+    }
+
+    /// The row and the column of each stored entry.
+    fn entries(&self) -> std::result::Result<(Vec<u32>, Vec<u32>), Refusal> {
+        let (major, indptr, indices) = match self {
+            Layout::Triples { rows, columns } => return Ok((rows.unsigned()?, columns.unsigned()?)),
+            Layout::Compressed { major, indptr, indices } => (major, indptr, indices),
+        };
+        let (pointers, minor) = (indptr.named_integers()?.widened(), indices.unsigned()?);
+        let damaged = || Refusal {
+            name: Some("indptr"),
+            cause: Cause::Format(
+                "does not rise from 0 to the number of entries; the archive is damaged".into(),
+            ),
+        };
+        let begins = pointers.first() == Some(&0);
+        if !begins || pointers.last() != Some(&(minor.len() as i64)) || pointers.len() > u32::MAX as usize {
+            return Err(damaged());
+        }
+        let mut lines = Vec::with_capacity(minor.len());
+        for (line, pair) in pointers.windows(2).enumerate() {
+            let n = pair[1].checked_sub(pair[0]).and_then(|n| usize::try_from(n).ok()).ok_or_else(damaged)?;
+            if n > minor.len() - lines.len() {
+                return Err(damaged());
+            }
+            lines.extend(std::iter::repeat_n(line as u32, n));
+        }
+        Ok(if *major == Major::Rows { (lines, minor) } else { (minor, lines) })
     }
 }
 
@@ -149,18 +214,15 @@ impl Places {
                 if self.transpose {
                     (rows, columns) = (columns, rows);
                 }
-                // Room for a pointer of each row is needed before any entry is looked at.
-                Vec::<usize>::new().try_reserve_exact(n_rows.saturating_add(1)).map_err(|_| Refusal {
-                    name: Some("shape"),
-                    cause: Cause::Format(format!("{n_rows} rows need more memory than can be had")),
-                })?;
+                check_room("rows", n_rows)?;
                 SparseMatrix::from_triples(n_rows, n_cols, &rows, &columns, values)?
             }
         };
         let n_stored = matrix.view().n_stored();
         if n_stored < values.len() && !self.may_repeat {
             let message = format!(
-                "{} entries stand in the same place as another; give each place one observed value",
+                "{} entries stand in the same place as another; give each place one observed value, or average them with \
+                 --duplicates average",
                 values.len() - n_stored
             );
             return Err(Refusal { name: None, cause: Cause::Value(message) });
@@ -173,6 +235,14 @@ impl Places {
         }
         Ok(matrix)
     }
+}
+
+/// Room for a pointer of each row is needed before any entry is looked at.
+fn check_room(lines: &str, n: usize) -> std::result::Result<(), Refusal> {
+    Vec::<usize>::new().try_reserve_exact(n.saturating_add(1)).map_err(|_| Refusal {
+        name: Some("shape"),
+        cause: Cause::Format(format!("{n} {lines} need more memory than can be had")),
+    })
 }
 
 /// Checks compressed lines and puts them in order.

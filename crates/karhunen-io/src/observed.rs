@@ -12,7 +12,7 @@ use crate::read::{Format, decompressed, read_input, sniff};
 use crate::triples::lines::LineNumbers;
 use crate::triples::{Entries, Role, TripleColumns, Wanted};
 use crate::{
-    Cause, Data, Error, Label, ReadOptions, Result, Table, Values, arrow, csv, matrix_market, parquet,
+    Cause, Data, Error, Label, ReadOptions, Result, Table, Values, arrow, csv, matrix_market, npz, parquet,
 };
 
 /// How to read observed entries.
@@ -20,7 +20,7 @@ use crate::{
 pub struct ObserveOptions {
     /// The columns of a table of triples; a table of features, or a sparse matrix, if `None`.
     pub triples: Option<TripleColumns>,
-    /// What to do with a pair of row and column that is there twice, in triples and in Matrix Market files.
+    /// What to do with a pair of row and column that is there twice, in triples and in sparse matrices.
     pub duplicates: Duplicates,
     /// Whether triples and the entries of Matrix Market files become `f64` rather than `f32`.
     pub double: bool,
@@ -94,6 +94,10 @@ pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -
     let input = decompressed(Input::open(path)?)?;
     let format = sniff(input.as_slice(), path);
     if how.triples.is_none() && format != Format::MatrixMarket {
+        let averaged = format == Format::Npz && how.duplicates == Duplicates::Average && !how.double;
+        if averaged && let Some(data) = npz::averaged(&input, options)? {
+            return ObservedTable::averaged(data, options);
+        }
         check_duplicates(path, how)?;
         let table = named(read_input(input, options)?, options)?;
         return ObservedTable::of(table, path, options.n_threads);
@@ -105,14 +109,16 @@ pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -
     }
 }
 
-/// Only triples can be averaged.
+/// Only triples can be averaged, and sparse matrices; only what has no type of its own can be given one.
 fn check_duplicates(path: &Path, how: &ObserveOptions) -> Result<()> {
-    let refused =
-        [(how.duplicates == Duplicates::Average, "--duplicates average"), (how.double, "--dtype f64")];
-    match refused.into_iter().find(|(refused, _)| *refused) {
+    let refused = [
+        (how.double, "--dtype f64", "Matrix Market"),
+        (how.duplicates == Duplicates::Average, "--duplicates average", "sparse matrices"),
+    ];
+    match refused.into_iter().find(|(refused, ..)| *refused) {
         None => Ok(()),
-        Some((_, option)) => {
-            let message = format!("{option} applies to triples and Matrix Market alone; leave it out");
+        Some((_, option, formats)) => {
+            let message = format!("{option} applies to triples and {formats} alone; leave it out");
             Err(Error::new(path, Cause::Option(message)))
         }
     }
@@ -236,6 +242,22 @@ pub fn read_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> 
 }
 
 impl ObservedTable {
+    /// Of a sparse NPZ archive.
+    fn averaged(data: ObservedData, options: &ReadOptions) -> Result<Self> {
+        let (n, p) = data.shape();
+        let (samples, features) = listed(options, n, p)?;
+        Ok(Self {
+            data,
+            row_ids: samples.map(Ids::Texts),
+            column_ids: features.map(Ids::Texts),
+            labels: Vec::new(),
+            weights: None,
+            triples: None,
+            format: "NPZ (sparse)",
+            notes: Vec::new(),
+        })
+    }
+
     fn of(table: Table, path: &Path, n_threads: Option<usize>) -> Result<Self> {
         let data = table.data.observed(n_threads).map_err(|error| Error::new(path, error.into()))?;
         Ok(Self {

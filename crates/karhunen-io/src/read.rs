@@ -54,7 +54,8 @@ pub enum Content {
     },
 }
 
-/// Reads a table as [`read`] does, or a model as [`crate::load_any_model`] does, whichever the file holds.
+/// Reads a table as [`read`] does, but with NaN where a value is missing, or a model as [`crate::load_any_model`] does, whichever
+/// the file holds.
 ///
 /// # Errors
 /// Those of [`read`] and [`crate::load_any_model`].
@@ -65,6 +66,9 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
         let (saved, version) = any_model::read_model(&input)?;
         return Ok(Content::Model { saved, version });
     }
+    // What a sparse matrix does not store is zero for most, so that it has no holes to show.
+    let missing = !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz);
+    let options = &ReadOptions { missing, ..options.clone() };
     Ok(Content::Table(Box::new(named(read_input(input, options)?, options)?)))
 }
 

@@ -189,6 +189,11 @@ impl<'a> Exec<'a> {
         }
     }
 
+    /// What the work returns that was asked to stop.
+    pub(crate) fn stopped(&self) -> Error {
+        Error::Stopped { phase: self.phase }
+    }
+
     /// Tells the observer where an iterative fit stands.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from numbers import Real
 from typing import Any
 
@@ -75,6 +76,22 @@ def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
         "error_bars": engine["error_bars"],
         "random_state": engine["seed"],
     }
+
+
+def to_checkpoint(path: Any, every: Any, resume: Any) -> tuple[str, float, bool] | None:
+    """Check the file for the state of a fit, how often it is written, and whether the fit goes on from it."""
+    seconds = _number("checkpoint_every", every)
+    if flag_option("resume", resume) and path is None:
+        raise ValueError("resume = True needs the file to go on from: pass checkpoint")
+    if path is None:
+        return None
+    path = os.fspath(path)
+    if not isinstance(path, str):
+        raise ValueError(f"checkpoint = {path!r} is not allowed: give a path as text")
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(f"checkpoint: there is no folder {folder}; make it first")
+    return path, seconds, bool(resume)
 
 
 def _name(name: str, value: Any) -> str:

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._filled import fill
-from karhunen._ids import adopt_ids, id_list, index_of
-from karhunen._incomplete_convergence import IncompleteConvergence, warn_unless_ended
+from karhunen._fitted_incomplete import FittedIncomplete
+from karhunen._incomplete_convergence import warn_unless_ended
 from karhunen._incomplete_inputs import to_entries, to_fit_entries, to_start
-from karhunen._incomplete_options import engine_options, incomplete_arguments
-from karhunen._inputs import to_scores
-from karhunen._options import flag_option
+from karhunen._incomplete_options import engine_options, to_checkpoint
 from karhunen._progress import progress
-from karhunen._viewed_model import ViewedModel
 
 if TYPE_CHECKING:
-    from sklearn.utils import Tags
     from typing_extensions import Self
-
-#: Fitted attributes that show the engine's memory, and what they are called there.
-VIEWS = {
-    "components_": "components",
-    "explained_variance_": "explained_variance",
-    "explained_variance_ratio_": "explained_variance_ratio",
-    "singular_values_": "singular_values",
-    "mean_": "mean",
-    "noise_variance_": "noise_variance",
-    "scores_": "scores",
-}
 
 
 def _learns_row_by_row(estimator: IncompletePCA) -> bool:
@@ -46,7 +28,7 @@ def _learns_row_by_row(estimator: IncompletePCA) -> bool:
     )
 
 
-class IncompletePCA(ViewedModel):
+class IncompletePCA(FittedIncomplete):
     """Principal component analysis of data with missing values, at a cost linear in what was observed.
 
     The model is ``x_ij = mean_j + scores_i . components_j + noise``; only observed entries take part (Raiko, Ilin &
@@ -176,10 +158,6 @@ class IncompletePCA(ViewedModel):
     3
     """
 
-    _views = VIEWS
-    _to_state = staticmethod(_core.to_incomplete_state)
-    _from_state = staticmethod(_core.from_incomplete_state)
-
     def __init__(
         self,
         n_components: int = 2,
@@ -232,7 +210,16 @@ class IncompletePCA(ViewedModel):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: None = None, sample_weight: Any = None, entry_weight: Any = None, start: Any = None
+        self,
+        X: Any,
+        y: None = None,
+        sample_weight: Any = None,
+        entry_weight: Any = None,
+        start: Any = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 60.0,
+        resume: bool = False,
     ) -> Self:
         """Fit components to the observed entries of `X`.
 
@@ -244,8 +231,8 @@ class IncompletePCA(ViewedModel):
         y : None
             Ignored; there for pipelines.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            How often each row counts: whole weights are repeated rows, and a row of weight zero takes no part but is scored
-            by what was fitted to the others. Not of the precision of rows: that is `entry_weight`. "online" takes none.
+            How often each row counts: whole weights are repeated rows, and a row of weight zero takes no part but is
+            scored by what was fitted to the others. The precision of rows is `entry_weight`. "online" takes none.
         entry_weight : array-like, sparse matrix or None, default=None
             Inverse variance of each entry, up to a common factor: an array that broadcasts to the shape of `X` (``(n,
             1)`` for weights of rows, ``(p,)`` for weights of columns), or a sparse matrix with the entries of `X`.
@@ -254,6 +241,15 @@ class IncompletePCA(ViewedModel):
             Where iterations begin: components of shape (n_components, n_features), orthogonal or not, scores of shape
             (n_samples, n_components) and, if they are not to be those of the observed entries, the means of the
             features. None is a random start, followed by three sweeps of alternating least squares.
+        checkpoint : path-like or None, default=None
+            A file for the state of the fit, so that one that was killed goes on with `resume` and ends with the same
+            model, bit for bit. It is written between iterations, and once more at Ctrl-C; a new state replaces the one
+            before when it is whole.
+        checkpoint_every : float, default=60.0
+            How often, in seconds.
+        resume : bool, default=False
+            Go on from `checkpoint`; where there is no such file yet, begin. Data and options must be those of the fit
+            that wrote it, but for `max_iter`, `time_limit` and `n_threads`.
 
         Returns
         -------
@@ -264,14 +260,24 @@ class IncompletePCA(ViewedModel):
         ------
         ValueError
             For options out of range or without use for the method; for infinite values and bad weights, with row and
-            column; if nothing is observed.
+            column; if nothing is observed; for a checkpoint of another fit.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from karhunen import IncompletePCA
+        >>> x = [[0.0, 0.1], [1.0, None], [2.0, 1.9], [None, 3.1]]
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "long.checkpoint")
+        >>> pca = IncompletePCA(1).fit(x, checkpoint=path, checkpoint_every=0, resume=True)
+        >>> again = IncompletePCA(1).fit(x, checkpoint=path, resume=True)  # from its last iteration but one
+        >>> bool((again.components_ == pca.components_).all())
+        True
         """
-        self._fit(X, sample_weight, entry_weight, start)
+        state = to_checkpoint(checkpoint, checkpoint_every, resume)
+        self._fit(X, sample_weight, entry_weight, start, state)
         return self
 
-    def fit_transform(
-        self, X: Any, y: None = None, sample_weight: Any = None, entry_weight: Any = None
-    ) -> np.ndarray:
+    def fit_transform(self, X: Any, y: None = None, sample_weight: Any = None, entry_weight: Any = None) -> np.ndarray:
         """Fit components to the observed entries of `X` and compute the scores of its rows.
 
         Parameters
@@ -286,12 +292,19 @@ class IncompletePCA(ViewedModel):
         """
         return self._scores(self._fit(X, sample_weight, entry_weight))
 
-    def _fit(self, X: Any, sample_weight: Any, entry_weight: Any, start: Any = None) -> _core.Entries:
+    def _fit(
+        self,
+        X: Any,
+        sample_weight: Any,
+        entry_weight: Any,
+        start: Any = None,
+        state: tuple[str, float, bool] | None = None,
+    ) -> _core.Entries:
         options = engine_options(self)
         entries = to_fit_entries(self, X, sample_weight, entry_weight)
         begin = None if start is None else to_start(start, entries.shape, options["n_components"])
         with progress(self.verbose, type(self).__name__) as draw:
-            model = _core.fit_incomplete(entries, options, draw, begin)
+            model = _core.fit_incomplete(entries, options, draw, begin, state)
         self._stream = None
         self._adopt(model)
         warn_unless_ended(self.convergence_, self.tol)
@@ -312,8 +325,8 @@ class IncompletePCA(ViewedModel):
         y : None
             Ignored; there for pipelines.
         entry_weight : array-like, sparse matrix or None, default=None
-            As for :meth:`fit`. Rows that count more than once are passed as often: where they come matters here, so that
-            there is no `sample_weight`.
+            As for :meth:`fit`. There is no `sample_weight`: rows that count more than once are passed as often, where
+            they come.
 
         Returns
         -------
@@ -361,241 +374,6 @@ class IncompletePCA(ViewedModel):
         self._adopt(model)
         return self
 
-    def transform(self, X: Any, *, return_covariance: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Compute the scores of rows with holes: the best given the components, as the fit weighs entries.
-
-        Parameters
-        ----------
-        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
-            Rows, as for :meth:`fit`. A row without entries gets the scores of the prior.
-        return_covariance : bool, default=False
-            Give the covariances of the scores as well.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_components)
-            In float32 if `X` is, in float64 otherwise.
-        covariances : ndarray of shape (n_samples, n_components, n_components)
-            In float32; only with `return_covariance`. Without penalties they are zero for rows of fewer entries than
-            components.
-        """
-        check_is_fitted(self)
-        entries = to_entries(self, X, reset=False)
-        if not flag_option("return_covariance", return_covariance):
-            return self._scores(entries)
-        with progress(self.verbose, type(self).__name__) as draw:
-            return self._model_now().transform_with_covariances(entries, self.n_threads, draw)
-
-    def _scores(self, entries: _core.Entries) -> np.ndarray:
-        with progress(self.verbose, type(self).__name__) as draw:
-            return self._model_now().transform(entries, self.n_threads, draw)
-
-    def inverse_transform(self, X: Any) -> np.ndarray:
-        """Compute the values that scores stand for.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            Values without noise, in float32 if `X` is, in float64 otherwise.
-        """
-        check_is_fitted(self)
-        return self._model_now().inverse_transform(to_scores(self, X), self.n_threads)
-
-    def predict(
-        self, rows: Any, columns: Any = None, *, return_std: bool = False, noise: bool = True
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Predict entries of the data fitted, or all entries of new rows.
-
-        Parameters
-        ----------
-        rows : array-like
-            Which rows of the data fitted: their numbers, or the ids that :class:`Observed` had. Without `columns`, new
-            rows with holes as for :meth:`transform`.
-        columns : array-like or None, default=None
-            Which columns, in a shape that broadcasts with that of `rows`: numbers, names if the data fitted had names,
-            or the ids that :class:`Observed` had. A column that was never observed is predicted by the mean of all
-            entries.
-        return_std : bool, default=False
-            Give standard deviations as well.
-        noise : bool, default=True
-            Whether deviations are those of new observations, or of values without noise.
-
-        Returns
-        -------
-        values : ndarray
-            Of the shape that `rows` and `columns` broadcast to, or (n_samples, n_features) without `columns`.
-        std : ndarray
-            Of the same shape; only with `return_std`.
-
-        Examples
-        --------
-        >>> from karhunen import IncompletePCA, Observed
-        >>> users = ["ann", "ann", "bob", "bob", "cid", "cid", "dan"]
-        >>> films = ["Alien", "Brazil", "Alien", "Brazil", "Brazil", "Casino", "Casino"]
-        >>> pca = IncompletePCA(1).fit(Observed(users, films, [5, 4, 4, 3, 2, 1, 2]))
-        >>> value, std = pca.predict(["dan", "ann"], ["Alien", "Casino"], return_std=True)
-        >>> value.shape, bool((std > 0).all())
-        ((2,), True)
-        """
-        check_is_fitted(self)
-        flag_option("noise", noise)
-        if flag_option("return_std", return_std):
-            self._expect_error_bars()
-        if columns is None:
-            return self._predict_rows(rows, return_std, noise)
-        n, p = self._model_now().scores.shape[0], self.n_features_in_
-        rows = index_of("rows", rows, self.row_ids_, n)
-        columns = index_of("columns", columns, self._column_names(columns), p)
-        rows, columns = np.broadcast_arrays(rows, columns)
-        flat = [np.ascontiguousarray(ids).ravel() for ids in (rows, columns)]
-        with progress(self.verbose, type(self).__name__) as draw:
-            found = self._model_now().predict_pairs(*flat, bool(noise) if return_std else None, self.n_threads, draw)
-        values = found[:, 0].reshape(rows.shape)
-        return (values, found[:, 1].reshape(rows.shape)) if return_std else values
-
-    def _predict_rows(self, X: Any, return_std: bool, noise: bool) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        if hasattr(X, "tocoo"):
-            raise ValueError(
-                "predict without columns gives the values of all entries, which a sparse matrix is not meant to hold; "
-                "ask for pairs of rows and columns, or call impute for an array"
-            )
-        if np.ndim(X) == 1:
-            raise ValueError("Reshape your data: without columns, predict expects new rows, got an array of one axis")
-        entries = to_entries(self, X, reset=False)
-        return self._values(entries, return_std, noise)
-
-    def _values(
-        self, entries: _core.Entries, return_std: bool, noise: bool
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Compute the values of all entries of rows."""
-        with progress(self.verbose, type(self).__name__) as draw:
-            model = self._model_now()
-            if return_std:
-                return model.predict_rows(entries, bool(noise), self.n_threads, draw)
-            scores = model.transform(entries, self.n_threads, draw)
-            return model.inverse_transform(scores, self.n_threads, draw)
-
-    def _column_names(self, wanted: Any) -> np.ndarray | None:
-        """Give the ids of columns; names only if names are wanted, as dataframes are asked by number, too."""
-        if self.column_ids_ is not None:
-            return self.column_ids_
-        if np.asarray(wanted).dtype.kind in "iu":
-            return None
-        return getattr(self, "feature_names_in_", None)
-
-    def _expect_error_bars(self) -> None:
-        if not self._model_now().has_error_bars:
-            raise ValueError("return_std = True needs a fit with error_bars=True")
-
-    def impute(self, X: Any, *, return_std: bool = False) -> Any:
-        """Fill the holes of `X` with predictions; what was observed stays as it is, bit for bit.
-
-        Parameters
-        ----------
-        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
-            Rows with holes, fitted or new.
-        return_std : bool, default=False
-            Give the standard deviations of what was filled in as well.
-
-        Returns
-        -------
-        filled : array, DataFrame or Table of shape (n_samples, n_features)
-            What `X` is, with its names and index; columns without holes are untouched, those with holes become floating
-            point. Of a sparse matrix or :class:`Observed`, an array.
-        std : ndarray of shape (n_samples, n_features)
-            Of a new observation, noise included; zero for what was observed. Only with `return_std`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from karhunen import IncompletePCA
-        >>> x = pd.DataFrame({"a": [1.0, 2.0, None, 4.0], "b": [2, 4, 6, 8]}, index=list("wxyz"))
-        >>> IncompletePCA(1, method="em").fit(x).impute(x).round(1)
-             a  b
-        w  1.0  2
-        x  2.0  4
-        y  3.0  6
-        z  4.0  8
-        """
-        check_is_fitted(self)
-        if not flag_option("return_std", return_std):
-            entries = to_entries(self, X, reset=False)
-            return fill(X, self._values(entries, False, True), entries)
-        self._expect_error_bars()
-        entries = to_entries(self, X, reset=False)
-        values, std = self._values(entries, True, True)
-        rows, columns, *_ = entries.triples()
-        std[rows, columns] = 0.0
-        return fill(X, values, entries), std
-
-    @property
-    def score_covariances_(self) -> np.ndarray | None:
-        """Posterior covariances of the scores, shape (n_samples, n_components, n_components)."""
-        check_is_fitted(self)
-        return self._model_now().score_covariances()
-
-    @property
-    def loadings_(self) -> np.ndarray:
-        """Components times the square root of their variance, shape (n_features, n_components)."""
-        check_is_fitted(self)
-        return self.components_.T * np.sqrt(self.explained_variance_)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model as a file that the command line ``karhunen`` reads.
-
-        Parameters
-        ----------
-        path : path-like
-            Where to; a safetensors file, whatever it is called. Ids of rows and columns are kept if they are whole
-            numbers or strings; what :meth:`partial_fit` has learned of curvatures is not.
-        """
-        check_is_fitted(self)
-        columns = self.column_ids_ if self.column_ids_ is not None else getattr(self, "feature_names_in_", None)
-        _core.save_incomplete(path, self._model_now(), id_list("row", self.row_ids_), id_list("column", columns))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that :meth:`save` or the command line wrote.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-
-        Returns
-        -------
-        IncompletePCA
-            Fitted, with the options of the fit.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from karhunen import IncompletePCA
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "line.model")
-        >>> IncompletePCA(1, method="em").fit([[0.0, 0.0], [1.0, None], [2.0, 2.0]]).save(path)
-        >>> IncompletePCA.load(path).predict([1], [1]).round(3)
-        array([1.])
-        """
-        model, rows, columns, options = _core.load_incomplete(path)
-        pca = cls(**incomplete_arguments(json.loads(options)))
-        pca.n_features_in_ = len(model.mean)
-        adopt_ids(pca, *(None if ids is None else np.asarray(ids) for ids in (rows, columns)))
-        return pca._adopt(model)
-
-    def _adopt(self, model: _core.IncompleteModel) -> Self:
-        super()._adopt(model)
-        self.n_components_ = len(model.components)
-        self.n_samples_ = model.n_samples
-        self.method_ = model.method
-        self.convergence_ = IncompleteConvergence.of(model)
-        self.n_iter_ = int(self.convergence_.iterations[-1]) if len(self.convergence_.iterations) else 0
-        return self
-
     def __getstate__(self) -> dict[str, Any]:
         """Give what a pickle keeps: model and stream as plain values."""
         state = super().__getstate__()
@@ -609,9 +387,3 @@ class IncompletePCA(ViewedModel):
         if state.get("_stream") is not None:
             state["_stream"] = _core.Stream.from_state(state["_stream"])
         super().__setstate__(state)
-
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what is accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

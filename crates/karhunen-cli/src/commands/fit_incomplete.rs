@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::{IncompleteModel, Matrix};
-use karhunen_io::{NamedMatrix, SavedIncomplete};
+use karhunen_io::{NamedMatrix, ReadOptions, SavedIncomplete};
 
 use crate::args::FitArgs;
 use crate::error::{Failure, Result};
@@ -24,7 +24,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let plan = IncompletePlan::resolve(args)?;
     let progress = Progress::new(plan.files.quiet);
     let dataset = ObservedDataset::read(&plan.data, &plan.read, &plan.observe, &progress)?;
-    let (dataset, weights) = weighed(&plan, dataset)?;
+    let (dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
     let pca = plan.pca(dataset.table.data.shape());
     let started = Instant::now();
     let model = plan.checkpoints.fit(&pca, &dataset.table.data, &progress, &dataset.places())?;
@@ -36,12 +36,15 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     report(&plan, &dataset, (&saved, weights), seconds)
 }
 
-/// The data with the weights of their rows, if there are any, and a line about these.
-fn weighed(plan: &IncompletePlan, dataset: ObservedDataset) -> Result<(ObservedDataset, Option<String>)> {
+/// The data with the weights of their rows, from a file or a column that was read, if there are any; and a line about these.
+pub(crate) fn weighed(
+    (file, read): (Option<&Path>, &ReadOptions),
+    dataset: ObservedDataset,
+) -> Result<(ObservedDataset, Option<String>)> {
     let table = &dataset.table;
     let labels = table.labels.iter().map(|label| &label.name);
     let found = sample_weights(
-        (plan.weights_file.as_deref(), plan.read.weights_column.as_deref()),
+        (file, read.weights_column.as_deref()),
         table.weights.clone(),
         (&dataset.file, table.data.shape().0),
         dataset.column_names.iter().flatten().chain(labels),

@@ -1,12 +1,16 @@
 //! `karhunen inspect`: what a model or a data file holds.
 
-use karhunen::{Exec, Moments, Scalar, Unobserved, Weighting};
-use karhunen_io::{AnyModel, Content, Ids, SavedIncomplete, SavedKernel, SavedModel, TripleColumns, Values};
+use karhunen::{Exec, Moments, Observed, Scalar, Unobserved, Weighting};
+use karhunen_io::{
+    AnyModel, Content, Data, Ids, ObservedData, SavedIncomplete, SavedKernel, SavedModel, TripleColumns,
+    Values,
+};
 use serde::Serialize;
 
 use crate::args::InspectArgs;
 use crate::dataset::Dataset;
 use crate::error::Result;
+use crate::figures::{count, percent};
 use crate::incomplete_report::{IncompleteReport, fitted};
 use crate::incomplete_summary::IncompleteSummary;
 use crate::kernel_report::{KernelReport, kept_line, kernel_line};
@@ -15,7 +19,7 @@ use crate::names;
 use crate::outputs::print;
 use crate::plan::{OnValues, dispatch, input_name, one_standard_input, read_options};
 use crate::progress::Progress;
-use crate::report::{Layout, ModelReport, columns, treatment, wrapped};
+use crate::report::{self, Layout, ModelReport, treatment, wrapped};
 use crate::summary::{ModelSummary, to_json};
 
 /// Reads a file and says what it holds.
@@ -62,8 +66,8 @@ fn model(args: &InspectArgs, saved: &SavedModel, version: &str) -> Result<()> {
     }
     let fitted = format!(
         "{file}: model of karhunen {version}, fitted to {} rows x {} columns, {}",
-        crate::figures::count(saved.model.n_samples()),
-        crate::figures::count(saved.model.n_features()),
+        count(saved.model.n_samples()),
+        count(saved.model.n_features()),
         saved.model.parts().dtype
     );
     let weighting = format!(
@@ -162,6 +166,8 @@ struct DataInspection<'a> {
     labels: Vec<&'a str>,
     notes: &'a [String],
     problem: Option<String>,
+    /// Values that are missing, of each column; none where all are there.
+    n_missing: Option<Vec<usize>>,
     mean: Option<Vec<f64>>,
     standard_deviation: Option<Vec<f64>>,
     seconds: ReadSeconds,
@@ -175,16 +181,11 @@ struct ReadSeconds {
 fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
     let table = &dataset.table;
     let (n_samples, n_features) = table.data.shape();
-    let moments = dispatch(&table.data, ColumnMoments { n_threads: args.threads.threads.map(usize::from) });
-    let (moments, problem) = match moments {
-        Ok(moments) => (Some(moments), None),
+    let (columns, problem) = match Columns::of(&table.data, args.threads.threads.map(usize::from)) {
+        Ok(columns) => (Some(columns), None),
         Err(error) => (None, Some(dataset.places().explain(error).to_string())),
     };
-    // Divided by n - 1, as the variances of a fit are.
-    let correction = n_samples as f64 / (n_samples as f64 - 1.0).max(1.0);
-    let deviations = |moments: &Moments| -> Vec<f64> {
-        (0..n_features).map(|j| (moments.variance(j) * correction).sqrt()).collect()
-    };
+    let holes = columns.as_ref().and_then(|columns| columns.n_missing.as_deref());
     if args.json.is_some() {
         return print(&to_json(&DataInspection {
             file: &dataset.file,
@@ -198,24 +199,86 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
             labels: table.labels.iter().map(|label| label.name.as_str()).collect(),
             notes: &table.notes,
             problem,
-            mean: moments.as_ref().map(|moments| moments.mean.clone()),
-            standard_deviation: moments.as_ref().map(deviations),
+            n_missing: holes.map(<[usize]>::to_vec),
+            mean: columns.as_ref().map(|columns| columns.mean.clone()),
+            standard_deviation: columns.as_ref().map(|columns| columns.deviation.clone()),
             seconds: ReadSeconds { read: dataset.seconds },
         })?);
     }
     let layout = Layout::of(&console::Term::stdout());
     let mut out = String::new();
-    for line in [dataset.headline()].into_iter().chain(dataset.remarks()) {
+    let holes = holes.map(|n_missing| missing(n_missing, n_samples));
+    for line in [dataset.headline()].into_iter().chain(dataset.remarks()).chain(holes) {
         wrapped(&mut out, "", &line, layout.width);
     }
     if let Some(problem) = problem {
         wrapped(&mut out, "problem", &problem, layout.width);
     }
-    if let Some(moments) = moments {
+    if let Some(found) = columns {
         let names = names::of_features(table.feature_names.as_deref(), n_features);
-        columns(&mut out, &names, &moments.mean, &deviations(&moments), layout);
+        let Columns { n_missing, mean, deviation } = &found;
+        report::columns(&mut out, &names, (mean, deviation, n_missing.as_deref()), layout);
     }
     print(&out)
+}
+
+/// How many values are missing, and in how many columns.
+fn missing(n_missing: &[usize], n_samples: usize) -> String {
+    let (all, columns) = (n_missing.iter().sum::<usize>(), n_missing.iter().filter(|n| **n > 0).count());
+    let share = percent(all as f64 / (n_samples as f64 * n_missing.len() as f64));
+    let values = if all == 1 { "value" } else { "values" };
+    format!(
+        "{} {values} missing ({share}), in {} of {} columns; karhunen fit --missing fits what was observed",
+        count(all),
+        count(columns),
+        count(n_missing.len())
+    )
+}
+
+/// What is known of each column.
+struct Columns {
+    /// Values that are missing; none where all are there.
+    n_missing: Option<Vec<usize>>,
+    /// The mean of the others.
+    mean: Vec<f64>,
+    /// Their standard deviation, divided by their number less one, as in a fit.
+    deviation: Vec<f64>,
+}
+
+impl Columns {
+    fn of(data: &Data, n_threads: Option<usize>) -> karhunen::Result<Self> {
+        let n_samples = data.shape().0;
+        match dispatch(data, ColumnMoments { n_threads }) {
+            Ok(moments) => {
+                let correction = n_samples as f64 / (n_samples as f64 - 1.0).max(1.0);
+                let deviations =
+                    (0..moments.mean.len()).map(|j| (moments.variance(j) * correction).sqrt()).collect();
+                Ok(Self { n_missing: None, mean: moments.mean, deviation: deviations })
+            }
+            Err(karhunen::Error::NonFinite { value, .. }) if value.is_nan() => {
+                match data.observed(n_threads)? {
+                    ObservedData::F32(observed) => Ok(Self::with_holes(&observed)),
+                    ObservedData::F64(observed) => Ok(Self::with_holes(&observed)),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn with_holes<T: Scalar>(observed: &Observed<T>) -> Self {
+        let (n, p) = observed.shape();
+        let (mean, deviation) = (0..p)
+            .map(|j| {
+                let values = observed.column(j).1;
+                let n = values.len() as f64;
+                let mean = values.iter().map(|x| x.to_f64()).sum::<f64>() / n;
+                let squares: f64 = values.iter().map(|x| (x.to_f64() - mean).powi(2)).sum();
+                (mean, (squares / (n - 1.0).max(1.0)).sqrt())
+            })
+            .unzip();
+        let n_missing = (0..p).map(|j| n - observed.n_observed_in_column(j)).collect();
+        Self { n_missing: Some(n_missing), mean, deviation }
+    }
 }
 
 /// Means and variances of values of either type.

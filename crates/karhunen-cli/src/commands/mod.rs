@@ -1,6 +1,7 @@
 //! One file for each command: each resolves its arguments, does the work and writes what comes of it.
 
 mod completions;
+mod cross_validate;
 mod fit;
 mod fit_incomplete;
 mod fit_kernel;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Reconstruct(args) => reconstruct::run(args),
         Command::Impute(args) => impute::run(args),
         Command::Predict(args) => predict::run(args),
+        Command::CrossValidate(args) => cross_validate::run(*args),
         Command::Inspect(args) => inspect::run(args),
         Command::Completions { shell } => completions::run(shell),
     }

@@ -71,6 +71,28 @@ fn ctrl_c_tells_where_the_fit_goes_on() {
 }
 
 #[test]
+fn ctrl_c_writes_a_checkpoint_that_was_not_due() {
+    let folder = folder();
+    let arguments = format!("{FIT} --max-iter 100000000 --checkpoint c --checkpoint-every 3600");
+    let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("karhunen"))
+        .args(arguments.split(' '))
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130));
+    let message = "error: stopped; the fit goes on from c with --resume\n";
+    assert_eq!(String::from_utf8(done.stderr).unwrap(), message);
+    assert!(folder.path().join("c").exists());
+    assert!(!scores(&folder, "--max-iter 1 --checkpoint c --resume").is_empty());
+}
+
+#[test]
 fn checkpoints_of_other_fits_are_refused_by_name() {
     let folder = folder();
     scores(&folder, "--max-iter 3 --checkpoint c --checkpoint-every 0");

@@ -19,6 +19,36 @@ Rape           21.2320       9.36638
 }
 
 #[test]
+fn holes_are_counted_column_by_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    std::fs::write(&path, "id,a,b,c,d\nx,1,,NA,5\ny,2,4,,7\nz,,6,,9\n").unwrap();
+    let text = output(&format!("inspect {}", path.display()));
+    let expected = "\
+t.csv: CSV, 3 rows x 4 columns, f64
+column 1 (`id`) names the rows
+5 values missing (41.67%), in 3 of 4 columns; karhunen fit --missing fits what
+  was observed
+
+           mean     deviation       missing
+a       1.50000      0.707107             1
+b       5.00000       1.41421             1
+c          none          none             3
+d       7.00000       2.00000             0
+";
+    assert_eq!(text.replace(&path.display().to_string(), "t.csv"), expected);
+    let found = json(&format!("inspect {} --json", path.display()));
+    assert_eq!(found["n_missing"], serde_json::json!([1, 1, 3, 0]));
+    assert_eq!(found["mean"], serde_json::json!([1.5, 5.0, null, 7.0]));
+    assert_eq!(found["problem"], serde_json::Value::Null);
+    assert_eq!(json("inspect usarrests.csv --json")["n_missing"], serde_json::Value::Null);
+    // What is infinite is no hole.
+    std::fs::write(&path, "a,b\n1,\ninf,2\n").unwrap();
+    let found = json(&format!("inspect {} --json", path.display()));
+    assert!(found["problem"].as_str().unwrap().contains("row 2, column 1 (`a`) is inf"), "{found}");
+}
+
+#[test]
 fn json_of_a_data_file() {
     let found = json("inspect usarrests.csv --json");
     assert_eq!(found["format"], "CSV");

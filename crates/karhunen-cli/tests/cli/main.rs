@@ -1,6 +1,7 @@
 //! The command line as a user meets it: what it prints, writes and answers.
 
 mod checkpoints;
+mod cross_validation;
 mod errors;
 mod files;
 mod fit;

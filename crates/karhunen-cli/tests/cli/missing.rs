@@ -263,7 +263,7 @@ fn options_without_use_are_refused() {
         ("fit t.csv --missing -k 5", "t.csv: -k 5 is more than the 3 x 2 table allows; ask for at most 2"),
         (
             "fit t.csv --missing --duplicates average",
-            "t.csv: --duplicates average applies to triples and Matrix Market alone; leave it out",
+            "t.csv: --duplicates average applies to triples and sparse matrices alone; leave it out",
         ),
     ];
     for (arguments, message) in cases {

@@ -37,7 +37,8 @@ pub struct FitContext<'a> {
     pub start: Option<&'a Start>,
     /// Who is told how far the fit has come, and may stop it.
     pub observer: Option<&'a dyn Observer>,
-    /// How often a checkpoint is made, and what is done with it.
+    /// How often a checkpoint is made, and what is done with it. An observer that asks to stop is obeyed at the end of the
+    /// iteration then, and one more checkpoint is made.
     pub checkpoints: Option<Checkpoints<'a>>,
     /// Where to go on. Data and options must be those of the checkpoint, but for `n_threads`, `max_iter` and
     /// `time_limit`; the model is then that of a fit that was never stopped, to the last bit.

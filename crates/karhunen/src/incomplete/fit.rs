@@ -1,13 +1,14 @@
 //! One fit, from top to bottom: mean, penalties, start, iterations, rotation, error bars. A fit is made of legs: one for each
 //! random start, or for each penalty of a path, and one more where it ends with all entries.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exec::{Exec, Iteration, Observer, Unobserved};
 use crate::incomplete::arrays::{Arrays, count, damaged};
-use crate::incomplete::checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, VERSION};
+use crate::incomplete::checkpoint::{Checkpoint, Fingerprint, FitContext};
 use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::keeper::{Keeper, Patient};
 use crate::incomplete::kernels::normal::solve_side;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::{Observed, Typed};
@@ -37,9 +38,13 @@ pub(crate) fn fit<T: Scalar>(
     context: &FitContext<'_>,
 ) -> Result<IncompleteModel> {
     let observer = context.observer.unwrap_or(&Unobserved);
+    let patient = Patient::new(observer);
+    // Only where a checkpoint is made of where an iteration ended is there a reason to wait for its end.
+    let patience = context.checkpoints.is_some().then_some(&patient);
+    let observer = patience.map_or(observer, |patient| patient as &dyn Observer);
     Exec::run(pca.n_threads, observer, |exec| match data.typed() {
-        Typed::F32(data) => fit_typed(pca, data, context, exec),
-        Typed::F64(data) => fit_typed(pca, data, context, exec),
+        Typed::F32(data) => fit_typed(pca, data, context, patience, exec),
+        Typed::F64(data) => fit_typed(pca, data, context, patience, exec),
     })
 }
 
@@ -47,6 +52,7 @@ fn fit_typed<T: Lane>(
     pca: &IncompletePca,
     data: &Observed<T>,
     context: &FitContext<'_>,
+    patient: Option<&Patient<'_>>,
     exec: &Exec<'_>,
 ) -> Result<IncompleteModel> {
     let fingerprint = if context.checkpoints.is_some() || context.resume.is_some() {
@@ -72,8 +78,10 @@ fn fit_typed<T: Lane>(
         }
         _ => legs.begin(&setting, exec)?,
     };
-    let mut keeper =
-        context.checkpoints.zip(fingerprint).map(|(checkpoints, data)| Keeper::new(checkpoints, data));
+    let mut keeper = match (context.checkpoints, fingerprint, patient) {
+        (Some(checkpoints), Some(data), Some(patient)) => Some(Keeper::new(checkpoints, data, patient)),
+        _ => None,
+    };
     loop {
         legs.drive(&setting, &mut running, keeper.as_mut(), exec)?;
         legs.note(&setting, running);
@@ -320,6 +328,7 @@ impl<T: Lane> Legs<T> {
     ) -> Result<()> {
         let exec = &self.span(setting, exec);
         loop {
+            let _end = keeper.as_ref().map(|keeper| keeper.patient.until_dropped());
             let stop = running.step(exec)?;
             self.report(setting, running, exec)?;
             if stop.is_some() {
@@ -327,6 +336,7 @@ impl<T: Lane> Legs<T> {
             }
             if let Some(keeper) = &mut keeper {
                 keeper.look(running.iteration(), setting.pca, || self.save(running))?;
+                keeper.patient.check(exec)?;
             }
         }
     }
@@ -477,41 +487,6 @@ fn restore_runs(numbers: &[f64]) -> Result<Vec<RunSummary>> {
             })
         })
         .collect()
-}
-
-/// Makes checkpoints when they are due.
-struct Keeper<'a> {
-    checkpoints: Checkpoints<'a>,
-    data: Fingerprint,
-    last: Instant,
-    since: usize,
-}
-
-impl<'a> Keeper<'a> {
-    fn new(checkpoints: Checkpoints<'a>, data: Fingerprint) -> Self {
-        Self { checkpoints, data, last: Instant::now(), since: 0 }
-    }
-
-    fn look(&mut self, iteration: usize, pca: &IncompletePca, save: impl FnOnce() -> Arrays) -> Result<()> {
-        self.since += 1;
-        let due = match self.checkpoints.every {
-            Every::Time(apart) => self.last.elapsed() >= apart,
-            Every::Iterations(n) => self.since >= n,
-        };
-        if !due {
-            return Ok(());
-        }
-        let checkpoint = Checkpoint {
-            version: VERSION.to_owned(),
-            options: pca.clone(),
-            data: self.data.clone(),
-            iteration,
-            arrays: save().0,
-        };
-        (self.checkpoints.keep)(checkpoint).map_err(|source| Error::CheckpointNotKept { source })?;
-        (self.last, self.since) = (Instant::now(), 0);
-        Ok(())
-    }
 }
 
 /// The model of given loadings and mean: scores by one half sweep, nothing iterated.

@@ -13,6 +13,7 @@ mod factors;
 mod finish;
 mod fit;
 mod gauge;
+mod keeper;
 mod kernels;
 mod left_out;
 mod mean;

@@ -1,10 +1,11 @@
 //! Fits that are stopped and go on.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use karhunen::{
-    Checkpoint, Checkpoints, Dense, Error, Every, FitContext, IncompleteModel, IncompletePca, Method,
-    Observed, OnlineRule, Regularization,
+    Checkpoint, Checkpoints, Dense, Error, Every, FitContext, Flow, IncompleteModel, IncompletePca,
+    Iteration, Method, Observed, Observer, OnlineRule, Regularization,
 };
 use karhunen_testkit::Holes;
 
@@ -121,6 +122,48 @@ fn limits_and_threads_may_change() {
     let resume = FitContext { resume: checkpoints.last(), ..FitContext::default() };
     let (again, whole) = (longer.fit_with(&data, &resume).unwrap(), longer.fit(&data).unwrap());
     assert_eq!(timeless(&again), timeless(&whole));
+}
+
+/// Asks to stop in the middle of an iteration.
+struct StopWithin {
+    iteration: usize,
+    seen: AtomicUsize,
+}
+
+impl Observer for StopWithin {
+    fn update(&self, _: &'static str, fraction: f64) -> Flow {
+        let within = self.seen.load(Ordering::Relaxed) >= self.iteration && fraction > 0.0;
+        if within { Flow::Stop } else { Flow::Continue }
+    }
+    fn iteration(&self, at: &Iteration) -> Flow {
+        self.seen.store(at.iteration, Ordering::Relaxed);
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_fit_that_is_stopped_leaves_a_last_checkpoint() {
+    let data = observed(&Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3));
+    for method in [Method::VbFull, Method::Vb, Method::Em, Method::Newton, Method::Ridge] {
+        let pca = IncompletePca { method, tol: 1e-9, ..IncompletePca::new(3) };
+        let kept = Mutex::new(Vec::new());
+        let keep = |checkpoint: Checkpoint| {
+            kept.lock().unwrap().push(checkpoint);
+            Ok(())
+        };
+        // No checkpoint is due for a thousand iterations.
+        let checkpoints = Some(Checkpoints { every: Every::Iterations(1000), keep: &keep });
+        let observer = StopWithin { iteration: 4, seen: AtomicUsize::new(0) };
+        let context = FitContext { observer: Some(&observer), checkpoints, ..FitContext::default() };
+        let error = pca.fit_with(&data, &context).unwrap_err();
+        assert!(matches!(error, Error::Stopped { .. }), "{error}");
+        let kept = kept.lock().unwrap();
+        // The iteration that it was in the middle of was ended.
+        assert_eq!(kept.iter().map(|c| c.iteration).collect::<Vec<_>>(), [5], "{}", method.name());
+        let resume = FitContext { resume: kept.last(), ..FitContext::default() };
+        let (again, whole) = (pca.fit_with(&data, &resume).unwrap(), pca.fit(&data).unwrap());
+        assert_eq!(timeless(&again), timeless(&whole), "{}", method.name());
+    }
 }
 
 #[test]

@@ -1,0 +1,284 @@
+//! What can be typed about cross-validation, and what it means.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use karhunen::{CrossValidation, IncompletePca, Regularization};
+use karhunen_io::{ObserveOptions, ReadOptions};
+
+use crate::args::{InputArgs, JsonExtent, ThreadArgs};
+use crate::error::{Failure, Result};
+use crate::fit_files::SummaryForm;
+use crate::fit_weights::column_or_file;
+use crate::incomplete_plan::{Iterations, options};
+use crate::missing_args::MissingArgs;
+use crate::plan::{check_outputs, check_table_output, is_standard, one_standard_input, read_options};
+
+/// Numbers of components that are compared if `-k` does not say, as far as the table allows.
+const DEFAULT_COMPONENTS: [usize; 6] = [1, 2, 3, 5, 7, 10];
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  karhunen cross-validate table_with_holes.csv -k 1-6
+  karhunen cross-validate ratings.csv --triples user,item,rating -k 5,10,20 --missing=ridge --regularization 1,3,10
+  karhunen cross-validate table_with_holes.csv -k 1-6 --json | jq .simplest.n_components
+
+Entries are cut into folds at random. Every choice is fitted to the entries outside each fold and predicts those inside; the
+error is that of these predictions. Of the choices within one standard error of the lowest, the simplest is advised.")]
+pub(crate) struct CrossValidateArgs {
+    /// Table or matrix with holes or without, or triples; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) data: PathBuf,
+    /// Numbers of components to compare: 1,2,5 or 1-5 or both [default: 1,2,3,5,7,10 as far as the table allows]
+    #[arg(short = 'k', long = "components", value_name = "LIST", value_parser = components)]
+    pub(crate) n_components: Option<ComponentList>,
+    /// Into how many parts the entries are cut
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) folds: usize,
+    /// How often each row counts: a column of DATA by name (by number, from 1, where there are no names), or a file of one
+    /// column with or without a header
+    #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
+    pub(crate) weights: Option<PathBuf>,
+    /// Write every choice with its errors here: CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the errors and choices as JSON
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+    /// Print no table and no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Relative fall of the cost at which each fit stops [default: 1e-6]
+    #[arg(long)]
+    pub(crate) tol: Option<f64>,
+    /// Most iterations of each fit [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_iter: Option<NonZeroUsize>,
+    /// Seed of the folds and of the starts [default: 0]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) missing: MissingArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+/// Numbers of components, each once, in the order given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ComponentList(Vec<usize>);
+
+/// A cross-validation, ready to run.
+#[derive(Debug)]
+pub(crate) struct CrossValidatePlan {
+    /// The data.
+    pub(crate) data: PathBuf,
+    /// How to read a file, a column of weights included.
+    pub(crate) read: ReadOptions,
+    /// A file of weights of the rows; a column is part of `read`.
+    pub(crate) weights_file: Option<PathBuf>,
+    /// How to read what was observed.
+    pub(crate) observe: ObserveOptions,
+    /// The options of every fit.
+    pub(crate) pca: IncompletePca,
+    n_folds: usize,
+    n_components: Option<ComponentList>,
+    penalties: Vec<Regularization>,
+    /// Where the table goes.
+    pub(crate) output: Option<PathBuf>,
+    /// What is printed.
+    pub(crate) summary: SummaryForm,
+    /// Whether progress is shown.
+    pub(crate) quiet: bool,
+}
+
+impl CrossValidatePlan {
+    /// Resolves the arguments of `cross-validate`.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
+    pub(crate) fn resolve(args: CrossValidateArgs) -> Result<Self> {
+        refuse_useless(&args.missing)?;
+        let (weights_column, weights_file) = column_or_file(args.weights);
+        if args.missing.triples.triples.is_some() && (weights_column.is_some() || weights_file.is_some()) {
+            let advice = "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT";
+            return Err(Failure::Usage(format!("--weights does not go with --triples: {advice}")));
+        }
+        let inputs = [
+            Some(&args.data),
+            weights_file.as_ref(),
+            args.input.feature_names.as_ref(),
+            args.input.sample_names.as_ref(),
+        ];
+        one_standard_input(&inputs)?;
+        check_outputs(&[("-o", args.output.as_deref())], &inputs)?;
+        if let Some(path) = &args.output {
+            check_table_output(path)?;
+        }
+        let summary = match (args.quiet, args.json, is_standard(args.output.as_deref())) {
+            (true, ..) => SummaryForm::None,
+            (_, true, true) => {
+                let both = "--json and -o - both ask for the standard output; give the table a file";
+                return Err(Failure::Usage(both.to_owned()));
+            }
+            (_, true, false) => SummaryForm::Json(JsonExtent::Full),
+            (_, false, true) => SummaryForm::TextAside,
+            (_, false, false) => SummaryForm::Text,
+        };
+        let iterations = Iterations {
+            tol: args.tol,
+            max_iter: args.max_iter,
+            seed: args.seed,
+            threads: args.threads.threads,
+        };
+        Ok(Self {
+            read: ReadOptions { weights_column, ..read_options(&args.input, &args.threads) },
+            weights_file,
+            observe: args.missing.triples.options(),
+            pca: options(&args.missing, &iterations),
+            n_folds: args.folds,
+            n_components: args.n_components,
+            penalties: args.missing.regularization,
+            data: args.data,
+            output: args.output,
+            summary,
+            quiet: args.quiet,
+        })
+    }
+
+    /// What is compared on data of a shape.
+    pub(crate) fn grid(&self, (n_samples, n_features): (usize, usize)) -> CrossValidation {
+        let most = n_samples.min(n_features).saturating_sub(1).max(1);
+        let usual = || DEFAULT_COMPONENTS.into_iter().filter(|c| *c <= most).collect();
+        CrossValidation {
+            n_folds: self.n_folds,
+            n_components: self.n_components.as_ref().map_or_else(usual, |list| list.0.clone()),
+            regularization: self.penalties.clone(),
+        }
+    }
+}
+
+/// Refuses options that only one fit has a use for.
+fn refuse_useless(missing: &MissingArgs) -> Result<()> {
+    let path = missing.regularization.contains(&Regularization::Path);
+    let useless = [
+        (missing.checkpoints.checkpoint.is_some(), "--checkpoint", "has no effect on cross-validation"),
+        (missing.no_error_bars, "--no-error-bars", "has no effect on cross-validation"),
+        (path, "--regularization path", "chooses a penalty itself: give those to compare"),
+    ];
+    match useless.into_iter().find(|(given, ..)| *given) {
+        None => Ok(()),
+        Some((_, option, why)) => Err(Failure::Usage(format!("{option} {why}; leave it out"))),
+    }
+}
+
+fn components(text: &str) -> std::result::Result<ComponentList, String> {
+    /// More fits than anybody has time for.
+    const MOST: usize = 1000;
+    let rule = || "give numbers of at least 1 and ranges, such as 1,2,5 or 1-5,8".to_owned();
+    let number = |text: &str| text.trim().parse::<usize>().ok().filter(|c| *c > 0).ok_or_else(rule);
+    let mut list = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = match part.split_once('-') {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(part)?, number(part)?),
+        };
+        if first > last || last - first >= MOST {
+            return Err(rule());
+        }
+        list.extend((first..=last).filter(|c| !list.contains(c)).collect::<Vec<_>>());
+    }
+    Ok(ComponentList(list))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+    use karhunen::Method;
+
+    fn plan(arguments: &str) -> Result<CrossValidatePlan> {
+        let words = ["karhunen", "cross-validate"].into_iter().chain(arguments.split_whitespace());
+        match Cli::try_parse_from(words).unwrap().command {
+            Command::CrossValidate(args) => CrossValidatePlan::resolve(*args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn lists_of_components() {
+        for (text, expected) in
+            [("3", vec![3]), ("1,2,5", vec![1, 2, 5]), ("1-3,8,2", vec![1, 2, 3, 8]), ("5, 2", vec![5, 2])]
+        {
+            assert_eq!(components(text), Ok(ComponentList(expected)), "{text}");
+        }
+        for text in ["", "0", "1,", "3-1", "a", "1-", "-3", "1-100000", "2.5"] {
+            assert!(components(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn options_reach_the_fits() {
+        let plan = plan(
+            "x.csv --missing=ridge --regularization 1,weighted:0.1,none -k 1-3 --folds 4 --tol 1e-3 --max-iter 9 --seed 8 \
+             --threads 2 --mean fixed",
+        )
+        .unwrap();
+        let expected = IncompletePca {
+            method: Method::Ridge,
+            tol: 1e-3,
+            max_iter: 9,
+            seed: 8,
+            n_threads: Some(2),
+            mean: karhunen::MeanMode::Fixed,
+            ..IncompletePca::default()
+        };
+        assert_eq!(plan.pca, expected);
+        let grid = CrossValidation {
+            n_folds: 4,
+            n_components: vec![1, 2, 3],
+            regularization: vec![
+                Regularization::Ridge(1.0),
+                Regularization::Weighted(0.1),
+                Regularization::None,
+            ],
+        };
+        assert_eq!(plan.grid((100, 50)), grid);
+    }
+
+    #[test]
+    fn components_left_open_are_a_few_that_the_table_allows() {
+        let plan = plan("x.csv").unwrap();
+        for (shape, expected) in [
+            ((100, 50), &[1, 2, 3, 5, 7, 10][..]),
+            ((100, 4), &[1, 2, 3]),
+            ((3, 50), &[1, 2]),
+            ((1, 1), &[1]),
+        ] {
+            assert_eq!(plan.grid(shape).n_components, expected, "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for (arguments, message) in [
+            ("--checkpoint c", "--checkpoint has no effect on cross-validation; leave it out"),
+            ("--no-error-bars", "--no-error-bars has no effect on cross-validation; leave it out"),
+            (
+                "--early-stopping --regularization path",
+                "--regularization path chooses a penalty itself: give those to compare; leave it out",
+            ),
+            ("--json -o -", "--json and -o - both ask for the standard output; give the table a file"),
+            (
+                "--triples a,b,c --weights w",
+                "--weights does not go with --triples: entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT",
+            ),
+        ] {
+            let failure = plan(&format!("x.csv {arguments}")).unwrap_err();
+            assert_eq!((failure.exit_code(), failure.to_string()), (2, message.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What cross-validation found, as text and as JSON.
+
+use std::fmt::Write;
+
+use karhunen::{CrossValidated, CrossValidationTable, IncompletePca, Regularization};
+use serde::Serialize;
+
+use crate::figures::{duration, significant};
+use crate::report::{Layout, Seconds, wrapped};
+
+/// Cells of the longest bar.
+const BAR: usize = 24;
+
+/// The errors of all choices, as text.
+pub(crate) struct CrossValidationReport<'a> {
+    /// The errors.
+    pub(crate) table: &'a CrossValidationTable,
+    /// What was read and how it was cut: one line each.
+    pub(crate) data: &'a [String],
+    /// Time taken.
+    pub(crate) seconds: Seconds,
+    /// The file written.
+    pub(crate) written: Option<String>,
+}
+
+impl CrossValidationReport<'_> {
+    /// The whole text, each line ended.
+    pub(crate) fn render(&self, layout: Layout) -> String {
+        let mut out = String::new();
+        for line in self.data {
+            wrapped(&mut out, "", line, layout.width);
+        }
+        out.push('\n');
+        self.choices(&mut out, layout);
+        out.push('\n');
+        let (best, simplest) = (self.table.best(), self.table.simplest());
+        if std::ptr::eq(best, simplest) {
+            let advice =
+                format!("{}: the lowest error, and nothing simpler within one standard error", typed(best));
+            wrapped(&mut out, "choose", &advice, layout.width);
+        } else {
+            let advice = format!("{}: the simplest within one standard error of the lowest", typed(simplest));
+            wrapped(&mut out, "choose", &advice, layout.width);
+            wrapped(&mut out, "lowest", &typed(best), layout.width);
+        }
+        let Seconds { read, fit } = self.seconds;
+        wrapped(&mut out, "time", &format!("read {}, fits {}", duration(read), duration(fit)), layout.width);
+        if let Some(path) = &self.written {
+            wrapped(&mut out, "written", &format!("errors to {path}"), layout.width);
+        }
+        out
+    }
+
+    /// One line for each choice: the error, its standard error, and a bar from the lowest to the highest.
+    fn choices(&self, out: &mut String, layout: Layout) {
+        let choices = self.table.choices();
+        let penalties = choices.iter().any(|choice| choice.regularization.is_some());
+        let named: Vec<String> = choices.iter().map(|choice| penalty(choice.regularization)).collect();
+        let width = named.iter().map(String::len).chain(["penalty".len()]).max().unwrap_or(0);
+        let penalty_column = |text: &str| if penalties { format!("  {text:>width$}") } else { String::new() };
+        let _ = writeln!(
+            out,
+            "{:>10}{}  {:>9}  {:>14}",
+            "components",
+            penalty_column("penalty"),
+            "RMSE",
+            "standard error"
+        );
+        let highest = choices.iter().map(|choice| choice.mean).fold(0.0, f64::max);
+        for (choice, named) in choices.iter().zip(&named) {
+            let cells = if highest > 0.0 { (choice.mean / highest * BAR as f64).round() as usize } else { 0 };
+            let bar = if layout.unicode { "▇" } else { "#" }.repeat(cells);
+            let mark = match (
+                std::ptr::eq(choice, self.table.simplest()),
+                std::ptr::eq(choice, self.table.best()),
+            ) {
+                (true, true) => " lowest, simplest",
+                (true, false) => " simplest",
+                (false, true) => " lowest",
+                (false, false) => "",
+            };
+            let _ = writeln!(
+                out,
+                "{:>10}{}  {:>9}  {:>14}  {bar}{mark}",
+                choice.n_components,
+                penalty_column(named),
+                significant(choice.mean),
+                significant(choice.standard_error)
+            );
+        }
+    }
+}
+
+/// The options of a choice as they are typed.
+fn typed(choice: &CrossValidated) -> String {
+    match choice.regularization {
+        None => format!("-k {}", choice.n_components),
+        some => format!("-k {} --regularization {}", choice.n_components, penalty(some)),
+    }
+}
+
+fn penalty(regularization: Option<Regularization>) -> String {
+    match regularization {
+        None => String::new(),
+        Some(Regularization::None) => "none".to_owned(),
+        Some(Regularization::Ridge(lambda)) => lambda.to_string(),
+        Some(Regularization::Weighted(lambda)) => format!("weighted:{lambda}"),
+        Some(Regularization::Path) => "path".to_owned(),
+    }
+}
+
+/// Cross-validation as `cross-validate --json` prints it.
+#[derive(Debug, Serialize)]
+pub(crate) struct CrossValidationSummary<'a> {
+    /// The data file.
+    pub(crate) file: &'a str,
+    /// Its format.
+    pub(crate) format: &'a str,
+    pub(crate) n_samples: usize,
+    pub(crate) n_features: usize,
+    pub(crate) n_observed: usize,
+    pub(crate) n_folds: usize,
+    /// Every choice with the errors of all folds.
+    pub(crate) choices: &'a [CrossValidated],
+    /// That of the lowest error.
+    pub(crate) best: &'a CrossValidated,
+    /// The simplest within one standard error of it.
+    pub(crate) simplest: &'a CrossValidated,
+    /// The options that all fits share.
+    pub(crate) options: &'a IncompletePca,
+    /// What was decided on the way.
+    pub(crate) notes: &'a [String],
+    /// Time taken.
+    pub(crate) seconds: Seconds,
+}

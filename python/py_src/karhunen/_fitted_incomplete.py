@@ -1,0 +1,285 @@
+"""A fitted model of incomplete data: scores, predictions, filled holes, files."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from karhunen import _core
+from karhunen._filled import fill
+from karhunen._ids import adopt_ids, id_list, index_of
+from karhunen._incomplete_convergence import IncompleteConvergence
+from karhunen._incomplete_inputs import to_entries
+from karhunen._incomplete_options import incomplete_arguments
+from karhunen._inputs import to_scores
+from karhunen._options import flag_option
+from karhunen._progress import progress
+from karhunen._viewed_model import ViewedModel
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+    from typing_extensions import Self
+
+#: Fitted attributes that show the engine's memory, and what they are called there.
+VIEWS = {
+    "components_": "components",
+    "explained_variance_": "explained_variance",
+    "explained_variance_ratio_": "explained_variance_ratio",
+    "singular_values_": "singular_values",
+    "mean_": "mean",
+    "noise_variance_": "noise_variance",
+    "scores_": "scores",
+}
+
+
+class FittedIncomplete(ViewedModel):
+    """What :class:`IncompletePCA` does once it is fitted."""
+
+    _views = VIEWS
+    _to_state = staticmethod(_core.to_incomplete_state)
+    _from_state = staticmethod(_core.from_incomplete_state)
+
+    def transform(self, X: Any, *, return_covariance: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Compute the scores of rows with holes: the best given the components, as the fit weighs entries.
+
+        Parameters
+        ----------
+        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
+            Rows, as for :meth:`fit`. A row without entries gets the scores of the prior.
+        return_covariance : bool, default=False
+            Give the covariances of the scores as well.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_components)
+            In float32 if `X` is, in float64 otherwise.
+        covariances : ndarray of shape (n_samples, n_components, n_components)
+            In float32; only with `return_covariance`. Without penalties they are zero for rows of fewer entries than
+            components.
+        """
+        check_is_fitted(self)
+        entries = to_entries(self, X, reset=False)
+        if not flag_option("return_covariance", return_covariance):
+            return self._scores(entries)
+        with progress(self.verbose, type(self).__name__) as draw:
+            return self._model_now().transform_with_covariances(entries, self.n_threads, draw)
+
+    def _scores(self, entries: _core.Entries) -> np.ndarray:
+        with progress(self.verbose, type(self).__name__) as draw:
+            return self._model_now().transform(entries, self.n_threads, draw)
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Compute the values that scores stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Values without noise, in float32 if `X` is, in float64 otherwise.
+        """
+        check_is_fitted(self)
+        return self._model_now().inverse_transform(to_scores(self, X), self.n_threads)
+
+    def predict(
+        self, rows: Any, columns: Any = None, *, return_std: bool = False, noise: bool = True
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Predict entries of the data fitted, or all entries of new rows.
+
+        Parameters
+        ----------
+        rows : array-like
+            Which rows of the data fitted: their numbers, or the ids that :class:`Observed` had. Without `columns`, new
+            rows with holes as for :meth:`transform`.
+        columns : array-like or None, default=None
+            Which columns, in a shape that broadcasts with that of `rows`: numbers, names if the data fitted had names,
+            or the ids that :class:`Observed` had. A column that was never observed is predicted by the mean of all
+            entries.
+        return_std : bool, default=False
+            Give standard deviations as well.
+        noise : bool, default=True
+            Whether deviations are those of new observations, or of values without noise.
+
+        Returns
+        -------
+        values : ndarray
+            Of the shape that `rows` and `columns` broadcast to, or (n_samples, n_features) without `columns`.
+        std : ndarray
+            Of the same shape; only with `return_std`.
+
+        Examples
+        --------
+        >>> from karhunen import IncompletePCA, Observed
+        >>> users = ["ann", "ann", "bob", "bob", "cid", "cid", "dan"]
+        >>> films = ["Alien", "Brazil", "Alien", "Brazil", "Brazil", "Casino", "Casino"]
+        >>> pca = IncompletePCA(1).fit(Observed(users, films, [5, 4, 4, 3, 2, 1, 2]))
+        >>> value, std = pca.predict(["dan", "ann"], ["Alien", "Casino"], return_std=True)
+        >>> value.shape, bool((std > 0).all())
+        ((2,), True)
+        """
+        check_is_fitted(self)
+        flag_option("noise", noise)
+        if flag_option("return_std", return_std):
+            self._expect_error_bars()
+        if columns is None:
+            return self._predict_rows(rows, return_std, noise)
+        n, p = self._model_now().scores.shape[0], self.n_features_in_
+        rows = index_of("rows", rows, self.row_ids_, n)
+        columns = index_of("columns", columns, self._column_names(columns), p)
+        rows, columns = np.broadcast_arrays(rows, columns)
+        flat = [np.ascontiguousarray(ids).ravel() for ids in (rows, columns)]
+        with progress(self.verbose, type(self).__name__) as draw:
+            found = self._model_now().predict_pairs(*flat, bool(noise) if return_std else None, self.n_threads, draw)
+        values = found[:, 0].reshape(rows.shape)
+        return (values, found[:, 1].reshape(rows.shape)) if return_std else values
+
+    def _predict_rows(self, X: Any, return_std: bool, noise: bool) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        if hasattr(X, "tocoo"):
+            raise ValueError(
+                "predict without columns gives the values of all entries, which a sparse matrix is not meant to hold; "
+                "ask for pairs of rows and columns, or call impute for an array"
+            )
+        if np.ndim(X) == 1:
+            raise ValueError("Reshape your data: without columns, predict expects new rows, got an array of one axis")
+        entries = to_entries(self, X, reset=False)
+        return self._values(entries, return_std, noise)
+
+    def _values(
+        self, entries: _core.Entries, return_std: bool, noise: bool
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Compute the values of all entries of rows."""
+        with progress(self.verbose, type(self).__name__) as draw:
+            model = self._model_now()
+            if return_std:
+                return model.predict_rows(entries, bool(noise), self.n_threads, draw)
+            scores = model.transform(entries, self.n_threads, draw)
+            return model.inverse_transform(scores, self.n_threads, draw)
+
+    def _column_names(self, wanted: Any) -> np.ndarray | None:
+        """Give the ids of columns; names only if names are wanted, as dataframes are asked by number, too."""
+        if self.column_ids_ is not None:
+            return self.column_ids_
+        if np.asarray(wanted).dtype.kind in "iu":
+            return None
+        return getattr(self, "feature_names_in_", None)
+
+    def _expect_error_bars(self) -> None:
+        if not self._model_now().has_error_bars:
+            raise ValueError("return_std = True needs a fit with error_bars=True")
+
+    def impute(self, X: Any, *, return_std: bool = False) -> Any:
+        """Fill the holes of `X` with predictions; what was observed stays as it is, bit for bit.
+
+        Parameters
+        ----------
+        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
+            Rows with holes, fitted or new.
+        return_std : bool, default=False
+            Give the standard deviations of what was filled in as well.
+
+        Returns
+        -------
+        filled : array, DataFrame or Table of shape (n_samples, n_features)
+            What `X` is, with its names and index; columns without holes are untouched, those with holes become floating
+            point. Of a sparse matrix or :class:`Observed`, an array.
+        std : ndarray of shape (n_samples, n_features)
+            Of a new observation, noise included; zero for what was observed. Only with `return_std`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from karhunen import IncompletePCA
+        >>> x = pd.DataFrame({"a": [1.0, 2.0, None, 4.0], "b": [2, 4, 6, 8]}, index=list("wxyz"))
+        >>> IncompletePCA(1, method="em").fit(x).impute(x).round(1)
+             a  b
+        w  1.0  2
+        x  2.0  4
+        y  3.0  6
+        z  4.0  8
+        """
+        check_is_fitted(self)
+        if not flag_option("return_std", return_std):
+            entries = to_entries(self, X, reset=False)
+            return fill(X, self._values(entries, False, True), entries)
+        self._expect_error_bars()
+        entries = to_entries(self, X, reset=False)
+        values, std = self._values(entries, True, True)
+        rows, columns, *_ = entries.triples()
+        std[rows, columns] = 0.0
+        return fill(X, values, entries), std
+
+    @property
+    def score_covariances_(self) -> np.ndarray | None:
+        """Posterior covariances of the scores, shape (n_samples, n_components, n_components)."""
+        check_is_fitted(self)
+        return self._model_now().score_covariances()
+
+    @property
+    def loadings_(self) -> np.ndarray:
+        """Components times the square root of their variance, shape (n_features, n_components)."""
+        check_is_fitted(self)
+        return self.components_.T * np.sqrt(self.explained_variance_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as a file that the command line ``karhunen`` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a safetensors file, whatever it is called. Ids of rows and columns are kept if they are whole
+            numbers or strings; what :meth:`partial_fit` has learned of curvatures is not.
+        """
+        check_is_fitted(self)
+        columns = self.column_ids_ if self.column_ids_ is not None else getattr(self, "feature_names_in_", None)
+        _core.save_incomplete(path, self._model_now(), id_list("row", self.row_ids_), id_list("column", columns))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` or the command line wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        IncompletePCA
+            Fitted, with the options of the fit.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from karhunen import IncompletePCA
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "line.model")
+        >>> IncompletePCA(1, method="em").fit([[0.0, 0.0], [1.0, None], [2.0, 2.0]]).save(path)
+        >>> IncompletePCA.load(path).predict([1], [1]).round(3)
+        array([1.])
+        """
+        model, rows, columns, options = _core.load_incomplete(path)
+        pca = cls(**incomplete_arguments(json.loads(options)))
+        pca.n_features_in_ = len(model.mean)
+        adopt_ids(pca, *(None if ids is None else np.asarray(ids) for ids in (rows, columns)))
+        return pca._adopt(model)
+
+    def _adopt(self, model: _core.IncompleteModel) -> Self:
+        super()._adopt(model)
+        self.n_components_ = len(model.components)
+        self.n_samples_ = model.n_samples
+        self.method_ = model.method
+        self.convergence_ = IncompleteConvergence.of(model)
+        self.n_iter_ = int(self.convergence_.iterations[-1]) if len(self.convergence_.iterations) else 0
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

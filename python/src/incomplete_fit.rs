@@ -1,0 +1,107 @@
+//! Fits of incomplete data, which may keep checkpoints.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use karhunen::{
+    Checkpoint, Checkpoints, Every, FitContext, IncompleteModel as CoreModel, IncompletePca, NotKept,
+    Observed, Observer, Result, Start,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::arrays::{copy_matrix, copy_vector};
+use crate::dtype::Element;
+use crate::entries::{Entries, EntryJob};
+use crate::errors::file_to_python;
+use crate::incomplete_model::IncompleteModel;
+use crate::incomplete_options::IncompleteOptions;
+use crate::observer::{run, run_keeping};
+
+/// Loadings, scores and perhaps the mean of a start, as Python passes them.
+type GivenStart<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+
+/// Fits components to observed entries, from `start` if it is given. `checkpoint` is a file for the state of the fit, after how
+/// many seconds it is written, and whether the fit goes on from it where it is there.
+#[pyfunction]
+#[pyo3(signature = (entries, options, on_progress=None, start=None, checkpoint=None))]
+pub(crate) fn fit_incomplete(
+    py: Python<'_>,
+    entries: &Bound<'_, Entries>,
+    options: IncompleteOptions,
+    on_progress: Option<&Bound<'_, PyAny>>,
+    start: Option<GivenStart<'_>>,
+    checkpoint: Option<(PathBuf, f64, bool)>,
+) -> PyResult<IncompleteModel> {
+    let pass = entries.get().pass_cost(options.n_components());
+    let cost = pass * options.max_iter() as f64;
+    let start = start.map(|(loadings, scores, mean)| -> PyResult<Start> {
+        Ok(Start {
+            loadings: copy_matrix(&loadings)?,
+            scores: copy_matrix(&scores)?,
+            mean: mean.as_ref().map(copy_vector).transpose()?,
+        })
+    });
+    let (pca, start) = (options.into_pca(pass)?, start.transpose()?);
+    let stored = entries.get().stored();
+    let model = match checkpoint {
+        None => {
+            let job = Fit { pca, start, kept: None };
+            run(py, cost, on_progress, move |observer| stored.run(job, observer))
+        }
+        Some((path, every, resume)) => {
+            let kept = Some(Kept::new(py, path, every, resume)?);
+            let job = Fit { pca, start, kept };
+            run_keeping(py, on_progress, move |observer| stored.run(job, observer))
+        }
+    };
+    model.map(IncompleteModel::from)
+}
+
+/// Where the state of a fit is kept.
+struct Kept {
+    path: PathBuf,
+    every: Every,
+    resume: Option<Checkpoint>,
+}
+
+impl Kept {
+    fn new(py: Python<'_>, path: PathBuf, every: f64, resume: bool) -> PyResult<Self> {
+        let Ok(every) = Duration::try_from_secs_f64(every) else {
+            let message = format!("checkpoint_every = {every} is not allowed: give seconds, at least 0");
+            return Err(PyValueError::new_err(message));
+        };
+        let resume = if resume && path.exists() {
+            Some(py.detach(|| karhunen_io::load_checkpoint(&path)).map_err(file_to_python)?)
+        } else {
+            None
+        };
+        Ok(Self { path, every: Every::Time(every), resume })
+    }
+}
+
+struct Fit {
+    pca: IncompletePca,
+    start: Option<Start>,
+    kept: Option<Kept>,
+}
+
+impl EntryJob for Fit {
+    type Output = CoreModel;
+    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<CoreModel> {
+        let keep = |checkpoint| match &self.kept {
+            Some(kept) => karhunen_io::save_checkpoint(&kept.path, &checkpoint).map_err(NotKept::from),
+            None => Ok(()),
+        };
+        let kept = self.kept.as_ref();
+        let resume = kept.and_then(|kept| kept.resume.as_ref());
+        let context = FitContext {
+            // A start is where a fit begins; one that goes on has begun.
+            start: self.start.as_ref().filter(|_| resume.is_none()),
+            observer: Some(observer),
+            checkpoints: kept.map(|kept| Checkpoints { every: kept.every, keep: &keep }),
+            resume,
+        };
+        self.pca.fit_with(entries, &context)
+    }
+}

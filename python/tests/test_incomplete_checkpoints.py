@@ -1,0 +1,146 @@
+"""Fits that are killed or interrupted, and go on to the same model."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+from karhunen import IncompletePCA
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+#: Fits for as long as it is let, and says when it begins and how it ended.
+CHILD = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+import numpy as np
+from karhunen import IncompletePCA
+x = np.load("x.npy")
+print("ready", flush=True)
+try:
+    IncompletePCA(3, method={method!r}, tol=0.0, max_iter=1_000_000).fit(x, checkpoint="c", checkpoint_every={every})
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+METHODS = ["vb-full", "em"]
+
+
+@pytest.fixture
+def x():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 20)) + 0.5 * rng.normal(size=(300, 20))
+    x[rng.random(x.shape) < 0.4] = np.nan
+    return x
+
+
+def child(folder, method, every):
+    source = CHILD.format(method=method, every=every)
+    return subprocess.Popen([sys.executable, "-c", source], cwd=folder, stdout=subprocess.PIPE, text=True)
+
+
+def same_model(one, other):
+    for name in ("components_", "mean_", "scores_", "explained_variance_", "noise_variance_", "score_covariances_"):
+        assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert_array_equal(one.convergence_.costs, other.convergence_.costs)
+
+
+def goes_on(x, folder, method):
+    """Give how many iterations the fit had made, after comparing what it goes on to with a fit without pause."""
+    options = {"method": method, "tol": 0.0}
+    # One more iteration tells where the checkpoint is.
+    with pytest.warns(match="max_iter"):
+        begun = IncompletePCA(3, max_iter=1, **options).fit(x, checkpoint=folder / "c", resume=True)
+    limit = begun.n_iter_ + 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        resumed = IncompletePCA(3, max_iter=limit, **options).fit(x, checkpoint=folder / "c", resume=True)
+        whole = IncompletePCA(3, max_iter=limit, **options).fit(x)
+    assert resumed.n_iter_ == whole.n_iter_ == limit
+    same_model(resumed, whole)
+    return begun.n_iter_ - 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_fit_that_was_killed_goes_on_to_the_same_model(x, tmp_path, method):
+    np.save(tmp_path / "x.npy", x)
+    with child(tmp_path, method, 0) as process:
+        assert process.stdout.readline() == "ready\n"
+        while not (tmp_path / "c").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGKILL)
+    assert goes_on(x, tmp_path, method) >= 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ctrl_c_writes_a_checkpoint_that_was_not_due(x, tmp_path, method):
+    np.save(tmp_path / "x.npy", x)
+    with child(tmp_path, method, 3600) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        assert not (tmp_path / "c").exists()
+        os.kill(process.pid, signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+        # It was written before the exception was raised.
+        assert (tmp_path / "c").exists()
+    assert process.returncode == 0
+    assert goes_on(x, tmp_path, method) >= 1
+
+
+def test_a_fit_that_ended_is_found_again(x, tmp_path):
+    pca = IncompletePCA(3)
+    whole = pca.fit(x, checkpoint=tmp_path / "c", checkpoint_every=0)
+    same_model(whole, IncompletePCA(3).fit(x))
+    same_model(whole, IncompletePCA(3).fit(x, checkpoint=str(tmp_path / "c"), resume=True))
+    # Without `resume` it begins, and so it does where nothing is there yet.
+    same_model(whole, IncompletePCA(3).fit(x, checkpoint=tmp_path / "c"))
+    same_model(whole, IncompletePCA(3).fit(x, checkpoint=tmp_path / "d", resume=True))
+
+
+def test_weights_and_starts_stand_beside_it(x, tmp_path):
+    weights = np.random.default_rng(0).integers(0, 3, 300)
+    fit = {"sample_weight": weights, "checkpoint": tmp_path / "c", "checkpoint_every": 0}
+    whole = IncompletePCA(2).fit(x, **fit)
+    same_model(whole, IncompletePCA(2).fit(x, resume=True, **fit))
+    with pytest.raises(ValueError, match="made with other data"):
+        IncompletePCA(2).fit(x, checkpoint=tmp_path / "c", resume=True)
+    # A start is where a fit begins: one that goes on is not asked for it again.
+    start = (whole.components_, whole.scores_)
+    begun = IncompletePCA(2, method="als").fit(x, start=start, checkpoint=tmp_path / "s", checkpoint_every=0)
+    again = IncompletePCA(2, method="als").fit(x, start=start, checkpoint=tmp_path / "s", resume=True)
+    same_model(begun, again)
+
+
+def test_it_is_no_parameter(x, tmp_path):
+    # A file belongs to one fit: clones, which are fitted side by side, must not share it.
+    pca = IncompletePCA(2).fit(x, checkpoint=tmp_path / "c")
+    assert not {"checkpoint", "resume"} & set(pca.get_params())
+    clone(pca).fit(x)
+
+
+def test_refusals(x, tmp_path):
+    path = tmp_path / "c"
+    IncompletePCA(2).fit(x, checkpoint=path, checkpoint_every=0)
+    with pytest.raises(ValueError, match=r"made with other options \(seed: 0, now seed: 5\)"):
+        IncompletePCA(2, random_state=5).fit(x, checkpoint=path, resume=True)
+    for arguments, message in [
+        ({"resume": True}, "resume = True needs the file to go on from"),
+        ({"checkpoint": path, "checkpoint_every": -1}, "checkpoint_every = -1 is not allowed"),
+        ({"checkpoint": path, "checkpoint_every": "1"}, "checkpoint_every = '1' is not allowed"),
+        ({"checkpoint": path, "resume": 2}, "resume = 2"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            IncompletePCA(2).fit(x, **arguments)
+    with pytest.raises(FileNotFoundError, match="make it first"):
+        IncompletePCA(2).fit(x, checkpoint=tmp_path / "no" / "c")
+    damaged = tmp_path / "damaged"
+    damaged.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ValueError, match="damaged"):
+        IncompletePCA(2).fit(x, checkpoint=damaged, resume=True)
