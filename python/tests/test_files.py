@@ -1,10 +1,8 @@
 """Model files, and what the command line makes of them."""
 
 import json
-import os
 import pickle
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,18 +10,6 @@ import pytest
 import scipy.sparse as sp
 from karhunen import PCA, IncompletePCA, TruncatedSVD
 from numpy.testing import assert_allclose, assert_array_equal
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session")
-def program() -> str:
-    """Give the command line, built by the test command or here."""
-    given = os.environ.get("KARHUNEN_PROGRAM")
-    if given:
-        return given
-    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "karhunen-cli"], cwd=ROOT, check=True)
-    return str(ROOT / "target/release/karhunen")
 
 
 def test_a_file_reads_back_with_the_same_bits(table, tmp_path):

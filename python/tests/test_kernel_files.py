@@ -1,5 +1,7 @@
 """Kernel models in files."""
 
+import subprocess
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -80,3 +82,34 @@ def test_models_of_another_kind_are_refused(table, tmp_path):
         KernelPCA.load(path)
     with pytest.raises(FileNotFoundError):
         KernelPCA.load(tmp_path / "nothing")
+
+
+def test_the_command_line_reads_our_files_and_we_its(table, program, tmp_path):
+    x = pd.DataFrame(table, columns=[f"m{j}" for j in range(8)])
+    x.to_csv(tmp_path / "x.csv", index=False)
+    run = lambda *words: subprocess.run([program, *words], cwd=tmp_path, check=True, capture_output=True)  # noqa: E731
+    ours = KernelPCA(3, kernel="rbf", gamma="median", fit_inverse_transform=True).fit(x)
+    ours.save(tmp_path / "ours.model")
+    run("transform", "ours.model", "x.csv", "-o", "scores.csv")
+    scores = pd.read_csv(tmp_path / "scores.csv").to_numpy()[:, -3:]
+    np.testing.assert_allclose(scores, ours.transform(x), rtol=0, atol=1e-12)
+    run(
+        "fit",
+        "x.csv",
+        "--kernel",
+        "rbf",
+        "--gamma",
+        "median",
+        "-k",
+        "3",
+        "--pre-image",
+        "fixed-point",
+        "-o",
+        "its.model",
+    )
+    its = KernelPCA.load(tmp_path / "its.model")
+    np.testing.assert_array_equal(its.transform(x), ours.transform(x))
+    np.testing.assert_array_equal(its.inverse_transform(scores), ours.inverse_transform(scores))
+    assert list(its.feature_names_in_) == list(x.columns)
+    its.save(tmp_path / "again.model")
+    run("transform", "again.model", "x.csv", "-o", "scores.csv")
