@@ -273,7 +273,8 @@ impl Columns {
                 let n = values.len() as f64;
                 let mean = values.iter().map(|x| x.to_f64()).sum::<f64>() / n;
                 let squares: f64 = values.iter().map(|x| (x.to_f64() - mean).powi(2)).sum();
-                (mean, (squares / (n - 1.0).max(1.0)).sqrt())
+                // Of no values there is no mean, and no deviation from it.
+                (mean, if n > 0.0 { (squares / (n - 1.0).max(1.0)).sqrt() } else { f64::NAN })
             })
             .unzip();
         let n_missing = (0..p).map(|j| n - observed.n_observed_in_column(j)).collect();

@@ -73,7 +73,9 @@ fn ctrl_c_tells_where_the_fit_goes_on() {
 #[test]
 fn ctrl_c_writes_a_checkpoint_that_was_not_due() {
     let folder = folder();
-    let arguments = format!("{FIT} --max-iter 100000000 --checkpoint c --checkpoint-every 3600");
+    // Without a tolerance it goes on for ever, while newton ends where no step lowers the cost.
+    let fit = FIT.replace("newton", "em");
+    let arguments = format!("{fit} --max-iter 100000000 --checkpoint c --checkpoint-every 3600");
     let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("karhunen"))
         .args(arguments.split(' '))
         .current_dir(folder.path())
@@ -89,7 +91,8 @@ fn ctrl_c_writes_a_checkpoint_that_was_not_due() {
     let message = "error: stopped; the fit goes on from c with --resume\n";
     assert_eq!(String::from_utf8(done.stderr).unwrap(), message);
     assert!(folder.path().join("c").exists());
-    assert!(!scores(&folder, "--max-iter 1 --checkpoint c --resume").is_empty());
+    let resumed = format!("{fit} --max-iter 1 --checkpoint c --resume");
+    karhunen(&resumed).current_dir(folder.path()).assert().success();
 }
 
 #[test]
