@@ -52,7 +52,7 @@ impl SavedIncomplete {
 /// `mean_variance` (n_features), `prior_precision` (n_components, n_components), `prior_mean` (n_components),
 /// `noise_variance`, `total_variance` (no axis), all `float64`; `n_observed` (n_features), `int64`; where there are
 /// such, `score_covariances` and `loading_covariances` (rows, n_components (n_components + 1) / 2), lower triangles,
-/// `float32`; and of the trace `trace_iteration` (`int64`), `trace_cost`, `trace_rmse`, `trace_held_out_rmse`, `trace_step`
+/// `float32`; `row_offsets` (n_samples), where the prior and the covariances of scores are of one more, the offset; and of the trace `trace_iteration` (`int64`), `trace_cost`, `trace_rmse`, `trace_held_out_rmse`, `trace_step`
 /// and `trace_seconds`, with NaN for what was not computed. Ids are `row_ids` and `column_ids`: `int64`, or the bytes of
 /// their text with `row_ids_ends` and `column_ids_ends`. The metadata holds `karhunen` (the version), `kind`,
 /// `format_version`, `dtype` and, as JSON, `options`, `convergence`, `prior_per_entry` and, where there are such, `triples`,
@@ -85,7 +85,7 @@ pub fn load_incomplete(path: &Path) -> Result<SavedIncomplete> {
 fn to_file(saved: &SavedIncomplete) -> std::result::Result<ModelFile, Cause> {
     let parts = saved.model.parts();
     let ((c, p), n) = (parts.components.shape(), parts.scores.n_rows());
-    let width = c * (c + 1) / 2;
+    let all = c + usize::from(parts.row_offsets.is_some());
     let single = Tensor::new::<f64>;
     let counts: Vec<i64> = parts.n_observed.iter().map(|count| *count as i64).collect();
     let mut tensors = vec![
@@ -96,8 +96,8 @@ fn to_file(saved: &SavedIncomplete) -> std::result::Result<ModelFile, Cause> {
         single("scores", &[n, c], parts.scores.as_slice()),
         single("mean", &[p], &parts.mean),
         single("mean_variance", &[p], &parts.mean_variance),
-        single("prior_precision", &[c, c], parts.prior.precision.as_slice()),
-        single("prior_mean", &[c], &parts.prior.mean),
+        single("prior_precision", &[all, all], parts.prior.precision.as_slice()),
+        single("prior_mean", &[all], &parts.prior.mean),
         single("noise_variance", &[], &[parts.noise_variance]),
         single("total_variance", &[], &[parts.total_variance]),
         Tensor::new("n_observed", &[p], &counts),
@@ -110,8 +110,10 @@ fn to_file(saved: &SavedIncomplete) -> std::result::Result<ModelFile, Cause> {
     for (name, covariances) in all {
         let Some(covariances) = covariances else { continue };
         let rows = if name == "score_covariances" { n } else { p };
-        tensors.push(Tensor::new(name, &[rows, width], &covariances.packed));
+        let c = covariances.n_components;
+        tensors.push(Tensor::new(name, &[rows, c * (c + 1) / 2], &covariances.packed));
     }
+    tensors.extend(parts.row_offsets.as_ref().map(|offsets| single("row_offsets", &[n], offsets)));
     for (name, what, ids, expected) in [
         ("row_ids", "the row ids", &saved.row_ids, n),
         ("column_ids", "the column ids", &saved.column_ids, p),
@@ -186,10 +188,13 @@ pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedIncompl
     let ([c, p], components) = file.take(path, "components")?;
     let ([n, score_columns], scores) = file.take(path, "scores")?;
     let ([rows, columns], precision) = file.take(path, "prior_precision")?;
+    let row_offsets =
+        if file.has("row_offsets") { Some(file.take_row(path, "row_offsets", n)?) } else { None };
+    let all = c + usize::from(row_offsets.is_some());
     let prior = Prior {
         precision: Matrix::from_vec(rows, columns, precision).map_err(refuse)?,
         per_entry: file.json(path, "prior_per_entry")?,
-        mean: file.take_row(path, "prior_mean", c)?,
+        mean: file.take_row(path, "prior_mean", all)?,
     };
     let mut scalar = |name: &str| file.take::<f64, 0>(path, name).map(|(_, values)| values[0]);
     let (noise_variance, total_variance) = (scalar("noise_variance")?, scalar("total_variance")?);
@@ -202,7 +207,8 @@ pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedIncompl
         total_variance,
         noise_variance,
         scores: Matrix::from_vec(n, score_columns, scores).map_err(refuse)?,
-        score_covariances: covariances(path, &mut file, "score_covariances", c)?,
+        row_offsets,
+        score_covariances: covariances(path, &mut file, "score_covariances", all)?,
         loading_covariances: covariances(path, &mut file, "loading_covariances", c)?,
         mean_variance: file.take_row(path, "mean_variance", p)?,
         prior,
@@ -359,9 +365,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m.safetensors");
         for method in Method::ALL {
-            for (error_bars, early_stopping) in [(true, None), (false, Some(0.2))] {
+            for (error_bars, early_stopping, row_offsets) in
+                [(true, None, false), (false, Some(0.2), false), (true, None, true), (false, None, true)]
+            {
                 let options = IncompletePca {
                     method,
+                    row_offsets,
                     error_bars,
                     early_stopping,
                     max_iter: 5,

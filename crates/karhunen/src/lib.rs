@@ -35,7 +35,7 @@ pub use incomplete::{
     Checkpoint, Checkpoints, Covariances, CrossValidated, CrossValidation, CrossValidationTable, Duplicates,
     Every, Fingerprint, FitContext, IncompleteConvergence, IncompleteModel, IncompleteParts, IncompletePca,
     IncompleteStream, MeanMode, MeanPrior, Method, NotKept, Observed, OnlineRule, Prediction, Prior,
-    Regularization, RunSummary, Start, StopReason, TraceEntry, Triples,
+    Regularization, RowScores, RunSummary, Start, StopReason, TraceEntry, Triples,
 };
 pub use kernel::{
     Approximation, BlockKernel, Gamma, Kernel, KernelBasis, KernelConvergence, KernelModel, KernelParts,

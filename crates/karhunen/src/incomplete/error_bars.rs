@@ -27,20 +27,20 @@ pub(crate) fn inverses<T: Lane>(
     precision: &Precision,
     exec: &Exec<'_>,
 ) -> Result<(Vec<T>, f64)> {
-    let c = factors.c;
+    let c = precision.matrix.n_rows();
     let (own, other) = (factors.of(side), factors.of(side.other()));
     let layout = Layout::new(c);
     let width = c * (c + 1) / 2;
     let mut packed = vec![T::default(); own.n_rows() * width];
     let outs = [Rows { width, data: &mut packed }];
-    let products = Products::new(lines, other, c, layout, exec)?;
+    let products = Products::new(lines, other, factors.c, layout, exec)?;
     let [trace] = lines.pass(
         exec,
         layout.lengths(),
         outs,
-        |segment, acc| products.gather(segment, own.row(segment.line)[c], acc),
+        |segment, acc| products.gather(segment, own.row(segment.line)[factors.c], acc),
         |line, acc, [row]| {
-            products.complete(line, own.row(line)[c], acc);
+            products.complete(line, own.row(line)[factors.c], acc);
             let (mut g, ..) = layout.parts(acc);
             let times = if precision.per_entry { lines.weight(line).max(1.0) } else { 1.0 };
             for k in 0..c {
@@ -80,11 +80,11 @@ fn invert(g: &mut Upper<'_>) -> Matrix {
     inverse
 }
 
-/// Parameters that least squares determine: `c` for each row and feature (and a mean), fewer where there are fewer
-/// entries, less the `c^2` that no prediction depends on.
-pub(crate) fn count_parameters<T: Lane>(data: &Observed<T>, c: usize, means: bool) -> f64 {
+/// Parameters that least squares determine: `c` for each row and `free` for each feature (and a mean), fewer where there
+/// are fewer entries, less those that no prediction depends on.
+pub(crate) fn count_parameters<T: Lane>(data: &Observed<T>, (c, free): (usize, usize), means: bool) -> f64 {
     let of_scores = data.over_rows(|row| data.n_observed_in_row(row).min(c) as f64);
-    let most = (c + usize::from(means)) as f64;
+    let most = (free + usize::from(means)) as f64;
     let of_loadings: f64 = (0..data.n_features()).map(|i| data.total_in_column(i).min(most)).sum();
-    of_scores + of_loadings - (c * c) as f64
+    of_scores + of_loadings - (c * free) as f64
 }

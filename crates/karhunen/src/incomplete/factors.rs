@@ -1,8 +1,9 @@
 //! Loadings and scores while they are fitted.
 //!
 //! Row i of the loadings is `(a_i, mu_i, 0 …)`, row j of the scores is `(s_j, 1, 0 …)`: the mean is a loading on the
-//! constant score one, and the prediction of an entry is one dot product of two rows. Rows are filled up with zeros to
-//! whole cache lines.
+//! constant score one, and the prediction of an entry is one dot product of two rows. Where rows have offsets the last of
+//! the scores is `b_j`, and the last loading is held at one: `(a_i, 1, mu_i, 0 …)` and `(s_j, b_j, 1, 0 …)`. Rows are filled
+//! up with zeros to whole cache lines.
 
 use std::sync::Arc;
 
@@ -179,7 +180,7 @@ pub(crate) struct Factors<T> {
     pub(crate) a: Factor<T>,
     /// `(s_j, 1)` of each sample.
     pub(crate) s: Factor<T>,
-    /// Number of components.
+    /// Number of scores of a row: of its components, and its offset if it has one.
     pub(crate) c: usize,
 }
 
@@ -205,6 +206,26 @@ impl<T: Scalar> Factors<T> {
             factor
         };
         Self { a: fill(loadings, &|i| mean[i]), s: fill(scores, &|_| 1.0), c }
+    }
+
+    /// As [`Factors::new`], with the offsets of the rows where there are any.
+    pub(crate) fn with_offsets(
+        loadings: &Matrix,
+        scores: &Matrix,
+        mean: &[f64],
+        offsets: Option<&[f64]>,
+    ) -> Self {
+        let Some(offsets) = offsets else { return Self::new(loadings, scores, mean) };
+        let c = loadings.n_cols();
+        let beside = |x: &Matrix, last: &dyn Fn(usize) -> f64| {
+            Matrix::from_fn(x.n_rows(), c + 1, |i, k| if k < c { x[(i, k)] } else { last(i) })
+        };
+        Self::new(&beside(loadings, &|_| 1.0), &beside(scores, &|j| offsets[j]), mean)
+    }
+
+    /// Values `k` of all rows of the scores.
+    pub(crate) fn scores_of(&self, k: usize) -> Vec<f64> {
+        (0..self.s.n_rows()).map(|j| self.s.row(j)[k].to_f64()).collect()
     }
 
     /// The same, where the rows of the scores count so often.

@@ -9,7 +9,7 @@ use crate::incomplete::options::{IncompletePca, MeanMode, Method};
 use crate::incomplete::posterior::Posterior;
 use crate::incomplete::prepared::Prepared;
 use crate::incomplete::problem::{Diagonal, Problem};
-use crate::incomplete::rotate::{Rotated, rotate};
+use crate::incomplete::rotate::{Rotated, principal};
 use crate::incomplete::run::Run;
 use crate::incomplete::stopping::IncompleteConvergence;
 use crate::linalg::Matrix;
@@ -31,13 +31,12 @@ impl<T: Lane> Run<T> {
         exec: &Exec<'_>,
     ) -> Result<IncompleteModel> {
         // Methods may have learned penalties and left out components.
-        let [loadings, scores] = self.penalties.clone();
-        let problem = &Problem { loadings, scores, c: self.factors.c, ..problem.clone() };
+        let problem = &self.penalties.clone().give(problem, self.factors.c);
         let mut found = match &self.posterior {
             Some(posterior) => {
                 Found::of_posterior(posterior, problem, self.factors, pca.error_bars, method, exec)?
             }
-            None => Found::of_point(problem, &self.factors, self.squares, pca.error_bars, exec)?,
+            None => Found::of_point(problem, self.factors, self.squares, pca.error_bars, exec)?,
         };
         if method.learns_variances() {
             found.silence();
@@ -58,6 +57,7 @@ impl<T: Lane> Run<T> {
             total_variance: total,
             noise_variance: noise,
             scores: rotated.scores,
+            row_offsets: rotated.offsets,
             score_covariances,
             loading_covariances,
             mean_variance: match pca.mean {
@@ -125,18 +125,23 @@ impl Found {
 
     fn of_point<T: Lane>(
         problem: &Problem<'_, T>,
-        factors: &Factors<T>,
+        mut factors: Factors<T>,
         squares: f64,
         error_bars: bool,
         exec: &Exec<'_>,
     ) -> Result<Self> {
-        let c = problem.c;
-        let rotated = rotate(factors, problem.mean.joint, exec)?;
+        let mut rotated = principal(problem, &mut factors, problem.mean.joint, exec)?;
+        if let (Some(offsets), Some(penalties)) = (&mut rotated.offsets, &problem.offsets) {
+            // Nothing draws a row without entries anywhere: it has no offset.
+            let rows = problem.data.rows();
+            let free = |j: usize| penalties.at(j, 0, 1) == 0.0 && rows.count(j) == 0;
+            (0..offsets.len()).filter(|j| free(*j)).for_each(|j| offsets[j] = 0.0);
+        }
         let explained = explained(&rotated, problem.data.total_samples());
         let prior = prior(problem, &rotated);
         let bars = ErrorBars::new(problem, &rotated, &prior, &explained, squares, error_bars, exec)?;
-        let keep = |packed: Vec<T>| Covariances {
-            n_components: c,
+        let keep = |n_components: usize, packed: Vec<T>| Covariances {
+            n_components,
             packed: packed.iter().map(|x| (x.to_f64() * bars.noise) as f32).collect(),
         };
         Ok(Self {
@@ -144,8 +149,8 @@ impl Found {
             explained,
             prior,
             noise: bars.noise,
-            score_covariances: error_bars.then(|| keep(bars.scores)),
-            loading_covariances: error_bars.then(|| keep(bars.loadings)),
+            score_covariances: error_bars.then(|| keep(problem.c, bars.scores)),
+            loading_covariances: error_bars.then(|| keep(problem.free(), bars.loadings)),
         })
     }
 }
@@ -159,13 +164,14 @@ impl Found {
         /// A precision that leaves scores no room.
         const HELD: f64 = 1e150;
         let (c, n) = (self.explained.len(), self.rotated.scores.n_rows());
+        let all = self.prior.mean.len();
         for k in 0..c {
             if self.explained[k] > SILENT * self.noise {
                 continue;
             }
             (self.explained[k], self.rotated.singular_values[k]) = (0.0, 0.0);
             (0..n).for_each(|j| self.rotated.scores[(j, k)] = 0.0);
-            for l in 0..c {
+            for l in 0..all {
                 (self.prior.precision[(k, l)], self.prior.precision[(l, k)]) = (0.0, 0.0);
             }
             (self.prior.precision[(k, k)], self.prior.mean[k]) = (HELD, 0.0);
@@ -187,20 +193,18 @@ fn explained(rotated: &Rotated, n: f64) -> Vec<f64> {
 /// The penalties of the scores as the principal components see them.
 fn prior<T: Lane>(problem: &Problem<'_, T>, rotated: &Rotated) -> Prior {
     let Precision { matrix, per_entry } = precision(problem, Side::Scores, &rotated.of_loadings);
-    let shifted = Matrix::from_fn(1, problem.c, |_, k| -rotated.shift[k]);
-    let mean = crate::linalg::small::multiply(&shifted, &rotated.of_scores).into_vec();
-    Prior { precision: matrix, per_entry, mean }
+    Prior { precision: matrix, per_entry, mean: rotated.prior_mean() }
 }
 
 /// `M' D M` of the penalties `D` of a side; of penalties that grow with the entries of a row, those of one entry.
 fn precision<T: Lane>(problem: &Problem<'_, T>, side: Side, map: &Matrix) -> Precision {
-    let (penalty, c) = (problem.penalty(side), problem.c);
-    let per_entry = matches!(penalty, Diagonal::ByRow(_));
+    let c = map.n_rows();
+    let per_entry = matches!(problem.penalty(side), Diagonal::ByRow(_));
     // The first row with entries shows the penalty of one.
     let lines = problem.lines(side);
     let shown = (0..lines.n_lines()).find(|line| lines.count(*line) > 0).unwrap_or(0);
     let unit = if per_entry { 1.0 / lines.weight(shown) } else { 1.0 };
-    let scaled = Matrix::from_fn(c, c, |l, k| penalty.at(shown, l, c) * unit * map[(l, k)]);
+    let scaled = Matrix::from_fn(c, c, |l, k| problem.pull(side, shown, l).0 * unit * map[(l, k)]);
     Precision { matrix: t_multiply(map, &scaled), per_entry }
 }
 
@@ -221,12 +225,15 @@ impl<T: Lane> ErrorBars<T> {
         covariances: bool,
         exec: &Exec<'_>,
     ) -> Result<Self> {
-        let (c, p) = (problem.c, problem.data.n_features());
+        let (c, free, p) = (problem.c, problem.free(), problem.data.n_features());
         let (rows, columns) = (problem.data.rows(), problem.data.columns());
         let entries = problem.data.total_entries();
-        let counted = count_parameters(problem.data, c, problem.mean.joint);
+        let counted = count_parameters(problem.data, (c, free), problem.mean.joint);
         let rough = noise(squares, entries, counted);
-        let factors: Factors<T> = Factors::new(&rotated.loadings, &rotated.scores, &rotated.mean);
+        let offsets = rotated.offsets.as_deref();
+        let of_offsets = offsets.map(|offsets| mean_square(offsets, problem.data.times().map(|w| &**w)));
+        let factors: Factors<T> =
+            Factors::with_offsets(&rotated.loadings, &rotated.scores, &rotated.mean, offsets);
         let regularized = !problem.scores.is_zero() && !problem.loadings.is_zero();
         if !covariances && !regularized {
             return Ok(Self { noise: rough, scores: Vec::new(), loadings: Vec::new() });
@@ -234,24 +241,35 @@ impl<T: Lane> ErrorBars<T> {
         let (of_scores, of_loadings) = if regularized {
             (
                 Precision { matrix: prior.precision.clone(), per_entry: prior.per_entry },
-                precision(problem, Side::Loadings, &rotated.of_scores),
+                precision(problem, Side::Loadings, &rotated.of_free_scores(free)),
             )
         } else {
             // Without penalties a row of few entries would be uncertain without bounds: the population bounds it.
-            let diagonal = |variance: &dyn Fn(usize) -> f64| Precision {
+            let diagonal = |c: usize, variance: &dyn Fn(usize) -> f64| Precision {
                 matrix: Matrix::from_fn(c, c, |k, l| if k == l { rough / variance(k) } else { 0.0 }),
                 per_entry: false,
             };
-            (diagonal(&|k| explained[k].max(f64::MIN_POSITIVE)), diagonal(&|_| 1.0 / p as f64))
+            let of_scores = explained.iter().copied().chain(of_offsets).collect::<Vec<f64>>();
+            (diagonal(c, &|k| of_scores[k].max(f64::MIN_POSITIVE)), diagonal(free, &|_| 1.0 / p as f64))
         };
         let (scores, trace) = inverses(rows, &factors, Side::Scores, &of_scores, &exec.part(0.0, 0.5))?;
         let (loadings, more) =
             inverses(columns, &factors, Side::Loadings, &of_loadings, &exec.part(0.5, 1.0))?;
         let means = if problem.mean.joint { p as f64 } else { 0.0 };
-        let noise =
-            if regularized { noise(squares, entries, trace + more - (c * c) as f64 + means) } else { rough };
+        let noise = if regularized {
+            noise(squares, entries, trace + more - (c * free) as f64 + means)
+        } else {
+            rough
+        };
         Ok(Self { noise, scores, loadings })
     }
+}
+
+/// The mean square of values that count so often.
+fn mean_square(values: &[f64], times: Option<&[f64]>) -> f64 {
+    let count = |j: usize| times.map_or(1.0, |times| times[j]);
+    let total: f64 = (0..values.len()).map(count).sum();
+    values.iter().enumerate().map(|(j, x)| count(j) * x * x).sum::<f64>() / total
 }
 
 /// Mean squared residual, less the parameters where entries outnumber them.

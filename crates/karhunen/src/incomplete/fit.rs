@@ -12,11 +12,12 @@ use crate::incomplete::keeper::{Keeper, Patient};
 use crate::incomplete::kernels::normal::solve_side;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::{Observed, Typed};
+use crate::incomplete::offsets::{Levels, begin_offsets};
 use crate::incomplete::options::{IncompletePca, Method, Regularization};
 use crate::incomplete::pace::{remaining, seconds_left};
 use crate::incomplete::path::largest_penalty;
 use crate::incomplete::prepared::Prepared;
-use crate::incomplete::problem::Problem;
+use crate::incomplete::problem::{Penalties, Problem};
 use crate::incomplete::run::{Course, Run, Running};
 use crate::incomplete::start::{Start, random, warm_up};
 use crate::incomplete::stopping::{Rules, RunSummary, StopReason};
@@ -135,7 +136,8 @@ impl<'a, T: Lane> Setting<'a, T> {
         let kept = part(kept)?;
         let whole = if pca.refit && held_out.is_some() { Some(part(whole)?) } else { None };
         let top = if pca.regularization == Some(Regularization::Path) {
-            Some(largest_penalty(kept.data, &kept.prepared.mean, exec)?)
+            let Prepared { mean, levels, .. } = &kept.prepared;
+            Some(largest_penalty(kept.data, mean, levels.map(Levels::pseudo_observations), exec)?)
         } else {
             None
         };
@@ -178,7 +180,8 @@ impl<'a, T: Lane> Setting<'a, T> {
         let Part { data, prepared } = self.part(leg);
         let seed = self.pca.seed.wrapping_add(number as u64);
         let deviation = prepared.spread.mean_square.sqrt();
-        let mut factors = random(*data, self.pca.n_components, &prepared.mean, deviation, seed);
+        let shape = (self.pca.n_components, self.pca.row_offsets);
+        let mut factors = random(*data, shape, &prepared.mean, deviation, seed);
         if self.method != Method::Online {
             warm_up(problem, &mut factors, deviation, &exec.part(0.0, 0.0))?;
         }
@@ -247,10 +250,10 @@ impl<T: Lane> Legs<T> {
         let quiet = self.span(setting, exec).part(0.0, 0.0);
         let random = |number| setting.random(self.leg, number, &problem, &quiet);
         let factors = match (self.origin(), setting.start, &self.best, &self.warm) {
-            (Leg::Start(_), Some(start), ..) => Factors::new(&start.loadings, &start.scores, &prepared.mean),
+            (Leg::Start(_), Some(start), ..) => given(&problem, start, &prepared.mean, &quiet)?,
             (Leg::Start(number), ..) => random(number)?,
             (_, _, Some((best, _)), _) if self.leg == Leg::Refit => best.factors.clone(),
-            (.., Some(warm)) => revived(warm, &random(0)?, &quiet)?,
+            (.., Some(warm)) => revived(warm, &random(0)?, problem.free(), &quiet)?,
             _ => random(0)?,
         };
         Running::begin(self.course(setting), problem, factors, &quiet)
@@ -275,7 +278,7 @@ impl<T: Lane> Legs<T> {
             self.best = Some((Run::restore(&mut from.take_part("best"), setting.kept.data)?, leg));
         }
         if from.has("warm_loadings") {
-            let c = setting.pca.n_components;
+            let c = setting.pca.n_scores();
             let a = from.take_factor("warm_loadings", shape.1, c + 1)?;
             let s = from.take_factor("warm_scores", shape.0, c + 1)?;
             self.warm = Some(Factors { a, s, c }.counted(setting.kept.data.times()));
@@ -446,10 +449,23 @@ impl Leg {
     }
 }
 
-/// A little of a random start beside where the last leg ended.
-fn revived<T: Lane>(warm: &Factors<T>, random: &Factors<T>, exec: &Exec<'_>) -> Result<Factors<T>> {
+/// A start that was given, with the offsets that suit it.
+fn given<T: Lane>(
+    problem: &Problem<'_, T>,
+    start: &Start,
+    mean: &[f64],
+    exec: &Exec<'_>,
+) -> Result<Factors<T>> {
+    let zeros = problem.held().map(|_| vec![0.0; start.scores.n_rows()]);
+    let mut factors = Factors::with_offsets(&start.loadings, &start.scores, mean, zeros.as_deref())
+        .counted(problem.data.times());
+    begin_offsets(problem, &mut factors, exec)?;
+    Ok(factors)
+}
+
+/// A little of a random start beside where the last leg ended, of the first `c` components.
+fn revived<T: Lane>(warm: &Factors<T>, random: &Factors<T>, c: usize, exec: &Exec<'_>) -> Result<Factors<T>> {
     let mut factors = warm.clone();
-    let c = warm.c;
     for (factor, random) in [(&mut factors.a, &random.a), (&mut factors.s, &random.s)] {
         factor.map_rows(exec, |i, row| {
             for (x, random) in row[..c].iter_mut().zip(random.row(i)) {
@@ -512,11 +528,10 @@ fn finish_typed<T: Lane>(
 ) -> Result<IncompleteModel> {
     let prepared = Prepared::new(pca, data, Some(start), &exec.phase("means and variances"))?;
     let problem = prepared.problem(pca, data);
-    let factors = Factors::new(&start.loadings, &start.scores, &prepared.mean);
-    let mut factors = factors.counted(data.times());
+    let mut factors = given(&problem, start, &prepared.mean, exec)?;
     let [squares, _] = solve_side(&problem, &mut factors, Side::Scores, &exec.phase("scores"))?;
     let cost = squares + problem.side_penalty(Side::Loadings, &factors, exec)?;
-    let penalties = [problem.loadings.clone(), problem.scores.clone()];
+    let penalties = Penalties::of(&problem);
     let run = Run {
         factors,
         trace: Vec::new(),

@@ -21,13 +21,14 @@ pub(crate) fn gauge<T: Lane>(
     if problem.mean.joint && !problem.scores.is_zero() {
         shift(problem, factors, exec)?;
     }
+    level(problem, factors, exec)?;
     match (&problem.loadings, &problem.scores) {
         (Diagonal::Same(da), Diagonal::Same(ds)) if *da > 0.0 && *ds > 0.0 => {
-            balance(factors, *da, *ds, exec)?;
+            balance(factors, problem.free(), (*da, *ds), exec)?;
         }
         _ => {
             let weighted = Moments::of(problem, factors, exec)?;
-            let mut map = Map::identity(factors.c);
+            let mut map = Map::identity(problem.free());
             weighted.shear(&mut map);
             weighted.scale(&mut map);
             transform(&mut factors.a, &map.a, exec)?;
@@ -65,7 +66,7 @@ impl Moments {
         factors: &Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<Self> {
-        let side = |side: Side| weighted_grams(factors.of(side), problem.penalty(side), factors.c, exec);
+        let side = |side: Side| weighted_grams(factors.of(side), problem.penalty(side), problem.free(), exec);
         Ok(Self { p: side(Side::Loadings)?, q: side(Side::Scores)? })
     }
 
@@ -154,7 +155,7 @@ pub(crate) fn shift<T: Lane>(
     let (c, kappa) = (factors.c, problem.mean.kappa);
     let sums = factors.s.sum_rows(2 * c, exec, |j, row, sums| {
         for k in 0..c {
-            let d = problem.scores.at(j, k, c);
+            let (d, _) = problem.pull(Side::Scores, j, k);
             sums[k] += d;
             sums[c + k] += d * row[k].to_f64();
         }
@@ -186,10 +187,70 @@ pub(crate) fn shift<T: Lane>(
     })
 }
 
+/// `a_i += m`, `b_j -= m.s_j` with the best `m`, where rows have offsets:
+/// `(diag(sum_i dA_ik) + sum_j dB_j s_j s_j') m = sum_j dB_j b_j s_j - sum_i dA_i a_i`. Features without entries keep their
+/// loadings: nothing is known of them.
+pub(crate) fn level<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let Some(held) = problem.held() else { return Ok(()) };
+    let (c, stride) = (held, held.next_multiple_of(BLOCK));
+    if c == 0 {
+        return Ok(());
+    }
+    let of_offsets = factors.s.sum_rows(c * c + c, exec, |j, row, sums| {
+        let (d, _) = problem.pull(Side::Scores, j, held);
+        let (of_g, of_b) = sums.split_at_mut(c * c);
+        for (k, of_g) in of_g.chunks_exact_mut(c).enumerate() {
+            let x = d * row[k].to_f64();
+            of_g.iter_mut().zip(row).for_each(|(sum, y)| *sum += x * y.to_f64());
+            of_b[k] += x * row[held].to_f64();
+        }
+    })?;
+    let of_loadings = factors.a.sum_rows(2 * c, exec, |i, row, sums| {
+        for k in 0..c {
+            let (d, _) = problem.pull(Side::Loadings, i, k);
+            if problem.data.n_observed_in_column(i) > 0 {
+                sums[k] += d;
+                sums[c + k] += d * row[k].to_f64();
+            }
+        }
+    })?;
+    let mut g = vec![0.0; c * stride];
+    let mut m = vec![0.0; c];
+    for k in 0..c {
+        (0..c).for_each(|l| g[k * stride + l] = of_offsets[k * c + l]);
+        g[k * stride + k] += of_loadings[k];
+        m[k] = of_offsets[c * c + k] - of_loadings[c + k];
+    }
+    solve_singular(&Upper { values: &mut g, m: c, stride }, &mut m)?;
+    move_level(problem, factors, &m, exec)
+}
+
+/// `a_i += m`, `b_j -= m.s_j`, but for features without entries.
+pub(crate) fn move_level<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    m: &[f64],
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let c = m.len();
+    factors.a.map_rows(exec, |i, row| {
+        if problem.data.n_observed_in_column(i) > 0 {
+            row[..c].iter_mut().zip(m).for_each(|(a, m)| *a = T::from_f64(a.to_f64() + m));
+        }
+    })?;
+    factors.s.map_rows(exec, |_, row| {
+        let moved: f64 = row[..c].iter().zip(m).map(|(s, m)| s.to_f64() * m).sum();
+        row[c] = T::from_f64(row[c].to_f64() - moved);
+    })
+}
+
 /// The minimum of `da |A R|^2 + ds |S R^-T|^2` over all invertible `R`: equal lengths along the singular vectors of the
-/// product. Both Gram matrices become the same diagonal, up to the ratio of the penalties.
-fn balance<T: Lane>(factors: &mut Factors<T>, da: f64, ds: f64, exec: &Exec<'_>) -> Result<()> {
-    let c = factors.c;
+/// product of the first `c` components. Both Gram matrices become the same diagonal, up to the ratio of the penalties.
+fn balance<T: Lane>(factors: &mut Factors<T>, c: usize, (da, ds): (f64, f64), exec: &Exec<'_>) -> Result<()> {
     let root_a = square_root(&gram(&factors.a, c, exec)?)?;
     let root_s = square_root(&gram(&factors.s, c, exec)?)?;
     // root_a root_s' = U D V' has the singular values of A S'; R = root_a^-1 U D^1/2 = root_s' V D^-1/2.

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::exec::{Exec, Unobserved};
 use crate::incomplete::checkpoint::FitContext;
-use crate::incomplete::model::{Covariances, IncompleteModel};
+use crate::incomplete::model::{Covariances, IncompleteModel, RowScores};
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::start::Start;
@@ -46,19 +46,21 @@ impl Division {
         let model = pca.fit_with(&self.data(data, pca.n_threads)?, &context)?;
         let rest = Exec::run(pca.n_threads, &Unobserved, |exec| data.select(&self.left_out, exec))?;
         let observer = context.observer.unwrap_or(&Unobserved);
-        let (scores, covariances) = match model.score_covariances() {
-            None => (model.transform_observed(&rest, pca.n_threads, observer)?, None),
+        let (found, covariances) = match model.score_covariances() {
+            None => (model.rows_observed(&rest, pca.n_threads, observer)?, None),
             Some(known) => {
-                let (scores, found) = model.transform_with_covariances(&rest, pca.n_threads, observer)?;
+                let (rows, found) = model.rows_with_covariances(&rest, pca.n_threads, observer)?;
                 let width = known.n_components * (known.n_components + 1) / 2;
                 let packed = self.merge(&known.packed, &found.packed, width);
-                (scores, Some(Covariances { n_components: known.n_components, packed }))
+                (rows, Some(Covariances { n_components: known.n_components, packed }))
             }
         };
         let c = model.n_components();
-        let merged = self.merge(model.scores().as_slice(), scores.as_slice(), c);
+        let merged = self.merge(model.scores().as_slice(), found.scores.as_slice(), c);
         let scores = Matrix::from_vec(self.taking_part.len() + self.left_out.len(), c, merged)?;
-        Ok(model.with_scores(scores, covariances))
+        let both = model.row_offsets().zip(found.offsets);
+        let offsets = both.map(|(fitted, found)| self.merge(fitted, &found, 1));
+        Ok(model.with_rows(RowScores { scores, offsets }, covariances))
     }
 
     fn pick(&self, scores: &Matrix) -> Matrix {

@@ -1,6 +1,7 @@
 //! Principal component analysis of data with missing values, at a cost linear in what was observed.
 //!
-//! The model is `x_ij = mu_i + a_i . s_j + noise`; only observed entries take part. After T. Raiko, A. Ilin and
+//! The model is `x_ij = mu_i + a_i . s_j + noise`, with an offset `b_j` of each row where it is asked for; only observed
+//! entries take part. After T. Raiko, A. Ilin and
 //! J. Karhunen, "Principal component analysis for large scale problems with lots of missing values" (2007),
 //! doi:10.1007/978-3-540-74958-5_69. Every method minimises one cost, F of [`problem`], up to its penalties.
 
@@ -20,6 +21,7 @@ mod mean;
 mod methods;
 mod model;
 mod observed;
+mod offsets;
 mod online;
 mod options;
 mod pace;
@@ -37,7 +39,7 @@ mod stopping;
 
 pub use checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, NotKept};
 pub use cross_validation::{CrossValidated, CrossValidation, CrossValidationTable};
-pub use model::{Covariances, IncompleteModel, IncompleteParts, Prediction, Prior};
+pub use model::{Covariances, IncompleteModel, IncompleteParts, Prediction, Prior, RowScores};
 pub use observed::{Duplicates, Observed, Triples};
 pub use online::{IncompleteStream, OnlineRule};
 pub use options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};

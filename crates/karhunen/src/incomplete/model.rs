@@ -45,10 +45,10 @@ impl Covariances {
         }
     }
 
-    /// `tr C_i D_j`.
+    /// `tr C_i D_j`, where `D_j` may have more rows: of those that both have.
     pub(super) fn trace_of_product(&self, i: usize, other: &Self, j: usize) -> f64 {
-        let width = self.n_components * (self.n_components + 1) / 2;
-        let (x, y) = (&self.packed[i * width..][..width], &other.packed[j * width..][..width]);
+        let width = |of: &Self| of.n_components * (of.n_components + 1) / 2;
+        let (x, y) = (&self.packed[i * width(self)..][..width(self)], &other.packed[j * width(other)..]);
         let all: f64 = x.iter().zip(y).map(|(x, y)| 2.0 * f64::from(*x) * f64::from(*y)).sum();
         let diagonal: f64 = (0..self.n_components).map(|k| self.get(i, k, k) * other.get(j, k, k)).sum();
         all - diagonal
@@ -67,10 +67,20 @@ impl Covariances {
     }
 }
 
-/// What draws the scores of a row towards the population, as the fit had it.
+/// Scores of rows, and their offsets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowScores {
+    /// Shape (n_rows, n_components).
+    pub scores: Matrix,
+    /// One for each row, of fits with row offsets.
+    pub offsets: Option<Vec<f64>>,
+}
+
+/// What draws the scores of a row towards the population, as the fit had it. Where rows have offsets these are the last of
+/// the scores here, one more than there are components.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prior {
-    /// Precision of the scores times the noise variance, shape (n_components, n_components); zero for least squares.
+    /// Precision of the scores times the noise variance, square; zero for least squares.
     pub precision: Matrix,
     /// Whether the precision is multiplied by the (weighted) number of entries of the row.
     pub per_entry: bool,
@@ -97,7 +107,9 @@ pub struct IncompleteParts {
     pub noise_variance: f64,
     /// Shape (n_samples, n_components).
     pub scores: Matrix,
-    /// Posterior covariances of the scores of each sample.
+    /// The offset of each sample, where rows have offsets.
+    pub row_offsets: Option<Vec<f64>>,
+    /// Posterior covariances of the scores of each sample; of one row more, the last, where rows have offsets.
     pub score_covariances: Option<Covariances>,
     /// Posterior covariances of the loadings of each feature.
     pub loading_covariances: Option<Covariances>,
@@ -151,8 +163,13 @@ impl TryFrom<IncompleteParts> for IncompleteModel {
     fn try_from(parts: IncompleteParts) -> Result<Self> {
         let (c, p) = parts.components.shape();
         let n = parts.scores.n_rows();
-        let packed = |covariances: &Option<Covariances>, rows: usize| {
-            covariances.as_ref().map_or(rows * (c * (c + 1) / 2), |x| x.packed.len())
+        let all = c + usize::from(parts.row_offsets.is_some());
+        let width = |c: usize| c * (c + 1) / 2;
+        let packed = |covariances: &Option<Covariances>, expected: usize| {
+            covariances.as_ref().map_or(expected, |x| x.packed.len())
+        };
+        let size = |covariances: &Option<Covariances>, c: usize| {
+            covariances.as_ref().map_or(c, |covariances| covariances.n_components)
         };
         let lengths = [
             ("mean", parts.mean.len(), p),
@@ -160,12 +177,15 @@ impl TryFrom<IncompleteParts> for IncompleteModel {
             ("explained_variance_ratio", parts.explained_variance_ratio.len(), c),
             ("singular_values", parts.singular_values.len(), c),
             ("scores", parts.scores.n_cols(), c),
-            ("score_covariances", packed(&parts.score_covariances, n), n * (c * (c + 1) / 2)),
-            ("loading_covariances", packed(&parts.loading_covariances, p), p * (c * (c + 1) / 2)),
+            ("row_offsets", parts.row_offsets.as_ref().map_or(n, Vec::len), n),
+            ("score_covariances", size(&parts.score_covariances, all), all),
+            ("score_covariances", packed(&parts.score_covariances, n * width(all)), n * width(all)),
+            ("loading_covariances", size(&parts.loading_covariances, c), c),
+            ("loading_covariances", packed(&parts.loading_covariances, p * width(c)), p * width(c)),
             ("mean_variance", parts.mean_variance.len(), p),
-            ("prior", parts.prior.precision.n_rows().max(parts.prior.precision.n_cols()), c),
-            ("prior", parts.prior.precision.as_slice().len(), c * c),
-            ("prior", parts.prior.mean.len(), c),
+            ("prior", parts.prior.precision.n_rows().max(parts.prior.precision.n_cols()), all),
+            ("prior", parts.prior.precision.as_slice().len(), all * all),
+            ("prior", parts.prior.mean.len(), all),
             ("n_observed", parts.n_observed.len(), p),
         ];
         for (what, found, expected) in lengths {
@@ -229,7 +249,13 @@ impl IncompleteModel {
         &self.parts.scores
     }
 
-    /// Posterior covariances of the scores.
+    /// The offset of each row fitted, where rows have offsets: they sum to zero over rows with entries (where the mean is
+    /// fitted), and components to zero over features, so that this is the level of a row in all columns.
+    pub fn row_offsets(&self) -> Option<&[f64]> {
+        self.parts.row_offsets.as_deref()
+    }
+
+    /// Posterior covariances of the scores; of one row more, the last, where rows have offsets.
     pub fn score_covariances(&self) -> Option<&Covariances> {
         self.parts.score_covariances.as_ref()
     }
@@ -246,8 +272,14 @@ impl IncompleteModel {
     }
 
     /// The same with the scores (and their covariances) of other rows.
-    pub(crate) fn with_scores(self, scores: Matrix, score_covariances: Option<Covariances>) -> Self {
-        Self { parts: IncompleteParts { scores, score_covariances, ..self.parts } }
+    pub(crate) fn with_rows(self, rows: RowScores, score_covariances: Option<Covariances>) -> Self {
+        let RowScores { scores, offsets } = rows;
+        Self { parts: IncompleteParts { scores, row_offsets: offsets, score_covariances, ..self.parts } }
+    }
+
+    /// Scores of a row: of its components, and its offset if it has one.
+    pub(super) fn n_scores(&self) -> usize {
+        self.n_components() + usize::from(self.parts.row_offsets.is_some())
     }
 
     /// Everything, as plain data.
@@ -256,7 +288,8 @@ impl IncompleteModel {
     }
 
     /// Scores of new rows with holes, shape (n_rows, n_components): the best given the components, as the fit weighs
-    /// entries against its penalties. A row without entries gets the scores of the prior.
+    /// entries against its penalties. A row without entries gets the scores of the prior. Where rows have offsets these are
+    /// solved for as well; [`IncompleteModel::rows_observed`] has both.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of columns; [`Error::Decomposition`] for values beyond range;
@@ -276,18 +309,73 @@ impl IncompleteModel {
         n_threads: Option<usize>,
         observer: &dyn Observer,
     ) -> Result<Matrix> {
-        let c = self.n_components();
-        let mut scores = Matrix::zeros(rows.n_samples(), c);
-        self.each_row(rows, scores.as_mut_slice(), (n_threads, observer), |equations, out| {
-            equations.solve()?;
-            out.copy_from_slice(&equations.b[..c]);
-            Ok(())
-        })?;
-        Ok(scores)
+        Ok(self.rows_observed(rows, n_threads, observer)?.scores)
     }
 
-    /// As [`IncompleteModel::transform_observed`], with the covariance of the scores of each row: the noise variance times
-    /// the inverse of its normal equations. Without penalties it is zero for rows of fewer entries than components.
+    /// Scores and offsets of new rows.
+    ///
+    /// ```
+    /// use karhunen::{Dense, IncompletePca, Observed, Unobserved};
+    /// let x = [1.0, 2.0, 4.0, 5.0, 7.0, f64::NAN, -2.0, -1.0, 0.5, 1.5];
+    /// let rows = Observed::from_dense(&Dense::row_major(&x, 5, 2)?, None)?;
+    /// let model = IncompletePca { row_offsets: true, ..IncompletePca::new(1) }.fit(&rows)?;
+    /// let found = model.rows_observed(&rows, None, &Unobserved)?;
+    /// assert_eq!(found.offsets.map(|b| b.len()), Some(5));
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform_observed`].
+    pub fn rows_observed<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<RowScores> {
+        let all = self.n_scores();
+        let mut found = vec![0.0; rows.n_samples() * all];
+        self.each_row(rows, &mut found, (n_threads, observer), |equations, out| {
+            equations.solve()?;
+            out.copy_from_slice(&equations.b[..all]);
+            Ok(())
+        })?;
+        self.split(rows.n_samples(), found.chunks_exact(all.max(1)))
+    }
+
+    /// As [`IncompleteModel::rows_observed`], with the covariance of the scores (and the offset, the last) of each row: the
+    /// noise variance times the inverse of its normal equations. Without penalties it is zero for rows of fewer entries
+    /// than components.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform_observed`].
+    pub fn rows_with_covariances<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<(RowScores, Covariances)> {
+        let (all, n) = (self.n_scores(), rows.n_samples());
+        let width = all * (all + 1) / 2;
+        let mut both = vec![0.0; n * (all + width)];
+        self.each_row(rows, &mut both, (n_threads, observer), |equations, out| {
+            let (scores, covariance) = out.split_at_mut(all);
+            let inverse = equations.inverse();
+            equations.solve()?;
+            scores.copy_from_slice(&equations.b[..all]);
+            for k in 0..all {
+                for l in 0..=k {
+                    covariance[k * (k + 1) / 2 + l] =
+                        self.parts.noise_variance * inverse[l * equations.stride + k];
+                }
+            }
+            Ok(())
+        })?;
+        let rows = || both.chunks_exact((all + width).max(1));
+        let packed = rows().flat_map(|row| &row[all..]).map(|x| *x as f32).collect();
+        Ok((self.split(n, rows())?, Covariances { n_components: all, packed }))
+    }
+
+    /// As [`IncompleteModel::rows_with_covariances`], without the offsets.
     ///
     /// # Errors
     /// As [`IncompleteModel::transform_observed`].
@@ -297,26 +385,16 @@ impl IncompleteModel {
         n_threads: Option<usize>,
         observer: &dyn Observer,
     ) -> Result<(Matrix, Covariances)> {
-        let (c, n) = (self.n_components(), rows.n_samples());
-        let width = c * (c + 1) / 2;
-        let mut both = vec![0.0; n * (c + width)];
-        self.each_row(rows, &mut both, (n_threads, observer), |equations, out| {
-            let (scores, covariance) = out.split_at_mut(c);
-            let inverse = equations.inverse();
-            equations.solve()?;
-            scores.copy_from_slice(&equations.b[..c]);
-            for k in 0..c {
-                for l in 0..=k {
-                    covariance[k * (k + 1) / 2 + l] =
-                        self.parts.noise_variance * inverse[l * equations.stride + k];
-                }
-            }
-            Ok(())
-        })?;
-        let rows = || both.chunks_exact(c + width);
-        let scores = Matrix::from_vec(n, c, rows().flat_map(|row| &row[..c]).copied().collect())?;
-        let packed = rows().flat_map(|row| &row[c..]).map(|x| *x as f32).collect();
-        Ok((scores, Covariances { n_components: c, packed }))
+        let (rows, covariances) = self.rows_with_covariances(rows, n_threads, observer)?;
+        Ok((rows.scores, covariances))
+    }
+
+    /// Scores and offsets of `n` rows that begin with them.
+    fn split<'a>(&self, n: usize, rows: impl Iterator<Item = &'a [f64]> + Clone) -> Result<RowScores> {
+        let c = self.n_components();
+        let scores = Matrix::from_vec(n, c, rows.clone().flat_map(|row| &row[..c]).copied().collect())?;
+        let offsets = self.parts.row_offsets.is_some().then(|| rows.map(|row| row[c]).collect());
+        Ok(RowScores { scores, offsets })
     }
 
     /// Calls `f` with the normal equations of every row and its share of `out`.
@@ -353,7 +431,7 @@ impl IncompleteModel {
 
     /// The normal equations of the scores of one row; `loadings` is the transposed matrix of components.
     fn equations<T: Scalar>(&self, rows: &Observed<T>, row: usize, loadings: &Matrix) -> Equations {
-        let (parts, c) = (&self.parts, self.n_components());
+        let (parts, free, c) = (&self.parts, self.n_components(), self.n_scores());
         let line = rows.rows().line(row);
         let stride = c.next_multiple_of(BLOCK);
         let (mut g, mut b) = (vec![0.0; c * stride], vec![0.0; stride]);
@@ -363,15 +441,21 @@ impl IncompleteModel {
             let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
             let y = value.to_f64() - parts.mean[column];
             let loadings = loadings.row(column);
-            for k in 0..c {
+            for k in 0..free {
                 let v = weight * loadings[k];
                 b[k] += v * y;
-                for (g, x) in g[k * stride + k..k * stride + c].iter_mut().zip(&loadings[k..]) {
+                for (g, x) in g[k * stride + k..k * stride + free].iter_mut().zip(&loadings[k..]) {
                     *g += v * x;
                 }
                 if let Some(spread) = spread {
-                    (k..c).for_each(|l| g[k * stride + l] += weight * spread.get(column, k, l));
+                    (k..free).for_each(|l| g[k * stride + l] += weight * spread.get(column, k, l));
                 }
+            }
+            if free < c {
+                // The loading of the offset is one.
+                (0..free).for_each(|k| g[k * stride + free] += weight * loadings[k]);
+                g[free * stride + free] += weight;
+                b[free] += weight * y;
             }
         }
         let times = if parts.prior.per_entry { rows.rows().weight(row) } else { 1.0 };

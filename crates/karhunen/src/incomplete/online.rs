@@ -16,6 +16,8 @@ use crate::scalar::Scalar;
 
 /// The ridge of the scores of one sample, as a share of the deviation of an entry.
 const RIDGE: f64 = 1e-3;
+/// How many entries of a row of offset zero weigh as much as what is known of offsets.
+const OFFSET_RIDGE: f64 = 1e-3;
 /// How many samples the memory of a feature holds when it is new: the first, bad scores fade.
 const FADING: f64 = 5.0;
 /// What is added to the diagonal of the curvatures under `Rls`, as a share of their trace.
@@ -73,6 +75,9 @@ pub struct IncompleteStream {
     n_samples: usize,
     /// Whether the mean is learned.
     mean: bool,
+    /// Whether rows have offsets.
+    #[cfg_attr(feature = "serde", serde(default))]
+    row_offsets: bool,
     /// Whether means were given, rather than taken from the first entries.
     mean_known: bool,
     /// Deviation of an entry, once rows have shown it.
@@ -105,9 +110,16 @@ impl IncompleteStream {
             seen,
             n_samples: 0,
             mean: true,
+            row_offsets: false,
             mean_known: false,
             deviation: None,
         })
+    }
+
+    /// The same where each row has an offset, which is forgotten as its scores are.
+    #[must_use]
+    pub fn with_row_offsets(self) -> Self {
+        Self { row_offsets: true, ..self }
     }
 
     /// The same without a mean: it is zero, and stays so.
@@ -134,6 +146,7 @@ impl IncompleteStream {
             seen,
             n_samples: model.n_samples(),
             mean: parts.options.mean != MeanMode::None,
+            row_offsets: parts.row_offsets.is_some(),
             mean_known: true,
             deviation: Some((parts.total_variance / p as f64).sqrt()).filter(|deviation| *deviation > 0.0),
         }
@@ -143,7 +156,7 @@ impl IncompleteStream {
     pub(crate) fn from_factors(
         loadings: &Matrix,
         mean: &[f64],
-        learned: bool,
+        (learned, row_offsets): (bool, bool),
         deviation: f64,
         rule: OnlineRule,
     ) -> Self {
@@ -156,6 +169,7 @@ impl IncompleteStream {
             seen: vec![0.0; p],
             n_samples: 0,
             mean: learned,
+            row_offsets,
             mean_known: true,
             deviation: Some(deviation),
         }
@@ -165,7 +179,8 @@ impl IncompleteStream {
         let mut out = Arrays::default();
         let flag = |x: bool| f64::from(u8::from(x));
         let deviation = self.deviation.unwrap_or(f64::NAN);
-        out.put("numbers", [self.n_samples as f64, flag(self.mean), flag(self.mean_known), deviation]);
+        out.put("numbers", [self.n_samples as f64, deviation]);
+        out.put("flags", [flag(self.mean), flag(self.mean_known), flag(self.row_offsets)]);
         out.put("loadings", self.loadings.as_slice());
         out.put("curvatures", self.curvatures.as_slice());
         out.put("seen", self.seen.as_slice());
@@ -174,7 +189,8 @@ impl IncompleteStream {
 
     /// Reads what [`IncompleteStream::save`] wrote, of `p` features and `c` components.
     pub(crate) fn restore(from: &mut Arrays, rule: OnlineRule, (p, c): (usize, usize)) -> Result<Self> {
-        let [n_samples, mean, mean_known, deviation] = from.take_array("numbers")?;
+        let [n_samples, deviation] = from.take_array("numbers")?;
+        let [mean, mean_known, row_offsets] = from.take_array("flags")?;
         Ok(Self {
             rule,
             c,
@@ -183,6 +199,7 @@ impl IncompleteStream {
             seen: from.take_vec("seen", p)?,
             n_samples: count("numbers", n_samples)?,
             mean: mean != 0.0,
+            row_offsets: row_offsets != 0.0,
             mean_known: mean_known != 0.0,
             deviation: optional(deviation),
         })
@@ -257,6 +274,7 @@ impl IncompleteStream {
         }
         let ridge = RIDGE * self.deviation.unwrap_or(1.0);
         let mut u = self.scores(sample, ridge)?;
+        let offset = if self.row_offsets { u.pop().unwrap_or(0.0) } else { 0.0 };
         u.push(1.0);
         let used = if self.mean { c + 1 } else { c };
         let norm: f64 = u[..c].iter().map(|s| s * s).sum();
@@ -265,7 +283,7 @@ impl IncompleteStream {
             let i = *index as usize;
             let weight = sample.weights.map_or(1.0, |w| w[at].to_f64());
             let row = self.loadings.row_mut(i);
-            let e = value.to_f64() - row.iter().zip(&u).map(|(a, u)| a * u).sum::<f64>();
+            let e = value.to_f64() - offset - row.iter().zip(&u).map(|(a, u)| a * u).sum::<f64>();
             let fade = self.seen[i] / (self.seen[i] + FADING);
             match self.rule {
                 OnlineRule::Diagonal => {
@@ -297,10 +315,11 @@ impl IncompleteStream {
         Ok(())
     }
 
-    /// `(A_o'A_o + r I)^-1 A_o'(x_o - mu_o)`.
+    /// `(A_o'A_o + r I)^-1 A_o'(x_o - mu_o)`; with an offset its loadings of one are the last of `A_o`.
     fn scores<T: Scalar>(&self, sample: Segment<'_, T>, ridge: f64) -> Result<Vec<f64>> {
-        let (c, stride) = (self.c, self.c.next_multiple_of(BLOCK));
-        let (mut g, mut b) = (vec![0.0; c * stride], vec![0.0; c]);
+        let m = self.c + usize::from(self.row_offsets);
+        let (c, stride) = (self.c, m.next_multiple_of(BLOCK));
+        let (mut g, mut b) = (vec![0.0; m * stride], vec![0.0; m]);
         for (at, (index, value)) in sample.indices.iter().zip(sample.values).enumerate() {
             let row = self.loadings.row(*index as usize);
             let weight = sample.weights.map_or(1.0, |w| w[at].to_f64());
@@ -312,18 +331,26 @@ impl IncompleteStream {
                     *g += a * x;
                 }
             }
+            if c < m {
+                (0..c).for_each(|k| g[k * stride + c] += weight * row[k]);
+                g[c * stride + c] += weight;
+                b[c] += y;
+            }
         }
         (0..c).for_each(|k| g[k * stride + k] += ridge);
+        if c < m {
+            g[c * stride + c] += OFFSET_RIDGE;
+        }
         let (mut kept, sides) = (g.clone(), b.clone());
-        if (Upper { values: &mut g, m: c, stride }).factorize_and_solve(&mut b).is_none() {
+        if (Upper { values: &mut g, m, stride }).factorize_and_solve(&mut b).is_none() {
             b.copy_from_slice(&sides);
-            solve_singular(&Upper { values: &mut kept, m: c, stride }, &mut b)?;
+            solve_singular(&Upper { values: &mut kept, m, stride }, &mut b)?;
         }
         Ok(b)
     }
 
     /// A model of `rows`, seen before or not: their scores given the loadings, rotated to principal components, with
-    /// error bars as `options` ask. Nothing is iterated.
+    /// error bars as `options` ask, and offsets if the stream has them. Nothing is iterated.
     ///
     /// # Errors
     /// As [`IncompletePca::fit`].
@@ -333,7 +360,8 @@ impl IncompleteStream {
             scores: Matrix::zeros(rows.n_samples(), self.c),
             mean: (options.mean != MeanMode::None).then(|| self.mean()),
         };
-        finish_from(options, rows, &start, &Unobserved)
+        let options = IncompletePca { row_offsets: self.row_offsets, ..options.clone() };
+        finish_from(&options, rows, &start, &Unobserved)
     }
 }
 

@@ -207,6 +207,10 @@ pub struct IncompletePca {
     pub mean: MeanMode,
     /// Pseudo-observations of the mean.
     pub mean_prior: MeanPrior,
+    /// Whether each row has an offset, `x_ij = mu_i + b_j + a_i . s_j`: a level of its own in all columns, as the mean is one
+    /// of a column in all rows. Where scores have penalties or a prior, offsets are drawn to zero by a variance that the data
+    /// tell; in least squares they are free.
+    pub row_offsets: bool,
     /// The first learning rate of `gradient`, `natural` and `newton`; found by a line search if `None`.
     pub step: Option<f64>,
     /// How `online` learns from a row.
@@ -256,6 +260,7 @@ impl Default for IncompletePca {
             prior_variance: None,
             mean: MeanMode::Joint,
             mean_prior: MeanPrior::default(),
+            row_offsets: false,
             step: None,
             online_rule: OnlineRule::Diagonal,
             inner_iterations: 3,
@@ -332,6 +337,11 @@ impl IncompletePca {
             });
         }
         fit::fit(self, data, context)
+    }
+
+    /// Number of scores of a row: of its components, and its offset if it has one.
+    pub(crate) fn n_scores(&self) -> usize {
+        self.n_components + usize::from(self.row_offsets)
     }
 
     /// The method, and why.

@@ -12,15 +12,32 @@ const MOST_ROUNDS: usize = 200;
 const SETTLED: f64 = 1e-6;
 
 /// The ridge above which nothing is left: the spectral norm of the matrix of (weighted) deviations of the entries from
-/// `mean`, zero where nothing was observed. By power iteration, which comes from below.
-pub(crate) fn largest_penalty<T: Lane>(data: &Observed<T>, mean: &[f64], exec: &Exec<'_>) -> Result<f64> {
+/// `mean`, and from the offsets of the rows if these are `pulled` to zero so strongly; zero where nothing was observed. By power
+/// iteration, which comes from below.
+pub(crate) fn largest_penalty<T: Lane>(
+    data: &Observed<T>,
+    mean: &[f64],
+    pulled: Option<f64>,
+    exec: &Exec<'_>,
+) -> Result<f64> {
     let (n, p) = data.shape();
+    let offsets = match pulled {
+        None => vec![0.0; n],
+        Some(pull) => {
+            let sums = product(data.rows(), n, exec, |_, index, value| value - mean[index])?;
+            let weight = |row: usize| data.rows().weight(row) + pull;
+            let mean_of = |(row, sum): (usize, &f64)| if weight(row) > 0.0 { sum / weight(row) } else { 0.0 };
+            sums.iter().enumerate().map(mean_of).collect()
+        }
+    };
+    let away = |row: usize, column: usize, value: f64| value - mean[column] - offsets[row];
     let mut right = unit(gaussian(p, 1, 0, 0).into_vec());
     let mut norm = 0.0;
     for _ in 0..MOST_ROUNDS {
-        let left = product(data.rows(), n, exec, |_, index, value| (value - mean[index]) * right[index])?;
+        let left =
+            product(data.rows(), n, exec, |line, index, value| away(line, index, value) * right[index])?;
         let image =
-            product(data.columns(), p, exec, |line, index, value| (value - mean[line]) * left[index])?;
+            product(data.columns(), p, exec, |line, index, value| away(index, line, value) * left[index])?;
         let before = norm;
         norm = length(&image).sqrt();
         if norm == 0.0 || norm - before <= SETTLED * norm {
@@ -80,7 +97,7 @@ mod tests {
             if x.is_nan() { 0.0 } else { x - 0.1 * i as f64 }
         });
         let mean: Vec<f64> = (0..p).map(|i| 0.1 * i as f64).collect();
-        let found = largest_penalty(&data, &mean, &Exec::sequential()).unwrap();
+        let found = largest_penalty(&data, &mean, None, &Exec::sequential()).unwrap();
         let expected = svd(&filled).unwrap().s[0];
         assert!((found - expected).abs() < 1e-3 * expected, "{found} {expected}");
     }

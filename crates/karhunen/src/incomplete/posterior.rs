@@ -12,7 +12,7 @@ use crate::incomplete::kernels::moments::{Expected, moments_pass, sums_of_scores
 use crate::incomplete::methods::full::{Moments, score_posteriors};
 use crate::incomplete::model::{Covariances, Prior};
 use crate::incomplete::problem::Problem;
-use crate::incomplete::rotate::{Rotated, rotate};
+use crate::incomplete::rotate::{Rotated, principal};
 use crate::linalg::Matrix;
 use crate::linalg::eigh::eigh;
 use crate::linalg::simd::{Lane, dispatch};
@@ -77,19 +77,20 @@ impl<T: Lane> Posterior<T> {
             None,
             exec,
         )?;
-        let rotated = rotate(&factors, false, exec)?;
+        let rotated = principal(problem, &mut factors, false, exec)?;
         let scaled = Matrix::from_fn(c, c, |l, k| self.score_penalty[l] * rotated.of_loadings[(l, k)]);
         let prior = Prior {
             precision: t_multiply(&rotated.of_loadings, &scaled),
             per_entry: false,
-            mean: vec![0.0; c],
+            mean: rotated.prior_mean(),
         };
         let of_point =
             if self.point { Some(self.spread_of_loadings(problem, &expected, exec)?) } else { None };
         let table = of_point.as_ref().unwrap_or(&self.table);
-        let loadings = covariances(table, c, &rotated.of_loadings, exec)?;
+        let layout = Expected::new::<T>(c);
+        let loadings = covariances(table, layout, &rotated.of_free_loadings(problem.free()), exec)?;
         let scores =
-            if keep_scores { Some(covariances(&expected, c, &rotated.of_scores, exec)?) } else { None };
+            if keep_scores { Some(covariances(&expected, layout, &rotated.of_scores, exec)?) } else { None };
         Ok(Rotation { rotated, prior, scores, loadings })
     }
 
@@ -100,14 +101,14 @@ impl<T: Lane> Posterior<T> {
         scores: &Factor<T>,
         exec: &Exec<'_>,
     ) -> Result<Factor<T>> {
-        let c = problem.c;
-        let layout = Expected::new::<T>(c);
+        let c = problem.free();
+        let layout = Expected::new::<T>(problem.c);
         let stride = c.next_multiple_of(BLOCK);
         let p = problem.data.n_features();
         let squares = self.table.sum_rows(c, exec, |_, row, sums| {
             (0..c).for_each(|k| sums[k] += row[layout.at(k, k)].to_f64() / p as f64);
         })?;
-        let constants: Vec<T> = (0..p).map(|i| self.table.row(i)[c]).collect();
+        let constants: Vec<T> = (0..p).map(|i| self.table.row(i)[problem.c]).collect();
         let mut out = Factor::zeros(p, layout.width);
         moments_pass(
             problem,
@@ -143,9 +144,14 @@ impl<T: Lane> Posterior<T> {
     }
 }
 
-/// `M' (E zz' - z z') M` of every row.
-fn covariances<T: Lane>(table: &Factor<T>, c: usize, map: &Matrix, exec: &Exec<'_>) -> Result<Covariances> {
-    let layout = Expected::new::<T>(c);
+/// `M' (E zz' - z z') M` of every row, for as many leading values as `M` has rows.
+fn covariances<T: Lane>(
+    table: &Factor<T>,
+    layout: Expected,
+    map: &Matrix,
+    exec: &Exec<'_>,
+) -> Result<Covariances> {
+    let c = map.n_rows();
     let width = c * (c + 1) / 2;
     let mut packed = vec![0.0f32; table.n_rows() * width];
     exec.fill(&mut packed, ROWS * width, |piece, out| {
@@ -298,42 +304,60 @@ impl WithSimd for MoveSums<'_> {
     }
 }
 
-/// The affine change that lowers the cost most: centred where the mean is free, uncorrelated expected moments of scores
-/// (one each) and loadings (descending). With variances of the prior of the loadings `held`, components are scaled to them.
+/// The priors of a fit, while its scores and loadings are changed.
+pub(crate) struct Priors<'a> {
+    /// `v_a`, where loadings have a posterior.
+    pub(crate) of_loadings: Option<&'a [f64]>,
+    /// Whether they are held.
+    pub(crate) held: bool,
+    /// The noise over the prior variance of each score.
+    pub(crate) of_scores: &'a [f64],
+    /// `v_x`.
+    pub(crate) noise: f64,
+}
+
+/// The affine change that lowers the cost most: centred where the mean is free, the level of the rows in their offsets if
+/// they have some, uncorrelated expected moments of scores (one each) and loadings (descending). With variances of the
+/// prior of the loadings held, components are scaled to them.
 pub(crate) fn best_affine<T: Lane>(
     problem: &Problem<'_, T>,
     factors: &Factors<T>,
     (table, moments): (&Factor<T>, &Moments),
-    noise: f64,
-    held: Option<&[f64]>,
-    uncertain: bool,
+    priors: &Priors<'_>,
     exec: &Exec<'_>,
 ) -> Result<Affine> {
-    let (c, n, p) = (problem.c, moments.n, problem.data.n_features() as f64);
-    let layout = Expected::new::<T>(c);
+    let (c, n, p) = (problem.free(), moments.n, problem.data.n_features() as f64);
+    let layout = Expected::new::<T>(problem.c);
     let shift = if problem.mean.joint {
-        best_shift(problem, factors, (table, moments), noise, uncertain, exec)?
+        best_shift(problem, factors, (table, moments), priors, exec)?
     } else {
-        vec![0.0; c]
+        vec![0.0; problem.c]
     };
     let mut second = moments.about(&shift);
     second.scale(1.0 / n);
-    let of_scores = eigh(&second)?;
-    let root: Vec<f64> = of_scores.values.iter().map(|d| d.max(f64::MIN_POSITIVE).sqrt()).collect();
-    let w = Matrix::from_fn(c, c, |i, k| of_scores.vectors[(i, k)] * root[k]);
     let sums = table.sum_rows(layout.width, exec, |_, row, sums| {
         sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
     })?;
-    let b = Matrix::from_fn(c, c, |k, l| sums[layout.at(k.max(l), k.min(l))] / p);
+    let level = match problem.held() {
+        Some(held) => best_level((&sums[..held], p), (&second, n), held, priors)?,
+        None => vec![0.0; c],
+    };
+    let of_scores = eigh(&Matrix::from_fn(c, c, |k, l| second[(k, l)]))?;
+    let root: Vec<f64> = of_scores.values.iter().map(|d| d.max(f64::MIN_POSITIVE).sqrt()).collect();
+    let w = Matrix::from_fn(c, c, |i, k| of_scores.vectors[(i, k)] * root[k]);
+    let b = Matrix::from_fn(c, c, |k, l| {
+        let moved = level[k] * sums[l] / p + sums[k] / p * level[l] + level[k] * level[l];
+        sums[layout.at(k.max(l), k.min(l))] / p + moved
+    });
     let of_loadings = eigh(&t_multiply(&w, &multiply(&b, &w)))?;
     let mut variances = of_loadings.values.clone();
     // R = V' W^-1 = V' D^-1/2 U'.
     let inverse = Matrix::from_fn(c, c, |k, i| of_scores.vectors[(i, k)] / root[k]);
     let mut map = t_multiply(&of_loadings.vectors, &inverse);
     let mut log_determinant = -root.iter().map(|d| d.ln()).sum::<f64>();
-    if let Some(held) = held {
+    if let Some(of_prior) = priors.of_loadings.filter(|_| priors.held) {
         for k in 0..c {
-            let qa = p * variances[k] / held[k];
+            let qa = p * variances[k] / of_prior[k];
             let root = ((n - p).powi(2) + 4.0 * qa * n).sqrt();
             let u = if n >= p { 2.0 * n / (n - p + root) } else { (p - n + root) / (2.0 * qa) };
             if u > 0.0 && u.is_finite() {
@@ -343,21 +367,50 @@ pub(crate) fn best_affine<T: Lane>(
             }
         }
     }
+    if problem.held().is_some() {
+        // The offset loses what the loadings gain: b - level.s.
+        let last = |l: usize| if l < c { -level[l] } else { 1.0 };
+        let corner = |k: usize, l: usize| if l < c { map[(k, l)] } else { 0.0 };
+        map = Matrix::from_fn(c + 1, c + 1, |k, l| if k < c { corner(k, l) } else { last(l) });
+    }
     Ok(Affine::new(map, shift, log_determinant, variances))
 }
 
-/// `m` of `(sum_j H_j + kappa A'A) m = sum_j H_j s_j - kappa A'(mu - m0)`, `H_j = v_x I + sum_i w Sa_i`.
+/// `m` of `a_i += m`, `b_j -= m.s_j`: `(p / v_a + n / v_b E ss') m = n / v_b E bs - sum_i a_i / v_a`. `of_loadings` are the
+/// sums of the loadings of `p` features, `second` the mean moments of `n` rows.
+fn best_level(
+    (of_loadings, p): (&[f64], f64),
+    (second, n): (&Matrix, f64),
+    held: usize,
+    priors: &Priors<'_>,
+) -> Result<Vec<f64>> {
+    let stride = held.next_multiple_of(BLOCK);
+    let (mut g, mut m) = (vec![0.0; held * stride], vec![0.0; held]);
+    // Both in units of the noise.
+    let of_offsets = n * priors.of_scores[held];
+    for k in 0..held {
+        let of_prior = priors.of_loadings.map_or(0.0, |v| priors.noise / v[k]);
+        (0..held).for_each(|l| g[k * stride + l] = of_offsets * second[(k, l)]);
+        g[k * stride + k] += p * of_prior;
+        m[k] = of_offsets * second[(k, held)] - of_prior * of_loadings[k];
+    }
+    solve_singular(&Upper { values: &mut g, m: held, stride }, &mut m)?;
+    Ok(m)
+}
+
+/// `m` of `(sum_j H_j + kappa A'A) m = sum_j H_j s_j - kappa A'(mu - m0)`, `H_j = v_x D + sum_i w Sa_i`, where `D` are the
+/// precisions of the prior of the scores.
 fn best_shift<T: Lane>(
     problem: &Problem<'_, T>,
     factors: &Factors<T>,
     (table, moments): (&Factor<T>, &Moments),
-    noise: f64,
-    uncertain: bool,
+    priors: &Priors<'_>,
     exec: &Exec<'_>,
 ) -> Result<Vec<f64>> {
     let (c, kappa) = (problem.c, problem.mean.kappa);
     let layout = Expected::new::<T>(c);
-    let seen = if uncertain { Some(sums_of_scores(problem, &factors.s, exec)?) } else { None };
+    let seen =
+        if priors.of_loadings.is_some() { Some(sums_of_scores(problem, &factors.s, exec)?) } else { None };
     let sums = table.sum_rows(c * c + c, exec, |i, row, sums| {
         let (of_g, of_b) = sums.split_at_mut(c * c);
         let away = row[c].to_f64() - problem.mean.prior;
@@ -379,9 +432,9 @@ fn best_shift<T: Lane>(
     let mut m = vec![0.0; c];
     for k in 0..c {
         for l in k..c {
-            g[k * stride + l] = sums[k * c + l] + if k == l { moments.n * noise } else { 0.0 };
+            g[k * stride + l] = sums[k * c + l] + if k == l { moments.n * priors.of_scores[k] } else { 0.0 };
         }
-        m[k] = sums[c * c + k] + noise * moments.first[k];
+        m[k] = sums[c * c + k] + priors.of_scores[k] * moments.first[k];
     }
     solve_singular(&Upper { values: &mut g, m: c, stride }, &mut m)?;
     Ok(m)
@@ -431,6 +484,7 @@ pub(crate) fn without_component<T: Lane>(factors: &Factors<T>, dropped: usize) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::incomplete::rotate::rotate;
     use crate::linalg::random::gaussian;
 
     #[test]
@@ -478,7 +532,7 @@ mod tests {
         let factors: Factors<f64> = Factors::new(&a, &s, &[0.5; 9]);
         let exec = Exec::sequential();
         for centre in [false, true] {
-            let rotated = rotate(&factors, centre, &exec).unwrap();
+            let rotated = rotate(&factors, 3, centre, &exec).unwrap();
             for j in 0..20 {
                 for i in 0..9 {
                     let before: f64 = 0.5 + (0..3).map(|k| a[(i, k)] * s[(j, k)]).sum::<f64>();

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
-use crate::incomplete::model::{Covariances, IncompleteModel, Prediction};
+use crate::incomplete::model::{Covariances, IncompleteModel, Prediction, RowScores};
 use crate::incomplete::observed::Observed;
 use crate::linalg::{IndexInt, Matrix};
 use crate::scalar::Scalar;
@@ -27,7 +27,7 @@ impl IncompleteModel {
             .as_ref()
             .and_then(|covariances| self.variance(scores, covariances, row, column));
         let noise_variance = parts.noise_variance;
-        Ok(Prediction { value: self.value(scores, column), variance, noise_variance })
+        Ok(Prediction { value: self.value(scores, self.offset(row), column), variance, noise_variance })
     }
 
     /// Predictions of many entries of the data fitted, with their standard deviations if `noise` says of what:
@@ -71,7 +71,7 @@ impl IncompleteModel {
                     let e = piece * PAIRS + at;
                     let (row, column) = (rows[e].widen() as usize, columns[e].widen() as usize);
                     let scores = self.parts().scores.row(row);
-                    out[0] = self.value(scores, column);
+                    out[0] = self.value(scores, self.offset(row), column);
                     if let Some(bars) = bars {
                         out[1] = self.deviation(scores, (bars, row), column, noise);
                     }
@@ -82,7 +82,8 @@ impl IncompleteModel {
         Ok(out)
     }
 
-    /// The values that scores stand for, row after row into `out`, which has `n_rows * n_features` places.
+    /// The values that scores stand for, row after row into `out`, which has `n_rows * n_features` places: of rows of offset
+    /// zero where rows have offsets. [`IncompleteModel::values_into`] takes both.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of components, or of places; [`Error::Stopped`].
@@ -93,15 +94,46 @@ impl IncompleteModel {
         n_threads: Option<usize>,
         observer: &dyn Observer,
     ) -> Result<()> {
+        self.fill_values((scores, None), out, n_threads, observer)
+    }
+
+    /// The values that scores and offsets stand for, as [`IncompleteModel::rows_observed`] gives them, row after row into
+    /// `out`, which has `n_rows * n_features` places. Without offsets it is as [`IncompleteModel::inverse_transform_into`].
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of components, of offsets, or of places; [`Error::Stopped`].
+    pub fn values_into<T: Scalar>(
+        &self,
+        rows: &RowScores,
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        self.fill_values((&rows.scores, rows.offsets.as_deref()), out, n_threads, observer)
+    }
+
+    fn fill_values<T: Scalar>(
+        &self,
+        (scores, offsets): (&Matrix, Option<&[f64]>),
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
         self.check_rows(scores, out)?;
+        let found = offsets.map_or(scores.n_rows(), <[f64]>::len);
+        if found != scores.n_rows() {
+            let (what, axis) = ("the offsets", "values");
+            return Err(Error::Shape { what, axis, found, expected: scores.n_rows() });
+        }
         let (p, parts) = (self.n_features(), self.parts());
         let at_a_time = (VALUES / p.max(1)).max(1);
         Exec::run(n_threads, observer, |exec| {
             exec.phase("values").fill(out, at_a_time * p, |piece, out| {
                 let mut sums = vec![0.0; p];
                 for (at, out) in out.chunks_exact_mut(p).enumerate() {
-                    sums.fill(0.0);
-                    for (k, s) in scores.row(piece * at_a_time + at).iter().enumerate() {
+                    let row = piece * at_a_time + at;
+                    sums.fill(offsets.map_or(0.0, |offsets| offsets[row]));
+                    for (k, s) in scores.row(row).iter().enumerate() {
                         sums.iter_mut().zip(parts.components.row(k)).for_each(|(sum, v)| *sum += s * v);
                     }
                     for ((out, sum), mean) in out.iter_mut().zip(&sums).zip(&parts.mean) {
@@ -114,7 +146,7 @@ impl IncompleteModel {
     }
 
     /// Standard deviations of the values that [`IncompleteModel::inverse_transform_into`] gives, for the scores and
-    /// covariances of [`IncompleteModel::transform_with_covariances`]: of new observations with `noise`, of values without
+    /// covariances of [`IncompleteModel::rows_with_covariances`]: of new observations with `noise`, of values without
     /// noise otherwise.
     ///
     /// # Errors
@@ -141,18 +173,14 @@ impl IncompleteModel {
         })
     }
 
-    /// The values that scores stand for, shape (n_rows, n_features).
+    /// The values that scores stand for, shape (n_rows, n_features), of rows of offset zero where rows have offsets.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of components.
     pub fn inverse_transform(&self, scores: &Matrix) -> Result<Matrix> {
         let mut values = Matrix::zeros(scores.n_rows(), self.n_features());
-        self.inverse_transform_into(
-            scores,
-            values.as_mut_slice(),
-            self.parts().options.n_threads,
-            &Unobserved,
-        )?;
+        let n_threads = self.parts().options.n_threads;
+        self.inverse_transform_into(scores, values.as_mut_slice(), n_threads, &Unobserved)?;
         Ok(values)
     }
 
@@ -161,7 +189,10 @@ impl IncompleteModel {
     /// # Errors
     /// As [`IncompleteModel::transform`].
     pub fn impute<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
-        let mut filled = self.inverse_transform(&self.transform(rows)?)?;
+        let n_threads = self.parts().options.n_threads;
+        let found = self.rows_observed(rows, n_threads, &Unobserved)?;
+        let mut filled = Matrix::zeros(rows.n_samples(), self.n_features());
+        self.values_into(&found, filled.as_mut_slice(), n_threads, &Unobserved)?;
         for i in 0..rows.n_samples() {
             let (columns, values) = rows.row(i);
             for (column, value) in columns.iter().zip(values) {
@@ -205,11 +236,16 @@ impl IncompleteModel {
         })
     }
 
-    /// `mean + scores * components` of one column.
-    fn value(&self, scores: &[f64], column: usize) -> f64 {
+    /// The offset of a row fitted.
+    fn offset(&self, row: usize) -> f64 {
+        self.parts().row_offsets.as_ref().map_or(0.0, |offsets| offsets[row])
+    }
+
+    /// `mean + offset + scores * components` of one column.
+    fn value(&self, scores: &[f64], offset: f64, column: usize) -> f64 {
         let parts = self.parts();
         let products = scores.iter().enumerate().map(|(k, s)| s * parts.components[(k, column)]);
-        parts.mean[column] + products.sum::<f64>()
+        parts.mean[column] + (products.sum::<f64>() + offset)
     }
 
     /// The variance of a value without noise, where scores have covariance `row` of `covariances`.
@@ -217,12 +253,14 @@ impl IncompleteModel {
         let parts = self.parts();
         let loadings = parts.loading_covariances.as_ref()?;
         let of_both = if parts.convergence.method.has_posterior() {
-            covariances.trace_of_product(row, loadings, column)
+            loadings.trace_of_product(column, covariances, row)
         } else {
             0.0
         };
         Some(
-            covariances.quadratic(row, |k| parts.components[(k, column)])
+            // Beyond the components there is the offset, whose loading is one.
+            covariances
+                .quadratic(row, |k| if k < scores.len() { parts.components[(k, column)] } else { 1.0 })
                 + loadings.quadratic(column, |k| scores[k])
                 + parts.mean_variance[column]
                 + of_both,

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::incomplete::mean::{ColumnSums, Spread, spread};
 use crate::incomplete::observed::Observed;
+use crate::incomplete::offsets::Levels;
 use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
 use crate::incomplete::problem::{Diagonal, MeanRule, Problem};
 use crate::incomplete::start::Start;
@@ -18,6 +19,8 @@ pub(crate) struct Prepared {
     /// The value of pseudo-observations.
     pub(crate) prior: f64,
     pub(crate) spread: Spread,
+    /// How far rows lie apart, where they have offsets.
+    pub(crate) levels: Option<Levels>,
 }
 
 impl Prepared {
@@ -41,7 +44,8 @@ impl Prepared {
         if spread.mean_square.is_nan() || spread.mean_square > largest {
             return Err(Error::Overflow { statistic: "variance", column: spread.widest });
         }
-        Ok(Self { sums, mean, prior, spread })
+        let levels = pca.row_offsets.then(|| Levels::of(data, &mean, spread.mean_square));
+        Ok(Self { sums, mean, prior, spread, levels })
     }
 
     /// The sum of the weights of all entries: their number where they have none.
@@ -72,7 +76,8 @@ impl Prepared {
             loadings: Diagonal::Same(0.0),
             scores: Diagonal::Same(0.0),
             mean,
-            c: pca.n_components,
+            offsets: self.levels.map(|_| Diagonal::Same(0.0)),
+            c: pca.n_scores(),
         }
     }
 
@@ -83,15 +88,25 @@ impl Prepared {
         data: &'a Observed<T>,
         regularization: Regularization,
     ) -> Problem<'a, T> {
-        let (loadings, scores) = match regularization {
+        // Where scores are penalised offsets are too: as many entries of offset zero as the data say.
+        let pull = self.levels.map(Levels::pseudo_observations);
+        let of_rows = |lambda: f64| {
+            Diagonal::ByRow((0..data.n_samples()).map(|j| lambda * data.rows().weight(j)).collect())
+        };
+        let (loadings, scores, offsets) = match regularization {
             // A path sets the penalties of each of its runs itself.
-            Regularization::None | Regularization::Path => (Diagonal::Same(0.0), Diagonal::Same(0.0)),
-            Regularization::Ridge(lambda) => (Diagonal::Same(lambda), Diagonal::Same(lambda)),
+            Regularization::None | Regularization::Path => {
+                (Diagonal::Same(0.0), Diagonal::Same(0.0), pull.map(|_| Diagonal::Same(0.0)))
+            }
+            Regularization::Ridge(lambda) => {
+                (Diagonal::Same(lambda), Diagonal::Same(lambda), pull.map(Diagonal::Same))
+            }
             Regularization::Weighted(lambda) => (
                 Diagonal::ByRow(self.sums.weight.iter().map(|w| lambda * w).collect()),
-                Diagonal::ByRow((0..data.n_samples()).map(|j| lambda * data.rows().weight(j)).collect()),
+                of_rows(lambda),
+                pull.map(|pull| of_rows(pull * data.total_samples() / data.total_weight())),
             ),
         };
-        Problem { loadings, scores, ..self.problem(pca, data) }
+        Problem { loadings, scores, offsets, ..self.problem(pca, data) }
     }
 }

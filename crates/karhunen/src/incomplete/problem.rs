@@ -1,11 +1,13 @@
 //! What is minimised: the observed entries, the penalties, the rule of the mean. Section 3 of the specification:
 //!
-//! `F = sum_O e_ij^2 + sum_ik dA_ik a_ik^2 + sum_kj dS_kj s_kj^2 + kappa sum_i (mu_i - m0)^2`
+//! `F = sum_O e_ij^2 + sum_ik dA_ik a_ik^2 + sum_kj dS_kj s_kj^2 + sum_j dB_j b_j^2 + kappa sum_i (mu_i - m0)^2`
 //!
-//! with `e_ij = x_ij - mu_i - a_i.s_j`, each square times the weight of its entry.
+//! with `e_ij = x_ij - mu_i - b_j - a_i.s_j`, each square times the weight of its entry. The offsets `b_j` of rows are there if
+//! they were asked for: they are the scores of one more component, the last, whose loadings are held at one.
 
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::arrays::Arrays;
 use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::observed::{Lines, Observed};
 use crate::scalar::Scalar;
@@ -55,6 +57,50 @@ pub(crate) struct MeanRule {
     pub(crate) prior: f64,
 }
 
+/// The penalties of a problem, which some methods learn.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Penalties {
+    loadings: Diagonal,
+    scores: Diagonal,
+    offsets: Option<Diagonal>,
+}
+
+impl Penalties {
+    pub(crate) fn of<T>(problem: &Problem<'_, T>) -> Self {
+        let Problem { loadings, scores, offsets, .. } = problem;
+        Self { loadings: loadings.clone(), scores: scores.clone(), offsets: offsets.clone() }
+    }
+
+    /// The same problem with these penalties, where rows have `c` scores.
+    pub(crate) fn give<'a, T: Clone>(self, problem: &Problem<'a, T>, c: usize) -> Problem<'a, T> {
+        let Self { loadings, scores, offsets } = self;
+        Problem { loadings, scores, offsets, c, ..problem.clone() }
+    }
+
+    pub(crate) fn save(&self, out: &mut Arrays) {
+        out.put_diagonal("penalty_loadings", &self.loadings);
+        out.put_diagonal("penalty_scores", &self.scores);
+        if let Some(offsets) = &self.offsets {
+            out.put_diagonal("penalty_offsets", offsets);
+        }
+    }
+
+    /// Reads what [`Penalties::save`] wrote of `n` rows of `c` scores and `p` features.
+    pub(crate) fn restore(from: &mut Arrays, (n, p): (usize, usize), c: usize) -> Result<Self> {
+        let offsets = if from.has("penalty_offsets") {
+            Some(from.take_diagonal("penalty_offsets", n, 1)?)
+        } else {
+            None
+        };
+        let free = c.saturating_sub(usize::from(offsets.is_some()));
+        Ok(Self {
+            loadings: from.take_diagonal("penalty_loadings", p, free)?,
+            scores: from.take_diagonal("penalty_scores", n, free)?,
+            offsets,
+        })
+    }
+}
+
 /// Data and penalties.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem<'a, T> {
@@ -62,7 +108,9 @@ pub(crate) struct Problem<'a, T> {
     pub(crate) loadings: Diagonal,
     pub(crate) scores: Diagonal,
     pub(crate) mean: MeanRule,
-    /// Number of components.
+    /// Penalties of the offsets of the rows, `Same` or `ByRow`, where rows have offsets.
+    pub(crate) offsets: Option<Diagonal>,
+    /// Number of scores of a row: of its components, and its offset if it has one.
     pub(crate) c: usize,
 }
 
@@ -83,7 +131,17 @@ impl<T: Scalar> Problem<'_, T> {
         }
     }
 
-    /// How many leading values of a row are fitted: the components, and of loadings the mean if it is.
+    /// Number of components: those whose loadings are fitted.
+    pub(crate) fn free(&self) -> usize {
+        self.c - usize::from(self.offsets.is_some())
+    }
+
+    /// The component whose loadings are held at one, if rows have offsets.
+    pub(crate) fn held(&self) -> Option<usize> {
+        self.offsets.is_some().then(|| self.free())
+    }
+
+    /// How many leading values of a row take part in a fit: the scores, and of loadings the mean if it does.
     pub(crate) fn n_fitted(&self, side: Side) -> usize {
         self.c + usize::from(side == Side::Loadings && self.mean.joint)
     }
@@ -91,8 +149,14 @@ impl<T: Scalar> Problem<'_, T> {
     /// Penalty of value `k` of row `i`, and what it is drawn to: zero but for the mean.
     #[inline(always)]
     pub(crate) fn pull(&self, side: Side, i: usize, k: usize) -> (f64, f64) {
-        if k < self.c {
-            (self.penalty(side).at(i, k, self.c), 0.0)
+        let free = self.free();
+        if k < free {
+            (self.penalty(side).at(i, k, free), 0.0)
+        } else if k < self.c {
+            match (side, &self.offsets) {
+                (Side::Scores, Some(offsets)) => (offsets.at(i, 0, 1), 0.0),
+                _ => (0.0, 0.0),
+            }
         } else {
             (self.mean.kappa, self.mean.prior)
         }

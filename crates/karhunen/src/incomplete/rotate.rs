@@ -4,8 +4,11 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
+use crate::incomplete::gauge::move_level;
+use crate::incomplete::problem::Problem;
 use crate::linalg::Matrix;
 use crate::linalg::orthonormal::orthonormalize;
+use crate::linalg::simd::Lane;
 use crate::linalg::small::{multiply, t_multiply};
 use crate::linalg::svd::svd;
 use crate::scalar::Scalar;
@@ -20,17 +23,97 @@ pub(crate) struct Rotated {
     pub(crate) mean: Vec<f64>,
     /// Norms of the columns of the scores, descending.
     pub(crate) singular_values: Vec<f64>,
-    /// `W`: scores of components are the fitted scores, less `shift`, times `W`. Shape (c, c).
+    /// `W`: scores of components (and offsets) are the fitted ones, less `shift`, times `W`. Square.
     pub(crate) of_scores: Matrix,
     /// `W^-T`, which the fitted loadings are multiplied by; zero for components without variance.
     pub(crate) of_loadings: Matrix,
     /// What was subtracted from the fitted scores.
     pub(crate) shift: Vec<f64>,
+    /// The offsets of the rows, where they have some.
+    pub(crate) offsets: Option<Vec<f64>>,
 }
 
-/// Rotates; where the mean is free, the scores are centred first.
-pub(crate) fn rotate<T: Scalar>(factors: &Factors<T>, centre: bool, exec: &Exec<'_>) -> Result<Rotated> {
-    let c = factors.c;
+impl Rotated {
+    /// Where scores and offsets are that were zero in the fit.
+    pub(crate) fn prior_mean(&self) -> Vec<f64> {
+        let shifted = Matrix::from_fn(1, self.shift.len(), |_, k| -self.shift[k]);
+        // No negative zeros.
+        multiply(&shifted, &self.of_scores).into_vec().into_iter().map(|x| x + 0.0).collect()
+    }
+
+    /// The part of `W^-T` that fitted loadings of `free` components are multiplied by.
+    pub(crate) fn of_free_loadings(&self, free: usize) -> Matrix {
+        Matrix::from_fn(free, free, |k, l| self.of_loadings[(k, l)])
+    }
+
+    /// The part of `W` that fitted scores of `free` components are multiplied by.
+    pub(crate) fn of_free_scores(&self, free: usize) -> Matrix {
+        Matrix::from_fn(free, free, |k, l| self.of_scores[(k, l)])
+    }
+}
+
+/// The principal components of a fit, whose loadings sum to zero where rows have offsets: what a row has in all columns is
+/// its offset. Where the mean is free offsets sum to zero over rows with entries; scores do so if they are to be centred.
+pub(crate) fn principal<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    centre: bool,
+    exec: &Exec<'_>,
+) -> Result<Rotated> {
+    let free = problem.free();
+    let Some(held) = problem.held() else { return rotate(factors, free, centre, exec) };
+    let seen = |i: usize| problem.data.n_observed_in_column(i) > 0;
+    let sums = factors.a.sum_rows(free + 1, exec, |i, row, sums| {
+        if seen(i) {
+            sums.iter_mut()
+                .zip(row[..free].iter().map(|a| a.to_f64()).chain([1.0]))
+                .for_each(|(s, x)| *s += x);
+        }
+    })?;
+    let level: Vec<f64> = sums[..free].iter().map(|sum| -sum / sums[free]).collect();
+    move_level(problem, factors, &level, exec)?;
+    let mut rotated = rotate(factors, free, centre, exec)?;
+    let mut offsets = factors.scores_of(held);
+    let mut shift = 0.0;
+    if problem.mean.joint {
+        let rows = problem.data.rows();
+        let sums = factors.s.sum_rows(2, exec, |j, row, sums| {
+            if rows.count(j) > 0 {
+                sums[0] += row[held].to_f64();
+                sums[1] += 1.0;
+            }
+        })?;
+        shift = sums[0] / sums[1];
+        offsets.iter_mut().for_each(|b| *b -= shift);
+        rotated.mean.iter_mut().for_each(|mean| *mean += shift);
+    }
+    // In the fit's own coordinates the offset was b + level.s: W has a column (-level, 1).
+    let (of_scores, of_loadings) = (&rotated.of_scores, &rotated.of_loadings);
+    let along = |l: usize| (0..free).map(|k| level[k] * of_loadings[(k, l)]).sum::<f64>();
+    let w = Matrix::from_fn(free + 1, free + 1, |k, l| match (k < free, l < free) {
+        (true, true) => of_scores[(k, l)],
+        (true, false) => -level[k],
+        (false, true) => 0.0,
+        (false, false) => 1.0,
+    });
+    let inverse = Matrix::from_fn(free + 1, free + 1, |k, l| match (k < free, l < free) {
+        (true, true) => of_loadings[(k, l)],
+        (true, false) => 0.0,
+        (false, true) => along(l),
+        (false, false) => 1.0,
+    });
+    let of_level: f64 = level.iter().zip(&rotated.shift).map(|(level, m)| level * m).sum();
+    rotated.shift.push(shift + of_level);
+    Ok(Rotated { of_scores: w, of_loadings: inverse, offsets: Some(offsets), ..rotated })
+}
+
+/// Rotates the first `c` components; where the mean is free, the scores are centred first. Offsets stay as they are.
+pub(crate) fn rotate<T: Scalar>(
+    factors: &Factors<T>,
+    c: usize,
+    centre: bool,
+    exec: &Exec<'_>,
+) -> Result<Rotated> {
     let (n, p) = (factors.s.n_rows(), factors.a.n_rows());
     let shift = if centre {
         let sums = factors.s.sum_rows(c, exec, |_, row, sums| {
@@ -75,7 +158,7 @@ pub(crate) fn rotate<T: Scalar>(factors: &Factors<T>, centre: bool, exec: &Exec<
             of_loadings[(l, k)] *= inverse;
         });
     }
-    Ok(Rotated { loadings, scores, mean, singular_values: d, of_scores, of_loadings, shift })
+    Ok(Rotated { loadings, scores, mean, singular_values: d, of_scores, of_loadings, shift, offsets: None })
 }
 
 /// `X = Q R` with orthonormal columns of `Q`; random ones beside those of a small or deficient `X`.

@@ -13,7 +13,7 @@ use crate::incomplete::observed::Observed;
 use crate::incomplete::options::{IncompletePca, Method};
 use crate::incomplete::posterior::Posterior;
 use crate::incomplete::prepared::Prepared;
-use crate::incomplete::problem::{Diagonal, Problem};
+use crate::incomplete::problem::{Penalties, Problem};
 use crate::incomplete::stopping::{Rules, Stage, StopReason, Stopping, TraceEntry};
 use crate::incomplete::stopping::{restore_trace, save_trace};
 use crate::linalg::simd::Lane;
@@ -30,8 +30,8 @@ pub(crate) struct Run<T> {
     pub(crate) held_out_rmse: Option<f64>,
     /// Of methods that have one.
     pub(crate) posterior: Option<Posterior<T>>,
-    /// The penalties of loadings and scores at the end, which some methods learn.
-    pub(crate) penalties: [Diagonal; 2],
+    /// The penalties at the end, which some methods learn.
+    pub(crate) penalties: Penalties,
     /// Whether nothing is left of the components.
     pub(crate) collapsed: bool,
 }
@@ -51,8 +51,7 @@ impl<T: Lane> Run<T> {
         out.put_factor("loadings", &self.factors.a);
         out.put_factor("scores", &self.factors.s);
         out.put("trace", save_trace(&self.trace));
-        out.put_diagonal("penalty_loadings", &self.penalties[0]);
-        out.put_diagonal("penalty_scores", &self.penalties[1]);
+        self.penalties.save(&mut out);
         if let Some(posterior) = &self.posterior {
             out.put_part("posterior", posterior.save());
         }
@@ -81,10 +80,7 @@ impl<T: Lane> Run<T> {
             } else {
                 Some(Posterior::restore(&mut posterior, p, c)?)
             },
-            penalties: [
-                from.take_diagonal("penalty_loadings", p, c)?,
-                from.take_diagonal("penalty_scores", n, c)?,
-            ],
+            penalties: Penalties::restore(from, (n, p), c)?,
             collapsed: collapsed != 0.0,
         })
     }
@@ -138,10 +134,10 @@ impl<'a, T: Lane> Running<'a, T> {
             stop: StopReason::Iterations,
             iteration: 0,
             posterior: None,
-            penalties: [problem.loadings.clone(), problem.scores.clone()],
+            penalties: Penalties::of(&problem),
             collapsed: false,
         };
-        let iterations = of_method(course.pca, course.method, course.prepared.spread.mean_square);
+        let iterations = of_method(course.pca, course.method, course.prepared);
         course.rules.window = iterations.window();
         let mut stopping = Stopping::new(course.rules);
         stopping.begin_from(&factors, exec)?;
@@ -254,7 +250,7 @@ impl<'a, T: Lane> Running<'a, T> {
         let best = &mut self.best;
         best.iteration = self.iteration;
         best.posterior = self.iterations.posterior(&self.factors);
-        best.penalties = [self.problem.loadings.clone(), self.problem.scores.clone()];
+        best.penalties = Penalties::of(&self.problem);
         (best.cost, best.squares, best.held_out_rmse) = (progress.cost, progress.squares, held_out_rmse);
     }
 
@@ -264,8 +260,7 @@ impl<'a, T: Lane> Running<'a, T> {
         out.put("numbers", [self.factors.c as f64, self.iteration as f64, self.seconds()]);
         out.put_factor("loadings", &self.factors.a);
         out.put_factor("scores", &self.factors.s);
-        out.put_diagonal("penalty_loadings", &self.problem.loadings);
-        out.put_diagonal("penalty_scores", &self.problem.scores);
+        Penalties::of(&self.problem).save(&mut out);
         let mut method = Arrays::default();
         self.iterations.save(&mut method);
         out.put_part("method", method);
@@ -277,7 +272,7 @@ impl<'a, T: Lane> Running<'a, T> {
     /// Goes on where [`Running::save`] was called; `problem` as [`Running::begin`] got it.
     pub(crate) fn restore(
         mut course: Course<'a, T>,
-        mut problem: Problem<'a, T>,
+        problem: Problem<'a, T>,
         from: &mut Arrays,
         exec: &Exec<'_>,
     ) -> Result<Self> {
@@ -285,12 +280,10 @@ impl<'a, T: Lane> Running<'a, T> {
         let (n, p) = problem.data.shape();
         let [c, iteration, before] = from.take_array("numbers")?;
         let c = count("numbers", c)?;
-        problem.c = c;
-        problem.loadings = from.take_diagonal("penalty_loadings", p, c)?;
-        problem.scores = from.take_diagonal("penalty_scores", n, c)?;
+        let problem = Penalties::restore(from, (n, p), c)?.give(&problem, c);
         let (a, s) = (from.take_factor("loadings", p, c + 1)?, from.take_factor("scores", n, c + 1)?);
         let factors = Factors { a, s, c }.counted(problem.data.times());
-        let mut iterations = of_method(course.pca, course.method, course.prepared.spread.mean_square);
+        let mut iterations = of_method(course.pca, course.method, course.prepared);
         iterations.restore(&mut from.take_part("method"), &problem, &factors, exec)?;
         course.rules.window = iterations.window();
         let mut stopping = Stopping::new(course.rules);

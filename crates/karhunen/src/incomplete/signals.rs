@@ -79,56 +79,47 @@ mod tests {
         let x: Vec<f64> = x.iter().enumerate().map(|(e, x)| if e % 4 == 1 { f64::NAN } else { *x }).collect();
         let data = Observed::from_dense(&Dense::row_major(&x, n, p).unwrap(), None).unwrap();
         let mean = MeanRule { joint: true, kappa: 0.5, prior: 0.2 };
-        let [loadings, scores] = [Diagonal::Same(0.7), Diagonal::Same(0.3)];
-        let problem = Problem { data: &data, loadings, scores, mean, c };
-        let (a, s) = (gaussian(p, c, 1, 0), gaussian(n, c, 2, 0));
-        let mu = vec![0.1; p];
-        let cost = |a: &Matrix, s: &Matrix, mu: &[f64]| {
+        let cost = |a: &Matrix, s: &Matrix, mu: &Matrix, b: &Matrix| {
             let mut f: f64 = 0.0;
             for (e, x) in x.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
                 let (j, i) = (e / p, e % p);
-                f += (x - mu[i] - (0..c).map(|k| a[(i, k)] * s[(j, k)]).sum::<f64>()).powi(2);
+                let products = (0..c).map(|k| a[(i, k)] * s[(j, k)]).sum::<f64>();
+                f += (x - mu[(i, 0)] - b[(j, 0)] - products).powi(2);
             }
-            f += 0.7 * a.as_slice().iter().map(|x| x * x).sum::<f64>();
-            f += 0.3 * s.as_slice().iter().map(|x| x * x).sum::<f64>();
-            f + 0.5 * mu.iter().map(|m| (m - 0.2).powi(2)).sum::<f64>()
+            let squares =
+                |of: &Matrix, centre: f64| of.as_slice().iter().map(|x| (x - centre).powi(2)).sum::<f64>();
+            f + 0.7 * squares(a, 0.0) + 0.3 * squares(s, 0.0) + 0.5 * squares(mu, 0.2) + 0.9 * squares(b, 0.0)
         };
-        let here = cost(&a, &s, &mu);
-        let step = 1e-3;
-        let mut total = 0.0;
-        // F is quadratic in each value: differences are exact.
-        let mut add = |up: f64, down: f64| {
-            let (g, h) = ((up - down) / (4.0 * step), (up - 2.0 * here + down) / (2.0 * step * step));
-            total += g * g / h;
-        };
-        for at in 0..p * c {
-            let moved = |by: f64| {
-                let mut a = a.clone();
-                a.as_mut_slice()[at] += by;
-                cost(&a, &s, &mu)
-            };
-            add(moved(step), moved(-step));
+        for offsets in [false, true] {
+            let [loadings, scores] = [Diagonal::Same(0.7), Diagonal::Same(0.3)];
+            let of_rows = offsets.then_some(Diagonal::Same(0.9));
+            let width = c + usize::from(offsets);
+            let problem = Problem { data: &data, loadings, scores, mean, offsets: of_rows, c: width };
+            let mut b = gaussian(n, 1, 3, 0);
+            b.scale(f64::from(u8::from(offsets)));
+            let here = [gaussian(p, c, 1, 0), gaussian(n, c, 2, 0), Matrix::from_fn(p, 1, |_, _| 0.1), b];
+            let value = |x: &[Matrix; 4]| cost(&x[0], &x[1], &x[2], &x[3]);
+            let (now, step) = (value(&here), 1e-3);
+            let mut total = 0.0;
+            for part in 0..if offsets { 4 } else { 3 } {
+                for at in 0..here[part].as_slice().len() {
+                    let moved = |by: f64| {
+                        let mut there = here.clone();
+                        there[part].as_mut_slice()[at] += by;
+                        value(&there)
+                    };
+                    // F is quadratic in each value: differences are exact.
+                    let (up, down) = (moved(step), moved(-step));
+                    let (g, h) = ((up - down) / (4.0 * step), (up - 2.0 * now + down) / (2.0 * step * step));
+                    total += g * g / h;
+                }
+            }
+            let expected = (total / now).sqrt();
+            let of_rows = offsets.then(|| here[3].as_slice());
+            let factors = Factors::with_offsets(&here[0], &here[1], here[2].as_slice(), of_rows);
+            let found = relative_gradient(&problem, &factors, now, &Exec::sequential()).unwrap();
+            // Second differences lose half of the digits.
+            assert!((found - expected).abs() < 1e-6 * expected, "{offsets}: {found} {expected}");
         }
-        for at in 0..n * c {
-            let moved = |by: f64| {
-                let mut s = s.clone();
-                s.as_mut_slice()[at] += by;
-                cost(&a, &s, &mu)
-            };
-            add(moved(step), moved(-step));
-        }
-        for at in 0..p {
-            let moved = |by: f64| {
-                let mut mu = mu.clone();
-                mu[at] += by;
-                cost(&a, &s, &mu)
-            };
-            add(moved(step), moved(-step));
-        }
-        let expected = (total / here).sqrt();
-        let factors = Factors::new(&a, &s, &mu);
-        let found = relative_gradient(&problem, &factors, here, &Exec::sequential()).unwrap();
-        // Second differences lose half of the digits.
-        assert!((found - expected).abs() < 1e-6 * expected, "{found} {expected}");
     }
 }

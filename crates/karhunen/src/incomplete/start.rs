@@ -54,11 +54,11 @@ impl Start {
     }
 }
 
-/// Gaussian loadings, of the square root of the deviation of an entry, and scores of zero: nothing is drawn for a row, so that
-/// rows may be repeated, weighed or put in another order.
+/// Gaussian loadings, of the square root of the deviation of an entry, and scores and offsets of zero: nothing is drawn for a
+/// row, so that rows may be repeated, weighed or put in another order.
 pub(crate) fn random<T: Lane>(
     data: &Observed<T>,
-    c: usize,
+    (c, offsets): (usize, bool),
     mean: &[f64],
     deviation: f64,
     seed: u64,
@@ -66,7 +66,8 @@ pub(crate) fn random<T: Lane>(
     let (n, p) = data.shape();
     let mut loadings = gaussian(p, c, seed, 0);
     loadings.as_mut_slice().iter_mut().for_each(|x| *x *= deviation.sqrt());
-    Factors::new(&loadings, &Matrix::zeros(n, c), mean).counted(data.times())
+    let offsets = offsets.then(|| vec![0.0; n]);
+    Factors::with_offsets(&loadings, &Matrix::zeros(n, c), mean, offsets.as_deref()).counted(data.times())
 }
 
 /// A few sweeps with a small ridge: every method depends less on where it started after them. They begin with the scores, which
@@ -79,7 +80,7 @@ pub(crate) fn warm_up<T: Lane>(
 ) -> Result<()> {
     let (n, p) = (problem.data.total_samples(), problem.data.n_features() as f64);
     let entries = problem.data.total_entries();
-    let c = problem.c;
+    let c = problem.free();
     let sum = |x: &[T], sums: &mut [f64]| {
         sums[0] += x[..c].iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>();
     };

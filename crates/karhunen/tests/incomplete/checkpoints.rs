@@ -59,8 +59,10 @@ fn every_method_goes_on_to_the_same_bits() {
     let holes = Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3);
     let data = observed(&holes);
     for method in Method::ALL {
-        let pca = IncompletePca { method, max_iter: 47, tol: 1e-7, ..IncompletePca::new(4) };
-        resumes_everywhere(&pca, &data);
+        for row_offsets in [false, true] {
+            let pca = IncompletePca { method, row_offsets, max_iter: 47, tol: 1e-7, ..IncompletePca::new(4) };
+            resumes_everywhere(&pca, &data);
+        }
     }
 }
 
@@ -86,8 +88,11 @@ fn so_do_starts_paths_and_rules() {
     resumes_everywhere(&starts, &data);
     for method in [Method::Ridge, Method::Soft, Method::Als] {
         let (regularization, early_stopping) = (Some(Regularization::Path), Some(0.1));
-        let path = IncompletePca { regularization, early_stopping, refit: true, max_iter: 40, ..of(method) };
-        resumes_everywhere(&path, &data);
+        for row_offsets in [false, true] {
+            let path = IncompletePca { regularization, early_stopping, row_offsets, ..of(method) };
+            let path = IncompletePca { refit: true, max_iter: 40, ..path };
+            resumes_everywhere(&path, &data);
+        }
     }
     let ruled = IncompletePca { tol: 0.0, angle_tol: Some(1e-6), ..of(Method::Cg) };
     resumes_everywhere(&ruled, &data);

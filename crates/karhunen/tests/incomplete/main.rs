@@ -10,6 +10,7 @@ mod optima;
 mod posteriors;
 mod predictions;
 mod refusals;
+mod row_offsets;
 mod sample_weights;
 mod small_example;
 mod stopping;

@@ -177,6 +177,7 @@ mod tests {
             loadings: Diagonal::Same(0.0),
             scores: Diagonal::Same(0.0),
             mean: MeanRule { joint: true, kappa: 0.0, prior: 0.0 },
+            offsets: None,
             c: C,
         };
         let compare = |what: &str, i: usize, found: f64, expected: f64, size: f64| {

@@ -53,6 +53,9 @@ pub(crate) fn gradient_pass<T: Lane, const K: usize>(
                 h[k] += d;
                 penalty += d * away * away;
             }
+            if let (Side::Loadings, Some(held)) = (side, problem.held()) {
+                (g[held], h[held]) = (0.0, 0.0);
+            }
             direct(&g[..fitted], &h[..fitted], outs);
             Ok([squares[0], penalty])
         },

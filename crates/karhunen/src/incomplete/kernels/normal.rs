@@ -199,7 +199,13 @@ pub(crate) fn solve_side<T: Lane>(
         |segment, acc| products.gather(segment, constants[segment.line], acc),
         |line, acc, [row]| {
             products.complete(line, constants[line], acc);
-            let (mut g, b, squares, room) = layout.parts(acc);
+            let (mut g, b, mut squares, room) = layout.parts(acc);
+            if let (Side::Loadings, Some(held)) = (side, problem.held()) {
+                squares = hold(&mut g, b, squares, held);
+                // Nothing pulls at what is held: any curvature will do, of the size of the others.
+                let largest = (0..g.m).map(|k| g.values[k * layout.stride + k]).fold(0.0, f64::max);
+                g.values[held * layout.stride + held] = if largest > 0.0 { largest } else { 1.0 };
+            }
             // Unknown is the change of the mean: its pull is towards the prior as seen from where it is.
             let mut offset = 0.0;
             for (k, b) in b[..layout.m].iter_mut().enumerate() {
@@ -216,9 +222,25 @@ pub(crate) fn solve_side<T: Lane>(
                 let x = if k == c { x + row[c].to_f64() } else { *x };
                 row[k] = T::from_f64(x);
             }
+            if let (Side::Loadings, Some(held)) = (side, problem.held()) {
+                row[held] = T::from_f64(1.0);
+            }
             Ok([(squares + offset - explained).max(0.0), problem.row_penalty(side, line, row)])
         },
     )
+}
+
+/// Holds unknown `q` at one: takes its part out of `b` and of `sum w y^2`, which is returned, and its row and column out of `G`.
+pub(crate) fn hold(g: &mut Upper<'_>, b: &mut [f64], squares: f64, q: usize) -> f64 {
+    let (m, stride) = (g.m, g.stride);
+    let left = squares - 2.0 * b[q] + g.values[q * stride + q];
+    for (k, b) in b[..m].iter_mut().enumerate() {
+        let at = k.min(q) * stride + k.max(q);
+        *b -= g.values[at];
+        g.values[at] = 0.0;
+    }
+    b[q] = 0.0;
+    left.max(0.0)
 }
 
 /// Solves in place of `b`, the least-norm solution where `G` is singular; returns `b'x`.

@@ -113,11 +113,12 @@ impl<T: Lane> Iterate<T> for Ccd {
         let zeros =
             Pair { a: vec![T::default(); factors.a.n_rows()], s: vec![T::default(); factors.s.n_rows()] };
         let (mut before, mut squares) = (zeros, 0.0);
-        // The mean is a component whose scores are one.
-        for k in problem.mean.joint.then_some(c).into_iter().chain(0..c) {
+        // The mean is a component whose scores are one, the offset one whose loadings are.
+        let held = problem.held();
+        for k in problem.mean.joint.then_some(c).into_iter().chain(held).chain(0..problem.free()) {
             let old = Pair::of(factors, k);
             let mut new = Pair { a: old.a.clone(), s: old.s.clone() };
-            for round in 0..if k == c { 1 } else { self.inner } {
+            for round in 0..if k == c || held == Some(k) { 1 } else { self.inner } {
                 let exchange = || (round == 0).then_some(Exchange { out: &before, back: &old });
                 let scores = (Side::Scores, k);
                 fit_side(problem, scores, &mut by_rows, exchange(), &new.a, &mut new.s, exec)?;
@@ -126,6 +127,9 @@ impl<T: Lane> Iterate<T> for Ccd {
                 }
                 let loadings = (Side::Loadings, k);
                 squares = fit_side(problem, loadings, &mut by_columns, exchange(), &new.s, &mut new.a, exec)?;
+                if held == Some(k) {
+                    new.a.copy_from_slice(&old.a);
+                }
             }
             factors.a.map_rows(exec, |i, row| row[k] = new.a[i])?;
             factors.s.map_rows(exec, |j, row| row[k] = new.s[j])?;

@@ -139,7 +139,7 @@ impl<T: Lane> Descent<T> {
                 })?
             }
             Metric::Natural => {
-                let gram = gram(factors.of(side), problem.c, exec)?;
+                let gram = gram(factors.of(side), problem.free(), exec)?;
                 gradient_pass(problem, factors, side, [out], exec, |g, _, [row]| natural(g, &gram, row))?
             }
         };
@@ -147,7 +147,7 @@ impl<T: Lane> Descent<T> {
     }
 }
 
-/// `g G`; the mean, where it is fitted, moves as fast as the components on average.
+/// `g G`; the mean and the offset, where they are fitted, move as fast as the components on average.
 fn natural<T: Lane>(g: &[f64], gram: &Matrix, row: &mut [T]) {
     let c = gram.n_rows();
     for k in 0..g.len() {

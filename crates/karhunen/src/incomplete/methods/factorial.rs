@@ -1,5 +1,7 @@
 //! Variational Bayes with factorial posteriors, of Raiko, Ilin & Karhunen (2007); section 10 of the specification:
-//! `q = prod N(a_ik; a, a~) prod N(s_kj; s, s~) prod N(mu_i; mu, mu~)`, `p(a_ik) = N(0, 1)`, `p(s_kj) = N(0, v_sk)`.
+//! `q = prod N(a_ik; a, a~) prod N(s_kj; s, s~) prod N(mu_i; mu, mu~)`, `p(a_ik) = N(0, 1)`, `p(s_kj) = N(0, v_sk)`. Offsets
+//! of rows are scores as others are, `p(b_j) = N(0, v_b)`, but that their loadings are certain; `v_b` is learned with the other
+//! variances.
 
 use super::conjugate::Conjugate;
 use super::full::LEAST_NOISE;
@@ -8,7 +10,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::{Arrays, count};
 use crate::incomplete::factors::{Factor, Factors, Side};
-use crate::incomplete::gauge::{Map, Moments, shift, transform};
+use crate::incomplete::gauge::{Map, Moments, level, shift, transform};
 use crate::incomplete::kernels::gradient::squares;
 use crate::incomplete::kernels::moments::Expected;
 use crate::incomplete::kernels::spreads::spreads_pass;
@@ -38,6 +40,8 @@ pub(crate) struct Factorial<T> {
     broad: f64,
     /// Mean squared deviation of an entry.
     scale: f64,
+    /// `v_b` before it is learned.
+    of_offsets: Option<f64>,
     iteration: usize,
     state: Option<State<T>>,
 }
@@ -46,7 +50,7 @@ pub(crate) struct Factorial<T> {
 struct State<T> {
     /// `v_x`.
     noise: f64,
-    /// `v_s`.
+    /// `v_s`, and `v_b` where rows have offsets.
     prior: Vec<f64>,
     /// Posterior variances.
     of_loadings: Factor<T>,
@@ -67,11 +71,12 @@ struct Spread {
 }
 
 impl<T: Lane> Factorial<T> {
-    /// `fixed` is the variance of the scores of `vb-fixed`; `scale` the mean squared deviation of an entry.
-    pub(crate) fn new(learned: bool, fixed: Option<f64>, scale: f64) -> Self {
+    /// `fixed` is the variance of the scores of `vb-fixed`; `scale` the mean squared deviation of an entry; `of_offsets` the
+    /// variance of the offsets of rows to begin with.
+    pub(crate) fn new(learned: bool, fixed: Option<f64>, scale: f64, of_offsets: Option<f64>) -> Self {
         let scale = scale.max(f64::MIN_POSITIVE);
         let broad = fixed.unwrap_or(BROAD_VARIANCE * scale);
-        Self { learned, broad, scale, iteration: 0, state: None }
+        Self { learned, broad, scale, of_offsets, iteration: 0, state: None }
     }
 
     fn learns_now(&self) -> bool {
@@ -82,7 +87,7 @@ impl<T: Lane> Factorial<T> {
         let found = squares(problem, factors, exec)? / problem.data.total_entries();
         let mut state = State {
             noise: found.max(LEAST_NOISE * self.scale),
-            prior: vec![self.broad; problem.c],
+            prior: [&vec![self.broad; problem.free()], self.of_offsets.as_slice()].concat(),
             of_loadings: factors.a.zeros_like(),
             of_scores: factors.s.zeros_like(),
             pull_loadings: factors.a.zeros_like(),
@@ -101,9 +106,10 @@ impl<T: Lane> Factorial<T> {
         state: &mut State<T>,
         exec: &Exec<'_>,
     ) -> Result<[f64; 2]> {
-        let c = problem.c;
+        let c = problem.free();
         problem.loadings = penalties(&state.pull_loadings, |_| state.noise, c, exec)?;
         problem.scores = penalties(&state.pull_scores, |k| state.noise / state.prior[k], c, exec)?;
+        problem.offsets = problem.held().map(|held| Diagonal::Same(state.noise / state.prior[held]));
         let mut solver = Conjugate::new(ALPHA);
         let mut squares = 0.0;
         for step in 0..STEPS {
@@ -118,6 +124,7 @@ impl<T: Lane> Factorial<T> {
         if problem.mean.joint {
             shift(problem, factors, &rest)?;
         }
+        level(problem, factors, &rest)?;
         let mut map = Map::identity(c);
         Moments::of(problem, factors, &rest)?.shear(&mut map);
         transform(&mut factors.a, &map.a, &rest)?;
@@ -131,7 +138,7 @@ impl<T: Lane> Factorial<T> {
         let of_prior = kappa * (pull_of_means(problem, factors, &rest)? + state.mean_variances(problem));
         let expected = squares + spread.excess + of_means;
         state.noise = ((expected + of_prior) / (entries + pulled)).max(LEAST_NOISE * self.scale);
-        self.rescale(factors, state, &rest)?;
+        self.rescale(factors, state, problem.held(), &rest)?;
         let kl_means = if problem.mean.joint {
             kl_of_means(of_prior, log_means, kappa, n_means, state.noise, true)
         } else {
@@ -146,7 +153,13 @@ impl<T: Lane> Factorial<T> {
 
     /// Variances of the prior of the scores, where they are learned: loadings get a mean square of one. Otherwise the scale
     /// of each component that the priors like best.
-    fn rescale(&self, factors: &mut Factors<T>, state: &mut State<T>, exec: &Exec<'_>) -> Result<()> {
+    fn rescale(
+        &self,
+        factors: &mut Factors<T>,
+        state: &mut State<T>,
+        held: Option<usize>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
         let c = state.prior.len();
         let of_a = mean_squares(&factors.a, &state.of_loadings, c, exec)?;
         let of_s = mean_squares(&factors.s, &state.of_scores, c, exec)?;
@@ -154,7 +167,12 @@ impl<T: Lane> Factorial<T> {
         let mut ratio = vec![1.0; c];
         for k in 0..c {
             let (a, s) = (of_a[k], of_s[k]);
-            if self.learns_now() {
+            if held == Some(k) {
+                // What is held has a scale of its own.
+                if self.learns_now() {
+                    state.prior[k] = s.max(f64::MIN_POSITIVE.sqrt() * self.scale);
+                }
+            } else if self.learns_now() {
                 let r = if a > 0.0 { 1.0 / a } else { 1.0 };
                 (ratio[k], state.prior[k]) = (r, (s / r).max(f64::MIN_POSITIVE.sqrt() * self.scale));
             } else {
@@ -188,13 +206,13 @@ impl<T: Lane> Factorial<T> {
         mut reached: [f64; 2],
         exec: &Exec<'_>,
     ) -> Result<[f64; 2]> {
-        while problem.c > 1 {
-            let c = problem.c;
-            let weakest = (0..c).min_by(|k, l| state.shares[*k].total_cmp(&state.shares[*l])).unwrap_or(0);
+        while problem.free() > 1 {
+            let weakest =
+                (0..problem.free()).min_by(|k, l| state.shares[*k].total_cmp(&state.shares[*l])).unwrap_or(0);
             if state.shares[weakest] >= NEGLIGIBLE * state.noise {
                 break;
             }
-            let mut fewer = Problem { c: c - 1, ..problem.clone() };
+            let mut fewer = Problem { c: problem.c - 1, ..problem.clone() };
             let mut trial = without_component(factors, weakest);
             let mut of_trial = state.without(weakest, exec)?;
             let without = self.round(&mut fewer, &mut trial, &mut of_trial, exec)?;
@@ -210,7 +228,8 @@ impl<T: Lane> Factorial<T> {
 impl<T: Lane> State<T> {
     /// Posterior variances of both factors given their means, one after the other, and what they add to the penalties.
     fn spread(&mut self, problem: &Problem<'_, T>, factors: &Factors<T>, exec: &Exec<'_>) -> Result<Spread> {
-        let (c, noise, prior) = (problem.c, self.noise, &self.prior);
+        let (c, held) = (problem.c, problem.held());
+        let (noise, prior) = (self.noise, &self.prior);
         let a = (&factors.a, &self.of_loadings);
         spreads_pass(problem, Side::Scores, a, [&mut self.of_scores], exec, |_, squares, spreads, [row]| {
             for k in 0..c {
@@ -229,7 +248,7 @@ impl<T: Lane> State<T> {
                 for k in 0..c {
                     let a = factors.a.row(line)[k].to_f64();
                     let moment = squares[k] + spreads[k];
-                    variance[k] = T::from_f64(noise / (moment + noise));
+                    variance[k] = T::from_f64(if held == Some(k) { 0.0 } else { noise / (moment + noise) });
                     pull[k] = T::from_f64(spreads[k]);
                     let spread = variance[k].to_f64();
                     excess += spread * moment + a * a * spreads[k];

@@ -3,6 +3,8 @@
 //! approaches to principal component analysis in the presence of missing values", section 11 of the specification.
 //!
 //! `q = prod N(a_i; a_i, Sa_i) prod N(s_j; s_j, Ss_j) prod N(mu_i; mu_i, mu~_i)`, `p(s) = N(0, I)`, `p(a_ik) = N(0, v_ak)`.
+//! The offset of a row is the last of its scores, `p(b_j) = N(0, v_b)`, and has one posterior with them; its loadings are
+//! certain.
 
 use super::{Iterate, Progress};
 use crate::error::Result;
@@ -12,7 +14,8 @@ use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::gradient::squares;
 use crate::incomplete::kernels::moments::{Expected, moments_pass};
-use crate::incomplete::posterior::{Affine, Posterior, best_affine, kl_of_means, without_component};
+use crate::incomplete::kernels::normal::hold;
+use crate::incomplete::posterior::{Affine, Posterior, Priors, best_affine, kl_of_means, without_component};
 use crate::incomplete::problem::{MeanRule, Problem};
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
@@ -47,6 +50,8 @@ pub(crate) struct Full<T> {
     /// Mean squared deviation of an entry.
     scale: f64,
     iteration: usize,
+    /// `v_b` before it is learned.
+    of_offsets: Option<f64>,
     /// Cost of the iteration before.
     before: f64,
     /// The first iteration that learns the variances of the prior, once it is known.
@@ -62,13 +67,20 @@ struct State<T> {
     noise: f64,
     /// `v_a`.
     prior: Vec<f64>,
+    /// `v_b`, where rows have offsets.
+    of_offsets: Option<f64>,
     /// Expected values of the loadings, see [`Expected`].
     table: Factor<T>,
 }
 
 impl<T: Lane> State<T> {
     /// Loadings as they are, without uncertainty.
-    fn new(factors: &Factors<T>, noise: f64, prior: f64, exec: &Exec<'_>) -> Result<Self> {
+    fn new(
+        factors: &Factors<T>,
+        noise: f64,
+        (prior, of_offsets): (f64, Option<f64>),
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
         let c = factors.c;
         let layout = Expected::new::<T>(c);
         let mut table = Factor::zeros(factors.a.n_rows(), layout.width);
@@ -81,17 +93,25 @@ impl<T: Lane> State<T> {
                 }
             }
         })?;
-        Ok(Self { noise, prior: vec![prior; c], table })
+        let prior = vec![prior; c - usize::from(of_offsets.is_some())];
+        Ok(Self { noise, prior, of_offsets, table })
+    }
+
+    /// The noise over the prior variance of each score.
+    fn score_penalty(&self) -> Vec<f64> {
+        let of_offsets = self.of_offsets.map(|v| self.noise / v);
+        [&vec![self.noise; self.prior.len()], of_offsets.as_slice()].concat()
     }
 }
 
 impl<T: Lane> Full<T> {
-    /// `scale` is the mean squared deviation of an entry.
-    pub(crate) fn new(loadings: Loadings, scale: f64) -> Self {
+    /// `scale` is the mean squared deviation of an entry; `of_offsets` the variance of the offsets of rows to begin with.
+    pub(crate) fn new(loadings: Loadings, scale: f64, of_offsets: Option<f64>) -> Self {
         // Without posteriors of the loadings there is no prior to learn.
         let first_learned = (loadings == Loadings::Point).then_some(1);
         let scale = scale.max(f64::MIN_POSITIVE);
-        Self { loadings, scale, iteration: 0, before: f64::INFINITY, first_learned, state: None, room: None }
+        let before = f64::INFINITY;
+        Self { loadings, scale, iteration: 0, of_offsets, before, first_learned, state: None, room: None }
     }
 
     fn learns_now(&self) -> bool {
@@ -106,10 +126,10 @@ impl<T: Lane> Full<T> {
         state: &mut State<T>,
         exec: &Exec<'_>,
     ) -> Result<f64> {
-        let (c, n) = (problem.c, problem.data.total_samples());
+        let (c, free, n) = (problem.c, problem.free(), problem.data.total_samples());
         let posterior = self.loadings == Loadings::Posterior;
         let learned = self.learns_now();
-        let penalty = vec![state.noise; c];
+        let penalty = state.score_penalty();
         let room = self.room.take();
         let part = exec.part(0.0, 0.5);
         let (scores, log_det) =
@@ -118,9 +138,14 @@ impl<T: Lane> Full<T> {
         let mut log_det = n * c as f64 * state.noise.ln() - log_det;
         let moments = Moments::of(&scores, c, &quiet)?;
         let affine = if self.iteration > 1 {
-            let held = (!learned).then_some(&state.prior[..]);
+            let priors = Priors {
+                of_loadings: posterior.then_some(&state.prior[..]),
+                held: !learned,
+                of_scores: &penalty,
+                noise: state.noise,
+            };
             let tables = (&state.table, &moments);
-            let affine = best_affine(problem, factors, tables, state.noise, held, posterior, &quiet)?;
+            let affine = best_affine(problem, factors, tables, &priors, &quiet)?;
             if learned {
                 let least = f64::MIN_POSITIVE.sqrt() * self.scale;
                 state.prior = affine.variances.iter().map(|v| v.max(least)).collect();
@@ -131,17 +156,25 @@ impl<T: Lane> Full<T> {
             Affine::identity(c)
         };
         log_det += 2.0 * n * affine.log_determinant;
-        let kl_scores = 0.5 * (moments.trace_under(&affine) - log_det - n * c as f64);
+        let squares = moments.squares_under(&affine);
+        let mut of_prior_scores: f64 = squares[..free].iter().sum();
+        if let (Some(held), Some(v)) = (problem.held(), &mut state.of_offsets) {
+            if learned {
+                *v = (squares[held] / n).max(f64::MIN_POSITIVE.sqrt() * self.scale);
+            }
+            of_prior_scores += squares[held] / *v + n * v.ln();
+        }
+        let kl_scores = 0.5 * (of_prior_scores - log_det - n * c as f64);
         let found = self.loadings_given(problem, factors, state, &scores, &affine, &exec.part(0.5, 1.0))?;
         self.room = Some(scores);
-        let totals = moments_of_loadings(&state.table, c, &quiet)?;
+        let totals = moments_of_loadings(&state.table, (c, free), &quiet)?;
         let p = problem.data.n_features() as f64;
         if posterior && learned {
             let least = f64::MIN_POSITIVE.sqrt() * self.scale;
-            state.prior = (0..c).map(|k| (totals[k] / p).max(least)).collect();
+            state.prior = (0..free).map(|k| (totals[k] / p).max(least)).collect();
         }
-        let of_prior: f64 = (0..c).map(|k| totals[k] / state.prior[k] + p * state.prior[k].ln()).sum();
-        let kl_loadings = if posterior { 0.5 * (of_prior - found.log_det - p * c as f64) } else { 0.0 };
+        let of_prior: f64 = (0..free).map(|k| totals[k] / state.prior[k] + p * state.prior[k].ln()).sum();
+        let kl_loadings = if posterior { 0.5 * (of_prior - found.log_det - p * free as f64) } else { 0.0 };
         let entries = problem.data.total_entries();
         let pulled = if problem.mean.joint && problem.mean.kappa > 0.0 { p } else { 0.0 };
         state.noise = ((found.squares + found.pull) / (entries + pulled)).max(LEAST_NOISE * self.scale);
@@ -182,6 +215,7 @@ impl<T: Lane> Full<T> {
             prior: &state.prior,
             affine,
             mean: problem.mean,
+            held: problem.held(),
         };
         let found = moments_pass(
             problem,
@@ -205,15 +239,15 @@ impl<T: Lane> Full<T> {
         mut cost: f64,
         exec: &Exec<'_>,
     ) -> Result<f64> {
-        while problem.c > 1 {
-            let c = problem.c;
+        while problem.free() > 1 {
+            let (c, free) = (problem.c, problem.free());
             let weights: f64 = (0..problem.data.n_features()).map(|i| problem.data.columns().weight(i)).sum();
             let layout = Expected::new::<T>(c);
-            let shares = state.table.sum_rows(c, exec, |i, row, sums| {
+            let shares = state.table.sum_rows(free, exec, |i, row, sums| {
                 let weight = problem.data.columns().weight(i) / weights;
-                (0..c).for_each(|k| sums[k] += weight * row[layout.at(k, k)].to_f64());
+                (0..free).for_each(|k| sums[k] += weight * row[layout.at(k, k)].to_f64());
             })?;
-            let weakest = (0..c).min_by(|k, l| shares[*k].total_cmp(&shares[*l])).unwrap_or(0);
+            let weakest = (0..free).min_by(|k, l| shares[*k].total_cmp(&shares[*l])).unwrap_or(0);
             if shares[weakest] >= NEGLIGIBLE * state.noise {
                 break;
             }
@@ -222,8 +256,8 @@ impl<T: Lane> Full<T> {
             let mut trial = without_component(factors, weakest);
             let mut prior = state.prior.clone();
             prior.remove(weakest);
-            let mut of_trial =
-                State { noise: state.noise, prior, table: drop_from_table(&state.table, c, weakest, exec)? };
+            let table = drop_from_table(&state.table, c, weakest, exec)?;
+            let mut of_trial = State { noise: state.noise, prior, of_offsets: state.of_offsets, table };
             let without = self.round(&fewer, &mut trial, &mut of_trial, exec)?;
             if without.is_nan() || without >= cost {
                 break;
@@ -248,7 +282,8 @@ impl<T: Lane> Iterate<T> for Full<T> {
             None => {
                 let noise = squares(problem, factors, &exec.part(0.0, 0.0))? / problem.data.total_entries();
                 let noise = noise.max(LEAST_NOISE * self.scale);
-                State::new(factors, noise, BROAD_VARIANCE * self.scale, &exec.part(0.0, 0.0))?
+                let variances = (BROAD_VARIANCE * self.scale, self.of_offsets);
+                State::new(factors, noise, variances, &exec.part(0.0, 0.0))?
             }
         };
         let mut cost = self.round(problem, factors, &mut state, exec)?;
@@ -282,8 +317,11 @@ impl<T: Lane> Iterate<T> for Full<T> {
         out.put("before", [self.before]);
         // Zero stands for what is not known yet.
         out.put("first_learned", [self.first_learned.unwrap_or(0) as f64]);
-        if let Some(State { noise, prior, table }) = &self.state {
+        if let Some(State { noise, prior, of_offsets, table }) = &self.state {
             out.put("noise", [*noise]);
+            if let Some(v) = of_offsets {
+                out.put("of_offsets", [*v]);
+            }
             out.put("prior", prior.as_slice());
             out.put_factor("table", table);
         }
@@ -306,18 +344,21 @@ impl<T: Lane> Iterate<T> for Full<T> {
         }
         let (p, c) = (problem.data.n_features(), problem.c);
         let [noise] = from.take_array("noise")?;
-        let prior = from.take_vec("prior", c)?;
+        let of_offsets = match problem.held() {
+            Some(_) => Some(from.take_array::<1>("of_offsets")?[0]),
+            None => None,
+        };
+        let prior = from.take_vec("prior", problem.free())?;
         let table = from.take_factor("table", p, Expected::new::<T>(c).width)?;
-        self.state = Some(State { noise, prior, table });
+        self.state = Some(State { noise, prior, of_offsets, table });
         Ok(())
     }
 
     fn posterior(&self, _: &Factors<T>) -> Option<Posterior<T>> {
         let state = self.state.as_ref()?;
-        let c = state.prior.len();
         Some(Posterior {
             noise: state.noise,
-            score_penalty: vec![state.noise; c],
+            score_penalty: state.score_penalty(),
             table: state.table.clone(),
             point: self.loadings == Loadings::Point,
         })
@@ -426,8 +467,8 @@ impl Moments {
         Ok(Self { n: table.total(), first: sums[..c].to_vec(), second })
     }
 
-    /// `sum_j E |R (s_j - m)|^2`.
-    fn trace_under(&self, affine: &Affine) -> f64 {
+    /// `sum_j E (R (s_j - m))_k^2` of each score `k`.
+    fn squares_under(&self, affine: &Affine) -> Vec<f64> {
         let c = self.first.len();
         let centred = self.about(&affine.shift);
         let r = &affine.map;
@@ -436,7 +477,7 @@ impl Moments {
                 let row = r.row(k);
                 (0..c).map(|i| row[i] * (0..c).map(|j| centred[(i, j)] * row[j]).sum::<f64>()).sum::<f64>()
             })
-            .sum()
+            .collect()
     }
 
     /// `sum_j E (s_j - m)(s_j - m)'`.
@@ -448,11 +489,15 @@ impl Moments {
     }
 }
 
-/// `sum_i E a_ik^2`.
-fn moments_of_loadings<T: Lane>(table: &Factor<T>, c: usize, exec: &Exec<'_>) -> Result<Vec<f64>> {
+/// `sum_i E a_ik^2` of the first `free` components of `c`.
+fn moments_of_loadings<T: Lane>(
+    table: &Factor<T>,
+    (c, free): (usize, usize),
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
     let layout = Expected::new::<T>(c);
-    table.sum_rows(c, exec, |_, row, sums| {
-        (0..c).for_each(|k| sums[k] += row[layout.at(k, k)].to_f64());
+    table.sum_rows(free, exec, |_, row, sums| {
+        (0..free).for_each(|k| sums[k] += row[layout.at(k, k)].to_f64());
     })
 }
 
@@ -487,6 +532,8 @@ struct LoadingSolver<'a> {
     prior: &'a [f64],
     affine: &'a Affine,
     mean: MeanRule,
+    /// The component whose loadings are one.
+    held: Option<usize>,
 }
 
 impl LoadingSolver<'_> {
@@ -505,7 +552,10 @@ impl LoadingSolver<'_> {
         let (room, b) = room.split_at_mut((c + 1) * stride);
         let (b, a) = b.split_at_mut(stride);
         let delta: f64 = (0..c).map(|k| row[k].to_f64() * self.affine.shift[k]).sum();
-        let squares = self.affine.moved_sums(layout, sums, delta, (g, inverse), b);
+        let mut squares = self.affine.moved_sums(layout, sums, delta, (g, inverse), b);
+        if let Some(held) = self.held {
+            squares = hold(&mut Upper { values: &mut *g, m: c + 1, stride }, b, squares, held);
+        }
         let weight = g[c * stride + c];
         let mut mean = row[c].to_f64() + delta;
         kept.copy_from_slice(g);
@@ -515,11 +565,19 @@ impl LoadingSolver<'_> {
         let pulled = joint && weight + kappa > 0.0;
         let mut log_det = 0.0;
         if posterior {
-            (0..c).for_each(|k| g[k * stride + k] += self.noise / self.prior[k]);
+            self.prior.iter().enumerate().for_each(|(k, v)| g[k * stride + k] += self.noise / v);
+            if let Some(held) = self.held {
+                // What is held has the determinant one, in units of the noise.
+                g[held * stride + held] = self.noise;
+            }
             let mut phi = Upper { values: g, m: c, stride };
             log_det = c as f64 * self.noise.ln() - solve_and_invert(&mut phi, a, inverse, room)?;
         } else {
             let m = c + usize::from(pulled);
+            if let Some(held) = self.held {
+                let largest = (0..m).map(|k| g[k * stride + k]).fold(0.0, f64::max);
+                g[held * stride + held] = if largest > 0.0 { largest } else { 1.0 };
+            }
             g[c * stride + c] += kappa;
             a[c] = b[c] + kappa * (prior - mean);
             solve_and_invert(&mut Upper { values: g, m, stride }, a, inverse, room)?;
@@ -543,6 +601,11 @@ impl LoadingSolver<'_> {
                 out[layout.at(k, l)] = T::from_f64(moment);
                 expected += if l < k { 2.0 } else { 1.0 } * moment * kept[l * stride + k];
             }
+        }
+        if let Some(held) = self.held {
+            let one = T::from_f64(1.0);
+            (row[held], out[held], out[layout.at(held, held)]) = (one, one, one);
+            (0..held).for_each(|k| out[layout.at(held, k)] = row[k]);
         }
         row[c] = T::from_f64(mean);
         out[c] = row[c];

@@ -2,6 +2,7 @@
 //!
 //! `C = sum_O (e^2 / v_x + ln v_x) + sum a^2 + sum (s^2 / v_sk + ln v_sk)`, twice the negative logarithm of the posterior. It
 //! falls without bound along components that vanish: these are left out as they do, and nothing may be left in the end.
+//! Offsets of rows add `sum (b^2 / v_b + ln v_b)`, where `v_b` is what the entries told before the fit: learned, it would vanish too.
 
 use super::als::Als;
 use super::full::LEAST_NOISE;
@@ -10,7 +11,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::Arrays;
 use crate::incomplete::factors::Factors;
-use crate::incomplete::gauge::{gauge, shift};
+use crate::incomplete::gauge::{gauge, level, shift};
 use crate::incomplete::posterior::{pull_of_means, without_component};
 use crate::incomplete::problem::{Diagonal, Problem};
 use crate::incomplete::rotate::rotate;
@@ -28,6 +29,8 @@ const VANISHED: f64 = 1e-9;
 pub(crate) struct Map {
     /// Mean squared deviation of an entry.
     scale: f64,
+    /// `v_b`.
+    of_offsets: Option<f64>,
     /// `v_x` and `v_s`.
     variances: Option<(f64, Vec<f64>)>,
     collapsed: bool,
@@ -36,9 +39,16 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// `scale` is the mean squared deviation of an entry.
-    pub(crate) fn new(scale: f64) -> Self {
-        Self { scale: scale.max(f64::MIN_POSITIVE), variances: None, collapsed: false, pruned: false }
+    /// `scale` is the mean squared deviation of an entry, `of_offsets` the variance of the offsets of rows.
+    pub(crate) fn new(scale: f64, of_offsets: Option<f64>) -> Self {
+        let scale = scale.max(f64::MIN_POSITIVE);
+        Self { scale, of_offsets, variances: None, collapsed: false, pruned: false }
+    }
+
+    fn penalize<T: Lane>(&self, problem: &mut Problem<'_, T>, noise: f64, of_scores: &[f64]) {
+        problem.loadings = Diagonal::Same(noise);
+        problem.scores = Diagonal::ByComponent(of_scores.iter().map(|v| noise / v).collect());
+        problem.offsets = self.of_offsets.map(|v| Diagonal::Same(noise / v));
     }
 
     /// A ridge solution along its principal axes, whose loadings have a mean square of one, and its variances.
@@ -56,8 +66,21 @@ impl Map {
             gauge(&ridge, factors, exec)?;
         }
         let p = problem.data.n_features() as f64;
-        let of_scores = align(factors, p, exec)?;
+        let of_scores = align(problem, factors, p, exec)?;
         Ok((self.noise(squares / problem.data.total_entries()), of_scores))
+    }
+
+    /// `sum (b^2 / v_b + ln v_b)`.
+    fn of_rows<T: Lane>(
+        &self,
+        problem: &Problem<'_, T>,
+        factors: &Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<f64> {
+        let (Some(held), Some(v)) = (problem.held(), self.of_offsets) else { return Ok(0.0) };
+        let sums =
+            factors.s.sum_rows(1, exec, |_, row, sum| sum[0] += row[held].to_f64().powi(2) / v + v.ln())?;
+        Ok(sums[0])
     }
 
     fn noise(&self, found: f64) -> f64 {
@@ -75,7 +98,7 @@ impl Map {
         self.pruned = false;
         // Descending: the last is the weakest.
         while of_scores.last().is_some_and(|v| v.is_nan() || v * per_feature < VANISHED * noise) {
-            if problem.c == 1 {
+            if problem.free() == 1 {
                 self.collapsed = true;
                 for i in 0..factors.a.n_rows() {
                     factors.a.row_mut(i)[0] = T::default();
@@ -87,21 +110,28 @@ impl Map {
                 break;
             }
             self.pruned = true;
+            *factors = without_component(factors, problem.free() - 1);
             problem.c -= 1;
-            *factors = without_component(factors, problem.c);
             of_scores.pop();
         }
     }
 }
 
 /// Turns to the principal axes with `|a_k|^2 = length`; returns the mean squares of the scores, descending.
-fn align<T: Lane>(factors: &mut Factors<T>, length: f64, exec: &Exec<'_>) -> Result<Vec<f64>> {
-    let rotated = rotate(factors, false, exec)?;
+fn align<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    length: f64,
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
+    let rotated = rotate(factors, problem.free(), false, exec)?;
     let (mut loadings, mut scores) = (rotated.loadings, rotated.scores);
     let n = factors.s.total();
     loadings.scale(length.sqrt());
     scores.scale(1.0 / length.sqrt());
-    *factors = Factors::new(&loadings, &scores, &rotated.mean).counted(factors.s.times());
+    let offsets = problem.held().map(|held| factors.scores_of(held));
+    *factors = Factors::with_offsets(&loadings, &scores, &rotated.mean, offsets.as_deref())
+        .counted(factors.s.times());
     Ok(rotated.singular_values.iter().map(|d| d * d / (length * n)).collect())
 }
 
@@ -116,24 +146,27 @@ impl<T: Lane> Iterate<T> for Map {
             Some(variances) => variances,
             None => self.start(problem, factors, &exec.part(0.0, 0.0))?,
         };
-        problem.loadings = Diagonal::Same(noise);
-        problem.scores = Diagonal::ByComponent(of_scores.iter().map(|v| noise / v).collect());
+        self.penalize(problem, noise, &of_scores);
         let squares = Als.iterate(problem, factors, exec)?.squares;
         if problem.mean.joint {
             shift(problem, factors, exec)?;
         }
+        level(problem, factors, exec)?;
         let n = problem.data.total_samples();
-        let mut of_scores = align(factors, n, exec)?;
+        let mut of_scores = align(problem, factors, n, exec)?;
         let kappa = if problem.mean.joint { problem.mean.kappa } else { 0.0 };
         let pull = kappa * pull_of_means(problem, factors, exec)?;
         let count =
             problem.data.total_entries() + if kappa > 0.0 { problem.data.n_features() as f64 } else { 0.0 };
         let noise = self.noise((squares + pull) / count);
         self.prune(problem, factors, (noise, &mut of_scores));
-        problem.loadings = Diagonal::Same(noise);
-        problem.scores = Diagonal::ByComponent(of_scores.iter().map(|v| noise / v).collect());
+        self.penalize(problem, noise, &of_scores);
         let logs: f64 = of_scores.iter().map(|v| v.ln()).sum();
-        let cost = count * noise.ln() + (squares + pull) / noise + n * (2.0 * problem.c as f64 + logs);
+        let of_factors = n * (2.0 * problem.free() as f64 + logs);
+        let cost = count * noise.ln()
+            + (squares + pull) / noise
+            + of_factors
+            + self.of_rows(problem, factors, exec)?;
         self.variances = Some((noise, of_scores));
         Ok(Progress { cost, squares, step: None, accepted: true, exhausted: self.collapsed })
     }
@@ -164,7 +197,7 @@ impl<T: Lane> Iterate<T> for Map {
     ) -> Result<()> {
         self.variances = if from.has("noise") {
             let [noise] = from.take_array("noise")?;
-            Some((noise, from.take_vec("prior", problem.c)?))
+            Some((noise, from.take_vec("prior", problem.free())?))
         } else {
             None
         };

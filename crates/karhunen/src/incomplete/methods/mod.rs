@@ -25,6 +25,7 @@ use crate::incomplete::arrays::Arrays;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::options::{IncompletePca, Method};
 use crate::incomplete::posterior::Posterior;
+use crate::incomplete::prepared::Prepared;
 use crate::incomplete::problem::Problem;
 use crate::linalg::simd::Lane;
 
@@ -89,12 +90,14 @@ pub(crate) struct Progress {
     pub(crate) exhausted: bool,
 }
 
-/// The iterations of a method; `mean_square` is the mean squared deviation of an entry.
+/// The iterations of a method.
 pub(crate) fn of_method<T: Lane>(
     pca: &IncompletePca,
     method: Method,
-    mean_square: f64,
+    prepared: &Prepared,
 ) -> Box<dyn Iterate<T>> {
+    let mean_square = prepared.spread.mean_square;
+    let of_offsets = prepared.levels.map(|levels| levels.variance);
     match method {
         Method::Em | Method::Als => Box::new(Als),
         Method::Ccd => Box::new(Ccd { inner: pca.inner_iterations }),
@@ -103,11 +106,11 @@ pub(crate) fn of_method<T: Lane>(
         Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), pca.step)),
         Method::Natural => Box::new(Descent::new(Metric::Natural, pca.step)),
         Method::Online => Box::new(Online::new(mean_square.sqrt(), pca.online_rule)),
-        Method::Ppca => Box::new(Full::new(Loadings::Point, mean_square)),
-        Method::Map => Box::new(Map::new(mean_square)),
-        Method::Vb => Box::new(Factorial::new(true, None, mean_square)),
-        Method::VbFixed => Box::new(Factorial::new(false, pca.prior_variance, mean_square)),
-        Method::VbFull => Box::new(Full::new(Loadings::Posterior, mean_square)),
+        Method::Ppca => Box::new(Full::new(Loadings::Point, mean_square, of_offsets)),
+        Method::Map => Box::new(Map::new(mean_square, of_offsets)),
+        Method::Vb => Box::new(Factorial::new(true, None, mean_square, of_offsets)),
+        Method::VbFixed => Box::new(Factorial::new(false, pca.prior_variance, mean_square, of_offsets)),
+        Method::VbFull => Box::new(Full::new(Loadings::Posterior, mean_square, of_offsets)),
         Method::Cg | Method::Ridge | Method::Auto => Box::new(Conjugate::new(pca.alpha)),
     }
 }

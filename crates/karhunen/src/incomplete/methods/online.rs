@@ -32,17 +32,19 @@ impl<T: Lane> Iterate<T> for Online {
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<Progress> {
-        let (c, deviation, rule) = (problem.c, self.deviation, self.rule);
+        let (c, deviation, rule) = (problem.free(), self.deviation, self.rule);
+        let flags = (problem.mean.joint, problem.held().is_some());
         let stream = self.stream.get_or_insert_with(|| {
             let loadings = factors.a.to_matrix(c);
-            IncompleteStream::from_factors(&loadings, &factors.mean(), problem.mean.joint, deviation, rule)
+            IncompleteStream::from_factors(&loadings, &factors.mean(), flags, deviation, rule)
         });
         stream.partial_fit(problem.data)?;
         let (loadings, mean) = (stream.loadings(), stream.mean());
         factors.a.map_rows(exec, |i, row| {
-            for (to, from) in row.iter_mut().zip(loadings.row(i).iter().chain([&mean[i]])) {
+            for (to, from) in row.iter_mut().zip(loadings.row(i)) {
                 *to = T::from_f64(*from);
             }
+            row[problem.c] = T::from_f64(mean[i]);
         })?;
         let [cost, of_scores] = solve_side(problem, factors, Side::Scores, &exec.part(0.5, 1.0))?;
         let squares = (cost - of_scores).max(0.0);
@@ -65,7 +67,7 @@ impl<T: Lane> Iterate<T> for Online {
     ) -> Result<()> {
         let mut stream = from.take_part("stream");
         if !stream.0.is_empty() {
-            let (p, c) = (problem.data.n_features(), problem.c);
+            let (p, c) = (problem.data.n_features(), problem.free());
             self.stream = Some(IncompleteStream::restore(&mut stream, self.rule, (p, c))?);
         }
         Ok(())
