@@ -60,6 +60,13 @@ impl IncompleteModel {
         unsafe { show_matrix(slf.get().model.scores(), slf.as_any()) }
     }
 
+    /// The offset of each row fitted, where rows have offsets.
+    #[getter]
+    fn row_offsets<'py>(slf: &Bound<'py, Self>) -> Option<Bound<'py, PyAny>> {
+        slf.get().model.row_offsets()?;
+        Some(show(slf, |parts| parts.row_offsets.as_deref().unwrap_or_default()))
+    }
+
     #[getter]
     fn mean<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
         show(slf, |parts| &parts.mean)
@@ -178,7 +185,8 @@ impl IncompleteModel {
         self.model.convergence().refitted
     }
 
-    /// Covariances of the scores of the rows fitted, shape (n_samples, n_components, n_components).
+    /// Covariances of the scores of the rows fitted, shape (n_samples, n_components, n_components); of one more, the last, where
+    /// rows have offsets.
     fn score_covariances<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (n, covariances) = (self.model.n_samples(), &self.parts().score_covariances);
         covariances.as_ref().map(|covariances| give_covariances(py, covariances, n)).transpose()
@@ -227,6 +235,39 @@ impl IncompleteModel {
         });
         let (scores, covariances) = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
         Ok((scores, give_covariances(py, &covariances, n)?))
+    }
+
+    /// Offsets of rows with holes; none if rows have no offsets.
+    #[pyo3(signature = (entries, n_threads=None, on_progress=None))]
+    fn offsets<'py>(
+        &self,
+        py: Python<'py>,
+        entries: &Bound<'_, Entries>,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        let (cost, stored) = (entries.get().pass_cost(self.model.n_components()), entries.get().stored());
+        let job = Offsets { model: self.model(), n_threads: threads_for(cost, n_threads) };
+        let offsets = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
+        Ok(offsets.map(|offsets| PyArray1::from_vec(py, offsets)))
+    }
+
+    /// The values of all entries of rows with holes, in the type of the entries.
+    #[pyo3(signature = (entries, n_threads=None, on_progress=None))]
+    fn values(
+        &self,
+        py: Python<'_>,
+        entries: &Bound<'_, Entries>,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let entries = entries.get();
+        let (n, p) = (entries.shape().0, self.model.n_features());
+        let cost = self.prediction_cost(n * p, false) + entries.pass_cost(self.model.n_components());
+        let stored = entries.stored();
+        let out = room(py, &stored, (n, p))?;
+        let job = Values { model: self.model(), n_threads: threads_for(cost, n_threads), out };
+        run(py, cost, on_progress, move |observer| stored.run(job, observer))
     }
 
     /// Rows from scores, in the type of `scores`.
@@ -360,6 +401,33 @@ impl EntryJob for Scores {
     }
 }
 
+struct Offsets {
+    model: Arc<CoreModel>,
+    n_threads: Option<usize>,
+}
+
+impl EntryJob for Offsets {
+    type Output = Option<Vec<f64>>;
+    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Self::Output> {
+        Ok(self.model.rows_observed(entries, self.n_threads, observer)?.offsets)
+    }
+}
+
+struct Values {
+    model: Arc<CoreModel>,
+    n_threads: Option<usize>,
+    out: Fresh,
+}
+
+impl EntryJob for Values {
+    type Output = Py<PyAny>;
+    fn run<T: Element>(mut self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Py<PyAny>> {
+        let rows = self.model.rows_observed(entries, self.n_threads, observer)?;
+        self.model.values_into(&rows, self.out.values::<T>(), self.n_threads, observer)?;
+        Ok(self.out.into_array())
+    }
+}
+
 struct ScoresAndCovariances(Scores);
 
 impl EntryJob for ScoresAndCovariances {
@@ -385,10 +453,10 @@ impl EntryJob for Rows {
     type Output = (Py<PyAny>, Py<PyAny>);
     fn run<T: Element>(mut self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Self::Output> {
         let (model, n_threads) = (&self.model, self.n_threads);
-        let (scores, covariances) = model.transform_with_covariances(entries, n_threads, observer)?;
-        model.inverse_transform_into(&scores, self.values.values::<T>(), n_threads, observer)?;
+        let (rows, covariances) = model.rows_with_covariances(entries, n_threads, observer)?;
+        model.values_into(&rows, self.values.values::<T>(), n_threads, observer)?;
         let deviations = self.deviations.values::<T>();
-        model.deviations_into((&scores, &covariances), self.noise, deviations, n_threads, observer)?;
+        model.deviations_into((&rows.scores, &covariances), self.noise, deviations, n_threads, observer)?;
         Ok((self.values.into_array(), self.deviations.into_array()))
     }
 }

@@ -22,6 +22,7 @@ pub(crate) struct IncompleteOptions {
     mean: String,
     /// How many pseudo-observations, and their value.
     mean_prior: (f64, Option<f64>),
+    row_offsets: bool,
     step: Option<f64>,
     inner_iterations: usize,
     online_rule: String,
@@ -85,6 +86,7 @@ impl IncompleteOptions {
             prior_variance: self.prior_variance,
             mean,
             mean_prior: MeanPrior { count, value },
+            row_offsets: self.row_offsets,
             step: self.step,
             inner_iterations: self.inner_iterations,
             online_rule: online_rule(&self.online_rule)?,

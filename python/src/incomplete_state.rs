@@ -25,6 +25,7 @@ pub(crate) fn to_incomplete_state<'py>(model: &Bound<'py, IncompleteModel>) -> P
         "total_variance",
         "noise_variance",
         "scores",
+        "row_offsets",
         "mean_variance",
         "n_observed",
         "dtype",
@@ -55,8 +56,12 @@ pub(crate) fn from_incomplete_state(state: &Bound<'_, PyDict>) -> PyResult<Incom
     };
     let vector = |name: &str| copy_vector(&get(name)?);
     let components = copy_matrix(&get("components")?)?;
-    let n_components = components.n_rows();
-    let covariances = |name: &str| -> PyResult<Option<Covariances>> {
+    let c = components.n_rows();
+    // Models of versions before there were offsets have none.
+    let offsets = state.get_item("row_offsets")?.filter(|offsets| !offsets.is_none());
+    let row_offsets = offsets.map(|offsets| copy_vector(&offsets)).transpose()?;
+    let all = c + usize::from(row_offsets.is_some());
+    let covariances = |name: &str, n_components: usize| -> PyResult<Option<Covariances>> {
         let packed = get(name)?;
         if packed.is_none() {
             return Ok(None);
@@ -72,8 +77,9 @@ pub(crate) fn from_incomplete_state(state: &Bound<'_, PyDict>) -> PyResult<Incom
         total_variance: get("total_variance")?.extract()?,
         noise_variance: get("noise_variance")?.extract()?,
         scores: copy_matrix(&get("scores")?)?,
-        score_covariances: covariances("score_covariances")?,
-        loading_covariances: covariances("loading_covariances")?,
+        row_offsets,
+        score_covariances: covariances("score_covariances", all)?,
+        loading_covariances: covariances("loading_covariances", c)?,
         mean_variance: vector("mean_variance")?,
         prior: Prior {
             precision: copy_matrix(&get("prior_precision")?)?,

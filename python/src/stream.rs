@@ -23,10 +23,18 @@ pub(crate) struct Stream {
 impl Stream {
     /// Small random loadings.
     #[new]
-    fn new(n_components: usize, n_features: usize, rule: &str, seed: u64, mean: bool) -> PyResult<Self> {
+    fn new(
+        n_components: usize,
+        n_features: usize,
+        rule: &str,
+        seed: u64,
+        mean: bool,
+        row_offsets: bool,
+    ) -> PyResult<Self> {
         let stream =
             IncompleteStream::new(n_components, n_features, online_rule(rule)?, seed).map_err(to_python)?;
-        Ok(Self { stream: Arc::new(if mean { stream } else { stream.without_mean() }) })
+        let stream = if mean { stream } else { stream.without_mean() };
+        Ok(Self { stream: Arc::new(if row_offsets { stream.with_row_offsets() } else { stream }) })
     }
 
     /// Goes on from a fitted model, by the rule `diagonal`.

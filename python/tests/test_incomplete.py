@@ -1,5 +1,7 @@
 """PCA of incomplete data: its numbers against the specification, complete data and planted truth."""
 
+import pickle
+
 import numpy as np
 import pytest
 from karhunen import PCA, IncompletePCA, Observed
@@ -162,6 +164,38 @@ def test_mean_and_its_prior():
     strong = IncompletePCA(1, method="em", mean_prior=(1e9, 3.0), tol=1e-9, max_iter=5000).fit(x)
     assert_allclose(strong.mean_, 3 + strong.components_[0] * ((strong.mean_ - 3) @ strong.components_[0]), atol=1e-3)
     assert not np.allclose(IncompletePCA(1, method="em").fit(x).mean_, strong.mean_, atol=0.1)
+
+
+def test_rows_have_a_level_of_their_own():
+    x, _ = planted(150, 12, 2, 0.3)
+    levels = 4 * np.random.default_rng(3).normal(size=150)
+    shifted = x + levels[:, None]
+    with_offsets, without = IncompletePCA(2, row_offsets=True).fit(shifted), IncompletePCA(2).fit(shifted)
+    assert without.row_offsets_ is None
+    assert np.corrcoef(with_offsets.row_offsets_, levels)[0, 1] > 0.98
+    assert abs(with_offsets.row_offsets_.sum()) < 1e-9
+    assert_allclose(with_offsets.components_.sum(axis=1), 0, atol=1e-9)
+    assert with_offsets.noise_variance_ < 0.5 * without.noise_variance_
+    offsets = with_offsets.transform_offsets(shifted)
+    assert_allclose(offsets, with_offsets.row_offsets_, atol=1e-4)
+    assert without.transform_offsets(shifted).tolist() == [0] * 150
+    # New rows, what is filled in, and predictions of the rows fitted all have it.
+    values = with_offsets.inverse_transform(with_offsets.transform(shifted)) + offsets[:, None]
+    assert_allclose(with_offsets.predict(shifted), values, atol=1e-9)
+    assert_allclose(with_offsets.impute(shifted)[np.isnan(shifted)], values[np.isnan(shifted)], atol=1e-9)
+    rows, columns = np.indices(shifted.shape)
+    fitted, std = with_offsets.predict(rows, columns, return_std=True)
+    assert_allclose(fitted, values, atol=1e-3)
+    again, deviations = with_offsets.predict(shifted, return_std=True)
+    assert_allclose(again, values, atol=1e-9)
+    assert_allclose(deviations, std, rtol=1e-3)
+    stream = IncompletePCA(2, method="online", row_offsets=True)
+    for _ in range(20):
+        stream.partial_fit(shifted)
+    assert np.corrcoef(stream.row_offsets_, levels)[0, 1] > 0.95
+    with pytest.raises(ValueError, match="row_offsets"):
+        IncompletePCA(2, row_offsets="yes").fit(x)
+    assert pickle.loads(pickle.dumps(with_offsets)).row_offsets_.tolist() == with_offsets.row_offsets_.tolist()
 
 
 def test_entry_weights_are_inverse_variances():

@@ -118,6 +118,7 @@ pub(crate) fn options(missing: &MissingArgs, iterations: &Iterations) -> Incompl
         prior_variance: missing.prior_variance,
         mean: missing.mean.map_or(defaults.mean, Into::into),
         mean_prior: missing.mean_prior.unwrap_or(defaults.mean_prior),
+        row_offsets: missing.row_offsets,
         step: missing.step,
         online_rule: missing.online_rule.map_or(defaults.online_rule, Into::into),
         gradient_tol: missing.gradient_tol,
@@ -192,7 +193,7 @@ mod tests {
     #[test]
     fn options_reach_the_fit() {
         let plan = plan(
-            "x.csv -k 7 --missing=newton --alpha 0.5 --regularization weighted:0.1 --mean fixed --mean-prior 22:3 --step \
+            "x.csv -k 7 --missing=newton --alpha 0.5 --regularization weighted:0.1 --mean fixed --mean-prior 22:3 --row-offsets --step \
              0.25 --tol 1e-3 --max-iter 9 --early-stopping --time-limit 1.5 --starts 3 --seed 8 --no-error-bars --threads 2 \
              --online-rule oja --gradient-tol 1e-4 --angle-tol 1e-5 --rmse-tol 1e-6 --refit \
              --triples u,i,r,w --duplicates average --dtype f64",
@@ -205,6 +206,7 @@ mod tests {
             regularization: Some(Regularization::Weighted(0.1)),
             mean: MeanMode::Fixed,
             mean_prior: MeanPrior { count: 22.0, value: Some(3.0) },
+            row_offsets: true,
             step: Some(0.25),
             tol: 1e-3,
             online_rule: karhunen::OnlineRule::Oja,

@@ -4,6 +4,7 @@ use karhunen::{IncompleteModel, StopReason};
 
 use crate::commands::loadings;
 use crate::figures::{count, duration, percent, significant};
+use crate::incomplete_summary::deviation;
 use crate::report::{Components, Layout, Seconds, components, scree, wrapped};
 
 /// A model of incomplete data, as text.
@@ -57,12 +58,16 @@ impl IncompleteReport<'_> {
         let held_out = convergence
             .held_out_rmse
             .map_or_else(String::new, |rmse| format!(", of the entries set aside {}", significant(rmse)));
-        let deviation = significant(self.model.noise_variance().sqrt());
+        let noise = significant(self.model.noise_variance().sqrt());
         let error = format!(
-            "RMSE {}{held_out}; standard deviation of the noise {deviation}",
+            "RMSE {}{held_out}; standard deviation of the noise {noise}",
             significant(convergence.rmse)
         );
         wrapped(out, "error", &error, layout.width);
+        if let Some(level) = self.model.row_offsets().map(deviation) {
+            let offsets = format!("a level of each row, standard deviation {}", significant(level));
+            wrapped(out, "offsets", &offsets, layout.width);
+        }
         if let Some(Seconds { read, fit }) = self.seconds {
             wrapped(out, "time", &format!("read {}, fit {}", duration(read), duration(fit)), layout.width);
         }

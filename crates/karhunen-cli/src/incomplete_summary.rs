@@ -35,10 +35,14 @@ pub(crate) struct IncompleteSummary<'a> {
     noise_variance: f64,
     total_variance: f64,
     mean: &'a [f64],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_offsets_deviation: Option<f64>,
     n_observed_by_feature: &'a [usize],
     has_error_bars: bool,
     dtype: &'a str,
     options: &'a IncompletePca,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_offsets: Option<&'a [f64]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     components: Option<Vec<Vec<f64>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,15 +80,22 @@ impl<'a> IncompleteSummary<'a> {
             noise_variance: model.noise_variance(),
             total_variance: parts.total_variance,
             mean: model.mean(),
+            row_offsets_deviation: model.row_offsets().map(deviation),
             n_observed_by_feature: &parts.n_observed,
             has_error_bars: parts.score_covariances.is_some(),
             dtype: &parts.dtype,
             options: &parts.options,
+            row_offsets: model.row_offsets().filter(|_| full),
             components: full.then(|| rows(model.components())),
             loadings: full.then(|| rows(&loadings(model))),
             trace: full.then_some(&convergence.trace),
         }
     }
+}
+
+/// The standard deviation of offsets of rows, which sum to zero.
+pub(crate) fn deviation(offsets: &[f64]) -> f64 {
+    (offsets.iter().map(|b| b * b).sum::<f64>() / offsets.len() as f64).sqrt()
 }
 
 /// A fit, as `fit --missing --json` prints it.

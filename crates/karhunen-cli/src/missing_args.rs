@@ -41,6 +41,9 @@ pub(crate) struct MissingArgs {
     /// Pseudo-observations of the mean of each column: how many, and of which value [default: the mean of all entries]
     #[arg(long, value_name = "COUNT[:VALUE]", value_parser = mean_prior)]
     pub(crate) mean_prior: Option<MeanPrior>,
+    /// Give each row an offset, a level of its own in all columns, beside the mean of each column
+    #[arg(long)]
+    pub(crate) row_offsets: bool,
     /// First learning rate of gradient, natural and newton [default: by line search]
     #[arg(long, value_name = "RATE")]
     pub(crate) step: Option<f64>,
@@ -129,6 +132,7 @@ impl MissingArgs {
             ("--prior-variance", self.prior_variance.is_some()),
             ("--mean", self.mean.is_some()),
             ("--mean-prior", self.mean_prior.is_some()),
+            ("--row-offsets", self.row_offsets),
             ("--step", self.step.is_some()),
             ("--online-rule", self.online_rule.is_some()),
             ("--refit", self.refit),

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use karhunen::IncompleteModel;
+
 use crate::error::{Failure, Result};
 
 /// At most this many names are listed in a message.
@@ -12,6 +14,15 @@ const LISTED: usize = 6;
 pub(crate) fn of_components(n: usize) -> Vec<String> {
     (1..=n).map(|c| format!("pc{c}")).collect()
 }
+
+/// The names of the scores of rows: of components, then of the offset if rows have one.
+pub(crate) fn of_scores(model: &IncompleteModel) -> Vec<String> {
+    let offset = model.row_offsets().map(|_| OFFSET.to_owned());
+    of_components(model.n_components()).into_iter().chain(offset).collect()
+}
+
+/// What the offset of a row is called beside its scores.
+pub(crate) const OFFSET: &str = "offset";
 
 /// The names of features, or `x1`, `x2`, … where they have none.
 pub(crate) fn of_features(names: Option<&[String]>, n: usize) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen::{Duplicates, IncompleteModel, Matrix, Observed, Scalar, Triples};
+use karhunen::{Duplicates, IncompleteModel, Observed, RowScores, Scalar, Triples};
 use karhunen_io::{Cause, Ids, ObserveOptions, ObservedData, ObservedTable, ReadOptions, SavedIncomplete};
 
 use crate::dataset::neither_file_nor_column;
@@ -226,18 +226,18 @@ fn moved<T: Scalar>(
     Observed::from_triples(&triples, (observed.n_samples(), n_features), Duplicates::Refuse, None)
 }
 
-/// Scores of observed entries of either type, on the threads asked for now rather than those of the fit.
+/// Scores (and offsets) of observed entries of either type, on the threads asked for now rather than those of the fit.
 ///
 /// # Errors
-/// Those of [`IncompleteModel::transform_observed`].
+/// Those of [`IncompleteModel::rows_observed`].
 pub(crate) fn scores(
     model: &IncompleteModel,
     data: &ObservedData,
     n_threads: Option<usize>,
     progress: &Progress,
-) -> karhunen::Result<Matrix> {
+) -> karhunen::Result<RowScores> {
     match data {
-        ObservedData::F32(observed) => model.transform_observed(observed, n_threads, progress),
-        ObservedData::F64(observed) => model.transform_observed(observed, n_threads, progress),
+        ObservedData::F32(observed) => model.rows_observed(observed, n_threads, progress),
+        ObservedData::F64(observed) => model.rows_observed(observed, n_threads, progress),
     }
 }

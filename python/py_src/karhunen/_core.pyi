@@ -201,6 +201,9 @@ class IncompleteModel:
     def scores(self) -> NDArray[np.float64]:
         """Shape (n_samples, n_components)."""
     @property
+    def row_offsets(self) -> NDArray[np.float64] | None:
+        """Offset of each row fitted, where rows have offsets."""
+    @property
     def mean(self) -> NDArray[np.float64]:
         """Mean of each feature."""
     @property
@@ -220,7 +223,7 @@ class IncompleteModel:
         """Variance of an observation about its prediction."""
     @property
     def total_variance(self) -> float:
-        """Sum over features of the variance of the observed entries."""
+        """Variance of complete rows by the fit, summed over features."""
     @property
     def n_samples(self) -> int:
         """Rows fitted."""
@@ -270,6 +273,14 @@ class IncompleteModel:
         self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Scores of rows with holes, and their covariances."""
+    def offsets(
+        self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[np.float64] | None:
+        """Offsets of rows with holes; none if rows have no offsets."""
+    def values(
+        self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[Any]:
+        """Values of all entries of rows with holes, in the type of the entries."""
     def inverse_transform(
         self, scores: NDArray[_Float], n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> NDArray[Any]:
@@ -292,7 +303,9 @@ class IncompleteModel:
 class Stream:
     """Components that have learned from some rows. It never changes: what has learned more is a new one."""
 
-    def __new__(cls, n_components: int, n_features: int, rule: str, seed: int, mean: bool) -> Stream:
+    def __new__(
+        cls, n_components: int, n_features: int, rule: str, seed: int, mean: bool, row_offsets: bool
+    ) -> Stream:
         """Make one of small random loadings."""
     @staticmethod
     def resume(model: IncompleteModel) -> Stream:

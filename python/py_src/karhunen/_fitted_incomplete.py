@@ -33,6 +33,7 @@ VIEWS = {
     "mean_": "mean",
     "noise_variance_": "noise_variance",
     "scores_": "scores",
+    "row_offsets_": "row_offsets",
 }
 
 
@@ -58,8 +59,8 @@ class FittedIncomplete(ViewedModel):
         scores : ndarray of shape (n_samples, n_components)
             In float32 if `X` is, in float64 otherwise.
         covariances : ndarray of shape (n_samples, n_components, n_components)
-            In float32; only with `return_covariance`. Without penalties they are zero for rows of fewer entries than
-            components.
+            In float32; only with `return_covariance`; with `row_offsets` of one more, the last. Without penalties they
+            are zero for rows of fewer entries than components.
         """
         check_is_fitted(self)
         entries = to_entries(self, X, reset=False)
@@ -72,13 +73,32 @@ class FittedIncomplete(ViewedModel):
         with progress(self.verbose, type(self).__name__) as draw:
             return self._model_now().transform(entries, self.n_threads, draw)
 
+    def transform_offsets(self, X: Any) -> np.ndarray:
+        """Compute the offsets of rows with holes, together with their scores; zeros without `row_offsets`.
+
+        Parameters
+        ----------
+        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
+            Rows, as for :meth:`fit`. A row without entries has no offset.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The level of each row over all columns, beside the mean.
+        """
+        check_is_fitted(self)
+        entries = to_entries(self, X, reset=False)
+        with progress(self.verbose, type(self).__name__) as draw:
+            offsets = self._model_now().offsets(entries, self.n_threads, draw)
+        return np.zeros(entries.shape[0]) if offsets is None else offsets
+
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Compute the values that scores stand for.
+        """Compute the values that scores stand for, of rows of offset zero.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
-            Scores.
+            Scores. With `row_offsets`, add what :meth:`transform_offsets` gives to all columns of the result.
 
         Returns
         -------
@@ -159,8 +179,7 @@ class FittedIncomplete(ViewedModel):
             model = self._model_now()
             if return_std:
                 return model.predict_rows(entries, bool(noise), self.n_threads, draw)
-            scores = model.transform(entries, self.n_threads, draw)
-            return model.inverse_transform(scores, self.n_threads, draw)
+            return model.values(entries, self.n_threads, draw)
 
     def _column_names(self, wanted: Any) -> np.ndarray | None:
         """Give the ids of columns; names only if names are wanted, as dataframes are asked by number, too."""
@@ -217,7 +236,10 @@ class FittedIncomplete(ViewedModel):
 
     @property
     def score_covariances_(self) -> np.ndarray | None:
-        """Posterior covariances of the scores, shape (n_samples, n_components, n_components)."""
+        """Posterior covariances of the scores, shape (n_samples, n_components, n_components).
+
+        With `row_offsets` they are of one more, the last: the offset.
+        """
         check_is_fitted(self)
         return self._model_now().score_covariances()
 

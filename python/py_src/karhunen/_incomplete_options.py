@@ -36,6 +36,7 @@ def engine_options(estimator: Any) -> dict[str, Any]:
         "prior_variance": _number("prior_variance", estimator.prior_variance, optional=True),
         "mean": _name("mean", estimator.mean),
         "mean_prior": _mean_prior(estimator.mean_prior),
+        "row_offsets": flag_option("row_offsets", estimator.row_offsets),
         "step": _number("step", estimator.step, optional=True),
         "inner_iterations": count_option("inner_iterations", estimator.inner_iterations),
         "online_rule": _name("online_rule", estimator.online_rule),
@@ -69,6 +70,7 @@ def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
     return {
         **{name: engine[name] for name in same},
         "regularization": penalty,
+        "row_offsets": engine.get("row_offsets", False),
         "mean_prior": None if not prior["count"] else (prior["count"], prior["value"]),
         "early_stopping": engine["early_stopping"] or False,
         "time_limit": None if limit is None else limit["secs"] + limit["nanos"] * 1e-9,

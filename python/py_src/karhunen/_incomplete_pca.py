@@ -57,6 +57,10 @@ class IncompletePCA(FittedIncomplete):
     mean_prior : float, tuple (float, float) or None, default=None
         Pseudo-observations that every feature has beside its own: how many, or how many and of which value. Their
         value is the mean of all entries if it is not given.
+    row_offsets : bool, default=False
+        Give each row an offset, a level of its own in all columns, beside the mean of each column: raters who rate high,
+        samples of more material. Offsets are drawn to zero by a variance that the data tell where scores have a penalty
+        or a prior, and free in least squares.
     prior_variance : float or None, default=None
         The variance of the scores in "vb-fixed"; a thousand mean squares of the data if None.
     step : float or None, default=None
@@ -100,10 +104,15 @@ class IncompletePCA(FittedIncomplete):
         Principal axes, orthonormal, by decreasing variance. The largest entry of each, by absolute value, is positive.
     mean_ : ndarray of shape (n_features,)
         Mean of each feature; that of all entries where a feature was never observed.
+    row_offsets_ : ndarray of shape (n_samples,) or None
+        Offset of each row fitted, with `row_offsets`; their sum is zero, and so is that of each component: an offset is
+        the level of a row over all columns.
     explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores, with divisor n - 1.
+        Variance of the scores, with divisor n - 1; of "vb-full", "vb", "vb-fixed" and "ppca" the expected one, which posterior
+        means alone fall short of.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of the total variance: the sum over features of the variance of their observed entries.
+        Share of the variance that complete rows have by the fit: what components explain over all rows, what offsets do,
+        and what is left of the observed entries (or the noise). Where nothing is missing it is the variance of the data.
     singular_values_ : ndarray of shape (n_components,)
         Norms of the columns of the scores.
     noise_variance_ : float
@@ -167,6 +176,7 @@ class IncompletePCA(FittedIncomplete):
         regularization: float | tuple[str, float] | str | None = None,
         mean: str = "joint",
         mean_prior: float | tuple[float, float] | None = None,
+        row_offsets: bool = False,
         prior_variance: float | None = None,
         step: float | None = None,
         inner_iterations: int = 3,
@@ -191,6 +201,7 @@ class IncompletePCA(FittedIncomplete):
         self.regularization = regularization
         self.mean = mean
         self.mean_prior = mean_prior
+        self.row_offsets = row_offsets
         self.prior_variance = prior_variance
         self.step = step
         self.inner_iterations = inner_iterations
@@ -362,7 +373,8 @@ class IncompletePCA(FittedIncomplete):
         stream = getattr(self, "_stream", None)
         if stream is None and first:
             sizes = (options["n_components"], p)
-            stream = _core.Stream(*sizes, options["online_rule"], options["seed"], self.mean == "joint")
+            flags = (self.mean == "joint", options["row_offsets"])
+            stream = _core.Stream(*sizes, options["online_rule"], options["seed"], *flags)
         elif stream is None:
             if self.online_rule != "diagonal":
                 raise ValueError(f"online_rule = {self.online_rule!r} cannot go on from a fit; 'diagonal' can")

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen::{IncompleteModel, Matrix};
+use karhunen::{IncompleteModel, Matrix, RowScores};
 use karhunen_io::{NamedMatrix, ReadOptions, SavedIncomplete};
 
 use crate::args::FitArgs;
@@ -105,11 +105,11 @@ fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomple
         Part::Loadings => write_loadings(outputs, path, dataset, saved),
         Part::Scores => {
             let table = NamedMatrix {
-                matrix: &maybe_whitened(model.scores().clone(), model, plan.files.whiten),
+                matrix: &score_table(&fitted_rows(model), model, plan.files.whiten),
                 row_names: dataset.row_names.as_deref(),
                 row_header: row_header(saved),
                 labels: &[],
-                column_names: &names::of_components(model.n_components()),
+                column_names: &names::of_scores(model),
             };
             outputs.table(path, &table)
         }
@@ -122,16 +122,21 @@ pub(crate) fn row_header(saved: &SavedIncomplete) -> &str {
     named.map_or("sample", |columns| &columns.row)
 }
 
-/// Scores, each divided by the standard deviation of its component if `whiten`.
-pub(crate) fn maybe_whitened(mut scores: Matrix, model: &IncompleteModel, whiten: bool) -> Matrix {
-    if whiten {
-        for row in 0..scores.n_rows() {
-            for (score, variance) in scores.row_mut(row).iter_mut().zip(model.explained_variance()) {
-                *score = if *variance > 0.0 { *score / variance.sqrt() } else { 0.0 };
-            }
-        }
-    }
-    scores
+/// Scores and offsets of the rows fitted.
+fn fitted_rows(model: &IncompleteModel) -> RowScores {
+    RowScores { scores: model.scores().clone(), offsets: model.row_offsets().map(<[f64]>::to_vec) }
+}
+
+/// Scores, each divided by the standard deviation of its component if `whiten`; then the offsets, if rows have some.
+pub(crate) fn score_table(rows: &RowScores, model: &IncompleteModel, whiten: bool) -> Matrix {
+    let (n, c) = rows.scores.shape();
+    let whitened = |score: f64, variance: f64| if variance > 0.0 { score / variance.sqrt() } else { 0.0 };
+    let value = |row: usize, k: usize| match (&rows.offsets, model.explained_variance().get(k)) {
+        (Some(offsets), None) => offsets[row],
+        (_, Some(variance)) if whiten => whitened(rows.scores[(row, k)], *variance),
+        _ => rows.scores[(row, k)],
+    };
+    Matrix::from_fn(n, c + usize::from(rows.offsets.is_some()), value)
 }
 
 /// Components times the standard deviation of their scores, shape (n_features, n_components).

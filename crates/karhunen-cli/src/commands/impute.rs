@@ -1,5 +1,6 @@
 //! `karhunen impute`: a table with its holes filled.
 
+use karhunen::RowScores;
 use karhunen_io::{ReadOptions, SavedIncomplete};
 
 use crate::commands::loaded;
@@ -49,13 +50,14 @@ fn fill(
     let data = table.data.observed(options.n_threads).map_err(explain)?;
     let n_holes = n * p - data.n_observed();
     let data = placed(data, &places, model.n_features()).map_err(explain)?;
-    let scores = scores(model, &data, options.n_threads, progress).map_err(explain)?;
+    let RowScores { scores, offsets } = scores(model, &data, options.n_threads, progress).map_err(explain)?;
     progress.clear();
     let parts = model.parts();
     let value = |row: usize, column: usize| {
         let j = places[column];
         let products = scores.row(row).iter().enumerate().map(|(k, score)| score * parts.components[(k, j)]);
-        parts.mean[j] + products.sum::<f64>()
+        let offset = offsets.as_ref().map_or(0.0, |offsets| offsets[row]);
+        parts.mean[j] + (offset + products.sum::<f64>())
     };
     let mut outputs = Outputs::default();
     outputs.stage(holed.stage_filled(&args.output, &value))?;

@@ -1,6 +1,6 @@
 //! `karhunen reconstruct`: from scores, or from rows by way of their scores, back to the features.
 
-use karhunen::{Block, Matrix, Scalar, Source, Transform};
+use karhunen::{Block, Matrix, RowScores, Scalar, Source, Transform, Unobserved};
 use karhunen_io::{Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, Table, Values};
 
 use crate::args::{ReconstructArgs, ReconstructFrom};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     };
     let model = match from {
         ReconstructFrom::Scores => {
-            check_scores(&dataset, model.n_components())?;
+            check_scores(&dataset, &names::of_components(model.n_components()))?;
             model
         }
         ReconstructFrom::Data => {
@@ -72,14 +72,15 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
     let dataset = Dataset::read(&args.data, &ReadOptions { missing: true, ..options.clone() }, progress)?;
     let explain = |error| dataset.places().explain(error);
     let model = &saved.model;
-    let (c, p) = (model.n_components(), model.n_features());
-    let from = args.from.map_or_else(|| recognise(&dataset, c, p), Ok)?;
+    let p = model.n_features();
+    let expected = names::of_scores(model);
+    let from = args.from.map_or_else(|| recognise(&dataset, expected.len(), p), Ok)?;
     let data = dataset.table.data.observed(options.n_threads).map_err(explain)?;
     let features = saved.column_ids.as_ref().map(Ids::texts);
-    let mut scores = match from {
+    let RowScores { mut scores, offsets } = match from {
         ReconstructFrom::Scores => {
-            check_scores(&dataset, c)?;
-            given_scores(&data, &dataset)?
+            check_scores(&dataset, &expected)?;
+            given_scores(&data, &dataset, model.n_components())?
         }
         ReconstructFrom::Data => {
             refuse_whiten(args, &dataset)?;
@@ -99,7 +100,9 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
                 .for_each(|(score, variance)| *score *= variance.sqrt());
         }
     }
-    let rows = model.inverse_transform(&scores).map_err(explain)?;
+    let mut rows: Matrix = Matrix::zeros(scores.n_rows(), p);
+    let given = RowScores { scores, offsets };
+    model.values_into(&given, rows.as_mut_slice(), options.n_threads, &Unobserved).map_err(explain)?;
     progress.clear();
     let mut outputs = Outputs::default();
     let table = NamedMatrix {
@@ -113,21 +116,25 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
     outputs.commit()
 }
 
-/// Scores that were given: none may be missing.
-fn given_scores(data: &ObservedData, dataset: &Dataset) -> Result<Matrix> {
-    let (n, c) = data.shape();
-    if data.n_observed() < n * c {
-        return Err(Failure::Data(format!("{}: a score is missing; each row needs {c}", dataset.file)));
+/// Scores of `c` components that were given, and offsets if there is one more: none may be missing.
+fn given_scores(data: &ObservedData, dataset: &Dataset, c: usize) -> Result<RowScores> {
+    let (n, all) = data.shape();
+    if data.n_observed() < n * all {
+        return Err(Failure::Data(format!("{}: a score is missing; each row needs {all}", dataset.file)));
     }
     let mut scores = Matrix::zeros(n, c);
+    let mut offsets = (all > c).then(|| vec![0.0; n]);
     for row in 0..n {
         let values: Vec<f64> = match data {
             ObservedData::F32(observed) => observed.row(row).1.iter().map(|x| f64::from(*x)).collect(),
             ObservedData::F64(observed) => observed.row(row).1.to_vec(),
         };
-        scores.row_mut(row).copy_from_slice(&values);
+        scores.row_mut(row).copy_from_slice(&values[..c]);
+        if let Some(offsets) = &mut offsets {
+            offsets[row] = values[c];
+        }
     }
-    Ok(scores)
+    Ok(RowScores { scores, offsets })
 }
 
 /// # Errors
@@ -162,24 +169,29 @@ fn recognise(dataset: &Dataset, k: usize, p: usize) -> Result<ReconstructFrom> {
     }
 }
 
-/// Whether every column is called `pc1`, `pc2`, ….
+/// Whether every column is called `pc1`, `pc2`, …, or `offset`.
 fn named_as_scores(table: &Table) -> bool {
-    let is_score =
-        |name: &String| name.strip_prefix("pc").is_some_and(|number| number.parse::<usize>().is_ok());
+    let is_score = |name: &String| {
+        name == names::OFFSET || name.strip_prefix("pc").is_some_and(|number| number.parse::<usize>().is_ok())
+    };
     table.feature_names.as_ref().is_some_and(|names| names.iter().all(is_score))
 }
 
-fn check_scores(dataset: &Dataset, k: usize) -> Result<()> {
+fn check_scores(dataset: &Dataset, expected: &[String]) -> Result<()> {
     let (_, n_columns) = dataset.table.data.shape();
+    let k = expected.len();
+    let (first, last) =
+        (expected.first().map_or("", String::as_str), expected.last().map_or("", String::as_str));
     if n_columns != k {
         return Err(Failure::Data(format!(
-            "{}: {n_columns} columns, but scores under this model have {k}: pc1 to pc{k}",
+            "{}: {n_columns} columns, but scores under this model have {k}: {first} to {last}",
             dataset.file
         )));
     }
     match &dataset.table.feature_names {
-        Some(names) if named_as_scores(&dataset.table) && *names != names::of_components(k) => {
-            Err(Failure::Data(format!("{}: the scores must stand in the order pc1 to pc{k}", dataset.file)))
+        Some(names) if named_as_scores(&dataset.table) && names != expected => {
+            let file = &dataset.file;
+            Err(Failure::Data(format!("{file}: the scores must stand in the order {first} to {last}")))
         }
         _ => Ok(()),
     }

@@ -4,7 +4,7 @@ use karhunen::{Scalar, Transform};
 use karhunen_io::{NamedMatrix, ObserveOptions, SavedIncomplete, Values};
 
 use crate::args::TransformArgs;
-use crate::commands::fit_incomplete::{maybe_whitened, row_header};
+use crate::commands::fit_incomplete::{row_header, score_table};
 use crate::commands::loaded::{self, Loaded};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
@@ -57,15 +57,15 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
     let explain =
         |error| Places { file: &file, samples: row_names.as_deref(), features: None }.explain(error);
     let model = &saved.model;
-    let scores = scores(model, &data, options.n_threads, progress).map_err(explain)?;
+    let rows = scores(model, &data, options.n_threads, progress).map_err(explain)?;
     progress.clear();
     let mut outputs = Outputs::default();
     let table = NamedMatrix {
-        matrix: &maybe_whitened(scores, model, args.whiten),
+        matrix: &score_table(&rows, model, args.whiten),
         row_names: row_names.as_deref(),
         row_header: row_header(saved),
         labels: &[],
-        column_names: &names::of_components(model.n_components()),
+        column_names: &names::of_scores(model),
     };
     outputs.table(&args.output, &table)?;
     outputs.commit()

@@ -241,6 +241,42 @@ fn scores_reconstruct_to_the_same_as_their_rows() {
 }
 
 #[test]
+fn rows_with_a_level_of_their_own() {
+    // Rank one about the levels of the rows, which are far apart.
+    let (level, score) = (|j: usize| (j * 7 % 12) as f64 * 5.0, |j: usize| (j * 5 % 9) as f64 - 4.0);
+    let value = |j: usize, i: usize| level(j) + score(j) * [1.0, -1.0, 0.5, -0.5][i] + i as f64;
+    let mut table = "a,b,c,d\n".to_owned();
+    for j in 0..12 {
+        let cell = |i: usize| if (j + 2 * i) % 9 == 4 { String::new() } else { value(j, i).to_string() };
+        table += &((0..4).map(cell).collect::<Vec<_>>().join(",") + "\n");
+    }
+    let folder = folder(&[("levels.csv", &table)]);
+    let fit = "fit levels.csv --missing=em --row-offsets --tol 1e-14 --max-iter 5000 -k 1 -o m.model";
+    let text = run(&folder, &format!("{fit} --scores s.csv"));
+    assert!(text.contains("a level of each row, standard deviation"), "{text}");
+    let summary: serde_json::Value =
+        serde_json::from_str(&run(&folder, "inspect m.model --json=full")).unwrap();
+    let offsets: Vec<f64> =
+        summary["row_offsets"].as_array().unwrap().iter().map(|b| b.as_f64().unwrap()).collect();
+    let mean = (0..12).map(level).sum::<f64>() / 12.0;
+    assert_close(&offsets, &(0..12).map(|j| level(j) - mean).collect::<Vec<_>>(), 1e-4);
+    // Scores and offsets come back, and both give the rows.
+    run(&folder, "transform m.model levels.csv -o again.csv");
+    assert!(read(&folder, "s.csv").starts_with("pc1,offset\n"), "{}", read(&folder, "s.csv"));
+    assert_same_scores(&read(&folder, "again.csv"), &read(&folder, "s.csv"));
+    run(&folder, "impute m.model levels.csv -o filled.csv");
+    run(&folder, "reconstruct m.model s.csv -o rows.csv");
+    let (filled, rows) = (read(&folder, "filled.csv"), read(&folder, "rows.csv"));
+    for (j, (filled, rows)) in crate::parse_csv(&filled).iter().zip(crate::parse_csv(&rows)).enumerate() {
+        let expected: Vec<f64> = (0..4).map(|i| value(j, i)).collect();
+        assert_close(filled, &expected, 1e-3);
+        assert_close(&rows[rows.len() - 4..], &expected, 1e-3);
+    }
+    let message = refusal(&folder, "fit levels.csv --row-offsets", 2);
+    assert!(message.contains("--row-offsets has no effect on the fit of complete data"), "{message}");
+}
+
+#[test]
 fn options_without_use_are_refused() {
     let folder = folder(&[("t.csv", "a,b\n1,2\n2,\n3,1\n"), ("u.csv", "a,b\n1,2\n2,1\n3,1\n")]);
     let cases = [

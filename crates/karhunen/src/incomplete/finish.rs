@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::error_bars::{Precision, count_parameters, inverses};
+use crate::incomplete::explained::{Explained, is_silent, left_by_fit, of_scores};
 use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::model::{Covariances, IncompleteModel, IncompleteParts, Prior};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method};
@@ -36,23 +37,24 @@ impl<T: Lane> Run<T> {
             Some(posterior) => {
                 Found::of_posterior(posterior, problem, self.factors, pca.error_bars, method, exec)?
             }
-            None => Found::of_point(problem, self.factors, self.squares, pca.error_bars, exec)?,
+            None => {
+                let centred = pca.mean != MeanMode::None;
+                Found::of_point(problem, self.factors, (self.squares, centred), pca.error_bars, exec)?
+            }
         };
         if method.learns_variances() {
-            found.silence();
+            found.silence(problem.data.total_samples());
         }
         let Found { rotated, explained, prior, noise, score_covariances, loading_covariances } = found;
         let weight = prepared.weight();
         let of_mean = |w: &f64| if *w > 0.0 { noise / w } else { prepared.spread.mean_square };
-        let total = prepared.spread.total_variance;
+        let of_offsets = variance_of_offsets(&rotated, problem);
+        let (total, explained_variance_ratio) = explained.shares(of_offsets, problem.data.n_features());
         IncompleteModel::try_from(IncompleteParts {
             components: rotated.loadings.transposed(),
             mean: rotated.mean,
-            explained_variance_ratio: explained
-                .iter()
-                .map(|v| if total > 0.0 { v / total } else { 0.0 })
-                .collect(),
-            explained_variance: explained,
+            explained_variance_ratio,
+            explained_variance: explained.variances,
             singular_values: rotated.singular_values,
             total_variance: total,
             noise_variance: noise,
@@ -94,7 +96,7 @@ impl<T: Lane> Run<T> {
 /// A fit in the coordinates of its principal components.
 struct Found {
     rotated: Rotated,
-    explained: Vec<f64>,
+    explained: Explained,
     prior: Prior,
     noise: f64,
     score_covariances: Option<Covariances>,
@@ -112,7 +114,10 @@ impl Found {
     ) -> Result<Self> {
         let found = posterior.rotate(problem, factors, error_bars, exec)?;
         Ok(Self {
-            explained: explained(&found.rotated, problem.data.total_samples()),
+            explained: Explained {
+                variances: found.explained,
+                left: problem.data.n_features() as f64 * posterior.noise,
+            },
             rotated: found.rotated,
             prior: found.prior,
             noise: posterior.noise,
@@ -126,7 +131,7 @@ impl Found {
     fn of_point<T: Lane>(
         problem: &Problem<'_, T>,
         mut factors: Factors<T>,
-        squares: f64,
+        (squares, centred): (f64, bool),
         error_bars: bool,
         exec: &Exec<'_>,
     ) -> Result<Self> {
@@ -137,9 +142,18 @@ impl Found {
             let free = |j: usize| penalties.at(j, 0, 1) == 0.0 && rows.count(j) == 0;
             (0..offsets.len()).filter(|j| free(*j)).for_each(|j| offsets[j] = 0.0);
         }
-        let explained = explained(&rotated, problem.data.total_samples());
+        let variances = of_scores(&rotated.singular_values, problem.data.total_samples());
         let prior = prior(problem, &rotated);
-        let bars = ErrorBars::new(problem, &rotated, &prior, &explained, squares, error_bars, exec)?;
+        let factors: Factors<T> = Factors::with_offsets(
+            &rotated.loadings,
+            &rotated.scores,
+            &rotated.mean,
+            rotated.offsets.as_deref(),
+        );
+        let bars =
+            ErrorBars::new(problem, (&rotated, &factors), &prior, &variances, squares, error_bars, exec)?;
+        let left = left_by_fit(problem, &factors, centred, &exec.part(1.0, 1.0))?;
+        let explained = Explained { variances, left };
         let keep = |n_components: usize, packed: Vec<T>| Covariances {
             n_components,
             packed: packed.iter().map(|x| (x.to_f64() * bars.noise) as f32).collect(),
@@ -158,18 +172,17 @@ impl Found {
 impl Found {
     /// Makes silent what vanishes beside the noise: a component that a learned variance has faded out has scores of zero, for new
     /// rows as well. What is left of it is rounding, blown up by the rotation.
-    fn silence(&mut self) {
-        /// A variance of scores below this share of that of the noise is none.
-        const SILENT: f64 = 1e-12;
+    fn silence(&mut self, samples: f64) {
         /// A precision that leaves scores no room.
         const HELD: f64 = 1e150;
-        let (c, n) = (self.explained.len(), self.rotated.scores.n_rows());
+        let n = self.rotated.scores.n_rows();
         let all = self.prior.mean.len();
-        for k in 0..c {
-            if self.explained[k] > SILENT * self.noise {
+        let of_means = of_scores(&self.rotated.singular_values, samples);
+        for (k, of_means) in of_means.iter().enumerate() {
+            if !is_silent(*of_means, self.noise) {
                 continue;
             }
-            (self.explained[k], self.rotated.singular_values[k]) = (0.0, 0.0);
+            (self.explained.variances[k], self.rotated.singular_values[k]) = (0.0, 0.0);
             (0..n).for_each(|j| self.rotated.scores[(j, k)] = 0.0);
             for l in 0..all {
                 (self.prior.precision[(k, l)], self.prior.precision[(l, k)]) = (0.0, 0.0);
@@ -182,12 +195,6 @@ impl Found {
             }
         }
     }
-}
-
-/// Variance of the scores of `n` samples along each component.
-fn explained(rotated: &Rotated, n: f64) -> Vec<f64> {
-    let divisor = n.max(2.0) - 1.0;
-    rotated.singular_values.iter().map(|d| d * d / divisor).collect()
 }
 
 /// The penalties of the scores as the principal components see them.
@@ -218,7 +225,7 @@ struct ErrorBars<T> {
 impl<T: Lane> ErrorBars<T> {
     fn new(
         problem: &Problem<'_, T>,
-        rotated: &Rotated,
+        (rotated, factors): (&Rotated, &Factors<T>),
         prior: &Prior,
         explained: &[f64],
         squares: f64,
@@ -230,10 +237,7 @@ impl<T: Lane> ErrorBars<T> {
         let entries = problem.data.total_entries();
         let counted = count_parameters(problem.data, (c, free), problem.mean.joint);
         let rough = noise(squares, entries, counted);
-        let offsets = rotated.offsets.as_deref();
-        let of_offsets = offsets.map(|offsets| mean_square(offsets, problem.data.times().map(|w| &**w)));
-        let factors: Factors<T> =
-            Factors::with_offsets(&rotated.loadings, &rotated.scores, &rotated.mean, offsets);
+        let of_offsets = variance_of_offsets(rotated, problem);
         let regularized = !problem.scores.is_zero() && !problem.loadings.is_zero();
         if !covariances && !regularized {
             return Ok(Self { noise: rough, scores: Vec::new(), loadings: Vec::new() });
@@ -252,9 +256,9 @@ impl<T: Lane> ErrorBars<T> {
             let of_scores = explained.iter().copied().chain(of_offsets).collect::<Vec<f64>>();
             (diagonal(c, &|k| of_scores[k].max(f64::MIN_POSITIVE)), diagonal(free, &|_| 1.0 / p as f64))
         };
-        let (scores, trace) = inverses(rows, &factors, Side::Scores, &of_scores, &exec.part(0.0, 0.5))?;
+        let (scores, trace) = inverses(rows, factors, Side::Scores, &of_scores, &exec.part(0.0, 0.5))?;
         let (loadings, more) =
-            inverses(columns, &factors, Side::Loadings, &of_loadings, &exec.part(0.5, 1.0))?;
+            inverses(columns, factors, Side::Loadings, &of_loadings, &exec.part(0.5, 1.0))?;
         let means = if problem.mean.joint { p as f64 } else { 0.0 };
         let noise = if regularized {
             noise(squares, entries, trace + more - (c * free) as f64 + means)
@@ -265,11 +269,10 @@ impl<T: Lane> ErrorBars<T> {
     }
 }
 
-/// The mean square of values that count so often.
-fn mean_square(values: &[f64], times: Option<&[f64]>) -> f64 {
-    let count = |j: usize| times.map_or(1.0, |times| times[j]);
-    let total: f64 = (0..values.len()).map(count).sum();
-    values.iter().enumerate().map(|(j, x)| count(j) * x * x).sum::<f64>() / total
+/// The variance of the offsets of rows, where they have some, each as often as it counts.
+fn variance_of_offsets<T: Lane>(rotated: &Rotated, problem: &Problem<'_, T>) -> Option<f64> {
+    let offsets = rotated.offsets.as_ref()?;
+    Some(problem.data.over_rows(|j| offsets[j] * offsets[j]) / (problem.data.total_samples().max(2.0) - 1.0))
 }
 
 /// Mean squared residual, less the parameters where entries outnumber them.

@@ -43,31 +43,25 @@ impl ColumnSums {
     }
 }
 
-/// Mean squares about given means: of all entries, and summed over features (the total variance).
+/// Mean squares about given means: of all entries, and the widest feature.
 pub(crate) fn spread<T: Scalar>(data: &Observed<T>, mean: &[f64], exec: &Exec<'_>) -> Result<Spread> {
-    let mut squares = vec![[0.0; 3]; data.n_features()];
+    let mut squares = vec![[0.0; 2]; data.n_features()];
     exec.fill(&mut squares, 64, |piece, out| {
         for (at, out) in out.iter_mut().enumerate() {
             let line = data.columns().line(piece * 64 + at);
             for (e, value) in line.values.iter().enumerate() {
                 let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
-                // A repeated entry is as many entries.
-                let times = data.times().map_or(1.0, |times| times[line.indices[e] as usize]);
                 let away = value.to_f64() - mean[line.line];
                 out[0] += weight;
                 out[1] += weight * away * away;
-                out[2] += weight * weight / times;
             }
         }
         Ok(())
     })?;
     let weight: f64 = squares.iter().map(|s| s[0]).sum();
     let total: f64 = squares.iter().map(|s| s[1]).sum();
-    // With the divisor sum - sum of squares / sum: the number of entries less one where they have no weights.
-    let variance = |s: &[f64; 3]| if s[0] * s[0] > s[2] { s[1] / (s[0] - s[2] / s[0]) } else { 0.0 };
     let widest = (0..squares.len()).max_by(|i, j| squares[*i][1].total_cmp(&squares[*j][1])).unwrap_or(0);
-    let total_variance = squares.iter().map(variance).sum();
-    Ok(Spread { mean_square: total / weight, total_variance, widest })
+    Ok(Spread { mean_square: total / weight, widest })
 }
 
 /// How far entries are from their means.
@@ -75,8 +69,6 @@ pub(crate) fn spread<T: Scalar>(data: &Observed<T>, mean: &[f64], exec: &Exec<'_
 pub(crate) struct Spread {
     /// Mean squared deviation of an entry.
     pub(crate) mean_square: f64,
-    /// Sum over features of the variance of their entries.
-    pub(crate) total_variance: f64,
     /// The feature of largest sum of squares.
     pub(crate) widest: usize,
 }

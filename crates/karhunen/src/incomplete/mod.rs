@@ -10,6 +10,7 @@ mod checkpoint;
 mod cholesky;
 mod cross_validation;
 mod error_bars;
+mod explained;
 mod factors;
 mod finish;
 mod fit;

@@ -95,13 +95,15 @@ pub struct IncompleteParts {
     pub components: Matrix,
     /// The mean of each feature.
     pub mean: Vec<f64>,
-    /// Variance along each component, descending: of the scores, divisor n_samples - 1.
+    /// Variance along each component, descending: of the scores, divisor n_samples - 1; of a posterior the expected moments
+    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2`.
     pub explained_variance: Vec<f64>,
-    /// The same as a share of the total variance.
+    /// The same as a share of the total variance: never more than one together.
     pub explained_variance_ratio: Vec<f64>,
     /// Norms of the columns of the scores.
     pub singular_values: Vec<f64>,
-    /// Sum over features of the variance of the observed entries.
+    /// Variance of complete rows by the fit, summed over features: what components explain, what offsets of rows do, and what
+    /// is left of the observed entries, or the noise of a posterior. With complete data, that of the data.
     pub total_variance: f64,
     /// Variance of an observation about its prediction; of one with weight w, this divided by w.
     pub noise_variance: f64,
@@ -224,12 +226,14 @@ impl IncompleteModel {
         &self.parts.mean
     }
 
-    /// Variance of the scores along each component, descending; divisor n_samples - 1.
+    /// Variance of the scores along each component, descending; divisor n_samples - 1. Of a posterior the expected moments,
+    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2`: posterior means alone are shrunk.
     pub fn explained_variance(&self) -> &[f64] {
         &self.parts.explained_variance
     }
 
-    /// Explained variance as a share of the total variance of the observed entries.
+    /// Explained variance as a share of the variance that complete rows have by the fit (which is the variance of the data
+    /// where nothing is missing): what components explain over all rows, what offsets do, and what is left.
     pub fn explained_variance_ratio(&self) -> &[f64] {
         &self.parts.explained_variance_ratio
     }

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::Arrays;
 use crate::incomplete::cholesky::{BLOCK, Upper, add_blocks, solve_singular};
+use crate::incomplete::explained;
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::moments::{Expected, moments_pass, sums_of_scores};
 use crate::incomplete::methods::full::{Moments, score_posteriors};
@@ -37,6 +38,8 @@ pub(crate) struct Posterior<T> {
 /// A posterior in the coordinates of the principal components.
 pub(crate) struct Rotation {
     pub(crate) rotated: Rotated,
+    /// Expected variance along each component, descending.
+    pub(crate) explained: Vec<f64>,
     pub(crate) prior: Prior,
     pub(crate) scores: Option<Covariances>,
     pub(crate) loadings: Covariances,
@@ -77,7 +80,8 @@ impl<T: Lane> Posterior<T> {
             None,
             exec,
         )?;
-        let rotated = principal(problem, &mut factors, false, exec)?;
+        let mut rotated = principal(problem, &mut factors, false, exec)?;
+        let explained = self.explained(problem, &expected, &mut rotated, exec)?;
         let scaled = Matrix::from_fn(c, c, |l, k| self.score_penalty[l] * rotated.of_loadings[(l, k)]);
         let prior = Prior {
             precision: t_multiply(&rotated.of_loadings, &scaled),
@@ -91,7 +95,51 @@ impl<T: Lane> Posterior<T> {
         let loadings = covariances(table, layout, &rotated.of_free_loadings(problem.free()), exec)?;
         let scores =
             if keep_scores { Some(covariances(&expected, layout, &rotated.of_scores, exec)?) } else { None };
-        Ok(Rotation { rotated, prior, scores, loadings })
+        Ok(Rotation { rotated, explained, prior, scores, loadings })
+    }
+
+    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2` of the principal components, which are put in order of it.
+    fn explained(
+        &self,
+        problem: &Problem<'_, T>,
+        scores: &Factor<T>,
+        rotated: &mut Rotated,
+        exec: &Exec<'_>,
+    ) -> Result<Vec<f64>> {
+        let (c, free) = (problem.c, problem.free());
+        let layout = Expected::new::<T>(c);
+        let of_scores = Moments::of(scores, c, exec)?;
+        let spreads = self.table.sum_rows(free * free, exec, |_, row, sums| {
+            for k in 0..free {
+                for l in 0..free {
+                    let moment = row[layout.at(k.max(l), k.min(l))].to_f64();
+                    sums[k * free + l] += moment - row[k].to_f64() * row[l].to_f64();
+                }
+            }
+        })?;
+        let form = |m: &Matrix, k: usize, n: usize, g: &dyn Fn(usize, usize) -> f64| -> f64 {
+            (0..n).map(|i| m[(i, k)] * (0..n).map(|j| g(i, j) * m[(j, k)]).sum::<f64>()).sum()
+        };
+        let of_means = explained::of_scores(&rotated.singular_values, problem.data.total_samples());
+        let mut explained: Vec<f64> = (0..free)
+            .map(|k| {
+                if explained::is_silent(of_means[k], self.noise) {
+                    return 0.0;
+                }
+                let of_scores =
+                    form(&rotated.of_scores, k, c, &|i, j| of_scores.second[(i, j)]) / of_scores.n;
+                // Principal components have unit length.
+                let spread = form(&rotated.of_loadings, k, free, &|i, j| spreads[i * free + j]);
+                of_scores * (1.0 + spread.max(0.0))
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..free).collect();
+        order.sort_by(|k, l| explained[*l].total_cmp(&explained[*k]));
+        if !order.is_sorted() {
+            explained = order.iter().map(|k| explained[*k]).collect();
+            rotated.reorder(&order);
+        }
+        Ok(explained)
     }
 
     /// Expected values of loadings that were taken as certain, given the scores, under a prior of their own spread.

@@ -41,6 +41,18 @@ impl Rotated {
         multiply(&shifted, &self.of_scores).into_vec().into_iter().map(|x| x + 0.0).collect()
     }
 
+    /// Puts components in another order.
+    pub(crate) fn reorder(&mut self, order: &[usize]) {
+        let columns = |x: &Matrix| {
+            let from = |k: usize| order.get(k).copied().unwrap_or(k);
+            Matrix::from_fn(x.n_rows(), x.n_cols(), |i, k| x[(i, from(k))])
+        };
+        for matrix in [&mut self.loadings, &mut self.scores, &mut self.of_scores, &mut self.of_loadings] {
+            *matrix = columns(matrix);
+        }
+        self.singular_values = order.iter().map(|k| self.singular_values[*k]).collect();
+    }
+
     /// The part of `W^-T` that fitted loadings of `free` components are multiplied by.
     pub(crate) fn of_free_loadings(&self, free: usize) -> Matrix {
         Matrix::from_fn(free, free, |k, l| self.of_loadings[(k, l)])

@@ -3,6 +3,7 @@
 mod calibration;
 mod checkpoints;
 mod cross_validation;
+mod explained;
 mod fixtures;
 mod invariants;
 mod online;
