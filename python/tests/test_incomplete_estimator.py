@@ -87,7 +87,8 @@ def test_files_read_back_with_the_same_bits(x, tmp_path):
     pca.save(tmp_path / "m.model")
     again = IncompletePCA.load(tmp_path / "m.model")
     same(again, pca, frame)
-    assert again.row_offsets and again.row_offsets_.tolist() == pca.row_offsets_.tolist()
+    assert again.row_offsets
+    assert again.row_offsets_.tolist() == pca.row_offsets_.tolist()
     for method, penalty in (("cg", None), ("cg", 0.0), ("ridge", 2.5), ("ridge", "path")):
         options = {"regularization": penalty, "early_stopping": 0.1, "refit": True, "rmse_tol": 1e-3}
         pca = IncompletePCA(2, method=method, **options).fit(x)

@@ -303,9 +303,7 @@ class IncompleteModel:
 class Stream:
     """Components that have learned from some rows. It never changes: what has learned more is a new one."""
 
-    def __new__(
-        cls, n_components: int, n_features: int, rule: str, seed: int, mean: bool, row_offsets: bool
-    ) -> Stream:
+    def __new__(cls, n_components: int, n_features: int, rule: str, seed: int, mean: bool, row_offsets: bool) -> Stream:
         """Make one of small random loadings."""
     @staticmethod
     def resume(model: IncompleteModel) -> Stream:

@@ -58,9 +58,9 @@ class IncompletePCA(FittedIncomplete):
         Pseudo-observations that every feature has beside its own: how many, or how many and of which value. Their
         value is the mean of all entries if it is not given.
     row_offsets : bool, default=False
-        Give each row an offset, a level of its own in all columns, beside the mean of each column: raters who rate high,
-        samples of more material. Offsets are drawn to zero by a variance that the data tell where scores have a penalty
-        or a prior, and free in least squares.
+        Give each row an offset, a level of its own in all columns, beside the mean of each column: raters who rate
+        high, samples of more material. Offsets are drawn to zero by a variance that the data tell where scores have a
+        penalty or a prior, and free in least squares.
     prior_variance : float or None, default=None
         The variance of the scores in "vb-fixed"; a thousand mean squares of the data if None.
     step : float or None, default=None
@@ -108,11 +108,12 @@ class IncompletePCA(FittedIncomplete):
         Offset of each row fitted, with `row_offsets`; their sum is zero, and so is that of each component: an offset is
         the level of a row over all columns.
     explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores, with divisor n - 1; of "vb-full", "vb", "vb-fixed" and "ppca" the expected one, which posterior
-        means alone fall short of.
+        Variance of the scores, with divisor n - 1; of "vb-full", "vb", "vb-fixed" and "ppca" the expected one, which
+        posterior means alone fall short of.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of the variance that complete rows have by the fit: what components explain over all rows, what offsets do,
-        and what is left of the observed entries (or the noise). Where nothing is missing it is the variance of the data.
+        Share of the variance that complete rows have by the fit: what components explain over all rows, what offsets
+        do, and what is left of the observed entries (or the noise). Where nothing is missing it is the variance of the
+        data.
     singular_values_ : ndarray of shape (n_components,)
         Norms of the columns of the scores.
     noise_variance_ : float

@@ -44,8 +44,9 @@ d       7.00000       2.00000             0
     assert_eq!(json("inspect usarrests.csv --json")["n_missing"], serde_json::Value::Null);
     // What is infinite is no hole.
     std::fs::write(&path, "a,b\n1,\ninf,2\n").unwrap();
-    let found = json(&format!("inspect {} --json", path.display()));
-    assert!(found["problem"].as_str().unwrap().contains("row 2, column 1 (`a`) is inf"), "{found}");
+    let refused = karhunen(&format!("inspect {}", path.display())).assert().code(3);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr);
+    assert!(message.contains("line 3: column 1 (`a`): `inf` is infinite"), "{message}");
 }
 
 #[test]

