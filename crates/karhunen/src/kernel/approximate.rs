@@ -186,6 +186,8 @@ pub(super) fn feature_matrix(
 pub(super) struct Whitening {
     /// Shape (m, rank).
     pub(super) map: Matrix,
+    /// The largest eigenvalue divided by the smallest that is kept.
+    pub(super) condition: f64,
 }
 
 impl Whitening {
@@ -208,7 +210,8 @@ impl Whitening {
         let level = f64::EPSILON.sqrt() * largest;
         let rank = pairs.values.iter().take_while(|&&value| value > level).count();
         let map = Matrix::from_fn(m, rank, |i, c| pairs.vectors[(i, c)] / pairs.values[c].sqrt());
-        Ok(Self { map })
+        let condition = pairs.values[..rank].last().map_or(1.0, |smallest| largest / smallest);
+        Ok(Self { map, condition })
     }
 
     /// The symmetric inverse root: `V D^(-1/2) V'`, where the map is `V D^(-1/2)`.
@@ -273,44 +276,67 @@ pub(super) fn project(
     })
 }
 
+impl Projected {
+    /// Makes the components zero whose eigenvalues are below `share` of the largest: what is left of them is rounding.
+    pub(super) fn clear_below(&mut self, share: f64) {
+        let least = share * self.values.first().copied().unwrap_or(0.0);
+        for (c, value) in self.values.iter_mut().enumerate().filter(|(_, value)| **value < least) {
+            *value = 0.0;
+            self.offsets[c] = 0.0;
+            (0..self.coefficients.n_rows()).for_each(|i| self.coefficients[(i, c)] = 0.0);
+        }
+    }
+}
+
 /// Rows of the sample that errors are estimated from.
 pub(super) const SAMPLE: usize = 500;
 
-/// The spectral norm of the difference of the exact and the approximate matrix on a sample of rows, scaled up to all rows.
-/// `shares` are those of the sample, of `n` rows of positive weight.
+/// The spectral norm of the difference of the exact and the approximate matrix on a sample of rows, each of which stands for
+/// others, in proportion to `shares`. Rows must be drawn with probabilities that grow with their weights: the norm is
+/// often that of a few heavy rows, which an even draw misses.
 pub(super) fn estimate(
     exact: &Matrix,
     features: &Matrix,
     whitening: Option<&Whitening>,
     shares: &[f64],
-    n: usize,
 ) -> Result<f64> {
     let s = shares.len();
     let z = whitening.map_or_else(|| features.clone(), |w| multiply(features, &w.map));
     let approximate = multiply(&z, &z.transposed());
     let mut difference = Matrix::from_fn(s, s, |i, j| exact[(i, j)] - approximate[(i, j)]);
     let sum: f64 = shares.iter().sum();
-    let mean = |i: usize, d: &Matrix| d.row(i).iter().zip(shares).map(|(d, v)| d * v / sum).sum::<f64>();
+    let shares: Vec<f64> = shares.iter().map(|v| v / sum).collect();
+    let mean = |i: usize, d: &Matrix| d.row(i).iter().zip(&shares).map(|(d, v)| d * v).sum::<f64>();
     let means: Vec<f64> = (0..s).map(|i| mean(i, &difference)).collect();
-    let of_all: f64 = means.iter().zip(shares).map(|(a, v)| a * v / sum).sum();
-    let scale = n as f64 / s as f64;
+    let of_all: f64 = means.iter().zip(&shares).map(|(a, v)| a * v).sum();
     for i in 0..s {
         for j in 0..s {
             let centred = difference[(i, j)] - means[i] - means[j] + of_all;
-            difference[(i, j)] = centred * (shares[i] * shares[j]).sqrt() * scale;
+            difference[(i, j)] = centred * (shares[i] * shares[j]).sqrt();
         }
     }
     let pairs = eigh(&difference)?;
     Ok(pairs.values.iter().fold(0.0, |m: f64, value| m.max(value.abs())))
 }
 
-/// Both figures relative to the largest eigenvalue.
+/// How much of the difference of two kernel matrices may be rounding: of kernel values of relative precision `epsilon` (that of the
+/// type of the data), whose trace is `trace`, and of a whitening, which magnifies the rounding of features (always f64) by its condition. Directions
+/// below `sqrt(eps)` are left out, so the second part never exceeds a few `sqrt(eps)` of the `largest` eigenvalue.
+pub(super) fn rounding(epsilon: f64, trace: f64, whitening: Option<&Whitening>, largest: f64) -> f64 {
+    let magnified = whitening.map_or(0.0, |w| f64::EPSILON * w.condition * largest);
+    4.0 * (epsilon * trace + magnified)
+}
+
+/// Both figures relative to the largest eigenvalue and with `rounding` added; the estimate is no larger than the bound.
 pub(super) fn approximation(
     n_features: usize,
     bound: Option<f64>,
     estimate: f64,
+    rounding: f64,
     largest: f64,
 ) -> Approximation {
-    let relative = |value: f64| if largest > 0.0 { value / largest } else { 0.0 };
-    Approximation { n_features, bound: bound.map(relative), estimate: relative(estimate) }
+    let relative = |value: f64| if largest > 0.0 { (value + rounding) / largest } else { 0.0 };
+    let bound = bound.map(relative);
+    let estimate = relative(estimate).min(bound.unwrap_or(f64::INFINITY));
+    Approximation { n_features, bound, estimate }
 }

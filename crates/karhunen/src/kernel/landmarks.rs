@@ -6,19 +6,19 @@ use crate::kernel::approximate::{Whitening, feature_matrix};
 use crate::kernel::features::Features;
 use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::rows::{KernelRows, Preparation};
-use crate::kernel::sampling::{generator, uniform, without_replacement};
+use crate::kernel::sampling::{Sample, first_to_arrive, generator, uniform, without_replacement};
 use crate::linalg::Matrix;
 use crate::linalg::eigh::eigh;
 use crate::linalg::small::{multiply, t_multiply};
 use crate::scalar::Scalar;
 use crate::source::Source;
 
-/// How landmarks are chosen. All rules look at no more than `8 * n_landmarks` rows (5,000 at least), drawn uniformly from
-/// those of positive weight.
+/// How landmarks are chosen. All rules look at no more than `8 * n_landmarks` rows (5,000 at least), drawn in proportion to
+/// their weights without replacement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Landmarks {
-    /// Every row is as likely as another.
+    /// Every row is as likely as another; with weights, in proportion to them, as if rows were repeated.
     #[default]
     Uniform,
     /// One after the other, with probability proportional to the squared distance, in feature space, from the nearest
@@ -57,22 +57,17 @@ pub(super) struct Choice {
     pub(super) seed: u64,
 }
 
-/// Landmarks among the rows `positive` of a source: their numbers, ascending, and the rows. `shares` are those of all rows.
+/// Landmarks among the rows of a source whose shares are not zero: their numbers, ascending, and the rows.
 pub(super) fn among<T: Scalar>(
     choice: Choice,
     x: &dyn Source<T>,
     compare: &Comparison<'_>,
-    positive: &[usize],
     shares: &[f64],
     exec: &Exec<'_>,
 ) -> Result<(Vec<usize>, KernelRows)> {
     let Choice { rule, m, seed } = choice;
-    let rows: Vec<usize> = without_replacement(positive.len(), n_candidates(m), seed.wrapping_add(3))
-        .into_iter()
-        .map(|i| positive[i])
-        .collect();
+    let Sample { rows, shares: weights } = Sample::draw(shares, n_candidates(m), seed.wrapping_add(3));
     let candidates = KernelRows::gather(x, &rows)?;
-    let weights: Vec<f64> = rows.iter().map(|&i| shares[i]).collect();
     let features = compare.with(&candidates, exec)?;
     let chosen = choose(rule, m, &candidates, &features, &weights, seed, exec)?;
     let landmarks = candidates.select(&chosen);
@@ -95,7 +90,7 @@ fn choose(
         return Ok((0..n).collect());
     }
     let mut chosen = match rule {
-        Landmarks::Uniform => without_replacement(n, m, seed.wrapping_add(1)),
+        Landmarks::Uniform => Sample::draw(weights, m, seed.wrapping_add(1)).rows,
         Landmarks::KMeansPlusPlus => far_apart(m, candidates, features, weights, seed, exec)?,
         Landmarks::LeverageScores => by_leverage(m, candidates, features, weights, seed, exec)?,
     };
@@ -179,11 +174,6 @@ fn by_leverage(
         let outside = (diagonal[i] - row.iter().map(|z| z * z).sum::<f64>()).max(0.0) / ridge;
         (inside + outside).min(1.0) * weights[i]
     };
-    // Efraimidis & Spirakis 2006: the smallest of exponential waiting times.
-    let mut rng = generator(seed, 104);
-    let mut waits: Vec<(f64, usize)> = (0..weights.len())
-        .map(|i| (-(1.0 - uniform(&mut rng)).ln() / score(i).max(f64::MIN_POSITIVE), i))
-        .collect();
-    waits.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Ok(waits.into_iter().take(m).map(|(_, i)| i).collect())
+    let scores: Vec<f64> = (0..weights.len()).map(|i| score(i).max(f64::MIN_POSITIVE)).collect();
+    Ok(first_to_arrive(&scores, m, &mut generator(seed, 104)).0)
 }

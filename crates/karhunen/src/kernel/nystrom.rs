@@ -140,8 +140,7 @@ impl Nystrom {
             let compare = Comparison { kernel, function: function.as_deref(), preparation };
             let exec = exec.phase("landmarks");
             let choice = Choice { rule: self.landmarks, m: self.n_landmarks.min(n), seed: self.seed };
-            let every: Vec<usize> = (0..n).collect();
-            let (indices, landmarks) = among(choice, x, &compare, &every, &shares, &exec)?;
+            let (indices, landmarks) = among(choice, x, &compare, &shares, &exec)?;
             let values = feature_matrix(&compare.with(&landmarks, &exec)?, &landmarks, &exec)?;
             let normalization = Whitening::of(&values)?.symmetric();
             let (options, dtype) = (self.clone(), T::NAME.to_owned());

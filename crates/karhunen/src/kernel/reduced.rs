@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::kernel::approximate::{
     FeatureMoments, Projected, SAMPLE, Whitening, approximation, estimate, feature_matrix, moments, project,
+    rounding,
 };
 use crate::kernel::features::Features;
 use crate::kernel::fourier::frequencies;
@@ -12,13 +13,17 @@ use crate::kernel::landmarks::{Choice, Comparison, among};
 use crate::kernel::model::{Approximation, KernelBasis};
 use crate::kernel::options::KernelPca;
 use crate::kernel::rows::{KernelRows, Preparation};
-use crate::kernel::sampling::without_replacement;
+use crate::kernel::sampling::Sample;
 use crate::kernel::select::KernelRoute;
 use crate::linalg::Matrix;
 use crate::linalg::small::multiply;
 use crate::scalar::Scalar;
 use crate::solver::Iteration;
 use crate::source::Source;
+
+/// Below this share of the largest an eigenvalue is zero, as on the exact routes.
+const ZERO_F64: f64 = 1e-12;
+const ZERO_F32: f64 = 2e-7;
 
 /// What a fit in the span of features needs.
 pub(super) struct Reduced<'a, T: Scalar> {
@@ -42,25 +47,23 @@ pub(super) struct ReducedFit {
 impl<T: Scalar> Reduced<'_, T> {
     pub(super) fn fit(&self, exec: &Exec<'_>) -> Result<ReducedFit> {
         let m = self.options.features(self.x.shape().0, self.route);
-        let positive: Vec<usize> = (0..self.shares.len()).filter(|&i| self.shares[i] > 0.0).collect();
         if self.route == KernelRoute::Fourier {
             let waves = frequencies(&self.kernel, m / 2, self.x.shape().1, self.options.seed)?;
             let features = Features::of_frequencies(self.kernel, &waves, self.preparation);
             let moments = moments(self.x, &features, &vec![0.0; m], self.shares, &exec.phase("features"))?;
-            let (projected, approximation) = self.components(&moments, &features, None, &positive, exec)?;
+            let (projected, approximation) = self.components(&moments, &features, None, exec)?;
             return Ok(ReducedFit { basis: KernelBasis::Frequencies(waves), projected, approximation });
         }
         let choice = Choice { rule: self.options.landmarks, m, seed: self.options.seed };
         let choosing = exec.phase("landmarks");
-        let (_, rows) = among(choice, self.x, &self.comparison(), &positive, self.shares, &choosing)?;
+        let (_, rows) = among(choice, self.x, &self.comparison(), self.shares, &choosing)?;
         let features = self.of_rows(&rows, exec)?;
         let values = feature_matrix(&features, &rows, exec)?;
         let whitening = Whitening::of(&values)?;
         // Their mean is near that of all rows.
         let pivot = column_means(&values);
         let moments = moments(self.x, &features, &pivot, self.shares, &exec.phase("features"))?;
-        let (projected, approximation) =
-            self.components(&moments, &features, Some(&whitening), &positive, exec)?;
+        let (projected, approximation) = self.components(&moments, &features, Some(&whitening), exec)?;
         drop(features);
         Ok(ReducedFit { basis: KernelBasis::Landmarks(rows), projected, approximation })
     }
@@ -71,7 +74,6 @@ impl<T: Scalar> Reduced<'_, T> {
         moments: &FeatureMoments,
         features: &Features<'_, f64>,
         whitening: Option<&Whitening>,
-        positive: &[usize],
         exec: &Exec<'_>,
     ) -> Result<(Projected, Approximation)> {
         let iteration = Iteration {
@@ -85,15 +87,16 @@ impl<T: Scalar> Reduced<'_, T> {
         let mut projected = project(moments, whitening, k, &iteration, &exec.phase("components"))?;
         let bound = whitening.map(|_| (moments.diagonal - projected.uncentred).max(0.0));
         projected.total += bound.unwrap_or(0.0);
-        let sample = self.some(positive, SAMPLE, self.options.seed.wrapping_add(2));
-        let rows = KernelRows::gather(self.x, &sample)?;
-        let shares: Vec<f64> = sample.iter().map(|&i| self.shares[i]).collect();
+        projected.clear_below(if T::EPSILON > f64::EPSILON { ZERO_F32 } else { ZERO_F64 });
+        let sample = Sample::draw(self.shares, SAMPLE, self.options.seed.wrapping_add(2));
+        let rows = KernelRows::gather(self.x, &sample.rows)?;
         let exact = feature_matrix(&self.of_rows(&rows, exec)?, &rows, exec)?;
         let approximate = feature_matrix(features, &rows, exec)?;
-        let estimate = estimate(&exact, &approximate, whitening, &shares, positive.len())?;
+        let estimate = estimate(&exact, &approximate, whitening, &sample.shares)?;
         choose_signs(&approximate, &mut projected);
         let largest = projected.values.first().copied().unwrap_or(0.0);
-        Ok((projected, approximation(m, bound, estimate, largest)))
+        let rounding = rounding(T::EPSILON, moments.diagonal, whitening, largest);
+        Ok((projected, approximation(m, bound, estimate, rounding, largest)))
     }
 
     fn of_rows<'b>(&'b self, rows: &'b KernelRows, exec: &Exec<'_>) -> Result<Features<'b, f64>> {
@@ -102,11 +105,6 @@ impl<T: Scalar> Reduced<'_, T> {
 
     fn comparison(&self) -> Comparison<'_> {
         Comparison { kernel: self.kernel, function: self.function, preparation: self.preparation }
-    }
-
-    /// At most `most` of the rows of positive weight.
-    fn some(&self, positive: &[usize], most: usize, seed: u64) -> Vec<usize> {
-        without_replacement(positive.len(), most, seed).into_iter().map(|i| positive[i]).collect()
     }
 }
 

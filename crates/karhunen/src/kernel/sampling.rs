@@ -23,6 +23,55 @@ pub(super) fn without_replacement(n: usize, most: usize, seed: u64) -> Vec<usize
     chosen
 }
 
+/// Rows that stand for all rows.
+pub(super) struct Sample {
+    /// Ascending.
+    pub(super) rows: Vec<usize>,
+    /// What each stands for, in proportion.
+    pub(super) shares: Vec<f64>,
+}
+
+impl Sample {
+    /// At most `most` of the rows whose shares are not zero. Where these are all equal, every subset is as likely as another.
+    /// Otherwise the rows are the first distinct ones in a random order of repeated rows, and a row that is drawn with
+    /// probability `p`, given the waiting time of the first row left out, stands for its share divided by `p`: that makes sums
+    /// over the sample unbiased (Cohen & Kaplan 2007). A row of large share is there almost for certain, and stands for itself.
+    pub(super) fn draw(shares: &[f64], most: usize, seed: u64) -> Self {
+        let positive: Vec<usize> = (0..shares.len()).filter(|&i| shares[i] > 0.0).collect();
+        if positive.windows(2).all(|pair| shares[pair[0]] == shares[pair[1]]) {
+            let rows: Vec<usize> =
+                without_replacement(positive.len(), most, seed).into_iter().map(|i| positive[i]).collect();
+            let shares = rows.iter().map(|&i| shares[i]).collect();
+            return Self { rows, shares };
+        }
+        let rates: Vec<f64> = positive.iter().map(|&i| shares[i]).collect();
+        let (first, beyond) = first_to_arrive(&rates, most, &mut generator(seed, 105));
+        let rows: Vec<usize> = first.into_iter().map(|i| positive[i]).collect();
+        let stands_for = |share: f64| match -(-share * beyond).exp_m1() {
+            0.0 => 1.0 / beyond,
+            drawn => share / drawn,
+        };
+        let shares = rows.iter().map(|&i| stands_for(shares[i])).collect();
+        Self { rows, shares }
+    }
+}
+
+/// The places of the `most` smallest of exponential waiting times with positive `rates`, ascending: draws in proportion to
+/// the rates, one after the other, without replacement (Efraimidis & Spirakis 2006). And the next waiting time.
+pub(super) fn first_to_arrive(rates: &[f64], most: usize, rng: &mut impl Rng) -> (Vec<usize>, f64) {
+    let mut waits: Vec<(f64, usize)> =
+        rates.iter().enumerate().map(|(i, rate)| (-(1.0 - uniform(rng)).ln() / rate, i)).collect();
+    let mut beyond = f64::INFINITY;
+    if most < waits.len() {
+        waits.select_nth_unstable_by(most, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        beyond = waits[most].0;
+        waits.truncate(most);
+    }
+    let mut first: Vec<usize> = waits.into_iter().map(|(_, i)| i).collect();
+    first.sort_unstable();
+    (first, beyond)
+}
+
 /// In [0, 1).
 pub(super) fn uniform(rng: &mut impl Rng) -> f64 {
     rng.random::<f64>()

@@ -9,3 +9,4 @@ mod nystrom;
 mod preimages;
 mod refusals;
 mod routes;
+mod trust;
