@@ -19,7 +19,7 @@ use crate::incomplete::path::largest_penalty;
 use crate::incomplete::prepared::Prepared;
 use crate::incomplete::problem::{Penalties, Problem};
 use crate::incomplete::run::{Course, Run, Running};
-use crate::incomplete::start::{Start, random, warm_up};
+use crate::incomplete::start::{Start, give_unit, random, warm_up};
 use crate::incomplete::stopping::{Rules, RunSummary, StopReason};
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
@@ -184,6 +184,9 @@ impl<'a, T: Lane> Setting<'a, T> {
         let mut factors = random(*data, shape, &prepared.mean, deviation, seed);
         if self.method != Method::Online {
             warm_up(problem, &mut factors, deviation, &exec.part(0.0, 0.0))?;
+        }
+        if let Some(side) = self.method.unit_side() {
+            give_unit(problem, &mut factors, (side, deviation), &exec.part(0.0, 0.0))?;
         }
         Ok(factors)
     }

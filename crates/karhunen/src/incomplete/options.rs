@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::exec::Observer;
 use crate::incomplete::checkpoint::FitContext;
+use crate::incomplete::factors::Side;
 use crate::incomplete::fit;
 use crate::incomplete::left_out::Division;
 use crate::incomplete::model::IncompleteModel;
@@ -113,6 +114,15 @@ impl Method {
     /// Whether loadings have a posterior that the scores of new rows depend on.
     pub(crate) fn has_posterior_loadings(self) -> bool {
         matches!(self, Method::Vb | Method::VbFixed | Method::VbFull)
+    }
+
+    /// The factor that has the unit of the data, where the prior of the other has variance one whatever the unit.
+    pub(crate) fn unit_side(self) -> Option<Side> {
+        match self {
+            Method::Ppca | Method::VbFull => Some(Side::Loadings),
+            Method::Vb | Method::VbFixed => Some(Side::Scores),
+            _ => None,
+        }
     }
 
     /// Whether the variances of the noise and of a prior take the place of penalties.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::incomplete::stopping::{Stopping, TraceEntry};
+use crate::incomplete::stopping::{Rules, Stopping, TraceEntry};
 
 /// Iterations over which the speed of the fall is measured, in windows of the stopping rule.
 const LOOK_BACK: usize = 5;
@@ -14,16 +14,18 @@ pub(crate) fn seconds_left(stopping: &Stopping, trace: &[TraceEntry]) -> Option<
     let iterations = (last.iteration - first.iteration) as f64;
     let each = (last.seconds - first.seconds) / iterations;
     let most = stopping.rules.max_iter.saturating_sub(last.iteration) as f64;
-    let by_tolerance = iterations_left(&stopping.costs, stopping.rules.window, stopping.rules.tol)?;
+    let Rules { window, tol, .. } = stopping.rules;
+    let by_tolerance = iterations_left(&stopping.costs, |cost| stopping.size(cost), window, tol)?;
     let left_of_limit = stopping.rules.time_limit.map(|limit| (limit - last.seconds).max(0.0));
     Some((by_tolerance.min(most) * each).min(left_of_limit.unwrap_or(f64::INFINITY)))
 }
 
-/// Iterations until the mean relative fall over `window` iterations is below `tol`; `None` if there were too few so far.
-fn iterations_left(costs: &[f64], window: usize, tol: f64) -> Option<f64> {
+/// Iterations until the mean fall over `window` iterations, relative to the `size` of a cost, is below `tol`; `None` if there
+/// were too few so far.
+fn iterations_left(costs: &[f64], size: impl Fn(f64) -> f64, window: usize, tol: f64) -> Option<f64> {
     let n = costs.len();
     let apart = LOOK_BACK * window;
-    let fall = |end: usize| (costs[end - window] - costs[end]) / (window as f64 * costs[end].abs());
+    let fall = |end: usize| (costs[end - window] - costs[end]) / (window as f64 * size(costs[end]));
     if n < window + apart + 1 {
         return None;
     }
@@ -50,14 +52,14 @@ mod tests {
     fn a_geometric_fall_is_foreseen() {
         // Falls of 0.5^t: below 1e-6 after 20 iterations in all.
         let costs: Vec<f64> = (0..11).map(|t| 1.0 + 0.5f64.powi(t)).collect();
-        let left = iterations_left(&costs, 1, 1e-6).unwrap();
+        let left = iterations_left(&costs, f64::abs, 1, 1e-6).unwrap();
         assert!((left - 10.0).abs() < 0.5, "{left}");
-        assert_eq!(iterations_left(&costs, 1, 0.1), Some(0.0));
-        assert_eq!(iterations_left(&costs[..6], 1, 1e-6), None);
+        assert_eq!(iterations_left(&costs, f64::abs, 1, 0.1), Some(0.0));
+        assert_eq!(iterations_left(&costs[..6], f64::abs, 1, 1e-6), None);
         // Falls that do not shrink foretell nothing.
         let steady: Vec<f64> = (0..20).map(|t| 100.0 - f64::from(t)).collect();
-        assert_eq!(iterations_left(&steady, 1, 1e-6), Some(f64::INFINITY));
-        assert_eq!(iterations_left(&costs, 1, 0.0), Some(f64::INFINITY));
+        assert_eq!(iterations_left(&steady, f64::abs, 1, 1e-6), Some(f64::INFINITY));
+        assert_eq!(iterations_left(&costs, f64::abs, 1, 0.0), Some(f64::INFINITY));
     }
 
     #[test]

@@ -217,6 +217,7 @@ impl<'a, T: Lane> Running<'a, T> {
             factors: &self.factors,
             progress: &progress,
             trace: &self.best.trace,
+            unit: self.iterations.unit(&self.problem),
             ready,
         };
         let stop = self.stopping.check(&stage, &quiet)?;

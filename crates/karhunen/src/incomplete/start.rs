@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
-use crate::incomplete::factors::Factors;
+use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::methods::Iterate;
 use crate::incomplete::methods::als::Als;
 use crate::incomplete::observed::Observed;
@@ -98,4 +98,20 @@ pub(crate) fn warm_up<T: Lane>(
         Als.iterate(&mut ridge, factors, &part)?;
     }
     Ok(())
+}
+
+/// Gives the unit of the data, which random loadings and scores share, to one side: the prior of the other would pull at it
+/// in some units more than in others. `deviation` is that of an entry. No prediction changes.
+pub(crate) fn give_unit<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    (side, deviation): (Side, f64),
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let (free, root) = (problem.free(), deviation.max(f64::MIN_POSITIVE).sqrt());
+    let times = |factor: f64| move |x: &mut T| *x = T::from_f64(x.to_f64() * factor);
+    let (of_loadings, of_scores) =
+        if side == Side::Loadings { (root, 1.0 / root) } else { (1.0 / root, root) };
+    factors.a.map_rows(exec, |_, row| row[..free].iter_mut().for_each(times(of_loadings)))?;
+    factors.s.map_rows(exec, |_, row| row[..free].iter_mut().for_each(times(of_scores)))
 }

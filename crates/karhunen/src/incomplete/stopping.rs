@@ -156,6 +156,8 @@ pub(crate) struct Stage<'a, T> {
     pub(crate) factors: &'a Factors<T>,
     pub(crate) progress: &'a Progress,
     pub(crate) trace: &'a [TraceEntry],
+    /// What of the cost follows from the unit of the data alone.
+    pub(crate) unit: f64,
     /// Whether the method may be trusted to tell when to stop.
     pub(crate) ready: bool,
 }
@@ -166,6 +168,8 @@ pub(crate) struct Stopping {
     pub(crate) rules: Rules,
     /// Costs of accepted iterations.
     pub(crate) costs: Vec<f64>,
+    /// What of the last cost follows from the unit of the data alone.
+    unit: f64,
     /// Lowest held-out error, and checks since.
     pub(crate) best: Option<(f64, usize)>,
     /// An orthonormal basis of the loadings as they were, where their angle is looked at.
@@ -174,7 +178,7 @@ pub(crate) struct Stopping {
 
 impl Stopping {
     pub(crate) fn new(rules: Rules) -> Self {
-        Self { rules, costs: Vec::new(), best: None, basis: None }
+        Self { rules, costs: Vec::new(), unit: 0.0, best: None, basis: None }
     }
 
     /// Whether this held-out error is the lowest so far.
@@ -204,6 +208,7 @@ impl Stopping {
         } else if progress.accepted {
             self.costs.push(progress.cost);
         }
+        self.unit = stage.unit;
         let settled = stage.ready && progress.accepted;
         let reason = if settled && self.cost_settled(progress.cost) || progress.cost.abs() <= rules.floor {
             Some(StopReason::Tolerance)
@@ -229,7 +234,14 @@ impl Stopping {
 
     fn cost_settled(&self, last: f64) -> bool {
         let (n, Rules { window, tol, .. }) = (self.costs.len(), self.rules);
-        tol > 0.0 && n > window && (self.costs[n - 1 - window] - last) / (window as f64) < tol * last.abs()
+        tol > 0.0
+            && n > window
+            && (self.costs[n - 1 - window] - last) / (window as f64) < tol * self.size(last)
+    }
+
+    /// What changes of a cost are compared with.
+    pub(crate) fn size(&self, cost: f64) -> f64 {
+        (cost - self.unit).abs()
     }
 
     fn gradient_vanished<T: Lane>(

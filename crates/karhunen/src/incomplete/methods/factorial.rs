@@ -5,7 +5,7 @@
 
 use super::conjugate::Conjugate;
 use super::full::LEAST_NOISE;
-use super::{Iterate, Progress};
+use super::{Iterate, Progress, unit_of_posteriors};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::{Arrays, count};
@@ -382,6 +382,10 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
 
     fn ready(&self) -> bool {
         self.iteration > if self.learned { BROAD + 5 } else { 5 }
+    }
+
+    fn unit(&self, problem: &Problem<'_, T>) -> f64 {
+        unit_of_posteriors(problem, self.scale, true)
     }
 
     fn save(&self, out: &mut Arrays) {

@@ -6,7 +6,7 @@
 //! The offset of a row is the last of its scores, `p(b_j) = N(0, v_b)`, and has one posterior with them; its loadings are
 //! certain.
 
-use super::{Iterate, Progress};
+use super::{Iterate, Progress, unit_of_posteriors};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::{Arrays, count};
@@ -293,7 +293,8 @@ impl<T: Lane> Iterate<T> for Full<T> {
         {
             cost = self.prune(problem, factors, &mut state, cost, &exec.part(1.0, 1.0))?;
         }
-        let settled = self.before - cost < SETTLED * cost.abs() && self.iteration >= LEAST_BROAD;
+        let size = (cost - self.unit(problem)).abs();
+        let settled = self.before - cost < SETTLED * size && self.iteration >= LEAST_BROAD;
         if self.first_learned.is_none() && (settled || self.iteration == BROAD) {
             self.first_learned = Some(self.iteration + 1);
         }
@@ -310,6 +311,10 @@ impl<T: Lane> Iterate<T> for Full<T> {
     fn ready(&self) -> bool {
         self.loadings == Loadings::Point
             || self.first_learned.is_some_and(|first| self.iteration >= first + 5)
+    }
+
+    fn unit(&self, problem: &Problem<'_, T>) -> f64 {
+        unit_of_posteriors(problem, self.scale, self.loadings == Loadings::Posterior)
     }
 
     fn save(&self, out: &mut Arrays) {

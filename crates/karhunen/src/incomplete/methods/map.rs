@@ -179,6 +179,17 @@ impl<T: Lane> Iterate<T> for Map {
         !self.pruned
     }
 
+    fn unit(&self, problem: &Problem<'_, T>) -> f64 {
+        // Loadings are of length one in the mean: scores have the unit of the data.
+        let means = if problem.mean.joint && problem.mean.kappa > 0.0 {
+            problem.data.n_features() as f64
+        } else {
+            0.0
+        };
+        let of_scores = problem.data.total_samples() * problem.free() as f64;
+        (problem.data.total_entries() + means + of_scores) * self.scale.ln()
+    }
+
     fn save(&self, out: &mut Arrays) {
         let flag = |x: bool| f64::from(u8::from(x));
         out.put("flags", [flag(self.collapsed), flag(self.pruned)]);

@@ -57,6 +57,12 @@ pub(crate) trait Iterate<T> {
         false
     }
 
+    /// The part of the cost that follows from the unit of the data alone, as the logarithms of variances do: relative
+    /// changes are those of the rest.
+    fn unit(&self, _problem: &Problem<'_, T>) -> f64 {
+        0.0
+    }
+
     /// Everything that the next iteration depends on, beside the factors and the penalties, as plain numbers.
     fn save(&self, _out: &mut Arrays) {}
 
@@ -73,6 +79,18 @@ pub(crate) trait Iterate<T> {
 
     /// Forgets what it knows about the factors, after something else changed them.
     fn restart(&mut self) {}
+}
+
+/// What `-ln p` of the entries and means of a problem grows by when data of mean square one get the mean square `scale`.
+/// Means have a density where nothing is known of them beforehand, and are values where they have no posterior.
+fn unit_of_posteriors<T: Lane>(problem: &Problem<'_, T>, scale: f64, posterior: bool) -> f64 {
+    let p = problem.data.n_features() as f64;
+    let of_means = match (problem.mean.joint, problem.mean.kappa > 0.0, posterior) {
+        (true, false, true) => -p,
+        (true, true, false) => p,
+        _ => 0.0,
+    };
+    0.5 * (problem.data.total_entries() + of_means) * scale.ln()
 }
 
 /// Where an iteration ended.
