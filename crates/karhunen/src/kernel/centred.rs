@@ -70,17 +70,16 @@ impl<E: Exp> SymOp for Centred<'_, E> {
         self.shares.len()
     }
 
+    /// Both sides are held orthogonal to `v^(1/2)`, the known eigenvector of eigenvalue zero: what the means are off by
+    /// would else stay as an eigenvalue.
     fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let (n, l) = q.shape();
+        let along = along(q, &self.roots);
         let known = self.known();
         let extra = usize::from(known.is_none());
-        let w = Matrix::from_fn(
-            n,
-            l + extra,
-            |i, c| {
-                if c < l { q[(i, c)] * self.roots[i] } else { self.shares[i] }
-            },
-        );
+        let w = Matrix::from_fn(n, l + extra, |i, c| {
+            if c < l { (q[(i, c)] - along[c] * self.roots[i]) * self.roots[i] } else { self.shares[i] }
+        });
         let product = self.gram.multiply(&w, exec)?;
         let (mut y, means) = match known {
             Some(means) => (product, means),
@@ -98,8 +97,21 @@ impl<E: Exp> SymOp for Centred<'_, E> {
                 *y = (*y - with_mean - (a - means.of_all) * sum) * root;
             }
         }
+        let along = self::along(&y, &self.roots);
+        for (i, root) in self.roots.iter().enumerate() {
+            y.row_mut(i).iter_mut().zip(&along).for_each(|(y, along)| *y -= along * root);
+        }
         Ok(y)
     }
+}
+
+/// The products of the columns of `q` with `roots`.
+fn along(q: &Matrix, roots: &[f64]) -> Vec<f64> {
+    let mut along = vec![0.0; q.n_cols()];
+    for (i, root) in roots.iter().enumerate() {
+        along.iter_mut().zip(q.row(i)).for_each(|(sum, q)| *sum += q * root);
+    }
+    along
 }
 
 /// The weighted, centred kernel matrix itself, shape (n, n), and the means.
@@ -130,5 +142,19 @@ pub(super) fn centred_matrix<E: Exp>(
         }
     }
     matrix.mirror_upper();
+    take_away_rest(&mut matrix, &roots);
     Ok((matrix, means))
+}
+
+/// Centres a matrix that was centred but for rounding of its means.
+fn take_away_rest(matrix: &mut Matrix, roots: &[f64]) {
+    let means = along(matrix, roots);
+    let of_all: f64 = means.iter().zip(roots).map(|(a, root)| a * root).sum();
+    for (i, root) in roots.iter().enumerate() {
+        let mean = means[i];
+        for (j, value) in matrix.row_mut(i).iter_mut().enumerate() {
+            // The sum of products that both triangles have alike: the matrix stays symmetric.
+            *value -= (mean * roots[j] + means[j] * root) - of_all * (root * roots[j]);
+        }
+    }
 }

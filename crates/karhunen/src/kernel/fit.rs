@@ -274,8 +274,10 @@ impl Exact<'_> {
 
     fn spectrum<E: Exp>(&self, gram: &Gram<'_, E>, exec: &Exec<'_>) -> Result<Spectrum> {
         let k = self.options.n_components.unwrap_or(self.shares.len());
+        // Values that are given were rounded by whoever computed them.
+        let epsilon = if self.single && self.rows.is_none() { f32::EPSILON.into() } else { E::EPSILON };
         if self.route == KernelRoute::Full {
-            return full(gram, self.shares, k, exec);
+            return full(gram, self.shares, k, epsilon, exec);
         }
         let iteration = Iteration {
             tol: self.tol,
@@ -283,7 +285,7 @@ impl Exact<'_> {
             block_size: self.options.block_size.or(Some(block_size::<E>(k))),
             seed: self.options.seed,
         };
-        truncated(gram, &self.kernel, self.shares, k, &iteration, exec)
+        truncated(gram, &self.kernel, self.shares, k, &iteration, epsilon, exec)
     }
 
     /// All of a model but its basis.

@@ -35,11 +35,12 @@ fn trace<E: Exp>(gram: &Gram<'_, E>, shares: &[f64], means: &Means) -> Result<f6
     Ok(shares.iter().zip(&diagonal).zip(&means.of_rows).map(|((v, k), a)| v * (k - a)).sum())
 }
 
-/// All eigenpairs, of which the `k` largest are kept.
+/// All eigenpairs, of which the `k` largest are kept. `epsilon` is the rounding of the kernel values.
 pub(super) fn full<E: Exp>(
     gram: &Gram<'_, E>,
     shares: &[f64],
     k: usize,
+    epsilon: f64,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     let (matrix, means) = centred_matrix(gram, shares, &exec.phase("kernel matrix"))?;
@@ -49,7 +50,7 @@ pub(super) fn full<E: Exp>(
     let values = all.values[..k].to_vec();
     let vectors = all.vectors.columns(0..k);
     let residuals = relative_residuals(&matrix.apply(&vectors, &exec)?, &vectors, &values);
-    Ok(Spectrum {
+    let spectrum = Spectrum {
         values,
         vectors,
         residuals,
@@ -57,16 +58,18 @@ pub(super) fn full<E: Exp>(
         total: (0..matrix.n_rows()).map(|i| matrix[(i, i)]).sum(),
         smallest: all.values.last().copied(),
         means,
-    })
+    };
+    Ok(spectrum.without_rounding(shares, epsilon))
 }
 
-/// The `k` largest eigenpairs by block Krylov iteration.
+/// The `k` largest eigenpairs by block Krylov iteration. `epsilon` is the rounding of the kernel values.
 pub(super) fn truncated<E: Exp>(
     gram: &Gram<'_, E>,
     kernel: &Kernel,
     shares: &[f64],
     k: usize,
     iteration: &Iteration,
+    epsilon: f64,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     let op = Centred::new(gram, shares);
@@ -84,7 +87,8 @@ pub(super) fn truncated<E: Exp>(
     }
     let means = op.means(&exec)?;
     let total = trace(gram, shares, &means)?;
-    Ok(Spectrum { values, vectors, residuals, n_passes: n_products, total, smallest, means })
+    let spectrum = Spectrum { values, vectors, residuals, n_passes: n_products, total, smallest, means };
+    Ok(spectrum.without_rounding(shares, epsilon))
 }
 
 /// The smallest eigenvalue, roughly, and what must be added to all of them for none to be below zero.
@@ -154,6 +158,24 @@ pub(super) fn clip(values: &mut [f64], scale: f64, single: bool) -> Result<()> {
 }
 
 impl Spectrum {
+    /// Makes eigenvalues zero that are no more than the rounding of what centring took away: rows whose images are the
+    /// same leave nothing else. That is measured by `||K sqrt(v)||`, which the largest eigenvalue before centring is not below.
+    fn without_rounding(mut self, shares: &[f64], epsilon: f64) -> Self {
+        /// Roundings of a kernel value, a mean and a difference.
+        const ROUNDINGS: f64 = 4.0;
+        let squares: f64 = self.means.of_rows.iter().zip(shares).map(|(a, v)| (a * v.sqrt()).powi(2)).sum();
+        let floor = ROUNDINGS * epsilon * squares.sqrt();
+        let settle = |value: f64| if value.abs() <= floor { 0.0 } else { value };
+        self.values.iter_mut().for_each(|value| *value = settle(*value));
+        self.smallest = self.smallest.map(settle);
+        self.total = settle(self.total);
+        if self.values.first() == Some(&0.0) && self.values.last() == Some(&0.0) {
+            // Relative to rounding they have no meaning.
+            self.residuals.fill(0.0);
+        }
+        self
+    }
+
     /// Leaves out the eigenpairs that [`clip`] would make zero, and those below zero.
     pub(super) fn drop_what_is_not_positive(&mut self, single: bool) {
         let share = if single { 2e-7 } else { 1e-12 };

@@ -1,6 +1,6 @@
 //! What must hold whatever the numbers: explicit feature maps, repeated rows, precomputed kernels.
 
-use karhunen::{Dense, Gamma, Kernel, KernelModel, KernelPca, Pca, Weights};
+use karhunen::{Dense, Error, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Pca, Weights};
 use karhunen_testkit::{Rows, integer_weights, repeat_rows};
 
 use crate::fixtures::{EXACT, assert_same, cloud, distance, fit, rbf, scores};
@@ -139,4 +139,110 @@ fn all_components_are_those_with_variance() {
     let more = fit(&KernelPca { kernel: rbf(0.5), ..KernelPca::new(4) }, &rows, None);
     assert_eq!(more.eigenvalues()[2..], [0.0, 0.0]);
     assert!((0..30).all(|i| scores(&more, &rows).row(i)[2..] == [0.0, 0.0]));
+}
+
+/// What is wrong unless every component has the eigenvalue zero, and every row the score zero.
+fn variance<T: karhunen::Scalar>(pca: &KernelPca, values: &[T], n: usize, new: &[T]) -> Option<String> {
+    let p = values.len() / n;
+    let x = Dense::row_major(values, n, p).unwrap();
+    let model = match pca.fit(&x, &Weights::default()) {
+        Ok(model) => model,
+        Err(error) => return Some(error.to_string()),
+    };
+    let convergence = model.convergence();
+    let all = KernelPca { n_components: None, ..pca.clone() }.fit(&x, &Weights::default()).unwrap();
+    let zero = model.eigenvalues().iter().all(|v| *v == 0.0)
+        && convergence.converged()
+        && convergence.n_passes < 100
+        && convergence.smallest_eigenvalue.is_none_or(|v| v == 0.0)
+        && all.n_components() == 0;
+    let z = model.transform(&Dense::row_major(new, new.len() / p, p).unwrap()).unwrap();
+    let zero = zero && z.as_slice().iter().all(|z| z.to_f64() == 0.0);
+    (!zero).then(|| format!("{:?}, {convergence:?}", model.eigenvalues()))
+}
+
+#[test]
+fn equal_rows_have_no_variance() {
+    let gamma = Gamma::PerFeature;
+    let kernels = [
+        Kernel::Linear,
+        rbf(0.3),
+        Kernel::Polynomial { degree: 3.0, gamma, coef0: 1.0 },
+        Kernel::Sigmoid { gamma: Gamma::Value(1e-3), coef0: 0.1 },
+        Kernel::Laplacian { gamma },
+        Kernel::Cosine,
+        Kernel::AdditiveChi2,
+    ];
+    let new = cloud(4, 3, 8).concat();
+    let new: Vec<f64> = new.iter().map(|x| x.abs()).collect();
+    let single: Vec<f32> = new.iter().map(|x| *x as f32).collect();
+    let mut wrong = Vec::new();
+    for n in [7, 49, 50, 333] {
+        for value in [3.7, 0.1, 1234.5] {
+            for (kernel, solver) in kernels.iter().flat_map(|k| EXACT.map(|route| (*k, route))) {
+                let pca = KernelPca { kernel, solver: Some(solver), ..KernelPca::new(2) };
+                let what = format!("{n} rows of {value}, {}, {solver}", kernel.name());
+                let (double, of_single) = (vec![value; 3 * n], vec![value as f32; 3 * n]);
+                wrong.extend(variance(&pca, &double, n, &new).map(|w| format!("{what}: {w}")));
+                wrong.extend(variance(&pca, &of_single, n, &single).map(|w| format!("f32, {what}: {w}")));
+            }
+            let pca = KernelPca { kernel: Kernel::Precomputed, ..KernelPca::new(2) };
+            let given = variance(&pca, &vec![value; n * n], n, &vec![2.5; n]);
+            wrong.extend(given.map(|w| format!("{n} given: {w}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn small_eigenvalues_of_rows_that_differ_are_kept() {
+    // The images are almost orthogonal: every eigenvalue is 1, the sum 999.
+    let rows: Rows = (0..1000).map(|i| vec![f64::from(i)]).collect();
+    let values: Vec<f32> = rows.concat().iter().map(|x| *x as f32).collect();
+    let x = Dense::row_major(&values, 1000, 1).unwrap();
+    for solver in EXACT {
+        let pca = KernelPca { kernel: rbf(30.0), solver: Some(solver), ..KernelPca::new(3) };
+        let model = pca.fit(&x, &Weights::default()).unwrap();
+        assert!(model.eigenvalues().iter().all(|v| (v - 1.0).abs() < 1e-4), "{:?}", model.eigenvalues());
+    }
+}
+
+#[test]
+fn a_given_matrix_may_differ_from_its_mirror_image_by_rounding() {
+    for n in [90, 300] {
+        let rows = cloud(n, 5, 9);
+        let noise = cloud(n, n, 10);
+        let product = |i: usize, j: usize| rows[i].iter().zip(&rows[j]).map(|(a, b)| a * b).sum::<f64>();
+        let noisy = |size: f64, mean: bool| -> Rows {
+            let value = |i: usize, j: usize| product(i, j) + size * noise[i][j];
+            (0..n)
+                .map(|i| {
+                    (0..n)
+                        .map(|j| if mean { 0.5 * value(i, j) + 0.5 * value(j, i) } else { value(i, j) })
+                        .collect()
+                })
+                .collect()
+        };
+        for solver in [KernelRoute::Full, KernelRoute::Stored] {
+            let pca = KernelPca {
+                kernel: Kernel::Precomputed,
+                solver: Some(solver),
+                tol: Some(1e-12),
+                ..KernelPca::new(3)
+            };
+            for size in [1e-12, 1e-6] {
+                let (found, mean) =
+                    (fit(&pca, &noisy(size, false), None), fit(&pca, &noisy(size, true), None));
+                let apart = distance(found.eigenvalues(), mean.eigenvalues());
+                assert!(apart <= 1e-13 * mean.eigenvalues()[0], "{n} {solver} {size}: {apart:e}");
+                let apart = distance(found.eigenvectors().as_slice(), mean.eigenvectors().as_slice());
+                assert!(apart < 1e-8, "{n} {solver} {size}: {apart:e}");
+            }
+            let far = noisy(1e-2, false).concat();
+            let error = pca.fit(&Dense::row_major(&far, n, n).unwrap(), &Weights::default()).unwrap_err();
+            assert!(matches!(error, Error::NotSymmetric { row, column, .. } if row > column), "{error}");
+            let values: Vec<f32> = noisy(1e-6, false).concat().iter().map(|x| *x as f32).collect();
+            assert!(pca.fit(&Dense::row_major(&values, n, n).unwrap(), &Weights::default()).is_ok());
+        }
+    }
 }
