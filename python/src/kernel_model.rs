@@ -147,7 +147,7 @@ impl KernelModel {
     #[allow(unsafe_code)]
     fn ridge<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
         match &slf.get().model.parts().pre_image {
-            Some(PreImageParts::Ridge { scores, coefficients }) => {
+            Some(PreImageParts::Ridge { scores, coefficients, .. }) => {
                 // SAFETY: the class is frozen, and the arrays hold the model.
                 let show = |matrix| unsafe { show_matrix(matrix, slf.as_any()) };
                 Ok(Some((show(scores)?, show(coefficients)?)))

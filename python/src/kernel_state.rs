@@ -36,6 +36,11 @@ pub(crate) fn to_kernel_state<'py>(model: &Bound<'py, KernelModel>) -> PyResult<
         _ => None,
     };
     state.set_item("shares", shares)?;
+    let centre = match &parts.pre_image {
+        Some(PreImageParts::Ridge { centre, .. }) => Some(PyArray1::from_slice(py, centre)),
+        _ => None,
+    };
+    state.set_item("ridge_centre", centre)?;
     state.set_item("coefficients", give_matrix(py, parts.coefficients.clone())?)?;
     state.set_item("offsets", PyArray1::from_slice(py, &parts.offsets))?;
     state.set_item("shift", PyArray1::from_slice(py, &parts.shift))?;
@@ -63,6 +68,11 @@ pub(crate) fn from_kernel_state(
         Some((scores, coefficients)) => Some(PreImageParts::Ridge {
             scores: copy_matrix(&scores)?,
             coefficients: copy_matrix(&coefficients)?,
+            centre: match state.get_item("ridge_centre")? {
+                Some(centre) if !centre.is_none() => copy_vector(&centre)?,
+                // Of a version that knew no centre.
+                _ => Vec::new(),
+            },
         }),
         None if shares.is_none() => None,
         None => Some(PreImageParts::FixedPoint { shares: copy_vector(&shares)? }),

@@ -207,6 +207,7 @@ def dot(X, Y):
     [
         KernelPCA(3, kernel="rbf", gamma=0.01, fit_inverse_transform=True),
         KernelPCA(3, kernel="rbf", gamma="median", fit_inverse_transform=True, pre_image="fixed-point"),
+        KernelPCA(3, kernel="linear", fit_inverse_transform=True),
         KernelPCA(3, kernel="poly", solver="nystrom", n_features=20),
         KernelPCA(3, kernel="laplacian", gamma="scale", solver="fourier", n_features=64),
         KernelPCA(3, kernel=dot),

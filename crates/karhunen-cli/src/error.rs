@@ -226,8 +226,10 @@ mod tests {
             converged: 1,
             requested: 2,
             n_passes: 3,
+            over: "the data",
             residual: 0.1,
             tol: 1e-8,
+            advice: "raise max_iter or tol",
         };
         let missing = io::Error::from(io::ErrorKind::NotFound);
         let cases = [

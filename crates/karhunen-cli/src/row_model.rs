@@ -148,8 +148,11 @@ fn reordered_kernel(model: &KernelModel, order: &[usize]) -> karhunen::Result<Ke
     if !parts.shift.is_empty() {
         parts.shift = pick(&parts.shift, order);
     }
-    if let Some(PreImageParts::Ridge { coefficients, .. }) = &mut parts.pre_image {
+    if let Some(PreImageParts::Ridge { coefficients, centre, .. }) = &mut parts.pre_image {
         *coefficients = columns(coefficients, order);
+        if !centre.is_empty() {
+            *centre = pick(centre, order);
+        }
     }
     KernelModel::try_from(parts)
 }
@@ -214,6 +217,7 @@ mod tests {
             (KernelRoute::Full, ridge),
             (KernelRoute::Full, Some(PreImage::FixedPoint)),
             (KernelRoute::Nystrom, ridge),
+            (KernelRoute::Nystrom, Some(PreImage::Auto { alpha: 0.1 })),
             (KernelRoute::Fourier, None),
         ] {
             let pca = KernelPca { kernel, solver: Some(solver), pre_image, ..KernelPca::new(2) };

@@ -46,9 +46,10 @@ impl SavedKernel {
 /// shape (m, n_features), of the type of the data; where they are sparse `rows_pointers` (m + 1, `int64`), `rows_columns`
 /// (`uint32`) and `rows_values`, or those of `landmarks`; or `frequencies` (m / 2, n_features), `float64`; or, of a
 /// precomputed kernel, nothing. Pre-images are `pre_image_scores` and `pre_image_coefficients` of the ridge regression,
-/// or `pre_image_shares` of the fixed-point iteration. The metadata holds `karhunen` (the version), `kind`, `format_version`,
-/// `n_samples`, `n_features`, `dtype`, `basis` and, as JSON, `kernel` (with a number for gamma), `options`, `convergence` and,
-/// where there are such, `feature_names`, `set_aside` and `id_column`.
+/// with `pre_image_centre` (n_features) where rows were centred, or `pre_image_shares` of the fixed-point iteration. The
+/// metadata holds `karhunen` (the version), `kind`, `format_version`, `n_samples`, `n_features`, `dtype`,
+/// `basis` and, as JSON, `kernel` (with a number for gamma), `options`, `convergence` and, where there are such,
+/// `feature_names`, `set_aside` and `id_column`.
 ///
 /// # Errors
 /// [`Cause::Library`] unless there is one name for each feature; [`Cause::Io`], and the target is then as it was.
@@ -103,9 +104,12 @@ fn to_file(saved: &SavedKernel) -> std::result::Result<ModelFile, Cause> {
     }
     match &parts.pre_image {
         None => {}
-        Some(PreImageParts::Ridge { scores, coefficients }) => {
+        Some(PreImageParts::Ridge { scores, coefficients, centre }) => {
             tensors.push(matrix("pre_image_scores", scores));
             tensors.push(matrix("pre_image_coefficients", coefficients));
+            if !centre.is_empty() {
+                tensors.push(tensor("pre_image_centre", &[centre.len()], centre));
+            }
         }
         Some(PreImageParts::FixedPoint { shares }) => {
             tensors.push(tensor("pre_image_shares", &[shares.len()], shares));
@@ -212,7 +216,13 @@ fn pre_image(path: &Path, file: &mut ModelFile) -> Result<Option<PreImageParts>>
     if file.has("pre_image_scores") {
         let scores = take_matrix(path, file, "pre_image_scores")?;
         let coefficients = take_matrix(path, file, "pre_image_coefficients")?;
-        return Ok(Some(PreImageParts::Ridge { scores, coefficients }));
+        let centre = if file.has("pre_image_centre") {
+            let ([_], centre) = file.take(path, "pre_image_centre")?;
+            centre
+        } else {
+            Vec::new()
+        };
+        return Ok(Some(PreImageParts::Ridge { scores, coefficients, centre }));
     }
     if file.has("pre_image_shares") {
         let ([_], shares) = file.take(path, "pre_image_shares")?;
@@ -327,6 +337,7 @@ mod tests {
         for (solver, pre_image) in [
             (KernelRoute::Nystrom, None),
             (KernelRoute::Nystrom, Some(PreImage::Ridge { alpha: 0.1 })),
+            (KernelRoute::Nystrom, Some(PreImage::Auto { alpha: 0.1 })),
             (KernelRoute::Fourier, None),
             (KernelRoute::Full, Some(PreImage::Ridge { alpha: 1.0 / 3.0 })),
             (KernelRoute::Tiles, Some(PreImage::FixedPoint)),

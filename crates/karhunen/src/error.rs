@@ -263,8 +263,8 @@ pub enum Error {
     },
     /// An iterative solver stopped at its limit under `strict`.
     #[error(
-        "solver {solver}: {converged} of {requested} components converged in {n_passes} passes over the data \
-         (worst residual {residual:.1e}, tol {tol:.1e}); raise max_iter or tol"
+        "solver {solver}: {converged} of {requested} components converged in {n_passes} passes over {over} \
+         (worst residual {residual:.1e}, tol {tol:.1e}); {advice}"
     )]
     NotConverged {
         /// The solver.
@@ -273,12 +273,16 @@ pub enum Error {
         converged: usize,
         /// Components asked for.
         requested: usize,
-        /// Passes over the data.
+        /// Passes over the matrix.
         n_passes: usize,
+        /// Which matrix: the data, or a kernel matrix.
+        over: &'static str,
         /// The largest residual, relative to the largest eigenvalue.
         residual: f64,
         /// The tolerance.
         tol: f64,
+        /// What to do.
+        advice: &'static str,
     },
     /// The model has no density: its covariance is singular.
     #[error("the {what} {index} is zero, so the covariance of the model is singular; {advice}")]

@@ -68,7 +68,8 @@ or callable, default="linear"
     pre_image : {"auto", "ridge", "fixed-point"}, default="auto"
         How rows are found from scores: by kernel ridge regression of the rows on their scores, as in scikit-learn, or
         as the fixed point of Mika et al. (1998), for the kernel "rbf" on the exact routes. "auto" is the fixed point
-        where there is one, which denoises better, and the ridge where `alpha` is given.
+        where there is one, which denoises better, and the ridge where `alpha` is given; for other kernels a ridge
+        regression of the centred rows, which scikit-learn's is not.
     solver : {"auto", "full", "stored", "tiles", "nystrom", "fourier"}, default="auto"
         The route to the components: all eigenvectors; block Krylov iteration to `tol` with one triangle of the kernel
         matrix stored; the same with the matrix computed anew in each pass, in memory proportional to n_samples;

@@ -16,7 +16,6 @@ use crate::kernel::spectrum::{Spectrum, clip, full, truncated};
 use crate::kernel::tiles::{Called, Computed, Tiles};
 use crate::kernel::{gamma, memory};
 use crate::linalg::exp::Exp;
-use crate::linalg::pairs::width;
 use crate::linalg::{Dense, Matrix};
 use crate::moments::{Moments, check_size};
 use crate::scalar::Scalar;
@@ -60,6 +59,7 @@ pub(super) fn fit<T: Scalar>(
     if let Some(pre_image) = &options.pre_image {
         pre_image.check(&options.kernel, route.approximates())?;
     }
+    options.check_passes(route, n)?;
     if problem.bytes(route) > memory_limit {
         return Err(Error::Memory { route: route.name(), bytes: problem.bytes(route) });
     }
@@ -71,14 +71,14 @@ pub(super) fn fit<T: Scalar>(
         let kernel = gamma::resolve(&options.kernel, &moments, &shares, options.seed, |chosen| {
             KernelRows::gather(x, chosen)
         })?;
-        let shift = if kernel.ignores_shifts() && !x.is_sparse() { moments.mean } else { Vec::new() };
+        let shift = if kernel.ignores_shifts() && !x.is_sparse() { moments.mean.clone() } else { Vec::new() };
         let tol = options.tol.unwrap_or(if single { 1e-5 } else { 1e-8 });
         if route.approximates() {
             let preparation = Preparation { shift: &shift, normalize: kernel.normalizes() };
             let function = function.as_deref();
             let reduced = Reduced { options, route, kernel, x, function, preparation, shares: &shares, tol };
             let parts = reduced.parts(totals.sum, shift.clone(), reason, exec)?;
-            return finish(parts, None, &shares, exec);
+            return finish(parts, None, &shares, &moments.mean, exec);
         }
         let rows = if given { None } else { Some(KernelRows::collect(x, &exec.phase("rows"))?) };
         let problem = Exact {
@@ -103,7 +103,13 @@ pub(super) fn fit<T: Scalar>(
             Some(rows) => KernelBasis::Rows(rows),
             None => KernelBasis::Precomputed { n_samples: n },
         };
-        finish(KernelParts { basis, shift: shift.clone(), ..parts }, weights.samples, &shares, exec)
+        finish(
+            KernelParts { basis, shift: shift.clone(), ..parts },
+            weights.samples,
+            &shares,
+            &moments.mean,
+            exec,
+        )
     })?;
     Ok(match function {
         Some(function) => model.with_function(function),
@@ -111,11 +117,12 @@ pub(super) fn fit<T: Scalar>(
     })
 }
 
-/// Adds what pre-images need.
+/// Adds what pre-images need. `mean` is that of the rows.
 fn finish(
     mut parts: KernelParts,
     weights: Option<&[f64]>,
     shares: &[f64],
+    mean: &[f64],
     exec: &Exec<'_>,
 ) -> Result<KernelModel> {
     let Some(pre_image) = parts.options.pre_image else { return KernelModel::try_from(parts) };
@@ -130,7 +137,8 @@ fn finish(
                 KernelBasis::Rows(_) => model.fitted_scores(),
                 _ => model.transform(&Dense::from(rows))?,
             };
-            fit_ridge(&parts.kernel, alpha, rows, &scores, weights, &exec)?
+            let centre = if matches!(pre_image, PreImage::Auto { .. }) { mean.to_vec() } else { Vec::new() };
+            fit_ridge(&parts.kernel, alpha, (rows, centre), &scores, weights, &exec)?
         }
     });
     KernelModel::try_from(parts)
@@ -229,7 +237,10 @@ fn check_convergence(
         return Ok(());
     }
     let residual = residuals.iter().copied().fold(0.0, f64::max);
-    Err(Error::NotConverged { solver: route.name(), converged, requested, n_passes, residual, tol })
+    let over = if route.approximates() { "the data" } else { "the kernel matrix" };
+    let advice = if route.iterates() { "raise max_iter or tol" } else { "raise tol" };
+    let solver = route.name();
+    Err(Error::NotConverged { solver, converged, requested, n_passes, over, residual, tol, advice })
 }
 
 /// A fit by one of the exact routes.
@@ -282,7 +293,7 @@ impl Exact<'_> {
         let iteration = Iteration {
             tol: self.tol,
             max_iter: self.options.max_iter,
-            block_size: self.options.block_size.or(Some(block_size::<E>(k))),
+            block_size: self.options.block_size,
             seed: self.options.seed,
         };
         truncated(gram, &self.kernel, self.shares, k, &iteration, epsilon, exec)
@@ -360,13 +371,6 @@ impl Exact<'_> {
         }
         (coefficients, offsets)
     }
-}
-
-/// Columns that an iteration multiplies at a time: whole registers' worth. A pass over tiles costs about as much as 60
-/// columns, so wide blocks pay where many components are wanted.
-fn block_size<E>(k: usize) -> usize {
-    let strips = if k >= 32 { 24usize.div_ceil(width::<E>()) } else { 1 };
-    strips * width::<E>()
 }
 
 /// The eigenvectors of the matrix of repeated rows, one entry for all copies of a row, with signs by scikit-learn's rule

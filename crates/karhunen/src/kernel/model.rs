@@ -216,15 +216,17 @@ fn check_pre_image(parts: &KernelParts) -> Result<()> {
     let (k, p) = (parts.eigenvalues.len(), parts.basis.n_features());
     let lengths = match &parts.pre_image {
         None => return Ok(()),
-        Some(PreImageParts::Ridge { scores, coefficients }) => [
+        Some(PreImageParts::Ridge { scores, coefficients, centre }) => [
             ("scores of pre-images", scores.n_cols(), k),
             ("coefficients of pre-images", coefficients.n_cols(), p),
             ("coefficients of pre-images", coefficients.n_rows(), scores.n_rows()),
+            ("centre of pre-images", centre.len(), if centre.is_empty() { 0 } else { p }),
         ],
         Some(PreImageParts::FixedPoint { shares }) => [
             ("shares", shares.len(), parts.basis.len()),
             ("eigenvectors", parts.eigenvectors.n_rows(), parts.basis.len()),
             ("shift", parts.shift.len(), p),
+            ("n_samples", parts.n_samples, parts.basis.len()),
         ],
     };
     for (what, found, expected) in lengths {

@@ -11,6 +11,7 @@ use crate::kernel::landmarks::Landmarks;
 use crate::kernel::model::KernelModel;
 use crate::kernel::preimage::PreImage;
 use crate::kernel::select::KernelRoute;
+use crate::kernel::spectrum::fewest_passes;
 use crate::scalar::Scalar;
 use crate::source::Source;
 use crate::weights::Weights;
@@ -55,7 +56,8 @@ pub struct KernelPca {
     /// Iterations stop when every residual `||K u - lambda u||` is below `tol * lambda_1`. If `None`, 1e-8 for f64 data
     /// and 1e-5 for f32 data, whose kernel values are computed in f32.
     pub tol: Option<f64>,
-    /// Passes over the kernel matrix that an iteration may make before it gives up.
+    /// Passes over the kernel matrix that an iteration may make before it gives up: of `block_size` columns, if that is
+    /// given, as many as make up the components; two more for kernels that may not be positive semi-definite.
     pub max_iter: usize,
     /// Columns that the iteration multiplies at a time; chosen if `None`.
     pub block_size: Option<usize>,
@@ -157,18 +159,33 @@ impl KernelPca {
         if let Some(pre_image) = &self.pre_image {
             pre_image.check(&self.kernel, self.solver.is_some_and(KernelRoute::approximates))?;
         }
-        let iterates = |route: KernelRoute| matches!(route, KernelRoute::Stored | KernelRoute::Tiles);
         match (self.tol, self.max_iter, self.block_size) {
             (Some(tol), _, _) if !(tol > 0.0 && tol < 1.0) => {
                 refuse("tol", tol.to_string(), "a tolerance lies between 0 and 1, both excluded")
             }
             (_, 0, _) => refuse("max_iter", "0".to_owned(), "at least one iteration is needed"),
             (_, _, Some(0)) => refuse("block_size", "0".to_owned(), "at least one column is needed"),
-            (_, _, Some(size)) if self.solver.is_some_and(|route| !iterates(route)) => {
+            (_, _, Some(size)) if self.solver.is_some_and(|route| !route.iterates()) => {
                 refuse("block_size", size.to_string(), "only the solvers stored and tiles work in blocks")
             }
             _ => Ok(()),
         }
+    }
+
+    /// The rule of `max_iter` on a route.
+    pub(super) fn check_passes(&self, route: KernelRoute, n: usize) -> Result<()> {
+        let fewest = fewest_passes(&self.kernel, self.n_components.unwrap_or(n), n, self.block_size);
+        if !route.iterates() || self.max_iter >= fewest {
+            return Ok(());
+        }
+        let rule = match self.block_size {
+            Some(_) => {
+                "blocks of block_size columns must make up the components (and two passes more for kernels that may \
+                        not be positive semi-definite)"
+            }
+            None => "kernels that may not be positive semi-definite take three passes at least",
+        };
+        Err(Error::Option { option: "max_iter", value: self.max_iter.to_string(), rule })
     }
 
     /// The rules of what the approximate routes alone obey.

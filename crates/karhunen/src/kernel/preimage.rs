@@ -33,8 +33,8 @@ pub enum PreImage {
     /// the point of feature space that the scores stand for. Starts from the fitted row of the nearest scores; always a
     /// weighted mean of fitted rows.
     FixedPoint,
-    /// The fixed-point iteration where it is defined, kernel ridge regression otherwise. It denoises better: `docs/kernel.md`
-    /// has the experiment.
+    /// The fixed-point iteration where it is defined, as it denoises better: `docs/kernel.md` has the experiment. Kernel
+    /// ridge regression of the centred rows otherwise: [`PreImage::Ridge`] draws rows towards zero, this towards their mean.
     Auto {
         /// The ridge of kernel ridge regression.
         alpha: f64,
@@ -45,12 +45,15 @@ pub enum PreImage {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum PreImageParts {
-    /// `sum_i k(z, scores_i) coefficients_i`.
+    /// `centre + sum_i k(z, scores_i) coefficients_i`.
     Ridge {
         /// Shape (m, n_components).
         scores: Matrix,
         /// Shape (m, n_features).
         coefficients: Matrix,
+        /// The weighted mean of the rows, if they were centred; empty otherwise.
+        #[cfg_attr(feature = "serde", serde(default))]
+        centre: Vec<f64>,
     },
     /// The fixed-point iteration.
     FixedPoint {
@@ -94,11 +97,12 @@ impl PreImage {
     }
 }
 
-/// What pre-images of a model need, from rows and their scores; `weights` count the rows.
+/// What pre-images of a model need, from rows and their scores; `weights` count the rows. `centre` is subtracted from
+/// the rows first, unless it is empty.
 pub(super) fn fit_ridge(
     kernel: &Kernel,
     alpha: f64,
-    rows: &Matrix,
+    (rows, centre): (&Matrix, Vec<f64>),
     scores: &Matrix,
     weights: Option<&[f64]>,
     exec: &Exec<'_>,
@@ -106,7 +110,7 @@ pub(super) fn fit_ridge(
     let kept: Vec<usize> = (0..rows.n_rows()).filter(|&i| weights.is_none_or(|w| w[i] > 0.0)).collect();
     let (n, k) = (kept.len(), scores.n_cols());
     let scores = Matrix::from_fn(n, k, |i, c| scores[(kept[i], c)]);
-    let rows = Matrix::from_fn(n, rows.n_cols(), |i, j| rows[(kept[i], j)]);
+    let rows = Matrix::from_fn(n, rows.n_cols(), |i, j| rows[(kept[i], j)] - centre.get(j).unwrap_or(&0.0));
     let among = KernelRows::Dense(scores.clone());
     let features = Features::of_rows(*kernel, &among, None, score_preparation(kernel), exec)?;
     let mut system = crate::kernel::approximate::feature_matrix(&features, &among, exec)?;
@@ -114,7 +118,7 @@ pub(super) fn fit_ridge(
         system[(i, i)] += weights.map_or(alpha, |w| alpha / w[row]);
     }
     let coefficients = spd::solve(&system, &rows)?;
-    Ok(PreImageParts::Ridge { scores, coefficients })
+    Ok(PreImageParts::Ridge { scores, coefficients, centre })
 }
 
 fn score_preparation(kernel: &Kernel) -> Preparation<'static> {
@@ -178,12 +182,12 @@ impl KernelModel {
                     value: "none".to_owned(),
                     rule: "fit with the option `pre_image` to find rows from scores",
                 }),
-                Some(PreImageParts::Ridge { scores, coefficients }) => {
+                Some(PreImageParts::Ridge { scores, coefficients, centre }) => {
                     let kernel = self.kernel();
                     let among = KernelRows::Dense(scores.clone());
                     let features =
                         Features::<f64>::of_rows(*kernel, &among, None, score_preparation(kernel), &exec)?;
-                    let offsets = vec![0.0; p];
+                    let offsets = (0..p).map(|j| -centre.get(j).unwrap_or(&0.0)).collect();
                     Projection { features, coefficients: strips(coefficients), offsets }.all(
                         &Block::Dense(Dense::from(&z)),
                         rows.as_mut_slice(),

@@ -29,6 +29,11 @@ impl KernelRoute {
         matches!(self, Self::Nystrom | Self::Fourier)
     }
 
+    /// Whether components come from passes over the kernel matrix, as many as the tolerance takes.
+    pub(super) fn iterates(self) -> bool {
+        matches!(self, Self::Stored | Self::Tiles)
+    }
+
     /// The name in options, reports and files.
     pub fn name(self) -> &'static str {
         match self {

@@ -6,6 +6,7 @@ use crate::kernel::centred::{Centred, Means, centred_matrix};
 use crate::kernel::function::Kernel;
 use crate::kernel::gram::Gram;
 use crate::linalg::exp::Exp;
+use crate::linalg::pairs::width;
 use crate::linalg::random::gaussian;
 use crate::linalg::residual::relative_residuals;
 use crate::linalg::{Matrix, eigh};
@@ -74,8 +75,12 @@ pub(super) fn truncated<E: Exp>(
 ) -> Result<Spectrum> {
     let op = Centred::new(gram, shares);
     let exec = exec.phase("block Krylov");
-    let (smallest, lift) =
-        if kernel.is_positive() { (None, 0.0) } else { below_zero(&op, iteration, &exec)? };
+    let (smallest, lift, n_before) =
+        if kernel.is_positive() { (None, 0.0, 0) } else { below_zero(&op, k, iteration, &exec)? };
+    let max_iter = iteration.max_iter - n_before;
+    // So many columns at a time that the passes left are enough for a basis of `k`.
+    let block = iteration.block_size.unwrap_or_else(|| block_size::<E>(k).max(k.div_ceil(max_iter)));
+    let iteration = &Iteration { max_iter, block_size: Some(block), ..*iteration };
     let lifted = Lifted { op: &op, sign: 1.0, lift };
     let Pairs { mut values, vectors, mut residuals, n_products } =
         leading(&lifted, Wanted::Count(k), iteration, |_| iteration.tol, &exec)?;
@@ -87,12 +92,33 @@ pub(super) fn truncated<E: Exp>(
     }
     let means = op.means(&exec)?;
     let total = trace(gram, shares, &means)?;
-    let spectrum = Spectrum { values, vectors, residuals, n_passes: n_products, total, smallest, means };
+    let spectrum =
+        Spectrum { values, vectors, residuals, n_passes: n_before + n_products, total, smallest, means };
     Ok(spectrum.without_rounding(shares, epsilon))
 }
 
-/// The smallest eigenvalue, roughly, and what must be added to all of them for none to be below zero.
-fn below_zero(op: &dyn SymOp, iteration: &Iteration, exec: &Exec<'_>) -> Result<(Option<f64>, f64)> {
+/// Columns that an iteration multiplies at a time: whole registers' worth. A pass over tiles costs about as much as 60
+/// columns, so wide blocks pay where many components are wanted.
+fn block_size<E>(k: usize) -> usize {
+    let strips = if k >= 32 { 24usize.div_ceil(width::<E>()) } else { 1 };
+    strips * width::<E>()
+}
+
+/// The fewest passes in which an iteration finds `k` components of `n` rows: those that a basis of `k` columns takes, and
+/// two to find the smallest eigenvalue where it may be below zero.
+pub(super) fn fewest_passes(kernel: &Kernel, k: usize, n: usize, block_size: Option<usize>) -> usize {
+    let basis = block_size.map_or(1, |columns| k.div_ceil(columns.min(n)));
+    if kernel.is_positive() { basis } else { 2 + basis }
+}
+
+/// The smallest eigenvalue, roughly, what must be added to all of them for none to be below zero, and the products made.
+/// Leaves what the `k` largest take.
+fn below_zero(
+    op: &dyn SymOp,
+    k: usize,
+    iteration: &Iteration,
+    exec: &Exec<'_>,
+) -> Result<(Option<f64>, f64, usize)> {
     /// Relative to the bound on the eigenvalues.
     const ROUGHLY: f64 = 1e-3;
     const MOST: usize = 40;
@@ -106,13 +132,16 @@ fn below_zero(op: &dyn SymOp, iteration: &Iteration, exec: &Exec<'_>) -> Result<
     // The expectation is the Frobenius norm, which no eigenvalue exceeds.
     let bound = 1.5 * (squares / PROBES.min(dim) as f64).sqrt();
     if bound == 0.0 {
-        return Ok((Some(0.0), 0.0));
+        return Ok((Some(0.0), 0.0, 1));
     }
-    let rough = Iteration { tol: ROUGHLY, max_iter: MOST, block_size: Some(8), seed: iteration.seed };
+    let basis = iteration.block_size.map_or(1, |columns| k.div_ceil(columns.min(dim)));
+    let spare = iteration.max_iter.saturating_sub(1 + basis);
+    let max_iter = MOST.min(iteration.max_iter / 2).min(spare);
+    let rough = Iteration { tol: ROUGHLY, max_iter, block_size: Some(8), seed: iteration.seed };
     let negated = Lifted { op, sign: -1.0, lift: bound };
     let pairs = leading(&negated, Wanted::Count(1), &rough, |_| ROUGHLY, &quiet)?;
     let (value, residual) = (bound - pairs.values[0], pairs.residuals[0].max(ROUGHLY));
-    Ok((Some(value), (2.0 * residual * bound - value).max(0.0)))
+    Ok((Some(value), (2.0 * residual * bound - value).max(0.0), 1 + pairs.n_products))
 }
 
 /// `sign A + lift I`.

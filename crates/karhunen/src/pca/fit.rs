@@ -245,8 +245,10 @@ fn check_convergence(
         converged: n_converged,
         requested,
         n_passes: spectrum.n_passes,
+        over: "the data",
         residual: spectrum.residuals.iter().copied().fold(0.0, f64::max),
         tol,
+        advice: "raise max_iter or tol",
     })
 }
 

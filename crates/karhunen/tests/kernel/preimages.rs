@@ -2,7 +2,7 @@
 
 use karhunen::{
     Dense, Error, Flow, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Observer, PreImage,
-    Source, Sparse, Transform, Weights,
+    PreImageParts, Source, Sparse, Transform, Weights,
 };
 use karhunen_testkit::{Rows, SplitMix64, repeat_rows};
 
@@ -131,7 +131,17 @@ fn the_default_is_the_fixed_point_where_it_is_defined() {
         let way = if is_fixed_point { PreImage::FixedPoint } else { PreImage::Ridge { alpha: 0.1 } };
         let found = fit(&pca, &rows, None);
         let asked = fit(&KernelPca { pre_image: Some(way), ..pca }, &rows, None);
-        assert_eq!(found.parts().pre_image, asked.parts().pre_image);
+        let (found_parts, asked_parts) = (&found.parts().pre_image, &asked.parts().pre_image);
+        if is_fixed_point {
+            assert_eq!(found_parts, asked_parts);
+        } else {
+            let of = |parts: &Option<PreImageParts>| match parts {
+                Some(PreImageParts::Ridge { scores, centre, .. }) => (scores.clone(), centre.len()),
+                _ => panic!("a ridge regression"),
+            };
+            let ((scores, centred), (same, not_centred)) = (of(found_parts), of(asked_parts));
+            assert_eq!((scores, centred, not_centred), (same, 3, 0));
+        }
         assert_eq!(found.parts().options.pre_image, Some(PreImage::Auto { alpha: 0.1 }));
     }
     let custom = KernelPca { kernel: Kernel::AdditiveChi2, ..with(PreImage::Auto { alpha: 0.1 }, 2) };
@@ -182,4 +192,36 @@ fn what_has_no_pre_images_is_refused_before_any_work() {
     let many = Matrix::zeros(400_000, 1);
     let chosen = KernelPca { memory_limit: Some(1 << 30), ..with(PreImage::FixedPoint, 50) };
     assert!(refused(chosen, &Dense::from(&many)).starts_with("pre_image = fixed-point is not allowed"));
+}
+
+#[test]
+fn the_default_of_other_kernels_keeps_the_mean() {
+    let rows: Rows = cloud(100, 3, 13).iter().map(|row| row.iter().map(|x| x + 10.0).collect()).collect();
+    let weights: Vec<f64> = (0..100).map(|i| f64::from(i % 3)).collect();
+    let counts: Vec<u32> = (0..100).map(|i| i % 3).collect();
+    let linear = KernelPca { kernel: Kernel::Linear, ..with(PreImage::Auto { alpha: 1.0 }, 3) };
+    for solver in [None, Some(KernelRoute::Nystrom)] {
+        let pca = KernelPca { solver, ..linear.clone() };
+        for weights in [None, Some(&weights[..])] {
+            let model = fit(&pca, &rows, weights);
+            let mean: Vec<f64> = (0..3)
+                .map(|j| {
+                    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+                    let sum: f64 = (0..100).map(weight).sum();
+                    (0..100).map(|i| weight(i) * rows[i][j]).sum::<f64>() / sum
+                })
+                .collect();
+            // Nothing is known of a row whose scores are zero.
+            let found = model.inverse_transform(&Matrix::<f64>::zeros(1, 3)).unwrap();
+            assert!(distance(found.as_slice(), &mean) < 1e-10, "{found:?} {mean:?}");
+            let again = model.inverse_transform(&scores(&model, &rows)).unwrap();
+            let apart = distance(again.as_slice(), &rows.concat());
+            assert!(apart < 0.5, "{solver:?}: {apart}");
+        }
+    }
+    let (weighted, copied) =
+        (fit(&linear, &rows, Some(&weights)), fit(&linear, &repeat_rows(&rows, &counts), None));
+    let z = scores(&copied, &rows);
+    let (a, b) = (weighted.inverse_transform(&z).unwrap(), copied.inverse_transform(&z).unwrap());
+    assert!(distance(a.as_slice(), b.as_slice()) < 1e-8);
 }

@@ -108,6 +108,33 @@ fn an_iteration_that_stops_early() {
 }
 
 #[test]
+fn the_limit_of_passes_is_obeyed() {
+    let values = cloud(600, 8, 1).concat();
+    let x = Dense::row_major(&values, 600, 8).unwrap();
+    let sigmoid = Kernel::Sigmoid { gamma: Gamma::Value(0.01), coef0: 0.1 };
+    let check = |pca: KernelPca| match pca.fit(&x, &Weights::default()) {
+        Ok(model) => assert!(model.convergence().n_passes <= pca.max_iter, "{pca:?}"),
+        // What so few passes find of small eigenvalues may be far below zero.
+        Err(error) => assert!(matches!(error, Error::NegativeEigenvalue { .. }), "{pca:?}: {error}"),
+    };
+    for (kernel, fewest) in [(rbf(0.5), 1), (sigmoid, 3)] {
+        for solver in [KernelRoute::Stored, KernelRoute::Tiles] {
+            for (k, more) in [3, 40].into_iter().flat_map(|k| [0, 1, 4, 20].map(|more| (k, more))) {
+                let max_iter = fewest + more;
+                check(KernelPca { kernel, solver: Some(solver), max_iter, ..KernelPca::new(k) });
+            }
+        }
+        let few = KernelPca { kernel, block_size: Some(4), max_iter: fewest + 1, ..KernelPca::new(9) };
+        let found = refused(&few, &values, (600, 8), &Weights::default());
+        assert!(found.contains("is not allowed: blocks of block_size columns"), "{found}");
+        check(KernelPca { max_iter: fewest + 2, ..few });
+    }
+    let few = KernelPca { kernel: sigmoid, max_iter: 2, ..KernelPca::new(3) };
+    let found = refused(&few, &values, (600, 8), &Weights::default());
+    assert!(found.starts_with("max_iter = 2 is not allowed: kernels that may not be"), "{found}");
+}
+
+#[test]
 fn an_observer_may_stop_a_fit() {
     struct Stop(&'static str);
     impl Observer for Stop {
@@ -148,5 +175,8 @@ fn strict_is_obeyed_on_every_route() {
         let strict = KernelPca { strict: true, ..loose };
         let error = strict.fit(&x, &Weights::default()).unwrap_err();
         assert!(matches!(error, Error::NotConverged { solver, .. } if solver == route.name()), "{error}");
+        let message = error.to_string();
+        assert_eq!(message.contains("over the kernel matrix"), !route.approximates(), "{message}");
+        assert_eq!(message.contains("raise max_iter"), matches!(route, Stored | Tiles), "{message}");
     }
 }
