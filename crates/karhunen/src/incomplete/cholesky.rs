@@ -20,6 +20,13 @@ pub(crate) struct Upper<'a> {
 }
 
 impl Upper<'_> {
+    /// Makes row and column `k` zero but for `diagonal`.
+    pub(crate) fn isolate(&mut self, k: usize, diagonal: f64) {
+        (0..k).for_each(|l| self.values[l * self.stride + k] = 0.0);
+        (k..self.m).for_each(|l| self.values[k * self.stride + l] = 0.0);
+        self.values[k * self.stride + k] = diagonal;
+    }
+
     /// Replaces `G` by `U`, `U'U = G`; `false` where `G` is singular to rounding.
     pub(crate) fn factorize(&mut self) -> bool {
         dispatch(Factorize { g: self, b: &mut [] })

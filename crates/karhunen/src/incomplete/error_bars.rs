@@ -19,15 +19,17 @@ pub(crate) struct Precision {
 }
 
 /// `(G + P)^-1` of every row of a side, packed by rows of its lower triangle, and `sum tr G (G + P)^-1`: the number of
-/// parameters that the entries determine.
+/// parameters that the entries determine. Zero for `silent` components, which have no parameters.
 pub(crate) fn inverses<T: Lane>(
     lines: &Lines<T>,
     factors: &Factors<T>,
     side: Side,
-    precision: &Precision,
+    (precision, silent): (&Precision, &[bool]),
     exec: &Exec<'_>,
 ) -> Result<(Vec<T>, f64)> {
     let c = precision.matrix.n_rows();
+    let is_silent = |k: usize| silent.get(k).is_some_and(|silent| *silent);
+    let (of_none, heard): (Vec<usize>, Vec<usize>) = (0..c).partition(|k| is_silent(*k));
     let (own, other) = (factors.of(side), factors.of(side.other()));
     let layout = Layout::new(c);
     let width = c * (c + 1) / 2;
@@ -50,13 +52,15 @@ pub(crate) fn inverses<T: Lane>(
                 // Nothing is certain to rounding.
                 g.values[k * layout.stride + k] *= 1.0 + 1e-9;
             }
+            of_none.iter().for_each(|k| g.isolate(*k, 1.0));
             let inverse = invert(&mut g);
-            let mut trace = c as f64;
-            for k in 0..c {
-                for l in 0..=k {
-                    row[k * (k + 1) / 2 + l] = T::from_f64(inverse[(k, l)]);
+            let mut trace = heard.len() as f64;
+            for (at, k) in heard.iter().enumerate() {
+                for l in &heard[..=at] {
+                    row[k * (k + 1) / 2 + l] = T::from_f64(inverse[(*k, *l)]);
                 }
-                trace -= (0..c).map(|l| times * precision.matrix[(k, l)] * inverse[(l, k)]).sum::<f64>();
+                let terms = heard.iter().map(|l| times * precision.matrix[(*k, *l)] * inverse[(*l, *k)]);
+                trace -= terms.sum::<f64>();
             }
             Ok([trace])
         },

@@ -3,11 +3,11 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::error_bars::{Precision, count_parameters, inverses};
-use crate::incomplete::explained::{Explained, is_silent, left_by_fit, of_scores};
+use crate::incomplete::explained::{Explained, left_by_fit, of_scores};
 use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::model::{Covariances, IncompleteModel, IncompleteParts, Prior};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method};
-use crate::incomplete::posterior::Posterior;
+use crate::incomplete::posterior::{Posterior, Rotation};
 use crate::incomplete::prepared::Prepared;
 use crate::incomplete::problem::{Diagonal, Problem};
 use crate::incomplete::rotate::{Rotated, principal};
@@ -33,7 +33,7 @@ impl<T: Lane> Run<T> {
     ) -> Result<IncompleteModel> {
         // Methods may have learned penalties and left out components.
         let problem = &self.penalties.clone().give(problem, self.factors.c);
-        let mut found = match &self.posterior {
+        let found = match &self.posterior {
             Some(posterior) => {
                 Found::of_posterior(posterior, problem, self.factors, pca.error_bars, method, exec)?
             }
@@ -42,9 +42,6 @@ impl<T: Lane> Run<T> {
                 Found::of_point(problem, self.factors, (self.squares, centred), pca.error_bars, exec)?
             }
         };
-        if method.learns_variances() {
-            found.silence(problem.data.total_samples());
-        }
         let Found { rotated, explained, prior, noise, score_covariances, loading_covariances } = found;
         let weight = prepared.weight();
         let of_mean = |w: &f64| if *w > 0.0 { noise / w } else { prepared.spread.mean_square };
@@ -112,19 +109,24 @@ impl Found {
         method: Method,
         exec: &Exec<'_>,
     ) -> Result<Self> {
-        let found = posterior.rotate(problem, factors, error_bars, exec)?;
+        let Rotation { mut rotated, explained: mut variances, mut prior, mut scores, mut loadings } =
+            posterior.rotate(problem, factors, error_bars, exec)?;
+        let silent = rotated.silence(problem.data.total_samples(), posterior.noise);
+        prior.forget(&silent);
+        for (k, variance) in variances.iter_mut().enumerate().filter(|(k, _)| silent[*k]) {
+            *variance = 0.0;
+            loadings.forget(k);
+            scores.iter_mut().for_each(|scores| scores.forget(k));
+        }
+        let left = problem.data.n_features() as f64 * posterior.noise;
         Ok(Self {
-            explained: Explained {
-                variances: found.explained,
-                left: problem.data.n_features() as f64 * posterior.noise,
-            },
-            rotated: found.rotated,
-            prior: found.prior,
+            explained: Explained { variances, left },
+            rotated,
+            prior,
             noise: posterior.noise,
-            score_covariances: found.scores,
+            score_covariances: scores,
             // New rows are weighed with them.
-            loading_covariances: Some(found.loadings)
-                .filter(|_| error_bars || method.has_posterior_loadings()),
+            loading_covariances: Some(loadings).filter(|_| error_bars || method.has_posterior_loadings()),
         })
     }
 
@@ -142,16 +144,19 @@ impl Found {
             let free = |j: usize| penalties.at(j, 0, 1) == 0.0 && rows.count(j) == 0;
             (0..offsets.len()).filter(|j| free(*j)).for_each(|j| offsets[j] = 0.0);
         }
+        let rough = rough_noise(problem, squares);
+        let silent = rotated.silence(problem.data.total_samples(), rough);
         let variances = of_scores(&rotated.singular_values, problem.data.total_samples());
-        let prior = prior(problem, &rotated);
+        let mut prior = prior(problem, &rotated);
+        prior.forget(&silent);
         let factors: Factors<T> = Factors::with_offsets(
             &rotated.loadings,
             &rotated.scores,
             &rotated.mean,
             rotated.offsets.as_deref(),
         );
-        let bars =
-            ErrorBars::new(problem, (&rotated, &factors), &prior, &variances, squares, error_bars, exec)?;
+        let found = (&rotated, &factors, &silent[..]);
+        let bars = ErrorBars::new(problem, found, &prior, &variances, (squares, rough), error_bars, exec)?;
         let left = left_by_fit(problem, &factors, centred, &exec.part(1.0, 1.0))?;
         let explained = Explained { variances, left };
         let keep = |n_components: usize, packed: Vec<T>| Covariances {
@@ -166,34 +171,6 @@ impl Found {
             score_covariances: error_bars.then(|| keep(problem.c, bars.scores)),
             loading_covariances: error_bars.then(|| keep(problem.free(), bars.loadings)),
         })
-    }
-}
-
-impl Found {
-    /// Makes silent what vanishes beside the noise: a component that a learned variance has faded out has scores of zero, for new
-    /// rows as well. What is left of it is rounding, blown up by the rotation.
-    fn silence(&mut self, samples: f64) {
-        /// A precision that leaves scores no room.
-        const HELD: f64 = 1e150;
-        let n = self.rotated.scores.n_rows();
-        let all = self.prior.mean.len();
-        let of_means = of_scores(&self.rotated.singular_values, samples);
-        for (k, of_means) in of_means.iter().enumerate() {
-            if !is_silent(*of_means, self.noise) {
-                continue;
-            }
-            (self.explained.variances[k], self.rotated.singular_values[k]) = (0.0, 0.0);
-            (0..n).for_each(|j| self.rotated.scores[(j, k)] = 0.0);
-            for l in 0..all {
-                (self.prior.precision[(k, l)], self.prior.precision[(l, k)]) = (0.0, 0.0);
-            }
-            (self.prior.precision[(k, k)], self.prior.mean[k]) = (HELD, 0.0);
-            for covariances in
-                [&mut self.score_covariances, &mut self.loading_covariances].into_iter().flatten()
-            {
-                covariances.forget(k);
-            }
-        }
     }
 }
 
@@ -225,18 +202,15 @@ struct ErrorBars<T> {
 impl<T: Lane> ErrorBars<T> {
     fn new(
         problem: &Problem<'_, T>,
-        (rotated, factors): (&Rotated, &Factors<T>),
+        (rotated, factors, silent): (&Rotated, &Factors<T>, &[bool]),
         prior: &Prior,
         explained: &[f64],
-        squares: f64,
+        (squares, rough): (f64, f64),
         covariances: bool,
         exec: &Exec<'_>,
     ) -> Result<Self> {
         let (c, free, p) = (problem.c, problem.free(), problem.data.n_features());
         let (rows, columns) = (problem.data.rows(), problem.data.columns());
-        let entries = problem.data.total_entries();
-        let counted = count_parameters(problem.data, (c, free), problem.mean.joint);
-        let rough = noise(squares, entries, counted);
         let of_offsets = variance_of_offsets(rotated, problem);
         let regularized = !problem.scores.is_zero() && !problem.loadings.is_zero();
         if !covariances && !regularized {
@@ -256,12 +230,15 @@ impl<T: Lane> ErrorBars<T> {
             let of_scores = explained.iter().copied().chain(of_offsets).collect::<Vec<f64>>();
             (diagonal(c, &|k| of_scores[k].max(f64::MIN_POSITIVE)), diagonal(free, &|_| 1.0 / p as f64))
         };
-        let (scores, trace) = inverses(rows, factors, Side::Scores, &of_scores, &exec.part(0.0, 0.5))?;
+        let (scores, trace) =
+            inverses(rows, factors, Side::Scores, (&of_scores, silent), &exec.part(0.0, 0.5))?;
         let (loadings, more) =
-            inverses(columns, factors, Side::Loadings, &of_loadings, &exec.part(0.5, 1.0))?;
+            inverses(columns, factors, Side::Loadings, (&of_loadings, silent), &exec.part(0.5, 1.0))?;
         let means = if problem.mean.joint { p as f64 } else { 0.0 };
         let noise = if regularized {
-            noise(squares, entries, trace + more - (c * free) as f64 + means)
+            let none = silent.iter().filter(|silent| **silent).count();
+            let turned = ((c - none) * (free - none)) as f64;
+            noise(squares, problem.data.total_entries(), trace + more - turned + means)
         } else {
             rough
         };
@@ -273,6 +250,12 @@ impl<T: Lane> ErrorBars<T> {
 fn variance_of_offsets<T: Lane>(rotated: &Rotated, problem: &Problem<'_, T>) -> Option<f64> {
     let offsets = rotated.offsets.as_ref()?;
     Some(problem.data.over_rows(|j| offsets[j] * offsets[j]) / (problem.data.total_samples().max(2.0) - 1.0))
+}
+
+/// The noise variance with all parameters counted whole.
+fn rough_noise<T: Lane>(problem: &Problem<'_, T>, squares: f64) -> f64 {
+    let counted = count_parameters(problem.data, (problem.c, problem.free()), problem.mean.joint);
+    noise(squares, problem.data.total_entries(), counted)
 }
 
 /// Mean squared residual, less the parameters where entries outnumber them.

@@ -80,12 +80,25 @@ pub struct RowScores {
 /// the scores here, one more than there are components.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prior {
-    /// Precision of the scores times the noise variance, square; zero for least squares.
+    /// Precision of the scores times the noise variance, square; zero for least squares, and for components without variance,
+    /// whose scores are zero.
     pub precision: Matrix,
     /// Whether the precision is multiplied by the (weighted) number of entries of the row.
     pub per_entry: bool,
     /// Where the scores are drawn to.
     pub mean: Vec<f64>,
+}
+
+impl Prior {
+    /// Makes zero what belongs to the components that are `silent`.
+    pub(super) fn forget(&mut self, silent: &[bool]) {
+        for k in (0..silent.len()).filter(|k| silent[*k]) {
+            self.mean[k] = 0.0;
+            for l in 0..self.mean.len() {
+                (self.precision[(k, l)], self.precision[(l, k)]) = (0.0, 0.0);
+            }
+        }
+    }
 }
 
 /// Everything a model consists of, as plain data.
@@ -470,7 +483,14 @@ impl IncompleteModel {
                 g[k * stride + l] += if l >= k { p } else { 0.0 };
             }
         }
-        Equations { g, b, c, stride }
+        let silent: Vec<usize> = (0..free).filter(|k| parts.singular_values[*k] == 0.0).collect();
+        // As large as the others: it must not make them look like rounding.
+        let largest = (0..c).map(|k| g[k * stride + k]).fold(0.0, f64::max);
+        for k in &silent {
+            Upper { values: &mut g, m: c, stride }.isolate(*k, largest);
+            b[*k] = 0.0;
+        }
+        Equations { g, b, c, stride, silent }
     }
 
     /// Covariances of the loadings where scores depend on them: a feature that is hardly known says little of a row.
@@ -487,6 +507,8 @@ struct Equations {
     b: Vec<f64>,
     c: usize,
     stride: usize,
+    /// Components without variance: their scores are zero, and certainly so.
+    silent: Vec<usize>,
 }
 
 impl Equations {
@@ -510,6 +532,8 @@ impl Equations {
         if upper.factorize() {
             upper.invert(&mut inverse, &mut room);
         }
+        let mut upper = Upper { values: &mut inverse, m: self.c, stride: self.stride };
+        self.silent.iter().for_each(|k| upper.isolate(*k, 0.0));
         inverse
     }
 }

@@ -257,14 +257,13 @@ impl IncompleteModel {
         } else {
             0.0
         };
-        Some(
-            // Beyond the components there is the offset, whose loading is one.
-            covariances
-                .quadratic(row, |k| if k < scores.len() { parts.components[(k, column)] } else { 1.0 })
-                + loadings.quadratic(column, |k| scores[k])
-                + parts.mean_variance[column]
-                + of_both,
-        )
+        // Beyond the components there is the offset, whose loading is one.
+        let loading = |k: usize| if k < scores.len() { parts.components[(k, column)] } else { 1.0 };
+        let of_scores = covariances.quadratic(row, loading);
+        let of_loadings = loadings.quadratic(column, |k| scores[k]);
+        let sum = of_scores + of_loadings + parts.mean_variance[column] + of_both;
+        // Rounding of the covariances may leave less than nothing.
+        Some(if sum < 0.0 { 0.0 } else { sum })
     }
 
     /// The standard deviation of an observation with `noise`, of a value without noise otherwise.

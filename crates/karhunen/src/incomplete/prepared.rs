@@ -38,7 +38,7 @@ impl Prepared {
             (_, Some(mean)) => mean,
             (_, None) => observed.clone(),
         };
-        let spread = spread(data, if pca.mean == MeanMode::None { &mean } else { &observed }, exec)?;
+        let spread = spread(data, if pca.mean == MeanMode::Joint { &observed } else { &mean }, exec)?;
         // Squares of residuals and their sums must be in the range of the type.
         let largest = if T::EPSILON > f64::EPSILON { 1e30 } else { 1e290 };
         if spread.mean_square.is_nan() || spread.mean_square > largest {

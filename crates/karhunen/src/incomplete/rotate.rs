@@ -3,6 +3,7 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::explained::{is_silent, of_scores};
 use crate::incomplete::factors::Factors;
 use crate::incomplete::gauge::move_level;
 use crate::incomplete::problem::Problem;
@@ -39,6 +40,21 @@ impl Rotated {
         let shifted = Matrix::from_fn(1, self.shift.len(), |_, k| -self.shift[k]);
         // No negative zeros.
         multiply(&shifted, &self.of_scores).into_vec().into_iter().map(|x| x + 0.0).collect()
+    }
+
+    /// Makes silent what vanishes beside the noise, or beside the first component to rounding: a component that has faded out has
+    /// scores of zero, for new rows as well. What is left of it is rounding, blown up by the rotation. Says of each component
+    /// whether it is silent.
+    pub(crate) fn silence(&mut self, samples: f64, noise: f64) -> Vec<bool> {
+        let least = least(&self.singular_values);
+        let of_means = of_scores(&self.singular_values, samples);
+        let silent = |(d, variance): (&f64, &f64)| *d <= least || is_silent(*variance, noise);
+        let silent: Vec<bool> = self.singular_values.iter().zip(&of_means).map(silent).collect();
+        for k in (0..silent.len()).filter(|k| silent[*k]) {
+            self.singular_values[k] = 0.0;
+            (0..self.scores.n_rows()).for_each(|j| self.scores[(j, k)] = 0.0);
+        }
+        silent
     }
 
     /// Puts components in another order.
@@ -158,7 +174,7 @@ pub(crate) fn rotate<T: Scalar>(
     };
     let mut of_scores = multiply(&ra.transposed(), &u);
     let mut of_loadings = multiply(&rs.transposed(), &v);
-    let least = d.first().map_or(0.0, |d| d * f64::EPSILON * c as f64);
+    let least = least(&d);
     for k in 0..c {
         let sign = sign((0..p).map(|i| loadings[(i, k)]));
         (0..p).for_each(|i| loadings[(i, k)] *= sign);
@@ -171,6 +187,12 @@ pub(crate) fn rotate<T: Scalar>(
         });
     }
     Ok(Rotated { loadings, scores, mean, singular_values: d, of_scores, of_loadings, shift, offsets: None })
+}
+
+/// Singular values that are no larger are zero to rounding.
+fn least(singular_values: &[f64]) -> f64 {
+    let largest = singular_values.iter().fold(0.0f64, |m, d| m.max(*d));
+    largest * f64::EPSILON * singular_values.len() as f64
 }
 
 /// `X = Q R` with orthonormal columns of `Q`; random ones beside those of a small or deficient `X`.

@@ -4,6 +4,7 @@ mod calibration;
 mod checkpoints;
 mod cross_validation;
 mod explained;
+mod faded;
 mod fixtures;
 mod invariants;
 mod online;

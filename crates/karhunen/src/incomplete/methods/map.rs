@@ -144,7 +144,11 @@ impl<T: Lane> Iterate<T> for Map {
     ) -> Result<Progress> {
         let (noise, of_scores) = match self.variances.take() {
             Some(variances) => variances,
-            None => self.start(problem, factors, &exec.part(0.0, 0.0))?,
+            None => {
+                let (noise, mut of_scores) = self.start(problem, factors, &exec.part(0.0, 0.0))?;
+                self.prune(problem, factors, (noise, &mut of_scores));
+                (noise, of_scores)
+            }
         };
         self.penalize(problem, noise, &of_scores);
         let squares = Als.iterate(problem, factors, exec)?.squares;

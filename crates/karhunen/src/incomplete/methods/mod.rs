@@ -3,6 +3,7 @@
 pub(crate) mod als;
 pub(crate) mod ccd;
 pub(crate) mod conjugate;
+pub(crate) mod constant;
 pub(crate) mod descent;
 pub(crate) mod factorial;
 pub(crate) mod full;
@@ -13,6 +14,7 @@ pub(crate) mod online;
 use self::als::Als;
 use self::ccd::Ccd;
 use self::conjugate::Conjugate;
+use self::constant::Constant;
 use self::descent::{Descent, Metric};
 use self::factorial::Factorial;
 use self::full::{Full, Loadings};
@@ -117,6 +119,8 @@ pub(crate) fn of_method<T: Lane>(
     let mean_square = prepared.spread.mean_square;
     let of_offsets = prepared.levels.map(|levels| levels.variance);
     match method {
+        // There is nothing to learn variances from.
+        _ if method.learns_variances() && mean_square == 0.0 => Box::new(Constant::new(pca, prepared)),
         Method::Em | Method::Als => Box::new(Als),
         Method::Ccd => Box::new(Ccd { inner: pca.inner_iterations }),
         Method::Imputation | Method::Soft => Box::new(Imputation::new()),

@@ -1,0 +1,51 @@
+//! Entries that all equal their means: the best components are none, whatever the prior, and there is no noise.
+
+use super::{Iterate, Progress};
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::Factors;
+use crate::incomplete::options::{IncompletePca, MeanMode};
+use crate::incomplete::prepared::Prepared;
+use crate::incomplete::problem::Problem;
+use crate::linalg::simd::Lane;
+
+/// One iteration, for methods that learn variances: those of nothing would be zero, and their logarithms without bounds.
+#[derive(Debug)]
+pub(crate) struct Constant {
+    /// Where the mean is fitted.
+    mean: Option<Vec<f64>>,
+}
+
+impl Constant {
+    pub(crate) fn new(pca: &IncompletePca, prepared: &Prepared) -> Self {
+        let means = || prepared.sums.means(pca.mean_prior.count, prepared.prior);
+        Self { mean: (pca.mean == MeanMode::Joint).then(means) }
+    }
+}
+
+impl<T: Lane> Iterate<T> for Constant {
+    fn iterate(
+        &mut self,
+        problem: &mut Problem<'_, T>,
+        factors: &mut Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Progress> {
+        let (c, free) = (problem.c, problem.free());
+        factors.s.map_rows(exec, |_, row| row[..c].fill(T::default()))?;
+        factors.a.map_rows(exec, |i, row| {
+            row[..free].fill(T::default());
+            if let Some(mean) = &self.mean {
+                row[c] = T::from_f64(mean[i]);
+            }
+        })?;
+        Ok(Progress { cost: 0.0, squares: 0.0, step: None, accepted: true, exhausted: true })
+    }
+
+    fn window(&self) -> usize {
+        1
+    }
+
+    fn collapsed(&self) -> bool {
+        true
+    }
+}
