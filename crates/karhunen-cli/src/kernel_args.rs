@@ -13,8 +13,8 @@ pub(crate) struct KernelArgs {
     /// Find components in the feature space of a kernel
     #[arg(long, value_enum)]
     pub(crate) kernel: Option<KernelArg>,
-    /// Coefficient of the kernel: a number, scale for 1 / (columns * variance), median for 1 / the median distance, or auto
-    /// for 1 / columns [default: auto]
+    /// Coefficient of the kernel: a number, scale for 1 / (columns * variance), median for 1 / the median distance (squared
+    /// for rbf), or auto for 1 / columns [default: auto]
     #[arg(long, value_name = "NUMBER|scale|median|auto", value_parser = gamma)]
     pub(crate) gamma: Option<Gamma>,
     /// Power of the kernel polynomial [default: 3]

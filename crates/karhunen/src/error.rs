@@ -308,8 +308,8 @@ pub enum Error {
     },
     /// The matrices of the route do not fit in memory.
     #[error(
-        "the {route} route needs {:.1} GB for its own matrices, which cannot be had; \
-         choose another solver (or `auto`), or fewer components", *.bytes / 1e9
+        "the {route} route needs {} for its own matrices, which cannot be had; \
+         choose another solver (or `auto`), fewer components, or a higher limit of memory if there is one", size(*.bytes)
     )]
     Memory {
         /// The route.
@@ -491,5 +491,14 @@ impl Error {
             Error::NotConverged { .. } => ErrorKind::NotConverged,
             Error::Stopped { .. } => ErrorKind::Stopped,
         }
+    }
+}
+
+/// A number of bytes as people read it.
+pub(crate) fn size(bytes: f64) -> String {
+    match bytes {
+        b if b < 1e6 => format!("{:.0} kB", b / 1e3),
+        b if b < 1e9 => format!("{:.1} MB", b / 1e6),
+        b => format!("{:.1} GB", b / 1e9),
     }
 }

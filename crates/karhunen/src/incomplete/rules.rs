@@ -50,7 +50,7 @@ impl IncompletePca {
             (
                 self.prior_variance.is_none_or(|v| positive(v) && method == Method::VbFixed),
                 "prior_variance",
-                format!("{:?}", self.prior_variance),
+                given(self.prior_variance),
                 "a variance is positive and finite, and only the method vb-fixed has one that is given",
             ),
             (
@@ -68,7 +68,7 @@ impl IncompletePca {
             (
                 self.step.is_none_or(|step| positive(step) && method.uses_step()),
                 "step",
-                format!("{:?}", self.step),
+                given(self.step),
                 "a first learning rate is positive, and only gradient, natural and newton have one",
             ),
             (
@@ -151,7 +151,7 @@ impl IncompletePca {
     fn rules_of_stopping(&self) -> Vec<Rule> {
         let tolerance = |option: &'static str, value: Option<f64>| {
             let rule = "a tolerance is positive and below one";
-            (value.is_none_or(|x| x > 0.0 && x < 1.0), option, format!("{value:?}"), rule)
+            (value.is_none_or(|x| x > 0.0 && x < 1.0), option, given(value), rule)
         };
         vec![
             (
@@ -166,13 +166,13 @@ impl IncompletePca {
             (
                 self.gradient_tol.is_none() || self.chosen().0.minimises_f(),
                 "gradient_tol",
-                format!("{:?}", self.gradient_tol),
+                given(self.gradient_tol),
                 "methods that learn variances or learn online do not follow the gradient of one cost",
             ),
             (
                 self.early_stopping.is_none_or(|share| share > 0.0 && share < 1.0),
                 "early_stopping",
-                format!("{:?}", self.early_stopping),
+                given(self.early_stopping),
                 "the share set aside lies between 0 and 1, both excluded",
             ),
             (self.max_iter >= 1, "max_iter", self.max_iter.to_string(), "at least one iteration is needed"),
@@ -208,4 +208,9 @@ impl IncompletePca {
             ),
         ]
     }
+}
+
+/// A value as it was given.
+fn given(value: Option<f64>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| value.to_string())
 }

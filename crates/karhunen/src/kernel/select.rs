@@ -3,6 +3,7 @@
 //! The choice knows the numbers of rows, features and components, the type of the data and the memory limit, never the
 //! number of threads. Routes that differ by the memory limit alone (stored and recomputed tiles) give the same bits.
 
+use crate::error::size;
 use crate::kernel::gram::stored_bytes;
 
 /// A route to the kernel principal components.
@@ -124,12 +125,12 @@ pub(super) fn choose(problem: &Problem) -> (KernelRoute, String) {
         }
         Some(_) => {}
     }
-    let gigabytes = problem.stored() / 1e9;
+    let matrix = size(problem.stored());
     if problem.given || fits(KernelRoute::Stored) {
-        return (KernelRoute::Stored, format!("the kernel matrix takes {gigabytes:.2} GB"));
+        return (KernelRoute::Stored, format!("the kernel matrix takes {matrix}"));
     }
-    let limit = problem.memory_limit / 1e9;
-    let reason = format!("the kernel matrix would take {gigabytes:.2} GB, over the limit of {limit:.2} GB");
+    let limit = size(problem.memory_limit);
+    let reason = format!("the kernel matrix would take {matrix}, over the limit of {limit}");
     let seconds = problem.tiles_seconds();
     if seconds > PATIENCE && problem.may_approximate {
         return (

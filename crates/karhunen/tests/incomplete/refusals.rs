@@ -24,9 +24,9 @@ fn options_outside_their_rules() {
     refused(IncompletePca { tol: -1.0, ..ok.clone() }, "tol = -1");
     refused(IncompletePca { max_iter: 0, ..ok.clone() }, "max_iter = 0");
     refused(IncompletePca { early_stopping: Some(1.0), ..ok.clone() }, "early_stopping");
-    refused(IncompletePca { gradient_tol: Some(0.0), ..ok.clone() }, "gradient_tol = Some(0.0)");
-    refused(IncompletePca { angle_tol: Some(1.0), ..ok.clone() }, "angle_tol = Some(1.0)");
-    refused(IncompletePca { rmse_tol: Some(f64::NAN), ..ok.clone() }, "rmse_tol = Some(NaN)");
+    refused(IncompletePca { gradient_tol: Some(0.0), ..ok.clone() }, "gradient_tol = 0 ");
+    refused(IncompletePca { angle_tol: Some(1.0), ..ok.clone() }, "angle_tol = 1 ");
+    refused(IncompletePca { rmse_tol: Some(f64::NAN), ..ok.clone() }, "rmse_tol = NaN ");
     refused(IncompletePca { n_starts: 0, ..ok.clone() }, "n_starts = 0");
     refused(IncompletePca { n_threads: Some(0), ..ok.clone() }, "n_threads = 0");
     refused(IncompletePca { regularization: Some(Regularization::Ridge(-1.0)), ..ok.clone() }, "positive");
