@@ -276,7 +276,7 @@ fn results_do_not_depend_on_the_unit_of_the_data() {
             let scaled = fit(method, unit);
             let noise = scaled.noise_variance() / (unit * unit) / model.noise_variance();
             // Units that are no power of two change the rounding, and with it the iteration at which a fit may stop.
-            if scaled.n_components() != model.n_components() || (noise - 1.0).abs() > 0.02 {
+            if scaled.n_components() != model.n_components() || (noise - 1.0).abs() > 0.05 {
                 apart.push(format!(
                     "{} at {unit:e}: {} components, noise times {noise}",
                     method.name(),
