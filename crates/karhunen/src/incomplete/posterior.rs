@@ -10,7 +10,7 @@ use crate::incomplete::cholesky::{BLOCK, Upper, add_blocks, solve_singular};
 use crate::incomplete::explained;
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::moments::{Expected, moments_pass, sums_of_scores};
-use crate::incomplete::methods::full::{Moments, score_posteriors};
+use crate::incomplete::methods::score_posteriors::{Moments, score_posteriors};
 use crate::incomplete::model::{Covariances, Prior};
 use crate::incomplete::problem::Problem;
 use crate::incomplete::rotate::{Rotated, principal};

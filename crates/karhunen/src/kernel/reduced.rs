@@ -15,15 +15,12 @@ use crate::kernel::options::KernelPca;
 use crate::kernel::rows::{KernelRows, Preparation};
 use crate::kernel::sampling::Sample;
 use crate::kernel::select::KernelRoute;
+use crate::kernel::spectrum::zero_share;
 use crate::linalg::Matrix;
 use crate::linalg::small::multiply;
 use crate::scalar::Scalar;
 use crate::solver::Iteration;
 use crate::source::Source;
-
-/// Below this share of the largest an eigenvalue is zero, as on the exact routes.
-const ZERO_F64: f64 = 1e-12;
-const ZERO_F32: f64 = 2e-7;
 
 /// What a fit in the span of features needs.
 pub(super) struct Reduced<'a, T: Scalar> {
@@ -87,7 +84,7 @@ impl<T: Scalar> Reduced<'_, T> {
         let mut projected = project(moments, whitening, k, &iteration, &exec.phase("components"))?;
         let bound = whitening.map(|_| (moments.diagonal - projected.uncentred).max(0.0));
         projected.total += bound.unwrap_or(0.0);
-        projected.clear_below(if T::EPSILON > f64::EPSILON { ZERO_F32 } else { ZERO_F64 });
+        projected.clear_below(zero_share(T::EPSILON > f64::EPSILON));
         let sample = Sample::draw(self.shares, SAMPLE, self.options.seed.wrapping_add(2));
         let rows = KernelRows::gather(self.x, &sample.rows)?;
         let exact = feature_matrix(&self.of_rows(&rows, exec)?, &rows, exec)?;

@@ -167,19 +167,23 @@ impl SymOp for Lifted<'_> {
     }
 }
 
+/// The share of the largest eigenvalue below which one is zero, on every route; of data of type f32 if `single`.
+pub(super) fn zero_share(single: bool) -> f64 {
+    if single { 2e-7 } else { 1e-12 }
+}
+
 /// scikit-learn's rule (`_check_psd_eigenvalues`): an eigenvalue below zero by more than a share of the largest, and more
 /// than a fixed number, is an error; others below zero, and those above it by less than a smaller share, become zero.
 /// `scale` turns the values into the reported ones, which the fixed number is compared with.
 pub(super) fn clip(values: &mut [f64], scale: f64, single: bool) -> Result<()> {
-    let (negative_share, negative, small_share) =
-        if single { (5e-3, 1e-6, 2e-7) } else { (1e-5, 1e-10, 1e-12) };
+    let (negative_share, negative) = if single { (5e-3, 1e-6) } else { (1e-5, 1e-10) };
     let largest = values.first().copied().unwrap_or(0.0);
     let smallest = values.last().copied().unwrap_or(0.0);
     if smallest < -negative_share * largest.max(0.0) && smallest * scale < -negative {
         return Err(Error::NegativeEigenvalue { smallest: smallest * scale, largest: largest * scale });
     }
     for value in values {
-        if *value < small_share * largest {
+        if *value < zero_share(single) * largest {
             *value = 0.0;
         }
     }
@@ -207,9 +211,8 @@ impl Spectrum {
 
     /// Leaves out the eigenpairs that [`clip`] would make zero, and those below zero.
     pub(super) fn drop_what_is_not_positive(&mut self, single: bool) {
-        let share = if single { 2e-7 } else { 1e-12 };
-        let largest = self.values.first().copied().unwrap_or(0.0);
-        let rank = self.values.iter().take_while(|&&value| value > 0.0 && value >= share * largest).count();
+        let least = zero_share(single) * self.values.first().copied().unwrap_or(0.0);
+        let rank = self.values.iter().take_while(|&&value| value > 0.0 && value >= least).count();
         self.values.truncate(rank);
         self.residuals.truncate(rank);
         self.vectors = self.vectors.columns(0..rank);

@@ -15,7 +15,7 @@ pub(crate) fn add_tile_product<E: Lane>(
     out: &mut [f64],
     stride: usize,
 ) {
-    dispatch(TileProduct { tile, n_left, q, out, stride });
+    dispatch(TileProduct::<E, false> { tile, n_left, q, out, stride });
 }
 
 /// `Y += K'Q`: as [`add_tile_product`], with `q` of n_left rows and `out` of n_right.
@@ -26,7 +26,7 @@ pub(crate) fn add_tile_t_product<E: Lane>(
     out: &mut [f64],
     stride: usize,
 ) {
-    dispatch(TileTProduct { tile, n_left, q, out, stride });
+    dispatch(TileProduct::<E, true> { tile, n_left, q, out, stride });
 }
 
 /// Some rows of a block of vectors in strips: those of strip `s` start at `s * stride` values.
@@ -37,44 +37,8 @@ pub(crate) struct Strips<'a, E> {
     pub(crate) n_strips: usize,
 }
 
-/// A product that is computed for some strips of its block of vectors at a time.
-trait ByStrips<E: Lane> {
-    /// The strips from `first` on.
-    fn strips<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
-        &mut self,
-        simd: S,
-        first: usize,
-    );
-}
-
-/// All strips of a product, as many at a time as the registers hold.
-#[inline(always)]
-fn all_strips<S: Simd, E: Lane>(simd: S, n: usize, product: &mut impl ByStrips<E>) {
-    let lanes = size_of::<E::Vector<S>>() / size_of::<E>();
-    match (width::<E>() / lanes, S::REGISTER_COUNT) {
-        (1, _) => {
-            let mut s = 0;
-            while s + 3 <= n && n - s != 4 {
-                product.strips::<S, 1, 3, 8>(simd, s);
-                s += 3;
-            }
-            while s + 2 <= n {
-                product.strips::<S, 1, 2, 8>(simd, s);
-                s += 2;
-            }
-            if s < n {
-                product.strips::<S, 1, 1, 8>(simd, s);
-            }
-        }
-        (2, _) => (0..n).for_each(|s| product.strips::<S, 2, 1, 4>(simd, s)),
-        (4, 32..) => (0..n).for_each(|s| product.strips::<S, 4, 1, 4>(simd, s)),
-        (4, _) => (0..n).for_each(|s| product.strips::<S, 4, 1, 2>(simd, s)),
-        (8, _) => (0..n).for_each(|s| product.strips::<S, 8, 1, 1>(simd, s)),
-        _ => (0..n).for_each(|s| product.strips::<S, 16, 1, 1>(simd, s)),
-    }
-}
-
-struct TileProduct<'a, E> {
+/// A product with `K`, or with its transpose.
+struct TileProduct<'a, E, const TRANSPOSED: bool> {
     tile: &'a [E],
     n_left: usize,
     q: Strips<'a, E>,
@@ -82,18 +46,54 @@ struct TileProduct<'a, E> {
     stride: usize,
 }
 
-impl<E: Lane> WithSimd for TileProduct<'_, E> {
+impl<E: Lane, const TRANSPOSED: bool> WithSimd for TileProduct<'_, E, TRANSPOSED> {
     type Output = ();
 
+    /// As many strips at a time as the registers hold.
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        all_strips(simd, self.q.n_strips, &mut self);
+        let (lanes, n) = (size_of::<E::Vector<S>>() / size_of::<E>(), self.q.n_strips);
+        match (width::<E>() / lanes, S::REGISTER_COUNT) {
+            (1, _) => {
+                let mut s = 0;
+                while s + 3 <= n && n - s != 4 {
+                    self.strips::<S, 1, 3, 8>(simd, s);
+                    s += 3;
+                }
+                while s + 2 <= n {
+                    self.strips::<S, 1, 2, 8>(simd, s);
+                    s += 2;
+                }
+                if s < n {
+                    self.strips::<S, 1, 1, 8>(simd, s);
+                }
+            }
+            (2, _) => (0..n).for_each(|s| self.strips::<S, 2, 1, 4>(simd, s)),
+            (4, 32..) => (0..n).for_each(|s| self.strips::<S, 4, 1, 4>(simd, s)),
+            (4, _) => (0..n).for_each(|s| self.strips::<S, 4, 1, 2>(simd, s)),
+            (8, _) => (0..n).for_each(|s| self.strips::<S, 8, 1, 1>(simd, s)),
+            _ => (0..n).for_each(|s| self.strips::<S, 16, 1, 1>(simd, s)),
+        }
     }
 }
 
-impl<E: Lane> ByStrips<E> for TileProduct<'_, E> {
+impl<E: Lane, const TRANSPOSED: bool> TileProduct<'_, E, TRANSPOSED> {
+    /// The strips from `first` on.
     #[inline(always)]
     fn strips<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        first: usize,
+    ) {
+        if TRANSPOSED {
+            self.columns::<S, VECTORS, STRIPS, ROWS>(simd, first);
+        } else {
+            self.rows::<S, VECTORS, STRIPS, ROWS>(simd, first);
+        }
+    }
+
+    #[inline(always)]
+    fn rows<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
         &mut self,
         simd: S,
         first: usize,
@@ -108,9 +108,32 @@ impl<E: Lane> ByStrips<E> for TileProduct<'_, E> {
             }
         }
     }
-}
 
-impl<E: Lane> TileProduct<'_, E> {
+    #[inline(always)]
+    fn columns<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        first: usize,
+    ) {
+        let w = width::<E>();
+        let mut q: [&[[E::Vector<S>; VECTORS]]; STRIPS] = [&[]; STRIPS];
+        for (s, q) in q.iter_mut().enumerate() {
+            let values = &self.q.values[(first + s) * self.q.stride..][..self.n_left * w];
+            *q = bytemuck::cast_slice::<E, E::Vector<S>>(values).as_chunks().0;
+        }
+        for (strip, tile) in self.tile.chunks_exact(self.n_left * w).enumerate() {
+            for row in (0..w).step_by(ROWS) {
+                let sum = strip_by_strips::<S, E, Product, VECTORS, STRIPS, ROWS>(simd, tile, row, q);
+                for (r, sums) in sum.iter().enumerate() {
+                    for (s, sum) in sums.iter().enumerate() {
+                        let at = (first + s) * self.stride + (strip * w + row + r) * w;
+                        add_values::<E, _, VECTORS>(*sum, self.out, at);
+                    }
+                }
+            }
+        }
+    }
+
     /// `ROWS` rows of the product from row `i` on.
     #[inline(always)]
     fn sums<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
@@ -154,50 +177,6 @@ fn add_values<E: Lane, V: bytemuck::Pod, const VECTORS: usize>(
     let sums: &[E] = bytemuck::cast_slice(&sums);
     for (out, sum) in out[at..at + width::<E>()].iter_mut().zip(sums) {
         *out += sum.to_f64();
-    }
-}
-
-struct TileTProduct<'a, E> {
-    tile: &'a [E],
-    n_left: usize,
-    q: Strips<'a, E>,
-    out: &'a mut [f64],
-    stride: usize,
-}
-
-impl<E: Lane> WithSimd for TileTProduct<'_, E> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        all_strips(simd, self.q.n_strips, &mut self);
-    }
-}
-
-impl<E: Lane> ByStrips<E> for TileTProduct<'_, E> {
-    #[inline(always)]
-    fn strips<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
-        &mut self,
-        simd: S,
-        first: usize,
-    ) {
-        let w = width::<E>();
-        let mut q: [&[[E::Vector<S>; VECTORS]]; STRIPS] = [&[]; STRIPS];
-        for (s, q) in q.iter_mut().enumerate() {
-            let values = &self.q.values[(first + s) * self.q.stride..][..self.n_left * w];
-            *q = bytemuck::cast_slice::<E, E::Vector<S>>(values).as_chunks().0;
-        }
-        for (strip, tile) in self.tile.chunks_exact(self.n_left * w).enumerate() {
-            for row in (0..w).step_by(ROWS) {
-                let sum = strip_by_strips::<S, E, Product, VECTORS, STRIPS, ROWS>(simd, tile, row, q);
-                for (r, sums) in sum.iter().enumerate() {
-                    for (s, sum) in sums.iter().enumerate() {
-                        let at = (first + s) * self.stride + (strip * w + row + r) * w;
-                        add_values::<E, _, VECTORS>(*sum, self.out, at);
-                    }
-                }
-            }
-        }
     }
 }
 

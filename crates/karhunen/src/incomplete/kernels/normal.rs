@@ -193,13 +193,28 @@ pub(crate) fn solve_side<T: Lane>(
     let outs = [Rows { width: own.width(), data: own.as_mut_slice() }];
     let lines = problem.lines(side);
     let products = Products::new(lines, other, c, layout, exec)?;
+    let few = |line| lines.count(line) < layout.m && free_of_pulls(problem, side, line, layout.m);
     lines.pass(
         exec,
         layout.lengths(),
         outs,
-        |segment, acc| products.gather(segment, constants[segment.line], acc),
+        |segment, acc| {
+            if !few(segment.line) {
+                products.gather(segment, constants[segment.line], acc);
+            }
+        },
         |line, acc, [row]| {
-            products.complete(line, constants[line], acc);
+            let constant = constants[line];
+            if few(line) {
+                let (_, x, _, room) = layout.parts(acc);
+                if solve_few(lines.line(line), other, (c, constant), &mut x[..layout.m], room) {
+                    set_row(row, c, &x[..layout.m]);
+                    return Ok([0.0, problem.row_penalty(side, line, row)]);
+                }
+                acc[..layout.lengths().0].fill(0.0);
+                products.gather(lines.line(line), constant, acc);
+            }
+            products.complete(line, constant, acc);
             let (mut g, b, mut squares, room) = layout.parts(acc);
             if let (Side::Loadings, Some(held)) = (side, problem.held()) {
                 squares = hold(&mut g, b, squares, held);
@@ -218,24 +233,21 @@ pub(crate) fn solve_side<T: Lane>(
                     offset = d * away * away;
                 }
             }
-            let few = lines.count(line) < layout.m && free_of_pulls(problem, side, line, layout.m);
-            let explained = if few
-                && solve_few(lines.line(line), other, (c, constants[line]), &mut b[..layout.m], room)
-            {
-                squares + offset
-            } else {
-                solve(&mut g, b, room)?
-            };
-            for (k, x) in b[..layout.m].iter().enumerate() {
-                let x = if k == c { x + row[c].to_f64() } else { *x };
-                row[k] = T::from_f64(x);
-            }
+            let explained = solve(&mut g, b, room)?;
+            set_row(row, c, &b[..layout.m]);
             if let (Side::Loadings, Some(held)) = (side, problem.held()) {
                 row[held] = T::from_f64(1.0);
             }
             Ok([(squares + offset - explained).max(0.0), problem.row_penalty(side, line, row)])
         },
     )
+}
+
+/// Writes what was solved for into a row: of value `c`, the mean, its change.
+fn set_row<T: Lane>(row: &mut [T], c: usize, solved: &[f64]) {
+    for (k, (value, x)) in row.iter_mut().zip(solved).enumerate() {
+        *value = T::from_f64(if k == c { x + value.to_f64() } else { *x });
+    }
 }
 
 /// Whether nothing but its entries determines the unknowns of a row.

@@ -8,8 +8,10 @@ pub(crate) mod descent;
 pub(crate) mod factorial;
 pub(crate) mod full;
 pub(crate) mod imputation;
+mod loading_posteriors;
 pub(crate) mod map;
 pub(crate) mod online;
+pub(crate) mod score_posteriors;
 
 use self::als::Als;
 use self::ccd::Ccd;

@@ -1,0 +1,150 @@
+//! Posteriors of loadings with full covariances, or their values without a prior, given expected values of the scores.
+
+use super::full::Loadings;
+use super::score_posteriors::solve_and_invert;
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::cholesky::Upper;
+use crate::incomplete::factors::Factor;
+use crate::incomplete::kernels::moments::Expected;
+use crate::incomplete::kernels::normal::hold;
+use crate::incomplete::posterior::Affine;
+use crate::incomplete::problem::MeanRule;
+use crate::linalg::simd::Lane;
+
+/// What the pass over the features found.
+pub(super) struct OfLoadings {
+    /// Expected `sum w e^2`.
+    pub(super) squares: f64,
+    pub(super) log_det: f64,
+    /// `kappa sum ((mu - m0)^2 + mu~)`.
+    pub(super) pull: f64,
+    pub(super) log_mean_variance: f64,
+    pub(super) n_means: f64,
+}
+
+/// What the posterior of one feature depends on beside its sums.
+pub(super) struct LoadingSolver<'a> {
+    pub(super) loadings: Loadings,
+    pub(super) layout: Expected,
+    pub(super) noise: f64,
+    pub(super) prior: &'a [f64],
+    pub(super) affine: &'a Affine,
+    pub(super) mean: MeanRule,
+    /// The component whose loadings are one.
+    pub(super) held: Option<usize>,
+}
+
+impl LoadingSolver<'_> {
+    pub(super) fn room(&self) -> usize {
+        let m = self.layout.c + 1;
+        (4 * m + 3) * self.affine.stride()
+    }
+
+    /// Writes `(a_i, mu_i)` and the expected values of a feature; returns its parts of [`OfLoadings`].
+    pub(super) fn solve<T: Lane>(&self, acc: &mut [f64], row: &mut [T], out: &mut [T]) -> Result<[f64; 5]> {
+        let (layout, c, stride) = (self.layout, self.layout.c, self.affine.stride());
+        let (sums, room) = acc.split_at_mut(layout.n_sums());
+        let (g, room) = room.split_at_mut((c + 1) * stride);
+        let (kept, room) = room.split_at_mut((c + 1) * stride);
+        let (inverse, room) = room.split_at_mut((c + 1) * stride);
+        let (room, b) = room.split_at_mut((c + 1) * stride);
+        let (b, a) = b.split_at_mut(stride);
+        let delta: f64 = (0..c).map(|k| row[k].to_f64() * self.affine.shift[k]).sum();
+        let mut squares = self.affine.moved_sums(layout, sums, delta, (g, inverse), b);
+        if let Some(held) = self.held {
+            squares = hold(&mut Upper { values: &mut *g, m: c + 1, stride }, b, squares, held);
+        }
+        let weight = g[c * stride + c];
+        let mut mean = row[c].to_f64() + delta;
+        kept.copy_from_slice(g);
+        a[..c].copy_from_slice(&b[..c]);
+        let posterior = self.loadings == Loadings::Posterior;
+        let MeanRule { joint, kappa, prior } = self.mean;
+        let pulled = joint && weight + kappa > 0.0;
+        let mut log_det = 0.0;
+        if posterior {
+            self.prior.iter().enumerate().for_each(|(k, v)| g[k * stride + k] += self.noise / v);
+            if let Some(held) = self.held {
+                // What is held has the determinant one, in units of the noise.
+                g[held * stride + held] = self.noise;
+            }
+            let mut phi = Upper { values: g, m: c, stride };
+            log_det = c as f64 * self.noise.ln() - solve_and_invert(&mut phi, a, inverse, room)?;
+        } else {
+            let m = c + usize::from(pulled);
+            if let Some(held) = self.held {
+                let largest = (0..m).map(|k| g[k * stride + k]).fold(0.0, f64::max);
+                g[held * stride + held] = if largest > 0.0 { largest } else { 1.0 };
+            }
+            g[c * stride + c] += kappa;
+            a[c] = b[c] + kappa * (prior - mean);
+            solve_and_invert(&mut Upper { values: g, m, stride }, a, inverse, room)?;
+            inverse.fill(0.0);
+        }
+        let along: f64 = (0..c).map(|k| a[k] * kept[k * stride + c]).sum();
+        let moved = match (pulled, posterior) {
+            (false, _) => 0.0,
+            (true, true) => (b[c] - along + kappa * (prior - mean)) / (weight + kappa),
+            (true, false) => a[c],
+        };
+        mean += moved;
+        let variance = if pulled && posterior { self.noise / (weight + kappa) } else { 0.0 };
+        let mut expected = squares - 2.0 * moved * b[c] + moved * moved * weight + weight * variance;
+        for k in 0..c {
+            row[k] = T::from_f64(a[k]);
+            out[k] = row[k];
+            expected -= 2.0 * a[k] * (b[k] - moved * kept[k * stride + c]);
+            for l in 0..=k {
+                let moment = a[k] * a[l] + self.noise * inverse[l * stride + k];
+                out[layout.at(k, l)] = T::from_f64(moment);
+                expected += if l < k { 2.0 } else { 1.0 } * moment * kept[l * stride + k];
+            }
+        }
+        if let Some(held) = self.held {
+            let one = T::from_f64(1.0);
+            (row[held], out[held], out[layout.at(held, held)]) = (one, one, one);
+            (0..held).for_each(|k| out[layout.at(held, k)] = row[k]);
+        }
+        row[c] = T::from_f64(mean);
+        out[c] = row[c];
+        let pull = if joint { kappa * ((mean - prior).powi(2) + variance) } else { 0.0 };
+        let log_variance = if variance > 0.0 { variance.ln() } else { 0.0 };
+        Ok([expected.max(0.0), log_det, pull, log_variance, f64::from(u8::from(pulled))])
+    }
+}
+
+/// `sum_i E a_ik^2` of the first `free` components of `c`.
+pub(super) fn moments_of_loadings<T: Lane>(
+    table: &Factor<T>,
+    (c, free): (usize, usize),
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
+    let layout = Expected::new::<T>(c);
+    table.sum_rows(free, exec, |_, row, sums| {
+        (0..free).for_each(|k| sums[k] += row[layout.at(k, k)].to_f64());
+    })
+}
+
+/// The expected values without one component.
+pub(super) fn drop_from_table<T: Lane>(
+    table: &Factor<T>,
+    c: usize,
+    dropped: usize,
+    exec: &Exec<'_>,
+) -> Result<Factor<T>> {
+    let (from, to) = (Expected::new::<T>(c), Expected::new::<T>(c - 1));
+    let mut out = Factor::zeros(table.n_rows(), to.width);
+    let old = |k: usize| k + usize::from(k >= dropped);
+    out.map_rows(exec, |i, row| {
+        let before = table.row(i);
+        for k in 0..c - 1 {
+            row[k] = before[old(k)];
+            for l in 0..=k {
+                row[to.at(k, l)] = before[from.at(old(k), old(l))];
+            }
+        }
+        row[c - 1] = before[c];
+    })?;
+    Ok(out)
+}

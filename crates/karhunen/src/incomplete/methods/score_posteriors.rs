@@ -1,0 +1,129 @@
+//! Posteriors of scores with full covariances, given expected values of the loadings.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::kernels::moments::{Expected, moments_pass};
+use crate::incomplete::posterior::Affine;
+use crate::incomplete::problem::Problem;
+use crate::linalg::Matrix;
+use crate::linalg::simd::Lane;
+
+/// Posteriors of all scores: the expected values of each sample, and the sum of `ln det Psi_j`. `penalty` is the noise over
+/// the prior variance of each component. Writes the means into the factors. `room` are expected values that are no longer
+/// needed.
+pub(crate) fn score_posteriors<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    table: &Factor<T>,
+    penalty: &[f64],
+    noise: f64,
+    room: Option<Factor<T>>,
+    exec: &Exec<'_>,
+) -> Result<(Factor<T>, f64)> {
+    let c = problem.c;
+    let layout = Expected::new::<T>(c);
+    let stride = c.next_multiple_of(BLOCK);
+    let n = problem.data.n_samples();
+    // What lies between the means and the moments is zero, there as well.
+    let room = room.filter(|room| room.n_rows() == n && room.width() == layout.width);
+    let mut expected = room.unwrap_or_else(|| factors.s.zeros_beside(layout.width));
+    let ones = vec![T::from_f64(1.0); n];
+    let [log_det] = moments_pass(
+        problem,
+        Side::Scores,
+        (table, &ones),
+        (3 * c + 1) * stride,
+        [&mut factors.s, &mut expected],
+        exec,
+        |_, acc, [row, out]| {
+            let (sums, room) = acc.split_at_mut(layout.n_sums());
+            let (g, room) = room.split_at_mut(c * stride);
+            let (inverse, room) = room.split_at_mut(c * stride);
+            let (room, s) = room.split_at_mut(c * stride);
+            for k in 0..c {
+                for l in k..c {
+                    g[k * stride + l] = sums[layout.at(l, k)];
+                }
+                g[k * stride + k] += penalty[k];
+            }
+            let b = &sums[layout.width..layout.width + c];
+            s[..c].copy_from_slice(b);
+            let mut psi = Upper { values: g, m: c, stride };
+            let log_det = solve_and_invert(&mut psi, s, inverse, room)?;
+            for k in 0..c {
+                row[k] = T::from_f64(s[k]);
+                out[k] = row[k];
+                let moments = out[layout.at(k, 0)..].iter_mut().zip(&inverse[k * stride..][..=k]);
+                for ((out, inverse), other) in moments.zip(&*s) {
+                    *out = T::from_f64(s[k] * other + noise * inverse);
+                }
+            }
+            out[c] = T::from_f64(1.0);
+            Ok([log_det])
+        },
+    )?;
+    Ok((expected, log_det))
+}
+
+/// Solves in place of `b`, inverts, and returns the logarithm of the determinant. What is singular to rounding has an
+/// inverse of zero.
+pub(super) fn solve_and_invert(
+    g: &mut Upper<'_>,
+    b: &mut [f64],
+    inverse: &mut [f64],
+    room: &mut [f64],
+) -> Result<f64> {
+    let (m, stride) = (g.m, g.stride);
+    room[..m * stride].copy_from_slice(&g.values[..m * stride]);
+    if g.factorize() {
+        g.solve(&mut b[..m]);
+        let log_det = g.log_determinant();
+        g.invert(inverse, room);
+        return Ok(log_det);
+    }
+    solve_singular(&Upper { values: &mut room[..m * stride], m, stride }, &mut b[..m])?;
+    inverse[..m * stride].fill(0.0);
+    Ok(0.0)
+}
+
+/// `sum_j E s_j` and `sum_j E s_j s_j'`.
+#[derive(Debug)]
+pub(crate) struct Moments {
+    pub(crate) n: f64,
+    pub(crate) first: Vec<f64>,
+    pub(crate) second: Matrix,
+}
+
+impl Moments {
+    pub(crate) fn of<T: Lane>(table: &Factor<T>, c: usize, exec: &Exec<'_>) -> Result<Self> {
+        let layout = Expected::new::<T>(c);
+        let sums = table.sum_rows(layout.width, exec, |_, row, sums| {
+            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
+        })?;
+        let second = Matrix::from_fn(c, c, |k, l| sums[layout.at(k.max(l), k.min(l))]);
+        Ok(Self { n: table.total(), first: sums[..c].to_vec(), second })
+    }
+
+    /// `sum_j E (R (s_j - m))_k^2` of each score `k`.
+    pub(super) fn squares_under(&self, affine: &Affine) -> Vec<f64> {
+        let c = self.first.len();
+        let centred = self.about(&affine.shift);
+        let r = &affine.map;
+        (0..c)
+            .map(|k| {
+                let row = r.row(k);
+                (0..c).map(|i| row[i] * (0..c).map(|j| centred[(i, j)] * row[j]).sum::<f64>()).sum::<f64>()
+            })
+            .collect()
+    }
+
+    /// `sum_j E (s_j - m)(s_j - m)'`.
+    pub(crate) fn about(&self, m: &[f64]) -> Matrix {
+        let c = self.first.len();
+        Matrix::from_fn(c, c, |k, l| {
+            self.second[(k, l)] - self.first[k] * m[l] - m[k] * self.first[l] + self.n * m[k] * m[l]
+        })
+    }
+}
