@@ -35,7 +35,7 @@ pub(super) struct Gram<'a, E> {
 enum Values<'a, E> {
     Recomputed(&'a dyn Tiles<E>),
     /// The tiles of each panel, one after the other.
-    Stored(Vec<Vec<E>>),
+    Stored(Vec<Box<[E]>>),
 }
 
 /// How the matrix is cut.
@@ -74,17 +74,11 @@ impl Layout {
             .chain((first..n).step_by(columns).map(move |start| start..n.min(start + columns)))
     }
 
-    /// Room for the tiles of every panel, still empty: whoever fills it touches it first.
-    fn allocate<E: Exp>(&self) -> Result<Vec<Vec<E>>> {
-        let mut stored = Vec::with_capacity(self.n_panels());
-        for panel in 0..self.n_panels() {
-            let mut values: Vec<E> = Vec::new();
-            if values.try_reserve_exact(self.len(panel)).is_err() {
-                return Err(Error::Memory { route: "stored", bytes: stored_bytes::<E>(self.n) });
-            }
-            stored.push(values);
-        }
-        Ok(stored)
+    /// Room for the tiles of every panel. The pages are zero and not yet there: whoever fills them touches them first.
+    fn allocate<E: Exp>(&self) -> Result<Vec<Box<[E]>>> {
+        let missing = |()| Error::Memory { route: "stored", bytes: stored_bytes::<E>(self.n) };
+        let panel = |panel| bytemuck::try_zeroed_slice_box(self.len(panel)).map_err(missing);
+        (0..self.n_panels()).map(panel).collect()
     }
 
     /// Where entry `(i, j)`, on or above the diagonal of panels, is among the tiles of the panel of row `i`.
@@ -99,7 +93,7 @@ impl Layout {
     }
 
     /// Writes a row of a given matrix: the mean of both triangles, once both are there. `differ` keeps what differs most.
-    fn take_row<E: Exp>(&self, i: usize, line: &[f64], stored: &mut [Vec<E>], differ: &mut Asymmetry) {
+    fn take_row<E: Exp>(&self, i: usize, line: &[f64], stored: &mut [Box<[E]>], differ: &mut Asymmetry) {
         let first = self.panel(i / PANEL).start;
         for (j, value) in line.iter().enumerate().skip(first) {
             stored[i / PANEL][self.place::<E>(i, j)] = E::from_f64(*value);
@@ -224,9 +218,8 @@ impl<'a, E: Exp> Gram<'a, E> {
         let mut stored = layout.allocate()?;
         exec.each(stored.iter_mut(), |panel, values| {
             let rows = layout.panel(panel);
-            values.resize(layout.len(panel), E::default());
             let mut scratch = Panel::new();
-            let mut rest = values.as_mut_slice();
+            let mut rest = &mut values[..];
             for columns in layout.tiles(panel) {
                 let (tile, later) = rest.split_at_mut(rows.len() * columns.len());
                 tiles.tile(rows.clone(), columns, &mut scratch, tile)?;
@@ -245,9 +238,6 @@ impl<'a, E: Exp> Gram<'a, E> {
         let n = x.shape().0;
         let layout = Layout::new::<E>(n);
         let mut stored = layout.allocate()?;
-        for (panel, values) in stored.iter_mut().enumerate() {
-            values.resize(layout.len(panel), E::default());
-        }
         let (mut line, mut differ) = (vec![0.0; n], Asymmetry::default());
         x.visit(&mut |first, block| {
             for i in 0..block.n_rows() {

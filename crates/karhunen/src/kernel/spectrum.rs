@@ -98,9 +98,10 @@ pub(super) fn truncated<E: Exp>(
 }
 
 /// Columns that an iteration multiplies at a time: whole registers' worth. A pass over tiles costs about as much as 60
-/// columns, so wide blocks pay where many components are wanted.
+/// columns, one over stored ones as much as their way from memory, so wider blocks pay where many components are wanted;
+/// narrower ones need fewer columns in all.
 fn block_size<E>(k: usize) -> usize {
-    let strips = if k >= 32 { 24usize.div_ceil(width::<E>()) } else { 1 };
+    let strips = if k >= 32 { 2 } else { 1 };
     strips * width::<E>()
 }
 

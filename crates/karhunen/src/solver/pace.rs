@@ -21,19 +21,19 @@ impl Schedule {
     }
 
     /// Notes what was seen with a basis of `len` columns, and predicts when the tolerance will be met from the rate
-    /// since the last look. Waits in proportion to the basis, as the cost of a look grows with its cube.
+    /// since the last look. Waits in proportion to the basis, as the cost of a look grows with its cube: for a sixteenth of it
+    /// at least, and a quarter at most, since convergence speeds up and what comes after the tolerance is met is wasted.
     pub(crate) fn looked(&mut self, n_columns: usize, len: usize, worst: f64, tol: f64) {
         let wait = match self.last {
             Some((before, residual)) if worst < residual && worst > tol && n_columns > before => {
                 let rate = (residual / worst).ln() / (n_columns - before) as f64;
-                // Convergence speeds up: look a little early.
                 (0.7 * (worst / tol).ln() / rate) as usize
             }
             _ => 0,
         };
         self.last = Some((n_columns, worst));
-        let least = (2 * self.block).max(len / 8);
-        self.due = n_columns + wait.clamp(least, 32 * least);
+        let least = self.block.max(len / 16);
+        self.due = n_columns + wait.clamp(least, least.max(len / 4));
     }
 }
 
@@ -111,12 +111,19 @@ mod tests {
         let mut schedule = Schedule::new(50, 8);
         assert!(!schedule.due(49) && schedule.due(50));
         schedule.looked(50, 50, 1e-1, 1e-6);
-        assert!(!schedule.due(65) && schedule.due(66));
-        schedule.looked(66, 66, 1e-2, 1e-6);
-        // One digit in 16 columns, four to go.
-        assert!(!schedule.due(66 + 43) && schedule.due(66 + 45));
-        schedule.looked(100, 800, 1e-1, 1e-6);
-        assert!(!schedule.due(199) && schedule.due(200), "a step back is no rate");
+        assert!(!schedule.due(57) && schedule.due(58));
+        schedule.looked(66, 66, 1e-5, 1e-6);
+        // Four digits in 16 columns, one to go.
+        assert!(!schedule.due(66 + 7) && schedule.due(66 + 8), "a block at least");
+        schedule.looked(300, 300, 1e-5, 1e-6);
+        assert!(!schedule.due(317) && schedule.due(318), "no rate: a sixteenth of the basis");
+        schedule.looked(332, 332, 2e-6, 1e-6);
+        // 0.7 ln(2) / ln(5) of 32 columns are fewer.
+        assert!(!schedule.due(351) && schedule.due(352), "a sixteenth at least");
+        schedule.looked(400, 400, 1.9e-6, 1e-6);
+        assert!(!schedule.due(499) && schedule.due(500), "a quarter of the basis at most");
+        schedule.looked(500, 800, 1e-1, 1e-6);
+        assert!(!schedule.due(549) && schedule.due(550), "a step back is no rate");
     }
 
     #[test]
