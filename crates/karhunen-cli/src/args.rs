@@ -10,7 +10,7 @@ use karhunen::{KernelRoute, NComponents, Route, Weighting};
 use crate::cross_validate_args::CrossValidateArgs;
 use crate::error::{Failure, Result};
 use crate::kernel_args::KernelArgs;
-use crate::missing_args::{ImputeArgs, MissingArgs, PredictArgs, TriplesArgs};
+use crate::missing_args::{FitMissingArgs, ImputeArgs, PredictArgs, TriplesArgs};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
                           5 not converged under --strict, 130 stopped by Ctrl-C.";
@@ -72,7 +72,7 @@ pub(crate) struct FitArgs {
     pub(crate) no_center: bool,
 
     #[command(flatten)]
-    pub(crate) missing: MissingArgs,
+    pub(crate) missing: FitMissingArgs,
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
     #[command(flatten)]

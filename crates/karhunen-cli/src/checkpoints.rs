@@ -22,17 +22,34 @@ pub(crate) struct CheckpointArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) checkpoint: Option<PathBuf>,
     /// How often the state is written, after the first iteration that ends later [default: 60]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "checkpoint")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) checkpoint_every: Option<Duration>,
     /// Go on from the checkpoint; where there is none yet, begin
-    #[arg(long, requires = "checkpoint")]
+    #[arg(long)]
     pub(crate) resume: bool,
 }
 
 impl CheckpointArgs {
+    /// The first option given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        if self.checkpoint.is_some() { Some("--checkpoint") } else { self.given_alone() }
+    }
+
+    /// The first option given of those that need `--checkpoint`.
+    fn given_alone(&self) -> Option<&'static str> {
+        let options = [("--resume", self.resume), ("--checkpoint-every", self.checkpoint_every.is_some())];
+        options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+
     /// # Errors
-    /// [`Failure::Usage`] for the standard output.
+    /// [`Failure::Usage`] for the standard output, and for options of checkpoints where none are kept.
     pub(crate) fn check(&self) -> Result<()> {
+        if let (None, Some(option)) = (&self.checkpoint, self.given_alone()) {
+            let advice = "say which with --checkpoint FILE";
+            return Err(Failure::Usage(format!(
+                "{option} needs the file that keeps the state of the fit; {advice}"
+            )));
+        }
         if is_standard(self.checkpoint.as_deref()) {
             return Err(Failure::Usage("--checkpoint - cannot be read again; give a file".to_owned()));
         }

@@ -12,7 +12,7 @@ use crate::error::{Failure, Result};
 use crate::fit_files::SummaryForm;
 use crate::fit_weights::column_or_file;
 use crate::incomplete_plan::{Iterations, options};
-use crate::missing_args::MissingArgs;
+use crate::missing_args::{MissingArgs, penalty};
 use crate::plan::{check_outputs, check_table_output, is_standard, one_standard_input, read_options};
 
 /// Numbers of components that are compared if `-k` does not say, as far as the table allows.
@@ -62,6 +62,16 @@ pub(crate) struct CrossValidateArgs {
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) missing: MissingArgs,
+    /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]
+    #[arg(long, help_heading = "Missing values")]
+    pub(crate) alpha: Option<f64>,
+    /// Penalties on scores and loadings to compare, separated by commas: a number, weighted:NUMBER for so much of each
+    /// entry, or none [default: by method]
+    #[arg(
+        long, value_name = "LAMBDA|none", value_delimiter = ',', value_parser = regularization,
+        help_heading = "Missing values"
+    )]
+    pub(crate) regularization: Vec<Regularization>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
 }
@@ -100,7 +110,6 @@ impl CrossValidatePlan {
     /// # Errors
     /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: CrossValidateArgs) -> Result<Self> {
-        refuse_useless(&args.missing)?;
         let (weights_column, weights_file) = column_or_file(args.weights);
         if args.missing.triples.triples.is_some() && (weights_column.is_some() || weights_file.is_some()) {
             let advice = "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT";
@@ -137,10 +146,10 @@ impl CrossValidatePlan {
             read: ReadOptions { weights_column, ..read_options(&args.input, &args.threads) },
             weights_file,
             observe: args.missing.triples.options(),
-            pca: options(&args.missing, &iterations),
+            pca: options(&args.missing, args.alpha, &iterations),
             n_folds: args.folds,
             n_components: args.n_components,
-            penalties: args.missing.regularization,
+            penalties: args.regularization,
             data: args.data,
             output: args.output,
             summary,
@@ -160,18 +169,11 @@ impl CrossValidatePlan {
     }
 }
 
-/// Refuses options that only one fit has a use for.
-fn refuse_useless(missing: &MissingArgs) -> Result<()> {
-    let path = missing.regularization.contains(&Regularization::Path);
-    let useless = [
-        (missing.checkpoints.checkpoint.is_some(), "--checkpoint", "has no effect on cross-validation"),
-        (missing.no_error_bars, "--no-error-bars", "has no effect on cross-validation"),
-        (path, "--regularization path", "chooses a penalty itself: give those to compare"),
-    ];
-    match useless.into_iter().find(|(given, ..)| *given) {
-        None => Ok(()),
-        Some((_, option, why)) => Err(Failure::Usage(format!("{option} {why}; leave it out"))),
+fn regularization(text: &str) -> std::result::Result<Regularization, String> {
+    if text == "path" {
+        return Err("it chooses a penalty itself; give those to compare".to_owned());
     }
+    penalty(text).ok_or_else(|| "give positive numbers, weighted: and a positive number, or none".to_owned())
 }
 
 fn components(text: &str) -> std::result::Result<ComponentList, String> {
@@ -197,7 +199,7 @@ fn components(text: &str) -> std::result::Result<ComponentList, String> {
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
     use karhunen::Method;
 
     fn plan(arguments: &str) -> Result<CrossValidatePlan> {
@@ -263,14 +265,24 @@ mod tests {
     }
 
     #[test]
+    fn what_only_one_fit_has_a_use_for_is_not_offered() {
+        let mut command = Cli::command();
+        let command = command.find_subcommand_mut("cross-validate").unwrap();
+        let help = command.render_long_help().to_string();
+        for option in
+            ["--checkpoint", "--checkpoint-every", "--resume", "--no-error-bars", "--regularization=path"]
+        {
+            assert!(!help.contains(option), "{option}");
+            let error =
+                Cli::try_parse_from(["karhunen", "cross-validate", "x.csv", option, "1"]).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+        }
+        assert!(help.contains("--regularization <LAMBDA|none>"), "{help}");
+    }
+
+    #[test]
     fn contradictions_are_refused() {
         for (arguments, message) in [
-            ("--checkpoint c", "--checkpoint has no effect on cross-validation; leave it out"),
-            ("--no-error-bars", "--no-error-bars has no effect on cross-validation; leave it out"),
-            (
-                "--early-stopping --regularization path",
-                "--regularization path chooses a penalty itself: give those to compare; leave it out",
-            ),
             ("--json -o -", "--json and -o - both ask for the standard output; give the table a file"),
             (
                 "--triples a,b,c --weights w",

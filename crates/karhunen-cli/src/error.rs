@@ -172,16 +172,33 @@ impl<'a> Places<'a> {
                 column + 1
             )),
             E::Option { option, value, rule } => {
-                // What counts has a plain name here (`--threads`), what has parts is one option (`--mean-prior`).
-                let name = match option {
-                    "n_features" => "kernel_features",
-                    _ => option.strip_prefix("n_").unwrap_or(option).split('.').next().unwrap_or(option),
+                // Flags have no value, and the method is that of `--missing`.
+                let given = match (option, &value[..]) {
+                    ("method", method) => format!("--missing={method}"),
+                    (_, "true") => typed(option),
+                    _ => format!("{} {value}", typed(option)),
                 };
-                Failure::Usage(format!("--{} {value}: {rule}", name.replace('_', "-")))
+                Failure::Usage(format!("{given}: {}", in_typed_names(rule)))
             }
             error => Failure::Library { file: file.to_owned(), error },
         }
     }
+}
+
+/// An option of the library as it is typed.
+fn typed(option: &str) -> String {
+    // What counts has a plain name here (`--threads`), what has parts is one option (`--mean-prior`).
+    let name = match option {
+        "n_features" => "kernel_features",
+        _ => option.strip_prefix("n_").unwrap_or(option).split('.').next().unwrap_or(option),
+    };
+    format!("--{}", name.replace('_', "-"))
+}
+
+/// A rule of the library, whose backticks hold options.
+fn in_typed_names(rule: &str) -> String {
+    let parts = rule.split('`').enumerate();
+    parts.map(|(at, part)| if at % 2 == 1 { typed(part) } else { part.to_owned() }).collect()
 }
 
 fn numbered(axis: &str, index: usize, names: Option<&[String]>) -> String {
@@ -216,6 +233,21 @@ mod tests {
                 .to_string()
                 .starts_with("p.npy: the mean of column 1 (`height`) is beyond the range")
         );
+    }
+
+    #[test]
+    fn options_are_spelled_as_they_are_typed() {
+        let places = Places { file: "p.npy", samples: None, features: None };
+        for (option, value, rule, expected) in [
+            ("n_starts", "0", "at least one", "--starts 0: at least one"),
+            ("mean_prior.count", "-1", "not negative", "--mean-prior -1: not negative"),
+            ("refit", "true", "needs `early_stopping`", "--refit: needs --early-stopping"),
+            ("method", "online", "no weights", "--missing=online: no weights"),
+            ("n_features", "1", "at least two", "--kernel-features 1: at least two"),
+        ] {
+            let error = karhunen::Error::Option { option, value: value.to_owned(), rule };
+            assert_eq!(places.explain(error).to_string(), expected);
+        }
     }
 
     #[test]

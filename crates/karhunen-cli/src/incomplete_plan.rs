@@ -48,14 +48,14 @@ impl IncompletePlan {
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         refuse_useless(&args)?;
         args.kernel.check_unused()?;
-        let FitArgs { data, n_components, output, input, solver, missing, weights, .. } = args;
+        let FitArgs { data, n_components, output, input, solver, missing: fit, weights, .. } = args;
         let (weights_column, weights_file) = column_or_file(weights.weights);
         let inputs =
             [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
         one_standard_input(&inputs)?;
-        missing.checkpoints.check()?;
+        fit.checkpoints.check()?;
         let outputs = [
-            ("--checkpoint", missing.checkpoints.checkpoint.as_deref()),
+            ("--checkpoint", fit.checkpoints.checkpoint.as_deref()),
             ("-o", output.model.as_deref()),
             ("--scores", output.scores.as_deref()),
             ("--loadings", output.loadings.as_deref()),
@@ -65,12 +65,13 @@ impl IncompletePlan {
         Ok(Self {
             read: ReadOptions { weights_column, ..read_options(&input, &solver.threads) },
             weights_file,
-            observe: missing.triples.options(),
+            observe: fit.missing.triples.options(),
             pca: IncompletePca {
-                regularization: missing.regularization.first().copied(),
-                ..options(&missing, &Iterations::of(&solver))
+                regularization: fit.regularization,
+                error_bars: !fit.no_error_bars,
+                ..options(&fit.missing, fit.alpha, &Iterations::of(&solver))
             },
-            checkpoints: missing.checkpoints,
+            checkpoints: fit.checkpoints,
             data,
             n_components,
             files,
@@ -107,13 +108,13 @@ impl Iterations {
     }
 }
 
-/// The options of a fit, but for the number of components and the penalty.
-pub(crate) fn options(missing: &MissingArgs, iterations: &Iterations) -> IncompletePca {
+/// The options of a fit, but for the number of components, the penalty and what is kept of the fit.
+pub(crate) fn options(missing: &MissingArgs, alpha: Option<f64>, iterations: &Iterations) -> IncompletePca {
     let defaults = IncompletePca::default();
     IncompletePca {
         n_components: defaults.n_components,
         method: missing.missing.unwrap_or_default(),
-        alpha: missing.alpha.unwrap_or(defaults.alpha),
+        alpha: alpha.unwrap_or(defaults.alpha),
         regularization: None,
         prior_variance: missing.prior_variance,
         mean: missing.mean.map_or(defaults.mean, Into::into),
@@ -128,11 +129,11 @@ pub(crate) fn options(missing: &MissingArgs, iterations: &Iterations) -> Incompl
         inner_iterations: missing.inner_iterations.unwrap_or(defaults.inner_iterations),
         tol: iterations.tol.unwrap_or(defaults.tol),
         max_iter: iterations.max_iter.map_or(defaults.max_iter, usize::from),
-        early_stopping: missing.early_stopping,
+        early_stopping: missing.early_stopping.map(|share| share.unwrap_or(IncompletePca::HELD_OUT)),
         time_limit: missing.time_limit,
         n_starts: missing.starts.unwrap_or(defaults.n_starts),
         seed: iterations.seed.unwrap_or(defaults.seed),
-        error_bars: !missing.no_error_bars,
+        error_bars: defaults.error_bars,
         n_threads: iterations.threads.map(usize::from),
     }
 }
@@ -144,7 +145,7 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
         (args.scale, "--scale", "columns keep their units; divide them before"),
         (args.no_center, "--no-center", "say --mean none"),
         (
-            weights.is_some() && args.missing.triples.triples.is_some(),
+            weights.is_some() && args.missing.missing.triples.triples.is_some(),
             "--weights with --triples",
             "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT",
         ),
@@ -155,11 +156,6 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
             "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT",
         ),
         (args.solver.block_size.is_some(), "--block-size", "leave it out"),
-        (
-            args.missing.regularization.len() > 1,
-            "a list of penalties in one fit",
-            "give one, or compare them with karhunen cross-validate",
-        ),
         (!matches!(args.solver.solver, SolverArg::Auto), "--solver", "say --missing=METHOD"),
         (
             !matches!(args.n_components, None | Some(NComponents::Count(_) | NComponents::All)),
@@ -179,7 +175,7 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
     use karhunen::{MeanMode, MeanPrior, Method, Regularization};
 
     fn plan(arguments: &str) -> Result<IncompletePlan> {
@@ -215,7 +211,7 @@ mod tests {
             rmse_tol: Some(1e-6),
             refit: true,
             max_iter: 9,
-            early_stopping: Some(0.05),
+            early_stopping: Some(0.02),
             time_limit: Some(std::time::Duration::from_millis(1500)),
             n_starts: 3,
             seed: 8,
@@ -226,6 +222,18 @@ mod tests {
         assert_eq!(plan.pca((100, 50)), expected);
         assert!(plan.observe.double);
         assert_eq!(plan.observe.triples.unwrap().weight.as_deref(), Some("w"));
+    }
+
+    #[test]
+    fn the_share_set_aside_is_that_of_the_library() {
+        let share = |arguments: &str| plan(arguments).unwrap().pca((9, 9)).early_stopping;
+        assert_eq!(share("x.csv --missing --early-stopping"), Some(IncompletePca::HELD_OUT));
+        assert_eq!(share("x.csv --missing --early-stopping=0.1"), Some(0.1));
+        assert_eq!(share("x.csv --missing"), None);
+        let mut command = Cli::command();
+        let help = command.find_subcommand_mut("fit").unwrap().render_help().to_string();
+        let default = format!("[default share: {}]", IncompletePca::HELD_OUT);
+        assert!(help.split_whitespace().collect::<Vec<_>>().join(" ").contains(&default), "{help}");
     }
 
     #[test]
@@ -245,7 +253,6 @@ mod tests {
             "--weights w --weighting importance",
             "--feature-weights w",
             "--block-size 4",
-            "--regularization 1,2",
             "--solver svd",
             "-k 90%",
         ] {

@@ -12,6 +12,27 @@ use crate::args::{InputArgs, ThreadArgs};
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 
+/// What one fit is asked for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Missing values")]
+pub(crate) struct FitMissingArgs {
+    #[command(flatten)]
+    pub(crate) missing: MissingArgs,
+    /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]; the ridge of --pre-image [default: 1]
+    #[arg(long)]
+    pub(crate) alpha: Option<f64>,
+    /// Penalty on scores and loadings: a number, weighted:NUMBER for so much of each entry, path for the best by the error of
+    /// entries set aside, or none [default: by method]
+    #[arg(long, value_name = "LAMBDA|path|none", value_parser = regularization)]
+    pub(crate) regularization: Option<Regularization>,
+    #[command(flatten)]
+    pub(crate) checkpoints: CheckpointArgs,
+    /// Keep no covariances: smaller models, predictions without standard deviations
+    #[arg(long)]
+    pub(crate) no_error_bars: bool,
+}
+
+/// What every fit is asked for, also those of a cross-validation.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Missing values")]
 pub(crate) struct MissingArgs {
@@ -23,15 +44,6 @@ pub(crate) struct MissingArgs {
     pub(crate) missing: Option<Method>,
     #[command(flatten)]
     pub(crate) triples: TriplesArgs,
-    #[command(flatten)]
-    pub(crate) checkpoints: CheckpointArgs,
-    /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]; the ridge of --pre-image [default: 1]
-    #[arg(long)]
-    pub(crate) alpha: Option<f64>,
-    /// Penalty on scores and loadings: a number, weighted:NUMBER for so much of each entry, path for the best by the error of
-    /// entries set aside, or none [default: by method]; cross-validate compares several, separated by commas
-    #[arg(long, value_name = "LAMBDA|path|none", value_delimiter = ',', value_parser = regularization)]
-    pub(crate) regularization: Vec<Regularization>,
     /// Variance of the scores of vb-fixed [default: a thousand mean squares of the data]
     #[arg(long, value_name = "VARIANCE")]
     pub(crate) prior_variance: Option<f64>,
@@ -53,9 +65,9 @@ pub(crate) struct MissingArgs {
     /// How often ccd fits scores and loadings of a component in turn [default: 3]
     #[arg(long, value_name = "N")]
     pub(crate) inner_iterations: Option<usize>,
-    /// Set a share of the entries aside, stop when their error no longer falls, and keep the best [default share: 0.05]
-    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "0.05")]
-    pub(crate) early_stopping: Option<f64>,
+    /// Set a share of the entries aside, stop when their error no longer falls, and keep the best [default share: 0.02]
+    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true)]
+    pub(crate) early_stopping: Option<Option<f64>>,
     /// With the entries set aside having told how far to go, fit again with all
     #[arg(long)]
     pub(crate) refit: bool,
@@ -74,9 +86,6 @@ pub(crate) struct MissingArgs {
     /// Random starts, of which the best is kept [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) starts: Option<usize>,
-    /// Keep no covariances: smaller models, predictions without standard deviations
-    #[arg(long)]
-    pub(crate) no_error_bars: bool,
 }
 
 /// How triples are read.
@@ -119,16 +128,9 @@ impl TriplesArgs {
 }
 
 impl MissingArgs {
-    /// Whether observed entries are to be fitted: `--triples` says so as well.
-    pub(crate) fn wanted(&self) -> bool {
-        self.missing.is_some() || self.triples.triples.is_some()
-    }
-
-    /// The first option given, of those that say nothing without missing values; the last of them is `--alpha`, which
-    /// kernels have as well.
-    pub(crate) fn given(&self) -> Option<&'static str> {
+    /// The first option given, of those that say nothing without missing values.
+    fn given(&self) -> Option<&'static str> {
         let options = [
-            ("--regularization", !self.regularization.is_empty()),
             ("--prior-variance", self.prior_variance.is_some()),
             ("--mean", self.mean.is_some()),
             ("--mean-prior", self.mean_prior.is_some()),
@@ -143,11 +145,25 @@ impl MissingArgs {
             ("--early-stopping", self.early_stopping.is_some()),
             ("--time-limit", self.time_limit.is_some()),
             ("--starts", self.starts.is_some()),
-            ("--no-error-bars", self.no_error_bars),
-            ("--checkpoint", self.checkpoints.checkpoint.is_some()),
         ];
         let given = options.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
-        given.or(self.triples.given()).or(self.alpha.map(|_| "--alpha"))
+        given.or(self.triples.given())
+    }
+}
+
+impl FitMissingArgs {
+    /// Whether observed entries are to be fitted: `--triples` says so as well.
+    pub(crate) fn wanted(&self) -> bool {
+        self.missing.missing.is_some() || self.missing.triples.triples.is_some()
+    }
+
+    /// The first option given, of those that say nothing without missing values; the last of them is `--alpha`, which
+    /// kernels have as well.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let options =
+            [("--regularization", self.regularization.is_some()), ("--no-error-bars", self.no_error_bars)];
+        let given = options.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
+        given.or(self.missing.given()).or(self.checkpoints.given()).or(self.alpha.map(|_| "--alpha"))
     }
 
     /// Refuses options that only fits with missing values have a use for.
@@ -301,13 +317,21 @@ fn method() -> impl TypedValueParser<Value = Method> {
 }
 
 fn regularization(text: &str) -> std::result::Result<Regularization, String> {
-    let number = |text: &str| {
-        let rule = || "give a positive number, weighted: and a positive number, path, or none".to_owned();
-        text.parse::<f64>().ok().filter(|lambda| *lambda > 0.0 && lambda.is_finite()).ok_or_else(rule)
-    };
+    if text.contains(',') {
+        return Err("a fit has one penalty; karhunen cross-validate compares several".to_owned());
+    }
+    if text == "path" {
+        return Ok(Regularization::Path);
+    }
+    let rule = || "give a positive number, weighted: and a positive number, path, or none".to_owned();
+    penalty(text).ok_or_else(rule)
+}
+
+/// A penalty of a size: a number, `weighted:` and a number, or `none`.
+pub(crate) fn penalty(text: &str) -> Option<Regularization> {
+    let number = |text: &str| text.parse().ok().filter(|lambda: &f64| *lambda > 0.0 && lambda.is_finite());
     match text.strip_prefix("weighted:") {
-        _ if text == "none" => Ok(Regularization::None),
-        _ if text == "path" => Ok(Regularization::Path),
+        _ if text == "none" => Some(Regularization::None),
         Some(text) => number(text).map(Regularization::Weighted),
         None => number(text).map(Regularization::Ridge),
     }
@@ -365,7 +389,7 @@ mod tests {
         assert_eq!(regularization("path"), Ok(Regularization::Path));
         assert_eq!(regularization("0.5"), Ok(Regularization::Ridge(0.5)));
         assert_eq!(regularization("weighted:0.02"), Ok(Regularization::Weighted(0.02)));
-        for text in ["", "0", "-1", "nan", "weighted:", "weighted", "inf", "ridge:1"] {
+        for text in ["", "0", "-1", "nan", "weighted:", "weighted", "inf", "ridge:1", "1,2"] {
             assert!(regularization(text).is_err(), "{text}");
         }
         assert_eq!(mean_prior("22:3"), Ok(MeanPrior { count: 22.0, value: Some(3.0) }));

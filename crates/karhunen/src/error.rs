@@ -251,7 +251,7 @@ pub enum Error {
         /// Columns of the first.
         expected: usize,
     },
-    /// An option is outside its rule.
+    /// An option is outside its rule. Other options that the rule names stand in backticks.
     #[error("{option} = {value} is not allowed: {rule}")]
     Option {
         /// The name of the option.

@@ -104,7 +104,12 @@ fn checkpoints_of_other_fits_are_refused_by_name() {
     let cases = [
         ("fit t.csv --checkpoint c", "--checkpoint has no effect on the fit of complete data; say --missing"),
         ("fit t.csv --missing --checkpoint -", "--checkpoint - cannot be read again; give a file"),
-        ("fit t.csv --missing --resume", "--checkpoint <FILE>"),
+        (
+            "fit t.csv --missing --resume",
+            "error: --resume needs the file that keeps the state of the fit; say which with --checkpoint FILE",
+        ),
+        ("fit t.csv --missing --checkpoint-every 5", "--checkpoint-every needs the file"),
+        ("fit t.csv --resume", "--resume has no effect on the fit of complete data; say --missing"),
         ("fit t.csv --missing --checkpoint t.csv", "t.csv"),
         ("fit t.csv --missing --checkpoint m -o m", "--checkpoint"),
     ];

@@ -393,7 +393,7 @@ fn weights_that_are_none_are_refused() {
         (
             "fit u.csv --missing=online --weights w",
             2,
-            "--method online: rows that are learned one after the other have no weights; repeat them",
+            "--missing=online: rows that are learned one after the other have no weights; repeat them",
         ),
     ];
     std::fs::write(folder.path().join("u.csv"), "a,b,w\n1,2,1\n2,,1\n3,1,2\n").unwrap();

@@ -40,6 +40,15 @@ pub enum OnlineRule {
 }
 
 impl OnlineRule {
+    /// The name, the same on the command line and in Python.
+    pub fn name(self) -> &'static str {
+        match self {
+            OnlineRule::Diagonal => "diagonal",
+            OnlineRule::Rls => "rls",
+            OnlineRule::Oja => "oja",
+        }
+    }
+
     /// Numbers that are kept of a feature beside its loadings.
     fn n_curvatures(self, c: usize) -> usize {
         if self == OnlineRule::Rls { (c + 1) * (c + 1) } else { c + 1 }

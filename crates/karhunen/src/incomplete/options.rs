@@ -164,6 +164,18 @@ pub enum Regularization {
     Path,
 }
 
+impl std::fmt::Display for Regularization {
+    /// As it is typed on the command line: `none`, `path`, `0.5`, `weighted:0.5`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Regularization::None => f.write_str("none"),
+            Regularization::Path => f.write_str("path"),
+            Regularization::Ridge(lambda) => write!(f, "{lambda}"),
+            Regularization::Weighted(lambda) => write!(f, "weighted:{lambda}"),
+        }
+    }
+}
+
 /// What the mean of each feature is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
@@ -291,6 +303,9 @@ impl Default for IncompletePca {
 }
 
 impl IncompletePca {
+    /// The share of the entries that early stopping sets aside where none is given.
+    pub const HELD_OUT: f64 = 0.02;
+
     /// Fits `n_components` components; everything else at its default.
     pub fn new(n_components: usize) -> Self {
         Self { n_components, ..Self::default() }

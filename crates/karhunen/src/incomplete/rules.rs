@@ -74,7 +74,7 @@ impl IncompletePca {
             (
                 self.online_rule == OnlineRule::Diagonal || method == Method::Online,
                 "online_rule",
-                format!("{:?}", self.online_rule),
+                self.online_rule.name().to_owned(),
                 "only the method online has this rule",
             ),
         ]
@@ -87,7 +87,7 @@ impl IncompletePca {
             _ => None,
         };
         let path = regularization == Some(Regularization::Path);
-        let value = || regularization.map_or_else(|| "none".to_owned(), |r| format!("{r:?}").to_lowercase());
+        let value = || regularization.map_or_else(String::new, |r| r.to_string());
         vec![
             (lambda.is_none_or(positive), "regularization", value(), "a penalty must be positive and finite"),
             (
@@ -119,7 +119,7 @@ impl IncompletePca {
                 !path || self.early_stopping.is_some(),
                 "regularization",
                 value(),
-                "a path is judged by entries that are set aside: give early_stopping, 0.05 for example",
+                "a path is judged by entries that are set aside: give `early_stopping`",
             ),
         ]
     }
@@ -136,7 +136,7 @@ impl IncompletePca {
             (
                 value.is_none_or(f64::is_finite),
                 "mean_prior.value",
-                format!("{value:?}"),
+                given(value),
                 "the value of pseudo-observations is finite",
             ),
             (
@@ -198,7 +198,7 @@ impl IncompletePca {
                 !self.refit || self.early_stopping.is_some(),
                 "refit",
                 self.refit.to_string(),
-                "without early_stopping all entries were fitted",
+                "without `early_stopping` all entries were fitted",
             ),
             (
                 !self.refit || !has_start,
@@ -210,7 +210,7 @@ impl IncompletePca {
     }
 }
 
-/// A value as it was given.
+/// A value as it was given; what was not given breaks no rule.
 fn given(value: Option<f64>) -> String {
-    value.map_or_else(|| "none".to_owned(), |value| value.to_string())
+    value.map_or_else(String::new, |value| value.to_string())
 }
