@@ -1,16 +1,13 @@
-//! Small symmetric systems, one for each row: Cholesky where they are regular, the minimum-norm solution where not.
+//! Small regular symmetric systems, one for each row, by Cholesky.
 
 use pulp::{Simd, WithSimd};
 
-use crate::error::Result;
-use crate::linalg::Matrix;
-use crate::linalg::eigh::eigh;
 use crate::linalg::simd::{Lane, dispatch};
 
 /// Rows are processed in blocks of this many values: strides are multiples of it.
 pub(crate) const BLOCK: usize = 8;
 /// Pivots below this share of their diagonal entry count as zero.
-const LEAST_PIVOT: f64 = 1e-13;
+pub(crate) const LEAST_PIVOT: f64 = 1e-13;
 
 /// The upper triangle of a symmetric matrix of `m` rows, in rows of `stride` values; what is below it has no meaning.
 pub(crate) struct Upper<'a> {
@@ -307,33 +304,14 @@ pub(crate) fn add_blocks(factor: f64, x: &[f64], to: &mut [f64]) {
     }
 }
 
-/// The solution of `G x = b` of least norm, where `G` is singular or nearly so; directions below rounding are left out.
-/// Returns `b'x`.
-pub(crate) fn solve_singular(g: &Upper<'_>, b: &mut [f64]) -> Result<f64> {
-    let m = g.m;
-    let full = Matrix::from_fn(m, m, |i, j| g.values[i.min(j) * g.stride + i.max(j)]);
-    let decomposed = eigh(&full)?;
-    let least = decomposed.values.first().map_or(0.0, |largest| largest * LEAST_PIVOT * m as f64);
-    let (mut x, mut explained) = (vec![0.0; m], 0.0);
-    for (k, value) in decomposed.values.iter().enumerate() {
-        if *value > least {
-            let along: f64 = (0..m).map(|i| decomposed.vectors[(i, k)] * b[i]).sum();
-            explained += along * along / value;
-            for (i, x) in x.iter_mut().enumerate() {
-                *x += decomposed.vectors[(i, k)] * along / value;
-            }
-        }
-    }
-    b[..m].copy_from_slice(&x);
-    Ok(explained)
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::linalg::Matrix;
+    use crate::linalg::eigh::eigh;
 
     /// `B B'` for `B` of shape (m, r), in rows of `stride`.
-    fn gram(m: usize, r: usize, stride: usize) -> Vec<f64> {
+    pub(crate) fn gram(m: usize, r: usize, stride: usize) -> Vec<f64> {
         let b = crate::linalg::random::gaussian(m, r, 5, 0);
         let mut g = vec![f64::NAN; m * stride];
         for i in 0..m {
@@ -344,7 +322,7 @@ mod tests {
         g
     }
 
-    fn product(g: &[f64], m: usize, stride: usize, x: &[f64]) -> Vec<f64> {
+    pub(crate) fn product(g: &[f64], m: usize, stride: usize, x: &[f64]) -> Vec<f64> {
         (0..m).map(|i| (0..m).map(|j| g[i.min(j) * stride + i.max(j)] * x[j]).sum()).collect()
     }
 
@@ -388,24 +366,5 @@ mod tests {
             let expected: f64 = values.iter().map(|x| x.ln()).sum();
             assert!((upper.log_determinant() - expected).abs() < 1e-9, "{m}");
         }
-    }
-
-    #[test]
-    fn singular_systems_are_noticed_and_solved_with_least_norm() {
-        let (m, stride) = (9, 16);
-        let original = gram(m, 3, stride);
-        let mut b = product(&original, m, stride, &[1.0; 9]);
-        let image = b.clone();
-        let mut g = original.clone();
-        assert!(!Upper { values: &mut g, m, stride }.factorize());
-        let mut g = original.clone();
-        solve_singular(&Upper { values: &mut g, m, stride }, &mut b).unwrap();
-        let again = product(&original, m, stride, &b);
-        assert!(again.iter().zip(&image).all(|(x, y)| (x - y).abs() < 1e-10));
-        assert!(b.iter().map(|x| x * x).sum::<f64>() < 9.0);
-        let mut zero = vec![0.0; stride];
-        let mut x = [1.0];
-        solve_singular(&Upper { values: &mut zero, m: 1, stride }, &mut x).unwrap();
-        assert_eq!(x, [0.0]);
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::cholesky::{BLOCK, Upper};
 use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::least_norm::solve;
 use crate::incomplete::methods::descent::gram;
 use crate::incomplete::problem::{Diagonal, Problem};
 use crate::linalg::eigh::eigh;
@@ -177,7 +178,7 @@ pub(crate) fn shift<T: Lane>(
             (0..c).for_each(|l| g[k * stride + l] += kappa * products[(k, l)]);
         }
     }
-    solve_singular(&Upper { values: &mut g, m: c, stride }, &mut m)?;
+    solve(&mut Upper { values: &mut g, m: c, stride }, &mut m, problem.free())?;
     factors.a.map_rows(exec, |_, row| {
         let moved: f64 = row[..c].iter().zip(&m).map(|(a, m)| a.to_f64() * m).sum();
         row[c] = T::from_f64(row[c].to_f64() + moved);
@@ -225,7 +226,7 @@ pub(crate) fn level<T: Lane>(
         g[k * stride + k] += of_loadings[k];
         m[k] = of_offsets[c * c + k] - of_loadings[c + k];
     }
-    solve_singular(&Upper { values: &mut g, m: c, stride }, &mut m)?;
+    solve(&mut Upper { values: &mut g, m: c, stride }, &mut m, problem.free())?;
     move_level(problem, factors, &m, exec)
 }
 

@@ -17,6 +17,8 @@ mod fit;
 mod gauge;
 mod keeper;
 mod kernels;
+
+mod least_norm;
 mod left_out;
 mod mean;
 mod methods;

@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
-use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::cholesky::{BLOCK, Upper};
+use crate::incomplete::least_norm::solve;
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::stopping::{IncompleteConvergence, RunSummary};
@@ -512,15 +513,11 @@ struct Equations {
 }
 
 impl Equations {
-    /// Solves in place of `b`, the least-norm solution where `G` is singular.
+    /// Solves in place of `b` and of `G`, the least-norm solution where `G` is singular.
     fn solve(&mut self) -> Result<()> {
-        let mut factored = self.g.clone();
-        let mut upper = Upper { values: &mut factored, m: self.c, stride: self.stride };
-        if upper.factorize() {
-            upper.solve(&mut self.b);
-        } else {
-            solve_singular(&Upper { values: &mut self.g, m: self.c, stride: self.stride }, &mut self.b)?;
-        }
+        let mut upper = Upper { values: &mut self.g, m: self.c, stride: self.stride };
+        // Scores and offsets share the unit of the data.
+        solve(&mut upper, &mut self.b, self.c)?;
         Ok(())
     }
 

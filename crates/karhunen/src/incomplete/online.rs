@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Unobserved};
 use crate::incomplete::arrays::{Arrays, count, optional};
-use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::cholesky::{BLOCK, Upper};
 use crate::incomplete::fit::finish_from;
+use crate::incomplete::least_norm::solve;
 use crate::incomplete::mean::{ColumnSums, spread};
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::{Observed, Segment};
@@ -20,7 +21,7 @@ const RIDGE: f64 = 1e-3;
 const OFFSET_RIDGE: f64 = 1e-3;
 /// How many samples the memory of a feature holds when it is new: the first, bad scores fade.
 const FADING: f64 = 5.0;
-/// What is added to the diagonal of the curvatures under `Rls`, as a share of their trace.
+/// What is added to the diagonal of the curvatures under `Rls`, as a share of it.
 const LEAST_CURVATURE: f64 = 1e-9;
 /// The first learning rate of Oja's rule, and after how many samples it is halved.
 const OJA: (f64, f64) = (0.5, 400.0);
@@ -350,11 +351,7 @@ impl IncompleteStream {
         if c < m {
             g[c * stride + c] += OFFSET_RIDGE;
         }
-        let (mut kept, sides) = (g.clone(), b.clone());
-        if (Upper { values: &mut g, m, stride }).factorize_and_solve(&mut b).is_none() {
-            b.copy_from_slice(&sides);
-            solve_singular(&Upper { values: &mut kept, m, stride }, &mut b)?;
-        }
+        solve(&mut Upper { values: &mut g, m, stride }, &mut b, c)?;
         Ok(b)
     }
 
@@ -382,16 +379,12 @@ fn recursive_step(p: &mut [f64], u: &[f64], (used, fade, weight): (usize, f64, f
         row.iter_mut().zip(u).for_each(|(p, y)| *p = fade * *p + weight * x * y);
     }
     let stride = used.next_multiple_of(BLOCK);
-    let trace: f64 = (0..used).map(|k| p[k * m + k]).sum();
     let mut g = vec![0.0; used * stride];
     for k in 0..used {
         g[k * stride + k..k * stride + used].copy_from_slice(&p[k * m + k..k * m + used]);
-        g[k * stride + k] += LEAST_CURVATURE * trace;
+        g[k * stride + k] *= 1.0 + LEAST_CURVATURE;
     }
-    let (mut kept, mut step) = (g.clone(), u[..used].to_vec());
-    if (Upper { values: &mut g, m: used, stride }).factorize_and_solve(&mut step).is_none() {
-        step.copy_from_slice(&u[..used]);
-        solve_singular(&Upper { values: &mut kept, m: used, stride }, &mut step)?;
-    }
+    let mut step = u[..used].to_vec();
+    solve(&mut Upper { values: &mut g, m: used, stride }, &mut step, m - 1)?;
     Ok(step)
 }

@@ -6,10 +6,11 @@ use pulp::{Simd, WithSimd};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::Arrays;
-use crate::incomplete::cholesky::{BLOCK, Upper, add_blocks, solve_singular};
+use crate::incomplete::cholesky::{BLOCK, Upper, add_blocks};
 use crate::incomplete::explained;
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::moments::{Expected, moments_pass, sums_of_scores};
+use crate::incomplete::least_norm::solve;
 use crate::incomplete::methods::score_posteriors::{Moments, score_posteriors};
 use crate::incomplete::model::{Covariances, Prior};
 use crate::incomplete::problem::Problem;
@@ -442,7 +443,7 @@ fn best_level(
         g[k * stride + k] += p * of_prior;
         m[k] = of_offsets * second[(k, held)] - of_prior * of_loadings[k];
     }
-    solve_singular(&Upper { values: &mut g, m: held, stride }, &mut m)?;
+    solve(&mut Upper { values: &mut g, m: held, stride }, &mut m, held)?;
     Ok(m)
 }
 
@@ -484,7 +485,7 @@ fn best_shift<T: Lane>(
         }
         m[k] = sums[c * c + k] + priors.of_scores[k] * moments.first[k];
     }
-    solve_singular(&Upper { values: &mut g, m: c, stride }, &mut m)?;
+    solve(&mut Upper { values: &mut g, m: c, stride }, &mut m, problem.free())?;
     Ok(m)
 }
 

@@ -9,6 +9,7 @@ use crate::incomplete::gauge::move_level;
 use crate::incomplete::problem::Problem;
 use crate::linalg::Matrix;
 use crate::linalg::orthonormal::orthonormalize;
+use crate::linalg::random::gaussian;
 use crate::linalg::simd::Lane;
 use crate::linalg::small::{multiply, t_multiply};
 use crate::linalg::svd::svd;
@@ -189,10 +190,10 @@ pub(crate) fn rotate<T: Scalar>(
     Ok(Rotated { loadings, scores, mean, singular_values: d, of_scores, of_loadings, shift, offsets: None })
 }
 
-/// Singular values that are no larger are zero to rounding.
+/// Singular values that are no larger are zero to rounding, whose share of a direction beyond is a sixteenth at most.
 fn least(singular_values: &[f64]) -> f64 {
     let largest = singular_values.iter().fold(0.0f64, |m, d| m.max(*d));
-    largest * f64::EPSILON * singular_values.len() as f64
+    largest * 16.0 * f64::EPSILON * singular_values.len() as f64
 }
 
 /// `X = Q R` with orthonormal columns of `Q`; random ones beside those of a small or deficient `X`.
@@ -208,16 +209,28 @@ fn triangle(x: Matrix, exec: &Exec<'_>) -> Result<(Matrix, Matrix)> {
     Ok((result.q.rows(0..rows), result.r))
 }
 
-/// `U` of `M V = U D`, completed where `D` vanishes.
+/// `U` of `M V = U D`, `D` descending; where it vanishes to rounding there is no direction, and any will do that is orthogonal to
+/// the others. These come first, by themselves: columns that depend on each other would be turned into one another.
 fn left_vectors(mv: Matrix, d: &[f64], exec: &Exec<'_>) -> Result<Matrix> {
-    let c = d.len();
-    let scaled = Matrix::from_fn(c, c, |i, k| if d[k] > 0.0 { mv[(i, k)] / d[k] } else { 0.0 });
-    let mut result = orthonormalize(scaled.clone(), 1, exec)?;
-    let overlap = t_multiply(&result.q, &scaled);
-    for k in (0..c).filter(|k| overlap[(*k, *k)] < 0.0) {
-        (0..c).for_each(|i| result.q[(i, k)] *= -1.0);
+    let (c, least) = (d.len(), least(d));
+    let known = d.iter().take_while(|d| **d > least).count();
+    let scaled = Matrix::from_fn(c, known, |i, k| mv[(i, k)] / d[k]);
+    let mut first = orthonormalize(scaled.clone(), 1, exec)?.q;
+    let overlap = t_multiply(&first, &scaled);
+    for k in (0..known).filter(|k| overlap[(*k, *k)] < 0.0) {
+        (0..c).for_each(|i| first[(i, k)] *= -1.0);
     }
-    Ok(result.q)
+    if known == c {
+        return Ok(first);
+    }
+    let mut rest = gaussian(c, c - known, 1, 0);
+    // Twice is enough.
+    for _ in 0..2 {
+        let inside = multiply(&first, &t_multiply(&first, &rest));
+        rest.as_mut_slice().iter_mut().zip(inside.as_slice()).for_each(|(x, inside)| *x -= inside);
+    }
+    let rest = orthonormalize(rest, 1, exec)?.q;
+    Ok(Matrix::from_fn(c, c, |i, k| if k < known { first[(i, k)] } else { rest[(i, k - known)] }))
 }
 
 /// The sign that makes the entry of largest absolute value positive, the first of them where several are as large.
@@ -227,5 +240,27 @@ fn sign(values: impl Iterator<Item = f64> + Clone) -> f64 {
     match values.into_iter().find(|x| x.abs() >= largest * (1.0 - TIE)) {
         Some(x) if x < 0.0 => -1.0,
         _ => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predictions_survive_components_that_have_died() {
+        let exec = Exec::sequential();
+        for faded in [0.0, 1e-16, 1e-13, 1e-8] {
+            let (mut a, mut s) = (gaussian(9, 4, 1, 0), gaussian(20, 4, 2, 0));
+            (0..9).for_each(|i| a[(i, 1)] *= faded);
+            (0..20).for_each(|j| s[(j, 1)] *= faded);
+            let factors: Factors<f64> = Factors::new(&a, &s, &[0.5; 9]);
+            let rotated = rotate(&factors, 4, false, &exec).unwrap();
+            let (before, after) =
+                (multiply(&s, &a.transposed()), multiply(&rotated.scores, &rotated.loadings.transposed()));
+            let far =
+                before.as_slice().iter().zip(after.as_slice()).fold(0.0f64, |m, (x, y)| m.max((x - y).abs()));
+            assert!(far < 1e-12, "{faded:e}: {far:e}");
+        }
     }
 }

@@ -17,3 +17,4 @@ mod sample_weights;
 mod small_example;
 mod stopping;
 mod traces;
+mod units;

@@ -10,8 +10,9 @@ use super::full_lines::{Holes, keep_digits, project};
 use super::rows::{AHEAD, LINE};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::cholesky::{BLOCK, Upper};
 use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::least_norm::{solve_few, solve_in};
 use crate::incomplete::observed::{Lines, Rows, Segment};
 use crate::incomplete::problem::Problem;
 use crate::linalg::simd::{Lane, dispatch, prefetch};
@@ -183,7 +184,7 @@ pub(crate) fn solve_side<T: Lane>(
     side: Side,
     exec: &Exec<'_>,
 ) -> Result<[f64; 2]> {
-    let c = problem.c;
+    let (c, free) = (problem.c, problem.free());
     let (own, other) = match side {
         Side::Scores => (&mut factors.s, &factors.a),
         Side::Loadings => (&mut factors.a, &factors.s),
@@ -207,7 +208,7 @@ pub(crate) fn solve_side<T: Lane>(
             let constant = constants[line];
             if few(line) {
                 let (_, x, _, room) = layout.parts(acc);
-                if solve_few(lines.line(line), other, (c, constant), &mut x[..layout.m], room) {
+                if solve_few(lines.line(line), other, (c, constant), (&mut x[..layout.m], free), room) {
                     set_row(row, c, &x[..layout.m]);
                     return Ok([0.0, problem.row_penalty(side, line, row)]);
                 }
@@ -233,7 +234,7 @@ pub(crate) fn solve_side<T: Lane>(
                     offset = d * away * away;
                 }
             }
-            let explained = solve(&mut g, b, room)?;
+            let explained = solve_in(&mut g, b, free, room)?;
             set_row(row, c, &b[..layout.m]);
             if let (Side::Loadings, Some(held)) = (side, problem.held()) {
                 row[held] = T::from_f64(1.0);
@@ -256,42 +257,6 @@ fn free_of_pulls<T: Lane>(problem: &Problem<'_, T>, side: Side, line: usize, m: 
     !held && (0..m).all(|k| problem.pull(side, line, k).0 == 0.0)
 }
 
-/// Writes the solution of least norm of fewer equations `Z x = y` than unknowns, `x = Z'(Z Z')^-1 y`, which leaves no
-/// residual; `false` where the equations depend on each other to rounding.
-fn solve_few<T: Lane>(
-    segment: Segment<'_, T>,
-    other: &Factor<T>,
-    (c, constant): (usize, T),
-    x: &mut [f64],
-    room: &mut [f64],
-) -> bool {
-    let d = segment.indices.len();
-    let stride = d.next_multiple_of(BLOCK);
-    let (gram, y) = room.split_at_mut(d * stride);
-    let root = |e: usize| segment.weights.map_or(1.0, |w| w[e].to_f64().sqrt());
-    let m = x.len();
-    let z = |e: usize| &other.row(segment.indices[e] as usize)[..m];
-    for (e, y) in y[..d].iter_mut().enumerate() {
-        let row = other.row(segment.indices[e] as usize);
-        *y = root(e) * (segment.values[e].to_f64() - constant.to_f64() * row[c].to_f64());
-        for f in e..d {
-            let dot: f64 = z(e).iter().zip(z(f)).map(|(x, y)| x.to_f64() * y.to_f64()).sum();
-            gram[e * stride + f] = root(e) * root(f) * dot;
-        }
-    }
-    let mut gram = Upper { values: gram, m: d, stride };
-    if !gram.factorize() {
-        return false;
-    }
-    gram.solve(&mut y[..d]);
-    x.fill(0.0);
-    for (e, y) in y[..d].iter().enumerate() {
-        let factor = root(e) * y;
-        x.iter_mut().zip(z(e)).for_each(|(x, z)| *x += factor * z.to_f64());
-    }
-    true
-}
-
 /// Holds unknown `q` at one: takes its part out of `b` and of `sum w y^2`, which is returned, and its row and column out of `G`.
 pub(crate) fn hold(g: &mut Upper<'_>, b: &mut [f64], squares: f64, q: usize) -> f64 {
     let (m, stride) = (g.m, g.stride);
@@ -303,20 +268,6 @@ pub(crate) fn hold(g: &mut Upper<'_>, b: &mut [f64], squares: f64, q: usize) -> 
     }
     b[q] = 0.0;
     left.max(0.0)
-}
-
-/// Solves in place of `b`, the least-norm solution where `G` is singular; returns `b'x`.
-fn solve(g: &mut Upper<'_>, b: &mut [f64], room: &mut [f64]) -> Result<f64> {
-    let n = g.values.len();
-    let (kept, rest) = room.split_at_mut(n);
-    kept.copy_from_slice(g.values);
-    let sides = &mut rest[..g.m];
-    sides.copy_from_slice(&b[..g.m]);
-    if let Some(explained) = g.factorize_and_solve(b) {
-        return Ok(explained);
-    }
-    b[..g.m].copy_from_slice(sides);
-    solve_singular(&Upper { values: kept, m: g.m, stride: g.stride }, b)
 }
 
 /// Adds gathered rows `z` and their `y` to `G`, `b`, `sum y^2`.
@@ -380,44 +331,5 @@ fn add<S: Simd, T: Lane>(sum: T::Vector<S>, to: &mut [f64]) {
     let values: &[T] = bytemuck::cast_slice(&sum);
     for (to, value) in to.iter_mut().zip(values) {
         *to += value.to_f64();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::linalg::random::gaussian;
-
-    /// Two entries of a row with three unknowns.
-    fn few(rows: [[f64; 4]; 2]) -> (bool, [f64; 3]) {
-        let mut other = Factor::<f64>::zeros(2, 4);
-        (0..2).for_each(|i| other.row_mut(i)[..4].copy_from_slice(&rows[i]));
-        let weights = [1.0, 4.0];
-        let mut segment = Segment::whole(0, &[0, 1], &[3.0, -1.0]);
-        segment.weights = Some(&weights);
-        let mut x = [f64::NAN; 3];
-        let found = solve_few(segment, &other, (3, 1.0), &mut x, &mut [0.0; 64]);
-        (found, x)
-    }
-
-    #[test]
-    fn fewer_equations_than_unknowns() {
-        let z = gaussian(2, 4, 4, 0);
-        let rows = [0, 1].map(|i| std::array::from_fn(|k| z[(i, k)]));
-        let (found, x) = few(rows);
-        assert!(found);
-        for (row, value) in rows.iter().zip([3.0, -1.0]) {
-            let fitted: f64 = row[3] + (0..3).map(|k| row[k] * x[k]).sum::<f64>();
-            assert!((fitted - value).abs() < 1e-12, "{fitted} for {value}");
-        }
-        // Of least norm: nothing of it is orthogonal to both rows.
-        let across: [f64; 3] = std::array::from_fn(|k| {
-            let (i, j) = ((k + 1) % 3, (k + 2) % 3);
-            rows[0][i] * rows[1][j] - rows[0][j] * rows[1][i]
-        });
-        let beside: f64 = (0..3).map(|k| across[k] * x[k]).sum();
-        assert!(beside.abs() < 1e-12, "{beside}");
-        // Equations that say the same are left to the decomposition.
-        assert!(!few([rows[0], rows[0]]).0);
     }
 }

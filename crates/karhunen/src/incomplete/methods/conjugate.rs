@@ -1,7 +1,7 @@
 //! Nonlinear conjugate gradients (Polak-Ribière, restarted) with the diagonal preconditioner of the Newton method and an
 //! exact line search: the cost along a line is a polynomial of degree four.
 
-use super::descent::precondition;
+use super::preconditioner::Preconditioner;
 use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
@@ -15,7 +15,7 @@ use crate::linalg::simd::Lane;
 /// Time O(N c): one pass by rows and one by columns for the gradient, one by rows for the line search.
 #[derive(Debug)]
 pub(crate) struct Conjugate<T> {
-    alpha: f64,
+    preconditioner: Preconditioner,
     state: Option<State<T>>,
 }
 
@@ -50,8 +50,8 @@ impl<T: Lane> State<T> {
 }
 
 impl<T: Lane> Conjugate<T> {
-    pub(crate) fn new(alpha: f64) -> Self {
-        Self { alpha, state: None }
+    pub(crate) fn new(preconditioner: Preconditioner) -> Self {
+        Self { preconditioner, state: None }
     }
 
     fn evaluate(
@@ -61,7 +61,7 @@ impl<T: Lane> Conjugate<T> {
         state: &mut State<T>,
         exec: &Exec<'_>,
     ) -> Result<()> {
-        let alpha = self.alpha;
+        let (preconditioner, free) = (self.preconditioner, problem.free());
         let mut penalties = 0.0;
         for (side, g, z) in [
             (Side::Scores, &mut state.gradient.s, &mut state.scaled.s),
@@ -69,7 +69,7 @@ impl<T: Lane> Conjugate<T> {
         ] {
             let found = gradient_pass(problem, factors, side, [g, z], exec, |g, h, [g_row, z_row]| {
                 g_row.iter_mut().zip(g).for_each(|(to, g)| *to = T::from_f64(*g));
-                precondition(g, h, alpha, z_row);
+                preconditioner.apply((side, free), g, h, z_row);
             })?;
             penalties += found.penalty;
             state.squares = found.squares;

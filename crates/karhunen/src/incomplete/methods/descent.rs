@@ -1,8 +1,7 @@
 //! Simultaneous steps of loadings and scores with an adaptive learning rate: gradient descent, natural gradient, and the
 //! diagonal Newton method of Raiko, Ilin & Karhunen (2007), doi:10.1007/978-3-540-74958-5_69.
 
-use pulp::{Simd, WithSimd};
-
+use super::preconditioner::{Preconditioner, Sizes};
 use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
@@ -12,7 +11,7 @@ use crate::incomplete::kernels::gradient::gradient_pass;
 use crate::incomplete::kernels::line_search::{best_step, polynomial};
 use crate::incomplete::problem::Problem;
 use crate::linalg::Matrix;
-use crate::linalg::simd::{Lane, dispatch};
+use crate::linalg::simd::Lane;
 
 /// An accepted step makes the next one longer by this factor.
 const LONGER: f64 = 1.1;
@@ -30,61 +29,11 @@ pub(crate) enum Metric {
     Natural,
 }
 
-/// `g h^-alpha`; nothing where nothing was observed or the other factor is zero.
-pub(crate) fn precondition<T: Lane>(g: &[f64], h: &[f64], alpha: f64, out: &mut [T]) {
-    dispatch(Precondition { g, h, alpha, out });
-}
-
-struct Precondition<'a, T> {
-    g: &'a [f64],
-    h: &'a [f64],
-    alpha: f64,
-    out: &'a mut [T],
-}
-
-impl<T: Lane> WithSimd for Precondition<'_, T> {
-    type Output = ();
-    /// One loop for each power that is common; compiled for the vectors of this processor.
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { g, h, alpha, out } = self;
-        let each = out.iter_mut().zip(g.iter().zip(h));
-        // What is no curvature, zero or NaN, has no step.
-        if alpha == 0.0 {
-            each.for_each(|(out, (g, h))| *out = T::from_f64(if *h > 0.0 { *g } else { 0.0 }));
-        } else if alpha == 1.0 {
-            each.for_each(|(out, (g, h))| *out = T::from_f64(if *h > 0.0 { g / h } else { 0.0 }));
-        } else if alpha == 2.0 / 3.0 {
-            for (out, (g, h)) in each {
-                let root = inverse_cbrt(*h);
-                *out = T::from_f64(if *h > 0.0 { g * (root * root) } else { 0.0 });
-            }
-        } else {
-            each.for_each(|(out, (g, h))| {
-                *out = T::from_f64(if *h > 0.0 { g * h.powf(-alpha) } else { 0.0 })
-            });
-        }
-    }
-}
-
-/// `h^(-1/3)` of a positive number: a third of the exponent, then Newton's steps, without a division.
-#[inline(always)]
-fn inverse_cbrt(h: f64) -> f64 {
-    /// The bits of one, times four thirds, less what makes the first error smallest.
-    const FIRST: f64 = 6.142_611_920_468_695e18;
-    // Numbers too small to have an exponent have none here either.
-    let h = h.max(f64::MIN_POSITIVE);
-    let mut y = f64::from_bits((FIRST - h.to_bits() as f64 * (1.0 / 3.0)) as u64);
-    for _ in 0..5 {
-        y *= (4.0 - h * y * y * y) * (1.0 / 3.0);
-    }
-    y
-}
-
 /// Time O(N c): one pass by rows and, where the step is kept, one by columns.
 #[derive(Debug)]
 pub(crate) struct Descent<T> {
     metric: Metric,
+    sizes: Sizes,
     /// The first learning rate; found by a line search if `None`.
     first_step: Option<f64>,
     state: Option<State<T>>,
@@ -103,8 +52,8 @@ struct State<T> {
 }
 
 impl<T: Lane> Descent<T> {
-    pub(crate) fn new(metric: Metric, first_step: Option<f64>) -> Self {
-        Self { metric, first_step, state: None }
+    pub(crate) fn new(metric: Metric, sizes: Sizes, first_step: Option<f64>) -> Self {
+        Self { metric, sizes, first_step, state: None }
     }
 
     fn start(&self, problem: &Problem<'_, T>, factors: &Factors<T>, exec: &Exec<'_>) -> Result<State<T>> {
@@ -132,29 +81,33 @@ impl<T: Lane> Descent<T> {
         out: &mut Factor<T>,
         exec: &Exec<'_>,
     ) -> Result<(f64, f64)> {
+        let (sizes, free) = (self.sizes, problem.free());
         let found = match self.metric {
             Metric::Curvature(alpha) => {
-                gradient_pass(problem, factors, side, [out], exec, move |g, h, [row]| {
-                    precondition(g, h, alpha, row);
+                let preconditioner = Preconditioner { alpha, sizes };
+                gradient_pass(problem, factors, side, [out], exec, |g, h, [row]| {
+                    preconditioner.apply((side, free), g, h, row);
                 })?
             }
             Metric::Natural => {
-                let gram = gram(factors.of(side), problem.free(), exec)?;
-                gradient_pass(problem, factors, side, [out], exec, |g, _, [row]| natural(g, &gram, row))?
+                let gram = gram(factors.of(side), free, exec)?;
+                gradient_pass(problem, factors, side, [out], exec, |g, _, [row]| {
+                    natural(g, &gram, sizes.constants, row);
+                })?
             }
         };
         Ok((found.squares, found.penalty))
     }
 }
 
-/// `g G`; the mean and the offset, where they are fitted, move as fast as the components on average.
-fn natural<T: Lane>(g: &[f64], gram: &Matrix, row: &mut [T]) {
+/// `g G`; the mean and the offset, where they are fitted, move as fast as the components on average, by their `size`.
+fn natural<T: Lane>(g: &[f64], gram: &Matrix, size: f64, row: &mut [T]) {
     let c = gram.n_rows();
     for k in 0..g.len() {
         let value = if k < c {
             (0..c).map(|l| g[l] * gram[(l, k)]).sum()
         } else {
-            g[k] * (0..c).map(|l| gram[(l, l)]).sum::<f64>() / c as f64
+            size * g[k] * (0..c).map(|l| gram[(l, l)]).sum::<f64>() / c as f64
         };
         row[k] = T::from_f64(value);
     }
@@ -250,26 +203,5 @@ impl<T: Lane> Iterate<T> for Descent<T> {
     fn restart(&mut self) {
         // The learning rate is worth keeping.
         self.first_step = self.state.take().map(|state| state.step).or(self.first_step);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn powers_of_curvatures() {
-        for exponent in -300..=300 {
-            let h = 1.7 * 10f64.powi(exponent);
-            let root = inverse_cbrt(h);
-            assert!((root * root * root * h - 1.0).abs() < 1e-14, "{h}");
-        }
-        for alpha in [0.0, 0.625, 2.0 / 3.0, 1.0] {
-            let mut out = [9.0f64; 5];
-            precondition(&[2.0, 2.0, 2.0, 2.0], &[8.0, 0.3, 0.0, f64::NAN], alpha, &mut out);
-            assert!((out[0] - 2.0 * 8f64.powf(-alpha)).abs() < 1e-14, "{alpha}");
-            assert!((out[1] - 2.0 * 0.3f64.powf(-alpha)).abs() < 1e-14, "{alpha}");
-            assert_eq!(out[2..], [0.0, 0.0, 9.0], "{alpha}");
-        }
     }
 }

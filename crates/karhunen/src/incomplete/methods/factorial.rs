@@ -5,6 +5,7 @@
 
 use super::conjugate::Conjugate;
 use super::full::LEAST_NOISE;
+use super::preconditioner::{Preconditioner, Sizes};
 use super::{Iterate, Progress, unit_of_posteriors};
 use crate::error::Result;
 use crate::exec::Exec;
@@ -110,7 +111,8 @@ impl<T: Lane> Factorial<T> {
         problem.loadings = penalties(&state.pull_loadings, |_| state.noise, c, exec)?;
         problem.scores = penalties(&state.pull_scores, |k| state.noise / state.prior[k], c, exec)?;
         problem.offsets = problem.held().map(|held| Diagonal::Same(state.noise / state.prior[held]));
-        let mut solver = Conjugate::new(ALPHA);
+        let sizes = Sizes::of_scores(self.scale.sqrt());
+        let mut solver = Conjugate::new(Preconditioner { alpha: ALPHA, sizes });
         let mut squares = 0.0;
         for step in 0..STEPS {
             let part = exec.part(0.7 * step as f64 / STEPS as f64, 0.7 * (step + 1) as f64 / STEPS as f64);

@@ -7,9 +7,10 @@ use super::descent::gram;
 use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::cholesky::{BLOCK, Upper};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::gradient::gradient_pass;
+use crate::incomplete::least_norm::solve;
 use crate::incomplete::problem::Problem;
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
@@ -72,7 +73,7 @@ fn half_step<T: Lane>(
     for k in 0..m {
         let column = inverse.row_mut(k);
         column[k] = 1.0;
-        solve_singular(&Upper { values: &mut g, m, stride }, column)?;
+        solve(&mut Upper { values: &mut g.clone(), m, stride }, column, problem.free())?;
     }
     let own = match side {
         Side::Scores => &mut factors.s,

@@ -60,6 +60,7 @@ impl LoadingSolver<'_> {
         kept.copy_from_slice(g);
         a[..c].copy_from_slice(&b[..c]);
         let posterior = self.loadings == Loadings::Posterior;
+        let free = c - usize::from(self.held.is_some());
         let MeanRule { joint, kappa, prior } = self.mean;
         let pulled = joint && weight + kappa > 0.0;
         let mut log_det = 0.0;
@@ -70,7 +71,7 @@ impl LoadingSolver<'_> {
                 g[held * stride + held] = self.noise;
             }
             let mut phi = Upper { values: g, m: c, stride };
-            log_det = c as f64 * self.noise.ln() - solve_and_invert(&mut phi, a, inverse, room)?;
+            log_det = c as f64 * self.noise.ln() - solve_and_invert(&mut phi, (a, free), inverse, room)?;
         } else {
             let m = c + usize::from(pulled);
             if let Some(held) = self.held {
@@ -79,7 +80,7 @@ impl LoadingSolver<'_> {
             }
             g[c * stride + c] += kappa;
             a[c] = b[c] + kappa * (prior - mean);
-            solve_and_invert(&mut Upper { values: g, m, stride }, a, inverse, room)?;
+            solve_and_invert(&mut Upper { values: g, m, stride }, (a, free), inverse, room)?;
             inverse.fill(0.0);
         }
         let along: f64 = (0..c).map(|k| a[k] * kept[k * stride + c]).sum();

@@ -11,6 +11,7 @@ pub(crate) mod imputation;
 mod loading_posteriors;
 pub(crate) mod map;
 pub(crate) mod online;
+mod preconditioner;
 pub(crate) mod score_posteriors;
 
 use self::als::Als;
@@ -23,6 +24,7 @@ use self::full::{Full, Loadings};
 use self::imputation::Imputation;
 use self::map::Map;
 use self::online::Online;
+use self::preconditioner::{Preconditioner, Sizes};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::Arrays;
@@ -119,6 +121,7 @@ pub(crate) fn of_method<T: Lane>(
     prepared: &Prepared,
 ) -> Box<dyn Iterate<T>> {
     let mean_square = prepared.spread.mean_square;
+    let sizes = Sizes::shared(mean_square.sqrt());
     let of_offsets = prepared.levels.map(|levels| levels.variance);
     match method {
         // There is nothing to learn variances from.
@@ -126,15 +129,17 @@ pub(crate) fn of_method<T: Lane>(
         Method::Em | Method::Als => Box::new(Als),
         Method::Ccd => Box::new(Ccd { inner: pca.inner_iterations }),
         Method::Imputation | Method::Soft => Box::new(Imputation::new()),
-        Method::Gradient => Box::new(Descent::new(Metric::Curvature(0.0), pca.step)),
-        Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), pca.step)),
-        Method::Natural => Box::new(Descent::new(Metric::Natural, pca.step)),
+        Method::Gradient => Box::new(Descent::new(Metric::Curvature(0.0), sizes, pca.step)),
+        Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), sizes, pca.step)),
+        Method::Natural => Box::new(Descent::new(Metric::Natural, sizes, pca.step)),
         Method::Online => Box::new(Online::new(mean_square.sqrt(), pca.online_rule)),
         Method::Ppca => Box::new(Full::new(Loadings::Point, mean_square, of_offsets)),
         Method::Map => Box::new(Map::new(mean_square, of_offsets)),
         Method::Vb => Box::new(Factorial::new(true, None, mean_square, of_offsets)),
         Method::VbFixed => Box::new(Factorial::new(false, pca.prior_variance, mean_square, of_offsets)),
         Method::VbFull => Box::new(Full::new(Loadings::Posterior, mean_square, of_offsets)),
-        Method::Cg | Method::Ridge | Method::Auto => Box::new(Conjugate::new(pca.alpha)),
+        Method::Cg | Method::Ridge | Method::Auto => {
+            Box::new(Conjugate::new(Preconditioner { alpha: pca.alpha, sizes }))
+        }
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::cholesky::{BLOCK, Upper, solve_singular};
+use crate::incomplete::cholesky::{BLOCK, Upper};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::moments::{Expected, moments_pass};
+use crate::incomplete::least_norm::solve_singular;
 use crate::incomplete::posterior::Affine;
 use crate::incomplete::problem::Problem;
 use crate::linalg::Matrix;
@@ -22,7 +23,7 @@ pub(crate) fn score_posteriors<T: Lane>(
     room: Option<Factor<T>>,
     exec: &Exec<'_>,
 ) -> Result<(Factor<T>, f64)> {
-    let c = problem.c;
+    let (c, free) = (problem.c, problem.free());
     let layout = Expected::new::<T>(c);
     let stride = c.next_multiple_of(BLOCK);
     let n = problem.data.n_samples();
@@ -51,7 +52,7 @@ pub(crate) fn score_posteriors<T: Lane>(
             let b = &sums[layout.width..layout.width + c];
             s[..c].copy_from_slice(b);
             let mut psi = Upper { values: g, m: c, stride };
-            let log_det = solve_and_invert(&mut psi, s, inverse, room)?;
+            let log_det = solve_and_invert(&mut psi, (s, free), inverse, room)?;
             for k in 0..c {
                 row[k] = T::from_f64(s[k]);
                 out[k] = row[k];
@@ -68,10 +69,10 @@ pub(crate) fn score_posteriors<T: Lane>(
 }
 
 /// Solves in place of `b`, inverts, and returns the logarithm of the determinant. What is singular to rounding has an
-/// inverse of zero.
+/// inverse of zero. The first `free` unknowns share a unit.
 pub(super) fn solve_and_invert(
     g: &mut Upper<'_>,
-    b: &mut [f64],
+    (b, free): (&mut [f64], usize),
     inverse: &mut [f64],
     room: &mut [f64],
 ) -> Result<f64> {
@@ -83,7 +84,7 @@ pub(super) fn solve_and_invert(
         g.invert(inverse, room);
         return Ok(log_det);
     }
-    solve_singular(&Upper { values: &mut room[..m * stride], m, stride }, &mut b[..m])?;
+    solve_singular(&mut Upper { values: &mut room[..m * stride], m, stride }, &mut b[..m], free)?;
     inverse[..m * stride].fill(0.0);
     Ok(0.0)
 }

@@ -1,0 +1,151 @@
+//! Gradients divided by powers of the second derivatives, in the units of the values that they move.
+//!
+//! A value `x` of size `r` is `r` times a number without unit, whose gradient is `r g` and whose second derivative is `r^2 h`: the
+//! step `(r g) (r^2 h)^-alpha` of that number is `(r^2)^(1 - alpha) g h^-alpha` of `x`. With one power of the second derivatives
+//! but the first, values of different units would move together in one unit of the data alone.
+
+use pulp::{Simd, WithSimd};
+
+use crate::incomplete::factors::Side;
+use crate::linalg::simd::{Lane, dispatch};
+
+/// Squares of the sizes that values have by the unit of the data, up to a factor that all share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sizes {
+    loadings: f64,
+    scores: f64,
+    /// Of means and offsets.
+    pub(crate) constants: f64,
+}
+
+impl Sizes {
+    /// Loadings and scores share the unit of the data, as they do after a random start; `deviation` is that of an entry.
+    pub(crate) fn shared(deviation: f64) -> Self {
+        Self { loadings: 1.0, scores: 1.0, constants: unit(deviation) }
+    }
+
+    /// Scores have it.
+    pub(crate) fn of_scores(deviation: f64) -> Self {
+        let unit = unit(deviation);
+        Self { loadings: 1.0 / unit, scores: unit, constants: unit }
+    }
+
+    fn of(&self, side: Side) -> f64 {
+        match side {
+            Side::Scores => self.scores,
+            Side::Loadings => self.loadings,
+        }
+    }
+}
+
+/// Entries that all equal their means have no unit.
+fn unit(deviation: f64) -> f64 {
+    if deviation > 0.0 { deviation } else { 1.0 }
+}
+
+/// What gradients are multiplied by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Preconditioner {
+    /// The power of the second derivatives, from 0 to 1.
+    pub(crate) alpha: f64,
+    pub(crate) sizes: Sizes,
+}
+
+impl Preconditioner {
+    /// The direction of one row: `free` values of a side, then its mean or offset.
+    pub(crate) fn apply<T: Lane>(&self, (side, free): (Side, usize), g: &[f64], h: &[f64], out: &mut [T]) {
+        let (of_factor, of_constants) = out.split_at_mut(free);
+        precondition(&g[..free], &h[..free], (self.alpha, self.sizes.of(side)), of_factor);
+        precondition(&g[free..], &h[free..], (self.alpha, self.sizes.constants), of_constants);
+    }
+}
+
+/// `size^(1 - alpha) g h^-alpha`; nothing where nothing was observed or the other factor is zero.
+fn precondition<T: Lane>(g: &[f64], h: &[f64], (alpha, size): (f64, f64), out: &mut [T]) {
+    let length = if size == 1.0 { 1.0 } else { size.powf(1.0 - alpha) };
+    dispatch(Precondition { g, h, alpha, length, out });
+}
+
+struct Precondition<'a, T> {
+    g: &'a [f64],
+    h: &'a [f64],
+    alpha: f64,
+    length: f64,
+    out: &'a mut [T],
+}
+
+impl<T: Lane> WithSimd for Precondition<'_, T> {
+    type Output = ();
+    /// One loop for each power that is common; compiled for the vectors of this processor.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { g, h, alpha, length, out } = self;
+        let each = out.iter_mut().zip(g.iter().zip(h));
+        // What is no curvature, zero or NaN, has no step.
+        if alpha == 0.0 {
+            each.for_each(|(out, (g, h))| *out = T::from_f64(if *h > 0.0 { length * g } else { 0.0 }));
+        } else if alpha == 1.0 {
+            each.for_each(|(out, (g, h))| *out = T::from_f64(if *h > 0.0 { length * g / h } else { 0.0 }));
+        } else if alpha == 2.0 / 3.0 {
+            for (out, (g, h)) in each {
+                let root = inverse_cbrt(*h);
+                *out = T::from_f64(if *h > 0.0 { length * g * (root * root) } else { 0.0 });
+            }
+        } else {
+            each.for_each(|(out, (g, h))| {
+                *out = T::from_f64(if *h > 0.0 { length * g * h.powf(-alpha) } else { 0.0 })
+            });
+        }
+    }
+}
+
+/// `h^(-1/3)` of a positive number: a third of the exponent, then Newton's steps, without a division.
+#[inline(always)]
+fn inverse_cbrt(h: f64) -> f64 {
+    /// The bits of one, times four thirds, less what makes the first error smallest.
+    const FIRST: f64 = 6.142_611_920_468_695e18;
+    // Numbers too small to have an exponent have none here either.
+    let h = h.max(f64::MIN_POSITIVE);
+    let mut y = f64::from_bits((FIRST - h.to_bits() as f64 * (1.0 / 3.0)) as u64);
+    for _ in 0..5 {
+        y *= (4.0 - h * y * y * y) * (1.0 / 3.0);
+    }
+    y
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_curvatures() {
+        for exponent in -300..=300 {
+            let h = 1.7 * 10f64.powi(exponent);
+            let root = inverse_cbrt(h);
+            assert!((root * root * root * h - 1.0).abs() < 1e-14, "{h}");
+        }
+        for alpha in [0.0, 0.625, 2.0 / 3.0, 1.0] {
+            let mut out = [9.0f64; 5];
+            precondition(&[2.0, 2.0, 2.0, 2.0], &[8.0, 0.3, 0.0, f64::NAN], (alpha, 1.0), &mut out);
+            assert!((out[0] - 2.0 * 8f64.powf(-alpha)).abs() < 1e-14, "{alpha}");
+            assert!((out[1] - 2.0 * 0.3f64.powf(-alpha)).abs() < 1e-14, "{alpha}");
+            assert_eq!(out[2..], [0.0, 0.0, 9.0], "{alpha}");
+        }
+    }
+    #[test]
+    fn directions_have_the_unit_of_what_they_move() {
+        // In a unit of the data four times as small loadings and scores that share it are twice, means four times as large.
+        for alpha in [0.0, 0.625, 1.0] {
+            let direct = |deviation: f64, g: [f64; 2], h: [f64; 2]| {
+                let mut out = [0.0f64; 2];
+                let preconditioner = Preconditioner { alpha, sizes: Sizes::shared(deviation) };
+                preconditioner.apply((Side::Loadings, 1), &g, &h, &mut out);
+                out
+            };
+            let (one, other) = (direct(1.0, [3.0, 5.0], [7.0, 9.0]), direct(4.0, [24.0, 20.0], [28.0, 9.0]));
+            let (loading, mean) = (other[0] / one[0], other[1] / one[1]);
+            // The length of a step is found for all together: means move twice as much as loadings do.
+            assert!((mean / loading - 2.0).abs() < 1e-12, "{alpha}: {loading} {mean}");
+        }
+    }
+}
