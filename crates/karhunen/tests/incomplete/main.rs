@@ -5,8 +5,10 @@ mod checkpoints;
 mod cross_validation;
 mod explained;
 mod faded;
+mod few_entries;
 mod fixtures;
 mod invariants;
+
 mod online;
 mod optima;
 mod posteriors;
