@@ -44,7 +44,8 @@ impl<T: Lane> Run<T> {
         };
         let Found { rotated, explained, prior, noise, score_covariances, loading_covariances } = found;
         let weight = prepared.weight();
-        let of_mean = |w: &f64| if *w > 0.0 { noise / w } else { prepared.spread.mean_square };
+        let pulled = problem.mean.under(noise).kappa;
+        let of_mean = |w: f64| if w > 0.0 { noise / w } else { prepared.spread.mean_square };
         let of_offsets = variance_of_offsets(&rotated, problem);
         let (total, explained_variance_ratio) = explained.shares(of_offsets, problem.data.n_features());
         IncompleteModel::try_from(IncompleteParts {
@@ -61,13 +62,7 @@ impl<T: Lane> Run<T> {
             loading_covariances,
             mean_variance: match pca.mean {
                 MeanMode::None => vec![0.0; problem.data.n_features()],
-                _ => prepared
-                    .sums
-                    .weight
-                    .iter()
-                    .map(|w| w + pca.mean_prior.count)
-                    .map(|w| of_mean(&w))
-                    .collect(),
+                _ => prepared.sums.weight.iter().map(|w| of_mean(w + pulled)).collect(),
             },
             prior,
             n_observed: (0..problem.data.n_features())

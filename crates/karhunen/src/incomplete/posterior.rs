@@ -34,6 +34,8 @@ pub(crate) struct Posterior<T> {
     pub(crate) table: Factor<T>,
     /// Whether loadings were taken as certain: their covariances are then found in the end.
     pub(crate) point: bool,
+    /// Whether the prior of the scores was held: it says nothing of the data then.
+    pub(crate) held: bool,
 }
 
 /// A posterior in the coordinates of the principal components.
@@ -49,7 +51,8 @@ pub(crate) struct Rotation {
 impl<T: Lane> Posterior<T> {
     pub(crate) fn save(&self) -> Arrays {
         let mut out = Arrays::default();
-        out.put("noise", [self.noise, f64::from(u8::from(self.point))]);
+        let flag = |x: bool| f64::from(u8::from(x));
+        out.put("noise", [self.noise, flag(self.point), flag(self.held)]);
         out.put("score_penalty", self.score_penalty.as_slice());
         out.put_factor("table", &self.table);
         out
@@ -57,10 +60,10 @@ impl<T: Lane> Posterior<T> {
 
     /// Reads what [`Posterior::save`] wrote, of `p` features and `c` components.
     pub(crate) fn restore(from: &mut Arrays, p: usize, c: usize) -> Result<Self> {
-        let [noise, point] = from.take_array("noise")?;
+        let [noise, point, held] = from.take_array("noise")?;
         let score_penalty = from.take_vec("score_penalty", c)?;
         let table = from.take_factor("table", p, Expected::new::<T>(c).width)?;
-        Ok(Self { noise, score_penalty, table, point: point != 0.0 })
+        Ok(Self { noise, score_penalty, table, point: point != 0.0, held: held != 0.0 })
     }
 
     /// Posterior of the scores given the loadings, all in the coordinates of the principal components.
@@ -99,7 +102,8 @@ impl<T: Lane> Posterior<T> {
         Ok(Rotation { rotated, explained, prior, scores, loadings })
     }
 
-    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2` of the principal components, which are put in order of it.
+    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2` of the principal components, which are put in order of it. Under a prior that was held
+    /// the variance of the mean scores: what is not known of a row would add the variance of the prior, not of the data.
     fn explained(
         &self,
         problem: &Problem<'_, T>,
@@ -109,6 +113,10 @@ impl<T: Lane> Posterior<T> {
     ) -> Result<Vec<f64>> {
         let (c, free) = (problem.c, problem.free());
         let layout = Expected::new::<T>(c);
+        let of_means = explained::of_scores(&rotated.singular_values, problem.data.total_samples());
+        if self.held {
+            return Ok(of_means);
+        }
         let of_scores = Moments::of(scores, c, exec)?;
         let spreads = self.table.sum_rows(free * free, exec, |_, row, sums| {
             for k in 0..free {
@@ -121,7 +129,6 @@ impl<T: Lane> Posterior<T> {
         let form = |m: &Matrix, k: usize, n: usize, g: &dyn Fn(usize, usize) -> f64| -> f64 {
             (0..n).map(|i| m[(i, k)] * (0..n).map(|j| g(i, j) * m[(j, k)]).sum::<f64>()).sum()
         };
-        let of_means = explained::of_scores(&rotated.singular_values, problem.data.total_samples());
         let mut explained: Vec<f64> = (0..free)
             .map(|k| {
                 if explained::is_silent(of_means[k], self.noise) {
@@ -489,22 +496,21 @@ fn best_shift<T: Lane>(
     Ok(m)
 }
 
-/// The terms of the means in the cost: `-ln p` of values, or the divergence of posteriors from the prior. `pull` is
-/// `kappa sum ((mu - m0)^2 + mu~)`.
+/// The terms of the means in the cost: `-ln p` of values, or the divergence of posteriors from the prior, whose `precision` is
+/// zero where nothing is known beforehand. `away` is `sum ((mu - m0)^2 + mu~)`.
 pub(crate) fn kl_of_means(
-    pull: f64,
+    away: f64,
     log_variance: f64,
-    kappa: f64,
+    precision: f64,
     n_means: f64,
-    noise: f64,
     posterior: bool,
 ) -> f64 {
-    let log_prior = if kappa > 0.0 { (noise / kappa).ln() } else { 0.0 };
+    let log_prior = if precision > 0.0 { -precision.ln() } else { 0.0 };
     let log_two_pi = std::f64::consts::TAU.ln();
-    match (posterior, kappa > 0.0) {
-        (true, true) => 0.5 * (pull / noise + n_means * (log_prior - 1.0) - log_variance),
+    match (posterior, precision > 0.0) {
+        (true, true) => 0.5 * (precision * away + n_means * (log_prior - 1.0) - log_variance),
         (true, false) => -0.5 * (n_means * (log_two_pi + 1.0) + log_variance),
-        (false, true) => 0.5 * (pull / noise + n_means * (log_prior + log_two_pi)),
+        (false, true) => 0.5 * (precision * away + n_means * (log_prior + log_two_pi)),
         (false, false) => 0.0,
     }
 }

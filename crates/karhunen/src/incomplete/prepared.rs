@@ -5,7 +5,7 @@ use crate::exec::Exec;
 use crate::incomplete::mean::{ColumnSums, Spread, spread};
 use crate::incomplete::observed::Observed;
 use crate::incomplete::offsets::Levels;
-use crate::incomplete::options::{IncompletePca, MeanMode, Method, Regularization};
+use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
 use crate::incomplete::problem::{Diagonal, MeanRule, Problem};
 use crate::incomplete::start::Start;
 use crate::linalg::simd::Lane;
@@ -16,8 +16,8 @@ pub(crate) struct Prepared {
     pub(crate) sums: ColumnSums,
     /// The mean that the fit starts with.
     pub(crate) mean: Vec<f64>,
-    /// The value of pseudo-observations.
-    pub(crate) prior: f64,
+    /// The prior of the mean, if it is fitted.
+    pub(crate) rule: MeanRule,
     pub(crate) spread: Spread,
     /// How far rows lie apart, where they have offsets.
     pub(crate) levels: Option<Levels>,
@@ -31,21 +31,32 @@ impl Prepared {
         exec: &Exec<'_>,
     ) -> Result<Self> {
         let sums = ColumnSums::of(data, exec)?;
-        let prior = pca.mean_prior.value.unwrap_or_else(|| sums.grand_mean());
-        let observed = sums.means(pca.mean_prior.count, prior);
+        let MeanPrior { count, value } = pca.mean_prior;
+        let prior = value.unwrap_or_else(|| sums.grand_mean());
+        let joint = pca.mean == MeanMode::Joint;
+        // Where the noise is learned, so is how much pseudo-observations weigh beside entries.
+        let of_posterior = joint && pca.chosen().0.learns_variances();
+        let observed = sums.means(if of_posterior { 0.0 } else { count }, prior);
         let mean = match (pca.mean, start.and_then(|start| start.mean.clone())) {
             (MeanMode::None, _) => vec![0.0; data.n_features()],
             (_, Some(mean)) => mean,
             (_, None) => observed.clone(),
         };
-        let spread = spread(data, if pca.mean == MeanMode::Joint { &observed } else { &mean }, exec)?;
+        let deviations = spread(data, if joint { &observed } else { &mean }, exec)?;
         // Squares of residuals and their sums must be in the range of the type.
         let largest = if T::EPSILON > f64::EPSILON { 1e30 } else { 1e290 };
-        if spread.mean_square.is_nan() || spread.mean_square > largest {
-            return Err(Error::Overflow { statistic: "variance", column: spread.widest });
+        if deviations.mean_square.is_nan() || deviations.mean_square > largest {
+            return Err(Error::Overflow { statistic: "variance", column: deviations.widest });
         }
-        let levels = pca.row_offsets.then(|| Levels::of(data, &mean, spread.mean_square));
-        Ok(Self { sums, mean, prior, spread, levels })
+        let mut rule = MeanRule { joint, kappa: count, prior, precision: 0.0 };
+        if of_posterior && count > 0.0 {
+            let about_prior = spread(data, &vec![prior; data.n_features()], exec)?.mean_square;
+            rule.precision = if about_prior > 0.0 { count / about_prior } else { 0.0 };
+            // Before the fit all deviations are noise.
+            rule = rule.under(deviations.mean_square);
+        }
+        let levels = pca.row_offsets.then(|| Levels::of(data, &mean, deviations.mean_square));
+        Ok(Self { sums, mean, rule, spread: deviations, levels })
     }
 
     /// The sum of the weights of all entries: their number where they have none.
@@ -69,13 +80,11 @@ impl Prepared {
         pca: &IncompletePca,
         data: &'a Observed<T>,
     ) -> Problem<'a, T> {
-        let mean =
-            MeanRule { joint: pca.mean == MeanMode::Joint, kappa: pca.mean_prior.count, prior: self.prior };
         Problem {
             data,
             loadings: Diagonal::Same(0.0),
             scores: Diagonal::Same(0.0),
-            mean,
+            mean: self.rule,
             offsets: self.levels.map(|_| Diagonal::Same(0.0)),
             c: pca.n_scores(),
         }

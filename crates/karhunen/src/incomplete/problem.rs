@@ -55,6 +55,15 @@ pub(crate) struct MeanRule {
     pub(crate) kappa: f64,
     /// Their value.
     pub(crate) prior: f64,
+    /// Where the noise is learned, `1 / v_mu` of the prior of a mean, zero for none.
+    pub(crate) precision: f64,
+}
+
+impl MeanRule {
+    /// The same under this variance of the noise: a prior weighs as many observations as its precision is that of one.
+    pub(crate) fn under(self, noise: f64) -> Self {
+        if self.precision > 0.0 { Self { kappa: noise * self.precision, ..self } } else { self }
+    }
 }
 
 /// The penalties of a problem, which some methods learn.

@@ -84,3 +84,18 @@ fn shares_never_exceed_one() {
         }
     }
 }
+
+#[test]
+fn a_broad_prior_that_is_held_explains_nothing() {
+    // Rows of one entry, of whose scores little is known, beside rows of many.
+    let mut holes = Holes::planted(200, 12, &[3.0, 2.0], 0.3, 0.2, 4);
+    holes.observed[100..].iter_mut().enumerate().for_each(|(j, row)| {
+        row.fill(false);
+        row[j % 12] = true;
+    });
+    let fit = |method| IncompletePca { method, ..IncompletePca::new(2) }.fit(&observed(&holes)).unwrap();
+    let (held, learned) = (fit(Method::VbFixed), fit(Method::VbFull));
+    for (held, learned) in held.explained_variance().iter().zip(learned.explained_variance()) {
+        assert!((0.3..3.0).contains(&(held / learned)), "{held} {learned}");
+    }
+}

@@ -9,6 +9,7 @@ mod few_entries;
 mod fixtures;
 mod invariants;
 
+mod mean_prior;
 mod online;
 mod optima;
 mod posteriors;

@@ -105,7 +105,7 @@ impl<T: Lane> Holes<T> {
 }
 
 /// Whether the differences `all - holes` of sums of squares, at these places, keep their digits.
-pub(super) fn keep_digits(all: &[f64], holes: &[f64], mut places: impl Iterator<Item = usize>) -> bool {
+pub(crate) fn keep_digits(all: &[f64], holes: &[f64], mut places: impl Iterator<Item = usize>) -> bool {
     places.all(|at| all[at] - holes[at] >= LEAST_LEFT * all[at])
 }
 
@@ -176,7 +176,7 @@ mod tests {
             data: &data,
             loadings: Diagonal::Same(0.0),
             scores: Diagonal::Same(0.0),
-            mean: MeanRule { joint: true, kappa: 0.0, prior: 0.0 },
+            mean: MeanRule { joint: true, kappa: 0.0, prior: 0.0, precision: 0.0 },
             offsets: None,
             c: C,
         };

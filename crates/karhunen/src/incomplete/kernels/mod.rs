@@ -1,6 +1,6 @@
 //! Passes over the observed entries. Each walks rows or columns, owns what it writes, and reads rows of the other factor.
 
-mod full_lines;
+pub(crate) mod full_lines;
 pub(crate) mod gradient;
 pub(crate) mod line_search;
 pub(crate) mod moments;

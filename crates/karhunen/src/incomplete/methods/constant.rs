@@ -18,7 +18,7 @@ pub(crate) struct Constant {
 
 impl Constant {
     pub(crate) fn new(pca: &IncompletePca, prepared: &Prepared) -> Self {
-        let means = || prepared.sums.means(pca.mean_prior.count, prepared.prior);
+        let means = || prepared.sums.means(0.0, prepared.rule.prior);
         Self { mean: (pca.mean == MeanMode::Joint).then(means) }
     }
 }

@@ -108,6 +108,7 @@ impl<T: Lane> Factorial<T> {
         exec: &Exec<'_>,
     ) -> Result<[f64; 2]> {
         let c = problem.free();
+        problem.mean = problem.mean.under(state.noise);
         problem.loadings = penalties(&state.pull_loadings, |_| state.noise, c, exec)?;
         problem.scores = penalties(&state.pull_scores, |k| state.noise / state.prior[k], c, exec)?;
         problem.offsets = problem.held().map(|held| Diagonal::Same(state.noise / state.prior[held]));
@@ -133,16 +134,13 @@ impl<T: Lane> Factorial<T> {
         transform(&mut factors.s, &map.s, &rest)?;
         let spread = state.spread(problem, factors, &rest)?;
         let [of_means, log_means, n_means] = spread.means;
-        let (p, entries) = (problem.data.n_features() as f64, problem.data.total_entries());
-        let kappa = if problem.mean.joint { problem.mean.kappa } else { 0.0 };
-        let pulled = if kappa > 0.0 { p } else { 0.0 };
-        // The prior of a mean has the variance of the noise over kappa: it tells of the noise as an entry does.
-        let of_prior = kappa * (pull_of_means(problem, factors, &rest)? + state.mean_variances(problem));
+        let entries = problem.data.total_entries();
+        let away = pull_of_means(problem, factors, &rest)? + state.mean_variances(problem);
         let expected = squares + spread.excess + of_means;
-        state.noise = ((expected + of_prior) / (entries + pulled)).max(LEAST_NOISE * self.scale);
+        state.noise = (expected / entries).max(LEAST_NOISE * self.scale);
         self.rescale(factors, state, problem.held(), &rest)?;
         let kl_means = if problem.mean.joint {
-            kl_of_means(of_prior, log_means, kappa, n_means, state.noise, true)
+            kl_of_means(away, log_means, problem.mean.precision, n_means, true)
         } else {
             0.0
         };
@@ -444,6 +442,6 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
             }
         }
         let score_penalty = state.prior.iter().map(|v| state.noise / v).collect();
-        Some(Posterior { noise: state.noise, score_penalty, table, point: false })
+        Some(Posterior { noise: state.noise, score_penalty, table, point: false, held: !self.learned })
     }
 }

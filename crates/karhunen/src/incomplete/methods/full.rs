@@ -125,6 +125,7 @@ impl<T: Lane> Full<T> {
         state: &mut State<T>,
         exec: &Exec<'_>,
     ) -> Result<f64> {
+        let problem = &Problem { mean: problem.mean.under(state.noise), ..problem.clone() };
         let (c, free, n) = (problem.c, problem.free(), problem.data.total_samples());
         let posterior = self.loadings == Loadings::Posterior;
         let learned = self.learns_now();
@@ -175,17 +176,10 @@ impl<T: Lane> Full<T> {
         let of_prior: f64 = (0..free).map(|k| totals[k] / state.prior[k] + p * state.prior[k].ln()).sum();
         let kl_loadings = if posterior { 0.5 * (of_prior - found.log_det - p * free as f64) } else { 0.0 };
         let entries = problem.data.total_entries();
-        let pulled = if problem.mean.joint && problem.mean.kappa > 0.0 { p } else { 0.0 };
-        state.noise = ((found.squares + found.pull) / (entries + pulled)).max(LEAST_NOISE * self.scale);
+        state.noise = (found.squares / entries).max(LEAST_NOISE * self.scale);
         let kl_means = if problem.mean.joint {
-            kl_of_means(
-                found.pull,
-                found.log_mean_variance,
-                problem.mean.kappa,
-                found.n_means,
-                state.noise,
-                posterior,
-            )
+            let precision = problem.mean.precision;
+            kl_of_means(found.away, found.log_mean_variance, precision, found.n_means, posterior)
         } else {
             0.0
         };
@@ -225,8 +219,8 @@ impl<T: Lane> Full<T> {
             exec,
             |_, acc, [row, expected]| solver.solve(acc, row, expected),
         )?;
-        let [squares, log_det, pull, log_mean_variance, n_means] = found;
-        Ok(OfLoadings { squares, log_det, pull, log_mean_variance, n_means })
+        let [squares, log_det, away, log_mean_variance, n_means] = found;
+        Ok(OfLoadings { squares, log_det, away, log_mean_variance, n_means })
     }
 
     /// Leaves out components that the data do not support: those without which the cost is lower.
@@ -365,6 +359,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
             score_penalty: state.score_penalty(),
             table: state.table.clone(),
             point: self.loadings == Loadings::Point,
+            held: false,
         })
     }
 }

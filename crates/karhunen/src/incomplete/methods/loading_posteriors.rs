@@ -17,8 +17,8 @@ pub(super) struct OfLoadings {
     /// Expected `sum w e^2`.
     pub(super) squares: f64,
     pub(super) log_det: f64,
-    /// `kappa sum ((mu - m0)^2 + mu~)`.
-    pub(super) pull: f64,
+    /// `sum ((mu - m0)^2 + mu~)`.
+    pub(super) away: f64,
     pub(super) log_mean_variance: f64,
     pub(super) n_means: f64,
 }
@@ -61,7 +61,7 @@ impl LoadingSolver<'_> {
         a[..c].copy_from_slice(&b[..c]);
         let posterior = self.loadings == Loadings::Posterior;
         let free = c - usize::from(self.held.is_some());
-        let MeanRule { joint, kappa, prior } = self.mean;
+        let MeanRule { joint, kappa, prior, .. } = self.mean;
         let pulled = joint && weight + kappa > 0.0;
         let mut log_det = 0.0;
         if posterior {
@@ -109,9 +109,9 @@ impl LoadingSolver<'_> {
         }
         row[c] = T::from_f64(mean);
         out[c] = row[c];
-        let pull = if joint { kappa * ((mean - prior).powi(2) + variance) } else { 0.0 };
+        let away = if joint { (mean - prior).powi(2) + variance } else { 0.0 };
         let log_variance = if variance > 0.0 { variance.ln() } else { 0.0 };
-        Ok([expected.max(0.0), log_det, pull, log_variance, f64::from(u8::from(pulled))])
+        Ok([expected.max(0.0), log_det, away, log_variance, f64::from(u8::from(pulled))])
     }
 }
 

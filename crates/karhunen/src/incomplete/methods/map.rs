@@ -46,6 +46,7 @@ impl Map {
     }
 
     fn penalize<T: Lane>(&self, problem: &mut Problem<'_, T>, noise: f64, of_scores: &[f64]) {
+        problem.mean = problem.mean.under(noise);
         problem.loadings = Diagonal::Same(noise);
         problem.scores = Diagonal::ByComponent(of_scores.iter().map(|v| noise / v).collect());
         problem.offsets = self.of_offsets.map(|v| Diagonal::Same(noise / v));
@@ -158,17 +159,16 @@ impl<T: Lane> Iterate<T> for Map {
         level(problem, factors, exec)?;
         let n = problem.data.total_samples();
         let mut of_scores = align(problem, factors, n, exec)?;
-        let kappa = if problem.mean.joint { problem.mean.kappa } else { 0.0 };
-        let pull = kappa * pull_of_means(problem, factors, exec)?;
-        let count =
-            problem.data.total_entries() + if kappa > 0.0 { problem.data.n_features() as f64 } else { 0.0 };
-        let noise = self.noise((squares + pull) / count);
+        let entries = problem.data.total_entries();
+        let of_means = problem.mean.precision * pull_of_means(problem, factors, exec)?;
+        let noise = self.noise(squares / entries);
         self.prune(problem, factors, (noise, &mut of_scores));
         self.penalize(problem, noise, &of_scores);
         let logs: f64 = of_scores.iter().map(|v| v.ln()).sum();
         let of_factors = n * (2.0 * problem.free() as f64 + logs);
-        let cost = count * noise.ln()
-            + (squares + pull) / noise
+        let cost = entries * noise.ln()
+            + squares / noise
+            + of_means
             + of_factors
             + self.of_rows(problem, factors, exec)?;
         self.variances = Some((noise, of_scores));
@@ -185,13 +185,8 @@ impl<T: Lane> Iterate<T> for Map {
 
     fn unit(&self, problem: &Problem<'_, T>) -> f64 {
         // Loadings are of length one in the mean: scores have the unit of the data.
-        let means = if problem.mean.joint && problem.mean.kappa > 0.0 {
-            problem.data.n_features() as f64
-        } else {
-            0.0
-        };
         let of_scores = problem.data.total_samples() * problem.free() as f64;
-        (problem.data.total_entries() + means + of_scores) * self.scale.ln()
+        (problem.data.total_entries() + of_scores) * self.scale.ln()
     }
 
     fn save(&self, out: &mut Arrays) {
