@@ -3,16 +3,21 @@
 use karhunen::{IncompletePca, Method, Regularization};
 use karhunen_testkit::Holes;
 
-use crate::fixtures::observed;
+use crate::fixtures::{give_levels, observed};
 
 /// The share of hidden values within 1.96 standard deviations of their predictions, over several seeds: of noisy values
 /// with the noise, of noise-free values without.
 fn coverage(method: Method, regularization: Option<Regularization>, missing: f64) -> [f64; 2] {
+    let pca = IncompletePca { method, regularization, tol: 1e-9, max_iter: 20_000, ..IncompletePca::new(3) };
+    coverage_of(&pca, 0.0, missing)
+}
+
+/// The same where rows have levels of deviation `level`.
+fn coverage_of(pca: &IncompletePca, level: f64, missing: f64) -> [f64; 2] {
     let (mut within, mut n) = ([0usize; 2], 0);
     for seed in 0..10 {
-        let holes = Holes::planted(300, 40, &[2.0, 1.5, 1.0], 0.5, missing, 100 + seed);
-        let pca =
-            IncompletePca { method, regularization, tol: 1e-9, max_iter: 20_000, ..IncompletePca::new(3) };
+        let mut holes = Holes::planted(300, 40, &[2.0, 1.5, 1.0], 0.5, missing, 100 + seed);
+        give_levels(&mut holes, level, seed);
         let model = pca.fit(&observed(&holes)).unwrap();
         for (j, i, value) in holes.entries(false) {
             let found = model.predict(j, i).unwrap();
@@ -63,5 +68,19 @@ fn probabilistic_pca() {
         let [noisy, noise_free] = coverage(Method::Ppca, None, missing);
         assert!((0.92..0.97).contains(&noisy), "{missing} missing: {noisy}");
         assert!((0.90..0.98).contains(&noise_free), "{missing} missing: {noise_free}");
+    }
+}
+
+#[test]
+fn offsets_of_rows() {
+    for method in [Method::VbFull, Method::Vb, Method::VbFixed, Method::Ppca, Method::Em] {
+        for missing in [0.4, 0.6] {
+            let pca = IncompletePca { method, row_offsets: true, ..IncompletePca::new(3) };
+            let pca = IncompletePca { tol: 1e-9, max_iter: 5_000, ..pca };
+            let [noisy, noise_free] = coverage_of(&pca, 1.5, missing);
+            let name = method.name();
+            assert!((0.93..0.97).contains(&noisy), "{name} {missing} missing: {noisy}");
+            assert!((0.91..0.98).contains(&noise_free), "{name} {missing} missing: {noise_free}");
+        }
     }
 }

@@ -8,6 +8,16 @@ pub(crate) fn observed(holes: &Holes) -> Observed<f64> {
     Observed::from_dense(&Dense::row_major(&holes.with_nan(), n, p).unwrap(), None).unwrap()
 }
 
+/// Adds a level to each row, of deviation `level`.
+pub(crate) fn give_levels(holes: &mut Holes, level: f64, seed: u64) {
+    let levels = SplitMix64::new(1000 + seed).normals(holes.complete.len(), 1);
+    for rows in [&mut holes.complete, &mut holes.noise_free] {
+        for (row, b) in rows.iter_mut().zip(&levels) {
+            row.iter_mut().for_each(|x| *x += level * b[0]);
+        }
+    }
+}
+
 pub(crate) fn matrix(rows: &Rows) -> Matrix {
     Matrix::from_vec(rows.len(), rows[0].len(), rows.concat()).unwrap()
 }

@@ -6,7 +6,7 @@ use karhunen::{
 };
 use karhunen_testkit::{Holes, SplitMix64};
 
-use crate::fixtures::{observed, test_rmse};
+use crate::fixtures::{give_levels, observed, test_rmse};
 
 const LEAST_SQUARES: [Method; 7] = [
     Method::Em,
@@ -21,12 +21,7 @@ const LEAST_SQUARES: [Method; 7] = [
 /// Planted components, and a level of each row of deviation `level`.
 fn planted((n, p): (usize, usize), level: f64, missing: f64, seed: u64) -> Holes {
     let mut holes = Holes::planted(n, p, &[2.0, 1.0], 0.5, missing, seed);
-    let levels = SplitMix64::new(1000 + seed).normals(n, 1);
-    for rows in [&mut holes.complete, &mut holes.noise_free] {
-        for (row, b) in rows.iter_mut().zip(&levels) {
-            row.iter_mut().for_each(|x| *x += level * b[0]);
-        }
-    }
+    give_levels(&mut holes, level, seed);
     holes
 }
 
