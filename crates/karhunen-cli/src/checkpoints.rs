@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use karhunen::{Checkpoints, Error, Every, FitContext, IncompleteModel, IncompletePca, NotKept, Observer};
 use karhunen_io::{ObservedData, load_checkpoint, save_checkpoint};
 
-use crate::error::{Failure, Places, Result};
+use crate::error::{Failure, Places, Result, typed_with};
 use crate::missing_args::seconds;
 use crate::plan::is_standard;
 use crate::progress::keeping;
@@ -87,6 +87,12 @@ impl CheckpointArgs {
 
     fn explain(&self, error: Error, places: &Places<'_>) -> Failure {
         match (&self.checkpoint, error) {
+            (Some(path), Error::OtherOption { option, found, expected }) => Failure::Usage(format!(
+                "{}: the checkpoint was made with {}, now there is {}; resume with the same, or fit anew",
+                path.display(),
+                typed_with(option, &found),
+                typed_with(option, &expected)
+            )),
             (Some(path), error @ (Error::OtherFit { .. } | Error::CheckpointDamaged { .. })) => {
                 Failure::Library { file: path.display().to_string(), error }
             }

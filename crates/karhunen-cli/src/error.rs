@@ -172,13 +172,7 @@ impl<'a> Places<'a> {
                 column + 1
             )),
             E::Option { option, value, rule } => {
-                // Flags have no value, and the method is that of `--missing`.
-                let given = match (option, &value[..]) {
-                    ("method", method) => format!("--missing={method}"),
-                    (_, "true") => typed(option),
-                    _ => format!("{} {value}", typed(option)),
-                };
-                Failure::Usage(format!("{given}: {}", in_typed_names(rule)))
+                Failure::Usage(format!("{}: {}", typed_with(option, &value), in_typed_names(rule)))
             }
             error => Failure::Library { file: file.to_owned(), error },
         }
@@ -193,6 +187,20 @@ fn typed(option: &str) -> String {
         _ => option.strip_prefix("n_").unwrap_or(option).split('.').next().unwrap_or(option),
     };
     format!("--{}", name.replace('_', "-"))
+}
+
+/// An option of the library with its value, as they are typed.
+pub(crate) fn typed_with(option: &str, value: &str) -> String {
+    match (option, value) {
+        ("method", method) => format!("--missing={method}"),
+        ("error_bars", "false") => "--no-error-bars".to_owned(),
+        ("error_bars", _) => "no --no-error-bars".to_owned(),
+        ("mean" | "regularization", "none") => format!("{} none", typed(option)),
+        (_, "true") => typed(option),
+        (_, "false" | "none" | "not given") => format!("no {}", typed(option)),
+        ("early_stopping", share) => format!("--early-stopping={share}"),
+        _ => format!("{} {value}", typed(option)),
+    }
 }
 
 /// A rule of the library, whose backticks hold options.
@@ -243,7 +251,10 @@ mod tests {
             ("mean_prior.count", "-1", "not negative", "--mean-prior -1: not negative"),
             ("refit", "true", "needs `early_stopping`", "--refit: needs --early-stopping"),
             ("method", "online", "no weights", "--missing=online: no weights"),
+            ("early_stopping", "2", "a share", "--early-stopping=2: a share"),
             ("n_features", "1", "at least two", "--kernel-features 1: at least two"),
+            ("mean", "none", "no", "--mean none: no"),
+            ("error_bars", "false", "no", "--no-error-bars: no"),
         ] {
             let error = karhunen::Error::Option { option, value: value.to_owned(), rule };
             assert_eq!(places.explain(error).to_string(), expected);

@@ -93,11 +93,12 @@ pub(crate) fn fitted(model: &IncompleteModel) -> String {
     let (n, p) = (model.n_samples(), model.n_features());
     let observed: usize = model.parts().n_observed.iter().sum();
     format!(
-        "{} rows x {} columns, {}; {} entries observed ({})",
+        "{} rows x {} columns, {}; {} {} observed ({})",
         count(n),
         count(p),
         model.parts().dtype,
         count(observed),
+        if observed == 1 { "entry" } else { "entries" },
         percent(observed as f64 / (n as f64 * p as f64))
     )
 }

@@ -415,6 +415,18 @@ pub enum Error {
         /// What was given now.
         expected: String,
     },
+    /// A checkpoint was made with another value of an option.
+    #[error(
+        "the checkpoint was made with {option} = {found}, now it is {expected}; resume with the same, or fit anew"
+    )]
+    OtherOption {
+        /// The name of the option.
+        option: &'static str,
+        /// What the checkpoint was made with.
+        found: String,
+        /// What was given now.
+        expected: String,
+    },
     /// A checkpoint is damaged.
     #[error("the checkpoint is damaged: `{name}` {problem}; fit anew")]
     CheckpointDamaged {
@@ -461,6 +473,7 @@ impl Error {
             | Error::Option { .. }
             | Error::Memory { .. }
             | Error::OtherFit { .. }
+            | Error::OtherOption { .. }
             | Error::Threads { .. } => ErrorKind::Argument,
             Error::Empty { .. }
             | Error::NonFinite { .. }

@@ -100,7 +100,13 @@ fn checkpoints_of_other_fits_are_refused_by_name() {
     let folder = folder();
     scores(&folder, "--max-iter 3 --checkpoint c --checkpoint-every 0");
     let message = refusal(&folder, &format!("{FIT} --seed 1 --checkpoint c --resume"));
-    assert!(message.starts_with("error: c: the checkpoint was made with other "), "{message}");
+    let expected = "error: c: the checkpoint was made with --seed 0, now there is --seed 1; resume with the same, or fit anew\n";
+    assert_eq!(message, expected);
+    let message = refusal(&folder, &format!("{FIT} --early-stopping --checkpoint c --resume"));
+    assert!(
+        message.contains("made with no --early-stopping, now there is --early-stopping=0.02;"),
+        "{message}"
+    );
     let cases = [
         ("fit t.csv --checkpoint c", "--checkpoint has no effect on the fit of complete data; say --missing"),
         ("fit t.csv --missing --checkpoint -", "--checkpoint - cannot be read again; give a file"),

@@ -155,13 +155,6 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 impl Checkpoint {
     /// Refuses data and options that are not those of the checkpoint.
     pub(crate) fn check(&self, pca: &IncompletePca, data: &Fingerprint) -> Result<()> {
-        let limits = |pca: &IncompletePca| IncompletePca {
-            n_threads: None,
-            max_iter: 1,
-            time_limit: None,
-            ..pca.clone()
-        };
-        let (then, now) = (limits(&self.options), limits(pca));
         let differs = |what, found: String, expected: String| Err(Error::OtherFit { what, found, expected });
         if self.version != VERSION {
             return differs("versions of karhunen", self.version.clone(), VERSION.to_owned());
@@ -169,8 +162,9 @@ impl Checkpoint {
         if self.data != *data {
             return differs("data", self.data.describe(), data.describe());
         }
-        match first_difference(&then, &now) {
-            Some((found, expected)) => differs("options", found, expected),
+        let mut pairs = values(&self.options).into_iter().zip(values(pca));
+        match pairs.find(|(then, now)| then != now) {
+            Some(((option, found), (_, expected))) => Err(Error::OtherOption { option, found, expected }),
             None => Ok(()),
         }
     }
@@ -183,14 +177,58 @@ impl Fingerprint {
     }
 }
 
-/// The first option that differs, as each has it.
-fn first_difference(then: &IncompletePca, now: &IncompletePca) -> Option<(String, String)> {
-    if then == now {
-        return None;
-    }
-    let lines = |pca: &IncompletePca| format!("{pca:#?}").lines().map(str::to_owned).collect::<Vec<_>>();
-    let (then, now) = (lines(then), lines(now));
-    let clean = |line: &String| line.trim().trim_end_matches(',').to_owned();
-    let pair = then.iter().zip(&now).find(|(then, now)| then != now);
-    Some(pair.map_or_else(|| (then.concat(), now.concat()), |(then, now)| (clean(then), clean(now))))
+/// Every option by its name, and its value in words; but for limits and threads, which may change.
+fn values(pca: &IncompletePca) -> Vec<(&'static str, String)> {
+    let IncompletePca {
+        n_components,
+        method,
+        alpha,
+        regularization,
+        prior_variance,
+        mean,
+        mean_prior,
+        row_offsets,
+        step,
+        online_rule,
+        inner_iterations,
+        tol,
+        gradient_tol,
+        angle_tol,
+        rmse_tol,
+        max_iter: _,
+        early_stopping,
+        refit,
+        time_limit: _,
+        n_starts,
+        seed,
+        error_bars,
+        n_threads: _,
+    } = pca;
+    let or_none = |value: &Option<f64>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
+    let prior = match mean_prior.value {
+        None => mean_prior.count.to_string(),
+        Some(value) => format!("{}:{value}", mean_prior.count),
+    };
+    vec![
+        ("n_components", n_components.to_string()),
+        ("method", method.name().to_owned()),
+        ("alpha", alpha.to_string()),
+        ("regularization", regularization.map_or_else(|| "not given".to_owned(), |r| r.to_string())),
+        ("prior_variance", or_none(prior_variance)),
+        ("mean", mean.name().to_owned()),
+        ("mean_prior", prior),
+        ("row_offsets", row_offsets.to_string()),
+        ("step", or_none(step)),
+        ("online_rule", online_rule.name().to_owned()),
+        ("inner_iterations", inner_iterations.to_string()),
+        ("tol", tol.to_string()),
+        ("gradient_tol", or_none(gradient_tol)),
+        ("angle_tol", or_none(angle_tol)),
+        ("rmse_tol", or_none(rmse_tol)),
+        ("early_stopping", or_none(early_stopping)),
+        ("refit", refit.to_string()),
+        ("n_starts", n_starts.to_string()),
+        ("seed", seed.to_string()),
+        ("error_bars", error_bars.to_string()),
+    ]
 }

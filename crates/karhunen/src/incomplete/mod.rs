@@ -36,6 +36,7 @@ mod problem;
 mod rotate;
 mod rules;
 mod run;
+mod score;
 mod signals;
 mod start;
 mod stopping;

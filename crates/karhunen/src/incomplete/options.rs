@@ -189,6 +189,17 @@ pub enum MeanMode {
     Joint,
 }
 
+impl MeanMode {
+    /// The name, the same on the command line and in Python.
+    pub fn name(self) -> &'static str {
+        match self {
+            MeanMode::None => "none",
+            MeanMode::Fixed => "fixed",
+            MeanMode::Joint => "joint",
+        }
+    }
+}
+
 /// Pseudo-observations that every feature has beside its entries: a Dirichlet prior of its mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -17,6 +17,7 @@ mod predictions;
 mod refusals;
 mod row_offsets;
 mod sample_weights;
+mod score;
 mod small_example;
 mod stopping;
 mod traces;

@@ -58,7 +58,7 @@ fn options_without_use() {
     }
     let path = Some(Regularization::Path);
     let early_stopping = Some(0.1);
-    refused(IncompletePca { regularization: path, ..of(Method::Als) }, "give early_stopping");
+    refused(IncompletePca { regularization: path, ..of(Method::Als) }, "give `early_stopping`");
     let judged = |method| IncompletePca { regularization: path, early_stopping, ..of(method) };
     refused(judged(Method::Em), "have no penalties");
     refused(judged(Method::VbFull), "in place of penalties");
