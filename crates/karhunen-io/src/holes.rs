@@ -75,6 +75,7 @@ impl HoledTable {
             row_header: table.id_name.as_deref().unwrap_or("sample"),
             labels: &table.labels,
             column_names: &table.feature_names.clone().unwrap_or_else(numbered),
+            numeric_ids: false,
         };
         stage_table(path, &table)
     }

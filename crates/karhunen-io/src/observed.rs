@@ -195,7 +195,7 @@ fn read_entries<T: Scalar>(
 /// Pairs of ids, as read from a file.
 #[derive(Debug)]
 pub struct Pairs {
-    /// What the two columns are called.
+    /// What the two columns are called; `row` and `column` where they have no names.
     pub names: [String; 2],
     /// The ids of the rows, each once.
     pub row_ids: Ids,
@@ -230,9 +230,8 @@ pub fn read_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> 
     let (entries, _) = read_entries::<f32>(input, format, &wanted, options)?;
     let [row_ids, column_ids] =
         entries.ids.unwrap_or_else(|| [Ids::Texts(Vec::new()), Ids::Texts(Vec::new())]);
-    let names = if wanted.are_numbers() { ["row", "column"].map(str::to_owned) } else { columns.clone() };
     Ok(Pairs {
-        names,
+        names: entries.axes,
         row_ids,
         column_ids,
         rows: entries.rows,
@@ -447,8 +446,10 @@ mod tests {
         assert_eq!([0, 1, 2].map(|pair| pairs.line(pair)), [2, 4, 5]);
         assert_eq!(pairs.names, ["user", "item"]);
         // Texts over whole numbers are names, whole numbers over whole numbers are ids.
-        assert_eq!(read("u,i\n1,2\n3,4\n", ["1", "2"]).rows.len(), 2);
-        assert_eq!(read("1,2\n3,4\n", ["1", "2"]).rows.len(), 2);
+        let numbered = read("u,i\n1,2\n3,4\n", ["1", "2"]);
+        assert_eq!((numbered.rows.len(), numbered.names), (2, ["u", "i"].map(str::to_owned)));
+        let bare = read("1,2\n3,4\n", ["1", "2"]);
+        assert_eq!((bare.rows.len(), bare.names), (2, ["row", "column"].map(str::to_owned)));
         assert_eq!(read("u,i\nv,j\n", ["1", "2"]).rows.len(), 2);
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arrow_array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use karhunen::{Matrix, Scalar};
 use parquet::arrow::ProjectionMask;
@@ -20,6 +20,7 @@ use crate::csv::in_pool;
 use crate::input::{Bytes, Input};
 use crate::options::OptionName;
 use crate::triples::{Entries, Wanted, columnar};
+use crate::write::whole_numbers;
 use crate::{NamedMatrix, ReadOptions, Result, Table};
 
 /// Values that one thread decodes at a time.
@@ -123,14 +124,18 @@ fn write_groups<T: Scalar>(
     table: &NamedMatrix<'_, T>,
     rows_per_group: usize,
 ) -> std::io::Result<()> {
-    let NamedMatrix { matrix, row_names, row_header, labels, column_names } = *table;
+    let NamedMatrix { matrix, row_names, row_header, labels, column_names, numeric_ids } = *table;
     let kind = if T::NAME == f32::NAME { DataType::Float32 } else { DataType::Float64 };
     let texts: Vec<(&str, &[String])> = row_names
         .map(|names| (row_header, names))
         .into_iter()
         .chain(labels.iter().map(|label| (label.name.as_str(), label.values.as_slice())))
         .collect();
-    let text_fields = texts.iter().map(|(name, _)| Field::new(*name, DataType::Utf8, false));
+    let ids: Vec<Option<Vec<i64>>> =
+        texts.iter().map(|(_, texts)| whole_numbers(texts).filter(|_| numeric_ids)).collect();
+    let text_fields = texts.iter().zip(&ids).map(|((name, _), ids)| {
+        Field::new(*name, if ids.is_some() { DataType::Int64 } else { DataType::Utf8 }, false)
+    });
     let fields = column_names.iter().map(|name| Field::new(name, kind.clone(), false));
     let schema = Arc::new(Schema::new(text_fields.chain(fields).collect::<Vec<_>>()));
     // Few numbers, and no names of rows, come twice: a dictionary of them would only be thrown away again.
@@ -143,9 +148,12 @@ fn write_groups<T: Scalar>(
     let mut writer = ArrowWriter::try_new(written.clone(), schema.clone(), Some(properties))?;
     for begin in (0..matrix.n_rows()).step_by(rows_per_group) {
         let rows = begin..(begin + rows_per_group).min(matrix.n_rows());
-        let texts = texts
-            .iter()
-            .map(|(_, texts)| Arc::new(StringArray::from_iter_values(&texts[rows.clone()])) as ArrayRef);
+        let texts = texts.iter().zip(&ids).map(|((_, texts), ids)| match ids {
+            Some(ids) => {
+                Arc::new(Int64Array::from_iter_values(ids[rows.clone()].iter().copied())) as ArrayRef
+            }
+            None => Arc::new(StringArray::from_iter_values(&texts[rows.clone()])),
+        });
         let columns = (0..matrix.n_cols()).map(|column| column_array(matrix, rows.clone(), column));
         let batch = RecordBatch::try_new(schema.clone(), texts.chain(columns).collect());
         writer.write(&batch.map_err(std::io::Error::other)?)?;
@@ -210,8 +218,14 @@ mod tests {
         rows_per_group: usize,
     ) -> Table {
         let column_names: Vec<_> = (0..matrix.n_cols()).map(|column| format!("PC {column}")).collect();
-        let table =
-            NamedMatrix { matrix, row_names, row_header: "city", labels: &[], column_names: &column_names };
+        let table = NamedMatrix {
+            matrix,
+            row_names,
+            row_header: "city",
+            labels: &[],
+            column_names: &column_names,
+            numeric_ids: false,
+        };
         let mut bytes = Vec::new();
         write_groups(&mut bytes, &table, rows_per_group).unwrap();
         let read = read_bytes(bytes, &ReadOptions::default());
@@ -246,6 +260,7 @@ mod tests {
             row_header: "my city",
             labels: &[],
             column_names: &columns,
+            numeric_ids: false,
         };
         let mut bytes = Vec::new();
         write(&mut bytes, &table).unwrap();

@@ -188,7 +188,14 @@ fn weights_are_one_column_of_text_or_an_array() {
     let npy = folder.path().join("w.npy");
     write_table(
         &npy,
-        &NamedMatrix { matrix: &matrix, row_names: None, row_header: "", labels: &[], column_names: &names },
+        &NamedMatrix {
+            matrix: &matrix,
+            row_names: None,
+            row_header: "",
+            labels: &[],
+            column_names: &names,
+            numeric_ids: false,
+        },
     )
     .unwrap();
     assert_eq!(read_weights(&npy, Some(2)).unwrap(), [1.0, 4.0]);
@@ -200,8 +207,14 @@ fn names_of_extensions_and_shapes_are_checked_before_anything_is_written() {
     let matrix = Matrix::from_vec(1, 2, vec![1.0, 4.0]).unwrap();
     let names = ["a".to_owned(), "b".to_owned()];
     let write = |name: &str, column_names: &[String], row_names: Option<&[String]>| {
-        let table =
-            NamedMatrix { matrix: &matrix, row_names, row_header: "sample", labels: &[], column_names };
+        let table = NamedMatrix {
+            matrix: &matrix,
+            row_names,
+            row_header: "sample",
+            labels: &[],
+            column_names,
+            numeric_ids: false,
+        };
         let error = write_table(Path::new(name), &table).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Argument);
         error.to_string()
@@ -228,6 +241,7 @@ fn numbers_are_written_in_the_fewest_digits_and_names_in_quotes_where_needed() {
         row_header: "sample",
         labels: &[],
         column_names: &columns,
+        numeric_ids: false,
     };
     for (name, expected) in [
         ("s.csv", "sample,PC1,\"a,\"\"b\"\"\"\nx,0.1,3\n\"7\",-1e-30,3.4028235e38\n"),
@@ -259,8 +273,7 @@ proptest! {
             matrix: &matrix,
             row_names: named.then_some(ids.as_slice()),
             row_header: "", labels: &[],
-            column_names: &column_names,
-        };
+            column_names: &column_names, numeric_ids: false };
         let path = folder.path().join(if tabs { "t.tsv" } else { "t.csv" });
         write_table(&path, &table).unwrap();
         let back = read(&path, &ReadOptions::default()).unwrap();

@@ -71,8 +71,14 @@ fn write(path: &Path, table: &CrossValidationTable, n_folds: usize) -> Result<()
         columns.push(choices.iter().map(|choice| choice.errors[fold]).collect());
     }
     let matrix = Matrix::from_fn(choices.len(), columns.len(), |i, j| columns[j][i]);
-    let named =
-        NamedMatrix { matrix: &matrix, row_names: None, row_header: "", labels: &[], column_names: &names };
+    let named = NamedMatrix {
+        matrix: &matrix,
+        row_names: None,
+        row_header: "",
+        labels: &[],
+        column_names: &names,
+        numeric_ids: false,
+    };
     let mut outputs = Outputs::default();
     outputs.table(path, &named)?;
     outputs.commit()

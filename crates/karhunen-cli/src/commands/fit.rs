@@ -92,6 +92,7 @@ impl Fit<'_> {
                     row_header: "sample",
                     labels: &[],
                     column_names: &names::of_components(model.n_components()),
+                    numeric_ids: false,
                 };
                 outputs.table(path, &table)
             }
@@ -118,6 +119,7 @@ impl Fit<'_> {
             row_header: "feature",
             labels: &[],
             column_names: &names::of_components(model.n_components()),
+            numeric_ids: false,
         };
         outputs.table(path, &table)
     }

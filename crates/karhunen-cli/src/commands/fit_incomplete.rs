@@ -110,6 +110,7 @@ fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomple
                 row_header: row_header(saved),
                 labels: &[],
                 column_names: &names::of_scores(model),
+                numeric_ids: false,
             };
             outputs.table(path, &table)
         }
@@ -160,6 +161,7 @@ fn write_loadings(
         row_header: "feature",
         labels: &[],
         column_names: &names::of_components(model.n_components()),
+        numeric_ids: false,
     };
     outputs.table(path, &table)
 }

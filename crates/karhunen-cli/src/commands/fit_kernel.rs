@@ -99,6 +99,7 @@ impl Fit<'_> {
                     row_header: "sample",
                     labels: &[],
                     column_names: &names::of_components(saved.model.n_components()),
+                    numeric_ids: false,
                 };
                 outputs.table(path, &table)
             }

@@ -150,6 +150,7 @@ fn write(args: &PredictArgs, pairs: &Pairs, values: &Matrix) -> Result<()> {
         row_header: &pairs.names[0],
         labels: &[columns],
         column_names: &names[..values.n_cols()],
+        numeric_ids: true,
     };
     let mut outputs = Outputs::default();
     outputs.table(&args.output, &table)?;

@@ -111,6 +111,7 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
         row_header: "sample",
         labels: &[],
         column_names: &names::of_features(features.as_deref(), p),
+        numeric_ids: false,
     };
     outputs.table(&args.output, &table)?;
     outputs.commit()
@@ -231,6 +232,7 @@ impl OnValues for Reconstruction<'_> {
             row_header: "sample",
             labels: &[],
             column_names: self.features,
+            numeric_ids: false,
         };
         outputs.table(&self.args.output, &table)?;
         outputs.commit()

@@ -66,6 +66,7 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
         row_header: row_header(saved),
         labels: &[],
         column_names: &names::of_scores(model),
+        numeric_ids: false,
     };
     outputs.table(&args.output, &table)?;
     outputs.commit()
@@ -99,6 +100,7 @@ impl OnValues for Scores<'_> {
             row_header: "sample",
             labels: &[],
             column_names: &names::of_components(self.model.n_components()),
+            numeric_ids: false,
         };
         outputs.table(&self.args.output, &table)?;
         outputs.commit()

@@ -19,7 +19,7 @@ use crate::input::{Input, line_of};
 use crate::options::OptionName;
 use crate::triples::interner::Interner;
 use crate::triples::lines::LineNumbers;
-use crate::triples::{Chunk, Entries, Role, Wanted};
+use crate::triples::{Chunk, Entries, Role, Wanted, axes};
 use crate::{Cause, Error, ReadOptions, Result};
 
 /// Reads the columns wanted, by name or by number. Values that are empty or marked as missing become NaN.
@@ -66,7 +66,7 @@ pub(super) fn in_blocks<T: Scalar>(
     if first_row >= text.len() {
         return refuse_empty("the table has names but no rows");
     }
-    let layout = Layout { text, dialect, roles, axes: wanted.axes(), first_row };
+    let layout = Layout { text, axes: axes(&roles, names), dialect, roles, first_row };
     in_pool(path, options.n_threads, || layout.entries(block_bytes))?
         .map_err(|refusal| refuse(refusal, names))
 }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::cells::Cell;
 use crate::NamedMatrix;
+use crate::write::whole_numbers;
 
 /// Numbers formatted at a time by a thread, and such pieces held in memory at a time.
 const PIECE_VALUES: usize = 1 << 14;
@@ -30,12 +31,14 @@ pub(crate) fn write<T: Scalar>(
     end_line(&mut header);
     sink.write_all(&header)?;
     let (n_rows, n_cols) = table.matrix.shape();
+    let numeric = numeric(table);
     let piece_rows = (PIECE_VALUES / n_cols.max(1)).max(1);
     let mut row = 0;
     while row < n_rows {
         let end = (row + PIECES * piece_rows).min(n_rows);
         let starts: Vec<usize> = (row..end).step_by(piece_rows).collect();
-        let piece = |&start: &usize| lines(table, start, (start + piece_rows).min(n_rows), delimiter);
+        let piece =
+            |&start: &usize| lines(table, (start, (start + piece_rows).min(n_rows)), &numeric, delimiter);
         for lines in starts.par_iter().map(piece).collect::<Vec<_>>() {
             sink.write_all(&lines)?;
         }
@@ -44,15 +47,26 @@ pub(crate) fn write<T: Scalar>(
     Ok(())
 }
 
-fn lines<T: Scalar>(table: &NamedMatrix<T>, start: usize, end: usize, delimiter: u8) -> Vec<u8> {
+/// Columns of text: those that are ids in numbers, and stand without quotes.
+fn numeric<T>(table: &NamedMatrix<T>) -> Vec<bool> {
+    let texts = table.row_names.into_iter().chain(table.labels.iter().map(|label| &label.values[..]));
+    texts.map(|texts| table.numeric_ids && whole_numbers(texts).is_some()).collect()
+}
+
+fn lines<T: Scalar>(
+    table: &NamedMatrix<T>,
+    (start, end): (usize, usize),
+    numeric: &[bool],
+    delimiter: u8,
+) -> Vec<u8> {
     let mut lines = Vec::new();
     for row in start..end {
-        if let Some(names) = table.row_names {
-            push_name(&mut lines, &names[row], delimiter);
-            lines.push(delimiter);
-        }
-        for label in table.labels {
-            push_name(&mut lines, &label.values[row], delimiter);
+        let texts = table.row_names.into_iter().chain(table.labels.iter().map(|label| &label.values[..]));
+        for (texts, numeric) in texts.zip(numeric) {
+            match numeric {
+                true => lines.extend(texts[row].bytes()),
+                false => push_name(&mut lines, &texts[row], delimiter),
+            }
             lines.push(delimiter);
         }
         for value in table.matrix.row(row) {

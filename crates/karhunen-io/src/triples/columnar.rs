@@ -10,7 +10,7 @@ use karhunen::Scalar;
 
 use super::interner::Interner;
 use super::lines::LineNumbers;
-use super::{Chunk, Entries, Role, Wanted};
+use super::{Chunk, Entries, Role, Wanted, axes};
 use crate::columns::{Batches, damaged};
 use crate::roles::{is_number, place};
 use crate::{Cause, Error, Result};
@@ -43,7 +43,12 @@ impl File<'_> {
         let chunk = Chunk { worker: 0, rows, columns, values: values?, weights: weights? };
         let mut lines = LineNumbers::default();
         lines.push(chunk.rows.len(), 1, None);
-        Ok(Entries::assemble(vec![chunk], [vec![row_ids], vec![column_ids]], wanted.axes(), lines))
+        Ok(Entries::assemble(
+            vec![chunk],
+            [vec![row_ids], vec![column_ids]],
+            axes(&roles, Some(&names)),
+            lines,
+        ))
     }
 
     /// Visits a column with the number of the first row of each part.

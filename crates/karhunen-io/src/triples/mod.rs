@@ -72,16 +72,6 @@ impl Wanted {
         self.columns.iter().all(|(_, wanted)| wanted.parse::<usize>().is_ok())
     }
 
-    /// What rows and columns are called: as their columns are, where these have names.
-    pub(crate) fn axes(&self) -> [String; 2] {
-        let name = |role, default: &str| {
-            let column = self.columns.iter().find(|(other, _)| *other == role);
-            let name = column.map(|(_, name)| name.clone()).filter(|_| !self.are_numbers());
-            name.unwrap_or_else(|| default.to_owned())
-        };
-        [name(Role::Row, "row"), name(Role::Column, "column")]
-    }
-
     /// The role of each column.
     ///
     /// # Errors
@@ -99,6 +89,16 @@ impl Wanted {
         }
         Ok(roles)
     }
+}
+
+/// What rows and columns are called: as their columns are, where these have names.
+pub(crate) fn axes(roles: &[Role], names: Option<&[String]>) -> [String; 2] {
+    let name = |role, default: &str| {
+        let column = roles.iter().position(|other| *other == role);
+        let name = names.zip(column).map(|(names, column)| names[column].clone());
+        name.filter(|name| !name.is_empty()).unwrap_or_else(|| default.to_owned())
+    };
+    [name(Role::Row, "row"), name(Role::Column, "column")]
 }
 
 /// Entries as they stand in a file, rows and columns numbered.
