@@ -21,9 +21,23 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         ),
         // scikit-learn's words, which its checks of estimators ask for.
         Error::NegativeValue { .. } => format!("Negative values in data: {error}"),
+        Error::OtherOption { option, ref found, ref expected } => format!(
+            "the checkpoint was made with {option} = {}, now it is {}; resume with the same, or fit anew",
+            literal(option, found),
+            literal(option, expected)
+        ),
+        // The engine marks the options that a rule names.
+        Error::Option { .. } => error.to_string().replace('`', ""),
         _ => error.to_string(),
     };
     let exception = of_kind(error.kind(), message);
+    if let Error::Option { option, rule, .. } = error {
+        // Estimators tell the argument as it was given to them; without these attributes the message is still complete.
+        Python::attach(|py| {
+            let _ = exception.value(py).setattr("option", option);
+            let _ = exception.value(py).setattr("rule", rule.replace('`', ""));
+        });
+    }
     let place = match error {
         Error::NonFinite { row, column, .. }
         | Error::NegativeValue { row, column, .. }
@@ -43,6 +57,22 @@ pub(crate) fn to_python(error: Error) -> PyErr {
     exception
 }
 
+/// A value of an option as Python writes it.
+fn literal(option: &str, value: &str) -> String {
+    if let Some(size) = value.strip_prefix("weighted:") {
+        return format!("('weighted', {size})");
+    }
+    match (option, value) {
+        ("regularization", "none") => "0".to_owned(),
+        ("mean", value) => format!("'{value}'"),
+        (_, "none" | "not given") => "None".to_owned(),
+        (_, "true") => "True".to_owned(),
+        (_, "false") => "False".to_owned(),
+        (_, value) if value.parse::<f64>().is_ok() => value.to_owned(),
+        (_, value) => format!("'{value}'"),
+    }
+}
+
 fn of_kind(kind: ErrorKind, message: String) -> PyErr {
     match kind {
         ErrorKind::Argument | ErrorKind::Data => PyValueError::new_err(message),
@@ -57,7 +87,12 @@ pub(crate) fn file_to_python(error: karhunen_io::Error) -> PyErr {
     match &*error.cause {
         Cause::Io { source, .. } => match source.raw_os_error() {
             // With a number, OSError becomes its own subclass, and shows the path.
-            Some(number) => PyOSError::new_err((number, source.to_string(), error.path.clone())),
+            Some(number) => {
+                // The number is shown beside the reason, which Rust repeats it in.
+                let reason = source.to_string();
+                let reason = reason.split(" (os error").next().unwrap_or_default().to_owned();
+                PyOSError::new_err((number, reason, error.path.display().to_string()))
+            }
             None => PyOSError::new_err(error.to_string()),
         },
         Cause::Library(inner) => of_kind(inner.kind(), error.to_string()),

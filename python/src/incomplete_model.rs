@@ -252,6 +252,21 @@ impl IncompleteModel {
         Ok(offsets.map(|offsets| PyArray1::from_vec(py, offsets)))
     }
 
+    /// Log-likelihoods of rows with holes.
+    #[pyo3(signature = (entries, n_threads=None, on_progress=None))]
+    fn score_samples<'py>(
+        &self,
+        py: Python<'py>,
+        entries: &Bound<'_, Entries>,
+        n_threads: Option<usize>,
+        on_progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (cost, stored) = (entries.get().pass_cost(self.model.n_components()), entries.get().stored());
+        let job = Likelihoods { model: self.model(), n_threads: threads_for(cost, n_threads) };
+        let found = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
+        Ok(PyArray1::from_vec(py, found))
+    }
+
     /// The values of all entries of rows with holes, in the type of the entries.
     #[pyo3(signature = (entries, n_threads=None, on_progress=None))]
     fn values(
@@ -410,6 +425,18 @@ impl EntryJob for Offsets {
     type Output = Option<Vec<f64>>;
     fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Self::Output> {
         Ok(self.model.rows_observed(entries, self.n_threads, observer)?.offsets)
+    }
+}
+
+struct Likelihoods {
+    model: Arc<CoreModel>,
+    n_threads: Option<usize>,
+}
+
+impl EntryJob for Likelihoods {
+    type Output = Vec<f64>;
+    fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<Vec<f64>> {
+        self.model.score_samples(entries, self.n_threads, observer)
     }
 }
 

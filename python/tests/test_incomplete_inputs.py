@@ -145,9 +145,11 @@ def test_set_output_and_names(x):
     assert covariances.shape == (40, 2, 2)
     assert pca.feature_names_in_.tolist() == NAMES
     assert isinstance(pca.set_output(transform="polars").transform(frame), pl.DataFrame)
-    assert_array_equal(pca.predict([3, 4], ["q5", "q1"]), pca.predict([3, 4], [5, 1]))
+    assert_array_equal(pca.predict([8, 9], ["q5", "q1"]), IncompletePCA(2).fit(x).predict([3, 4], [5, 1]))
     with pytest.raises(ValueError, match="columns: 'q12' was not among the columns of the fit"):
-        pca.predict([3], ["q12"])
+        pca.predict([8], ["q12"])
+    numbered = IncompletePCA(2).fit(pd.DataFrame(x, columns=NAMES))
+    assert_array_equal(numbered.predict([3, 4], ["q5", "q1"]), numbered.predict([3, 4], [5, 1]))
 
 
 @settings(max_examples=60, deadline=None)

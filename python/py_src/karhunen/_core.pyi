@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 __all__ = [
+    "HELD_OUT",
     "Entries",
     "IncompleteModel",
     "KernelModel",
@@ -40,6 +41,7 @@ __all__ = [
     "to_state",
 ]
 
+HELD_OUT: float
 __version__: str
 
 _Float: TypeAlias = np.float32 | np.float64
@@ -277,6 +279,10 @@ class IncompleteModel:
         self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> NDArray[np.float64] | None:
         """Offsets of rows with holes; none if rows have no offsets."""
+    def score_samples(
+        self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
+    ) -> NDArray[np.float64]:
+        """Log-likelihoods of rows with holes."""
     def values(
         self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> NDArray[Any]:

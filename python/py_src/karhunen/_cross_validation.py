@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from karhunen import _core
 from karhunen._incomplete_inputs import to_fit_entries
-from karhunen._incomplete_options import engine_options, penalty_option
+from karhunen._incomplete_options import engine_options, penalty_option, told_as_given
 from karhunen._options import count_option
 from karhunen._progress import progress
 
@@ -126,7 +126,8 @@ def cross_validate_entries(
     options = engine_options(estimator)
     entries = to_fit_entries(estimator, X, sample_weight, entry_weight)
     folds = count_option("n_folds", n_folds)
-    with progress(estimator.verbose, "cross_validate_entries") as draw:
+    grid = {"n_folds": n_folds, **({"regularization": given} if given else {})}
+    with told_as_given(estimator, **grid), progress(estimator.verbose, "cross_validate_entries") as draw:
         choices, errors, best, simplest = _core.cross_validate(entries, options, folds, components, penalties, draw)
     # The grid is that of the engine: components first, penalties within.
     params = []

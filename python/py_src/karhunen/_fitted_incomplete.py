@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
@@ -14,8 +15,8 @@ from karhunen._filled import fill
 from karhunen._ids import adopt_ids, id_list, index_of
 from karhunen._incomplete_convergence import IncompleteConvergence
 from karhunen._incomplete_inputs import to_entries
-from karhunen._incomplete_options import incomplete_arguments
-from karhunen._inputs import to_scores
+from karhunen._incomplete_options import incomplete_arguments, told_as_given
+from karhunen._inputs import to_scores, to_weights
 from karhunen._options import flag_option
 from karhunen._progress import progress
 from karhunen._viewed_model import ViewedModel
@@ -37,6 +38,20 @@ VIEWS = {
 }
 
 
+#: Methods whose models are densities; which one "auto" is depends on other arguments.
+LEARN_VARIANCES = ("auto", "vb-full", "vb", "vb-fixed", "ppca", "map")
+
+
+def _learns_variances(estimator: FittedIncomplete) -> bool:
+    """Tell whether there are likelihoods; say why not."""
+    if estimator.method in LEARN_VARIANCES:
+        return True
+    raise AttributeError(
+        f"method = {estimator.method!r} learns no variances, so it has no likelihood; compare such fits with "
+        "cross_validate_entries"
+    )
+
+
 class FittedIncomplete(ViewedModel):
     """What :class:`IncompletePCA` does once it is fitted."""
 
@@ -46,6 +61,9 @@ class FittedIncomplete(ViewedModel):
 
     def transform(self, X: Any, *, return_covariance: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Compute the scores of rows with holes: the best given the components, as the fit weighs entries.
+
+        For the rows fitted that is `scores_` where the fit has converged; an iterative fit that stopped on its way, by
+        `max_iter` say, may hold scores there that were still behind its components.
 
         Parameters
         ----------
@@ -92,6 +110,66 @@ class FittedIncomplete(ViewedModel):
             offsets = self._model_now().offsets(entries, self.n_threads, draw)
         return np.zeros(entries.shape[0]) if offsets is None else offsets
 
+    @available_if(_learns_variances)
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Compute the log-likelihood of the observed entries of each row.
+
+        It is that of the normal distribution which components, learned variances and noise make of these entries;
+        scores are integrated out. For "vb-full", "vb", "vb-fixed", "ppca" and "map", and "auto" where it is one of
+        them: other methods learn no variances.
+
+        Parameters
+        ----------
+        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
+            Rows, as for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Natural logarithms of the density; zero for a row without entries.
+        """
+        check_is_fitted(self)
+        entries = to_entries(self, X, reset=False)
+        with told_as_given(self), progress(self.verbose, type(self).__name__) as draw:
+            return self._model_now().score_samples(entries, self.n_threads, draw)
+
+    @available_if(_learns_variances)
+    def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
+        """Compute the mean log-likelihood of rows, for searches over numbers of components.
+
+        Such a search holds out whole rows. :func:`cross_validate_entries` holds out entries, which is what imputation
+        and prediction are about, and works for all methods.
+
+        Parameters
+        ----------
+        X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
+            Rows that were not fitted.
+        y : None
+            Ignored; there for pipelines.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weights of the mean.
+
+        Returns
+        -------
+        float
+            The mean of :meth:`score_samples`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from karhunen import IncompletePCA
+        >>> from sklearn.model_selection import GridSearchCV
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 10)) + 0.3 * rng.normal(size=(200, 10))
+        >>> x[rng.random(x.shape) < 0.3] = np.nan
+        >>> search = GridSearchCV(IncompletePCA(method="ppca"), {"n_components": [1, 2, 3]}).fit(x)
+        >>> search.best_params_
+        {'n_components': 2}
+        """
+        likelihoods = self.score_samples(X)
+        weights = to_weights("sample_weight", sample_weight, len(likelihoods), "rows")
+        return float(np.average(likelihoods, weights=weights))
+
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Compute the values that scores stand for, of rows of offset zero.
 
@@ -116,12 +194,13 @@ class FittedIncomplete(ViewedModel):
         Parameters
         ----------
         rows : array-like
-            Which rows of the data fitted: their numbers, or the ids that :class:`Observed` had. Without `columns`, new
-            rows with holes as for :meth:`transform`.
+            Which rows of the data fitted: their ids where there are `row_ids_` (of an :class:`Observed`, or the index
+            of a pandas frame), their numbers otherwise. Without `columns`, new rows with holes as for
+            :meth:`transform`.
         columns : array-like or None, default=None
-            Which columns, in a shape that broadcasts with that of `rows`: numbers, names if the data fitted had names,
-            or the ids that :class:`Observed` had. A column that was never observed is predicted by the mean of all
-            entries.
+            Which columns, in a shape that broadcasts with that of `rows`: their ids where there are `column_ids_`,
+            numbers or the names of the data fitted otherwise. A column that was never observed is predicted by the mean
+            of all entries.
         return_std : bool, default=False
             Give standard deviations as well.
         noise : bool, default=True

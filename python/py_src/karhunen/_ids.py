@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,17 @@ def index_of(what: str, wanted: Any, ids: np.ndarray | None, n: int) -> np.ndarr
     if ids is None:
         if wanted.dtype.kind not in "iu" and wanted.size:
             raise ValueError(f"{what} must be whole numbers below {n}, got an array of {wanted.dtype}")
-        places = wanted.astype(np.int64)
-        outside = (places < 0) | (places >= n)
+        outside = (wanted < 0) | (wanted >= n) if wanted.size else np.zeros(wanted.shape, dtype=bool)
         if outside.any():
             raise ValueError(
-                f"{what}: {int(places[outside].flat[0])} is outside 0..{n - 1}: no such {what[:-1]} was fitted"
+                f"{what}: {int(wanted[outside].flat[0])} is outside 0..{n - 1}: no such {what[:-1]} was fitted"
             )
-        return places
+        return wanted.astype(np.int64)
     flat = wanted.ravel()
+    if ids.dtype.kind == "M" and flat.dtype.kind in "OUM":
+        # Dates in other units, as Python and pandas write them, and as text.
+        with suppress(TypeError, ValueError):
+            flat = flat.astype(ids.dtype)
     if _comparable(ids, flat) and (ids[:-1] < ids[1:]).all():
         places = np.minimum(np.searchsorted(ids, flat), len(ids) - 1)
         known = ids[places] == flat
@@ -56,19 +60,32 @@ def index_of(what: str, wanted: Any, ids: np.ndarray | None, n: int) -> np.ndarr
 def _comparable(one: np.ndarray, other: np.ndarray) -> bool:
     """Tell whether numpy can search ids of one array in the other."""
     numbers = [array.dtype.kind in "iuf" for array in (one, other)]
-    return all(numbers) or one.dtype.kind == other.dtype.kind == "U"
+    return all(numbers) or one.dtype.kind == other.dtype.kind in ("U", "M", "m")
 
 
 def _id_array(ids: Any) -> np.ndarray:
     """Give ids as an array; ids that numpy would take for nested lists or change the type of stay what they are."""
-    if hasattr(ids, "to_numpy"):
-        ids = ids.to_numpy()
+    ids = plain(ids)
     if isinstance(ids, np.ndarray):
         return ids
     kinds = {type(id_) for id_ in ids} if isinstance(ids, (list, tuple)) else set()
     if len(kinds) > 1 or tuple in kinds:
         return _object_array(list(ids))
     return np.asarray(ids)
+
+
+def plain(values: Any) -> Any:
+    """Give series and columns of any library as arrays of numpy."""
+    if not hasattr(values, "to_numpy"):
+        return values
+    # Arrays of pyarrow that numpy cannot hold where they lie have to be asked for a copy.
+    copied = {"zero_copy_only": False} if type(values).__module__.startswith("pyarrow") else {}
+    return values.to_numpy(**copied)
+
+
+def _is_missing(id_: Any) -> bool:
+    """Tell what stands for no value: None, NaN, NaT, NA."""
+    return id_ is None or type(id_).__name__ == "NAType" or bool(id_ != id_)
 
 
 def _object_array(ids: list[Any]) -> np.ndarray:
@@ -81,8 +98,9 @@ def numbered(name: str, ids: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Give ids as numbers, and the id of each number."""
     ids = _id_array(ids)
     _check_length(name, ids, n)
-    if ids.dtype.kind in "fc" and np.isnan(ids).any():
-        raise ValueError(f"{name}: entry {int(np.isnan(ids).argmax())} is NaN, which is no id")
+    if ids.dtype.kind in "fcmM" and (missing := ids != ids).any():
+        none = "NaT" if ids.dtype.kind in "mM" else "NaN"
+        raise ValueError(f"{name}: entry {int(missing.argmax())} is {none}, which is no id")
     if ids.dtype.kind in "iu" and n:
         least, most = int(ids.min()), int(ids.max())
         if most - least < max(4 * n, 1 << 20) and most < 2**63:
@@ -97,8 +115,8 @@ def numbered(name: str, ids: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         return codes.reshape(-1).astype(np.int64, copy=False), unique
     numbers: dict[Any, int] = {}
     codes = np.fromiter((numbers.setdefault(id_, len(numbers)) for id_ in ids.tolist()), np.int64, n)
-    if any(id_ is None or id_ != id_ for id_ in numbers):
-        missing = next(e for e, id_ in enumerate(ids.tolist()) if id_ is None or id_ != id_)
+    if any(map(_is_missing, numbers)):
+        missing = next(e for e, id_ in enumerate(ids.tolist()) if _is_missing(id_))
         raise ValueError(f"{name}: entry {missing} is {ids[missing]}, which is no id")
     unique = _object_array(list(numbers))
     try:
@@ -136,19 +154,26 @@ def adopt_ids(estimator: Any, row_ids: np.ndarray | None, column_ids: np.ndarray
         The id of each row and column. Columns alone are named as those of a table.
     """
     vars(estimator).pop("feature_names_in_", None)
-    if column_ids is not None and all(isinstance(id_, str) for id_ in column_ids.tolist()):
+    named = column_ids is not None and all(isinstance(id_, str) for id_ in column_ids.tolist())
+    if named:
         estimator.feature_names_in_ = column_ids.astype(object)
     estimator.row_ids_ = row_ids
-    estimator.column_ids_ = None if row_ids is None else column_ids
+    estimator.column_ids_ = None if named and row_ids is None else column_ids
 
 
 def id_list(what: str, ids: np.ndarray | None) -> list[int] | list[str] | None:
     """Give ids as model files hold them: whole numbers or strings."""
     if ids is None:
         return None
-    values = ids.tolist()
+    # Lists would hold dates as numbers of nanoseconds.
+    values = (ids.astype(str) if ids.dtype.kind == "M" else ids).tolist()
     for kind in (int, str):
         if all(isinstance(id_, kind) and not isinstance(id_, bool) for id_ in values):
+            if kind is int and values and max(values) >= 2**63:
+                raise ValueError(
+                    f"the {what} id {max(values)} is larger than those that model files hold, which are below 2**63; "
+                    "pickle the estimator, or fit with other ids"
+                )
             return values
     raise ValueError(
         f"the {what} ids are not all whole numbers or all strings, which model files hold (first: {values[0]!r}); "

@@ -129,11 +129,12 @@ def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
     """Warn as scikit-learn does if a fit stopped at a limit."""
     if convergence.converged:
         return
-    costs = convergence.costs
-    fall = (costs[-2] - costs[-1]) / abs(costs[-1]) if len(costs) > 1 and costs[-1] != 0 else float("nan")
+    costs, n = convergence.costs, convergence.iterations[-1]
+    fell = ""
+    if len(costs) > 1 and costs[-1] != 0:
+        fell = f"the cost fell by {(costs[-2] - costs[-1]) / abs(costs[-1]):.1e} of itself in the last one, "
     warn(
-        f"method {convergence.method}: {convergence.stop} after {convergence.iterations[-1]} iterations (RMSE "
-        f"{convergence.rmse:.4g}, the cost fell by {fall:.1e} of itself in the last one, tol {tol:.1e}); raise the "
-        "limit or tol",
+        f"method {convergence.method}: {convergence.stop} after {n} iteration{'' if n == 1 else 's'} (RMSE "
+        f"{convergence.rmse:.4g}, {fell}tol {tol:.1e}); raise the limit or tol",
         ConvergenceWarning,
     )

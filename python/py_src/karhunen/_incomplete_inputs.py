@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from karhunen import _core
 from karhunen._ids import adopt_ids, index_of
 from karhunen._inputs import name_column, to_matrix, to_weights
-from karhunen._observed import Observed
+from karhunen._observed import Observed, without_masks
 from karhunen._sparse_entries import broadcast_weights, entries_of_sparse
 
 
@@ -55,8 +55,44 @@ def to_entries(
     except ValueError as error:
         raise name_column(error, getattr(estimator, "feature_names_in_", None)) from None
     if reset:
-        estimator.row_ids_ = estimator.column_ids_ = None
+        estimator.row_ids_ = row_ids(X)
+        estimator.column_ids_ = _column_ids(X, estimator)
     return entries
+
+
+def row_ids(X: Any) -> np.ndarray | None:
+    """Give what rows are called: the ids of an :class:`Observed`, the index of a pandas frame.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, dataframe or Observed
+        Data.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or None
+        None where rows have no names of their own: an index 0, 1, 2 ..., or one that repeats or lacks labels.
+    """
+    if isinstance(X, Observed):
+        return X.row_ids
+    if not hasattr(X, "iloc"):
+        return None
+    return _labels(X.index)
+
+
+def _column_ids(X: Any, estimator: BaseEstimator) -> np.ndarray | None:
+    """Give the labels of the columns of a frame where they are ids: beside ids of rows, or if they are no names."""
+    named = hasattr(estimator, "feature_names_in_")
+    return _labels(X.columns) if hasattr(X, "iloc") and not (named and estimator.row_ids_ is None) else None
+
+
+def _labels(index: Any) -> np.ndarray | None:
+    """Give the labels of an index of pandas, unless they count from zero, repeat or are missing."""
+    labels = index.to_numpy()
+    counted = labels.dtype.kind in "iu" and (labels == np.arange(len(labels))).all()
+    if counted or not index.is_unique or (index.nlevels == 1 and index.hasnans):
+        return None
+    return labels
 
 
 def to_fit_entries(estimator: BaseEstimator, X: Any, sample_weight: Any, entry_weight: Any) -> _core.Entries:
@@ -105,15 +141,9 @@ def to_start(start: Any, shape: tuple[int, int], n_components: int) -> tuple[np.
     for array, (name, size) in zip(arrays, expected.items(), strict=False):
         if array.shape != size:
             raise ValueError(f"start: {name} of shape {array.shape}, but {size} is needed")
+        if not np.isfinite(array).all():
+            raise ValueError(f"start: {name} hold {array[~np.isfinite(array)][0]}; they must be finite")
     return np.ascontiguousarray(arrays[0].T), arrays[1], arrays[2] if len(arrays) == 3 else None
-
-
-def without_masks(X: Any) -> Any:
-    """Give a masked array as floating-point numbers with NaN where it is masked."""
-    if not np.ma.isMaskedArray(X):
-        return X
-    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
-    return X.astype(dtype).filled(np.nan)
 
 
 def _entries_of_observed(
@@ -127,6 +157,8 @@ def _entries_of_observed(
         adopt_ids(estimator, X.row_ids, X.column_ids)
         return X._entries
     expected = estimator.column_ids_
+    if expected is None and X.column_ids is not None:
+        expected = getattr(estimator, "feature_names_in_", None)
     if (X.column_ids is None) != (expected is None):
         given, fitted = ("numbers", "ids") if X.column_ids is None else ("ids", "numbers")
         raise ValueError(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
+from karhunen import _core
 from karhunen._options import count_option, flag_option, seed_option
 
-#: The share of the entries that ``early_stopping=True`` sets aside.
-HELD_OUT = 0.02
 #: Tolerances beside that of the cost, which are off unless they are given.
 OTHER_TOLERANCES = ("gradient_tol", "angle_tol", "rmse_tol")
 
@@ -45,12 +48,34 @@ def engine_options(estimator: Any) -> dict[str, Any]:
         "max_iter": count_option("max_iter", estimator.max_iter),
         "early_stopping": _share(estimator.early_stopping),
         "refit": flag_option("refit", estimator.refit),
-        "time_limit": _number("time_limit", estimator.time_limit, optional=True),
+        "time_limit": None if estimator.time_limit is None else _seconds("time_limit", estimator.time_limit),
         "n_starts": count_option("n_starts", estimator.n_starts),
         "seed": seed_option(estimator.random_state),
         "error_bars": flag_option("error_bars", estimator.error_bars),
         "n_threads": None if estimator.n_threads is None else count_option("n_threads", estimator.n_threads),
     }
+
+
+@contextmanager
+def told_as_given(estimator: Any, **given: Any) -> Iterator[None]:
+    """Tell of options that the engine refuses as they were given here.
+
+    Parameters
+    ----------
+    estimator : IncompletePCA
+        Whose arguments they are.
+    given : object
+        Arguments beside those of the estimator, or in their place.
+    """
+    try:
+        yield
+    except ValueError as error:
+        # Parts of an option, such as mean_prior.count, belong to one argument.
+        name = getattr(error, "option", "").partition(".")[0]
+        arguments = {**estimator.get_params(deep=False), **given}
+        if name not in arguments:
+            raise
+        raise ValueError(f"{name} = {arguments[name]!r} is not allowed: {error.rule}") from None
 
 
 def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
@@ -82,7 +107,7 @@ def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
 
 def to_checkpoint(path: Any, every: Any, resume: Any) -> tuple[str, float, bool] | None:
     """Check the file for the state of a fit, how often it is written, and whether the fit goes on from it."""
-    seconds = _number("checkpoint_every", every)
+    seconds = _seconds("checkpoint_every", every)
     if flag_option("resume", resume) and path is None:
         raise ValueError("resume = True needs the file to go on from: pass checkpoint")
     if path is None:
@@ -93,6 +118,8 @@ def to_checkpoint(path: Any, every: Any, resume: Any) -> tuple[str, float, bool]
     folder = os.path.dirname(path)
     if folder and not os.path.isdir(folder):
         raise FileNotFoundError(f"checkpoint: there is no folder {folder}; make it first")
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"checkpoint: {path} is a folder; give a file")
     return path, seconds, bool(resume)
 
 
@@ -108,6 +135,14 @@ def _number(name: str, value: Any, *, optional: bool = False) -> float | None:
     if not isinstance(value, Real) or isinstance(value, bool):
         raise ValueError(f"{name} = {value!r} is not allowed: a number is needed" + (", or None" if optional else ""))
     return float(value)
+
+
+def _seconds(name: str, value: Any) -> float:
+    """Check a time."""
+    seconds = _number(name, value)
+    if not 0 <= seconds < float("inf"):
+        raise ValueError(f"{name} = {value!r} is not allowed: give a finite number of seconds, at least 0")
+    return seconds
 
 
 def penalty_option(value: Any) -> tuple[str, float] | None:
@@ -139,8 +174,8 @@ def _mean_prior(value: Any) -> tuple[float, float | None]:
 
 def _share(value: Any) -> float | None:
     """Take the share that is set aside, or whether the usual share is."""
-    if isinstance(value, bool):
-        return HELD_OUT if value else None
+    if isinstance(value, (bool, np.bool_)):
+        return _core.HELD_OUT if value else None
     if not isinstance(value, Real):
         raise ValueError(f"early_stopping = {value!r} is not allowed: give True, False or a share between 0 and 1")
     return float(value)

@@ -11,8 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from karhunen import _core
 from karhunen._fitted_incomplete import FittedIncomplete
 from karhunen._incomplete_convergence import warn_unless_ended
-from karhunen._incomplete_inputs import to_entries, to_fit_entries, to_start
-from karhunen._incomplete_options import engine_options, to_checkpoint
+from karhunen._incomplete_inputs import row_ids, to_entries, to_fit_entries, to_start
+from karhunen._incomplete_options import engine_options, to_checkpoint, told_as_given
 from karhunen._progress import progress
 
 if TYPE_CHECKING:
@@ -126,8 +126,12 @@ class IncompletePCA(FittedIncomplete):
         Numbers of components, rows and columns.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, if `X` had names.
-    row_ids_, column_ids_ : ndarray or None
-        Ids of rows and columns, if `X` was an :class:`Observed` with ids.
+    row_ids_ : ndarray or None
+        Ids of the rows, if `X` was an :class:`Observed` with ids or a pandas frame with an index that is not 0, 1, 2
+        ... and does not repeat; after :meth:`partial_fit` of the last rows.
+    column_ids_ : ndarray or None
+        Ids of the columns, if `X` was an :class:`Observed` with ids, or a pandas frame whose rows have ids or whose
+        columns have labels that are no names.
     method_ : str
         The algorithm that was used.
     convergence_ : IncompleteConvergence
@@ -315,7 +319,7 @@ class IncompletePCA(FittedIncomplete):
         options = engine_options(self)
         entries = to_fit_entries(self, X, sample_weight, entry_weight)
         begin = None if start is None else to_start(start, entries.shape, options["n_components"])
-        with progress(self.verbose, type(self).__name__) as draw:
+        with told_as_given(self), progress(self.verbose, type(self).__name__) as draw:
             model = _core.fit_incomplete(entries, options, draw, begin, state)
         self._stream = None
         self._adopt(model)
@@ -380,10 +384,13 @@ class IncompletePCA(FittedIncomplete):
             if self.online_rule != "diagonal":
                 raise ValueError(f"online_rule = {self.online_rule!r} cannot go on from a fit; 'diagonal' can")
             stream = _core.Stream.resume(self._model_now())
-        stream = stream.learned(entries, options["n_components"])
-        model = stream.finish(entries, {**options, "method": "online"})
+        with told_as_given(self):
+            stream = stream.learned(entries, options["n_components"])
+            model = stream.finish(entries, {**options, "method": "online"})
         self._stream = stream
         self.n_samples_seen_ = stream.n_samples_seen
+        # Scores are those of the last rows, whose ids they have.
+        self.row_ids_ = row_ids(X)
         self._adopt(model)
         return self
 

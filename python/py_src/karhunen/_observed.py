@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen import _core
-from karhunen._ids import as_numbers, numbered
+from karhunen._ids import as_numbers, numbered, plain
 from karhunen._options import count_option, seed_option
+from karhunen._sparse_entries import refuse_masks
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -89,6 +90,8 @@ class Observed:
         else:
             rows, columns = as_numbers("rows", rows, n), as_numbers("columns", columns, n)
             row_ids = column_ids = None
+            if not isinstance(shape, (tuple, list)) or len(shape) != 2:
+                raise ValueError(f"shape = {shape!r} is not allowed: give (number of rows, number of columns)")
             shape = (count_option("shape[0]", shape[0]), count_option("shape[1]", shape[1]))
         if rows.dtype != columns.dtype:
             rows, columns = rows.astype(np.int64, copy=False), columns.astype(np.int64, copy=False)
@@ -212,11 +215,17 @@ class Observed:
         return f"{type(self).__name__}({n} x {p}, {self.n_observed} entries of {self.dtype})"
 
 
+def without_masks(X: Any) -> Any:
+    """Give a masked array as floating-point numbers with NaN where it is masked."""
+    if not np.ma.isMaskedArray(X):
+        return X
+    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
+    return X.astype(dtype).filled(np.nan)
+
+
 def _numbers(name: str, values: Any) -> np.ndarray:
     """Give numbers as a contiguous vector of float32 or float64."""
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    values = np.asarray(values)
+    values = np.asarray(without_masks(plain(values)))
     if values.ndim != 1:
         raise ValueError(f"{name} has shape {values.shape}; expected one axis")
     if values.dtype.kind not in "fiubO" or (values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8)):
@@ -227,6 +236,7 @@ def _numbers(name: str, values: Any) -> np.ndarray:
 
 def _entry_weights(weight: Any, values: np.ndarray) -> np.ndarray:
     """Give one weight for each value, in the type of the values."""
+    refuse_masks("weight", weight)
     weights = np.asarray(weight, dtype=values.dtype)
     if weights.ndim == 0:
         return np.full(len(values), weights.item(), values.dtype)

@@ -71,8 +71,19 @@ def _weights_at(weight: Any, X: Any, rows: np.ndarray, columns: np.ndarray, dtyp
     return np.ascontiguousarray(weights, dtype=dtype)
 
 
+def refuse_masks(name: str, weight: Any) -> None:
+    """Refuse weights that are masked, of which nobody knows what they are."""
+    if np.ma.is_masked(weight):
+        raise ValueError(f"{name} holds masked values; give a number for each, zero for what is missing")
+
+
 def broadcast_weights(weight: Any, shape: tuple[int, int], dtype: Any) -> np.ndarray:
     """Give weights in the shape of the data, without a copy where they are those of rows or columns."""
+    if sp.issparse(weight):
+        raise ValueError(
+            "entry_weight is a sparse matrix, but X is not: give an array that broadcasts to the shape of X"
+        )
+    refuse_masks("entry_weight", weight)
     weights = np.asarray(weight, dtype=dtype)
     try:
         return np.broadcast_to(weights, shape)
