@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use karhunen::{
     BlockKernel, Gamma, Nystrom, NystromMap as CoreMap, NystromParts, Observer, Result, Source, Transform,
+    Weights,
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Fresh, copy_matrix, copy_vector, lend_vector, show_matrix};
+use crate::arrays::{Fresh, Lent, copy_matrix, copy_vector, lend_vector, show_matrix};
 use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
 use crate::kernel_function::{Called, cause};
@@ -21,11 +22,12 @@ use crate::state::{of_json, to_json};
 
 /// Chooses landmarks among the rows of `x`. `function` is the kernel of the name `custom`.
 #[pyfunction]
-#[pyo3(signature = (x, options, function=None))]
+#[pyo3(signature = (x, options, sample_weight=None, function=None))]
 pub(crate) fn fit_nystrom(
     py: Python<'_>,
     x: Data,
     options: NystromOptions,
+    sample_weight: Option<&Bound<'_, PyAny>>,
     function: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<NystromMap> {
     let called = function.map(Called::new);
@@ -36,7 +38,8 @@ pub(crate) fn fit_nystrom(
         Some(_) => f64::INFINITY,
         None => x.product_cost(1) * m as f64 + 10.0 * (m as f64).powi(3),
     };
-    let job = Fit { nystrom, cost, called: called.clone() };
+    let samples = sample_weight.map(lend_vector).transpose()?;
+    let job = Fit { nystrom, cost, samples, called: called.clone() };
     let map = run(py, cost, None, move |observer| x.run(job, observer))
         .map_err(|error| cause(called.as_ref(), error))?;
     Ok(NystromMap { map: Arc::new(map), called })
@@ -45,6 +48,7 @@ pub(crate) fn fit_nystrom(
 struct Fit {
     nystrom: Nystrom,
     cost: f64,
+    samples: Option<Lent<f64>>,
     called: Option<Arc<Called>>,
 }
 
@@ -53,9 +57,10 @@ impl Job for Fit {
     fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<CoreMap> {
         let n_threads = threads_for(self.cost, self.nystrom.n_threads);
         let nystrom = Nystrom { n_threads, ..self.nystrom.clone() };
+        let weights = Weights { samples: self.samples.as_ref().map(Lent::as_slice), features: None };
         let map = match &self.called {
-            Some(called) => nystrom.fit_function(x, Arc::<Called>::clone(called), observer)?,
-            None => nystrom.fit_observed(x, observer)?,
+            Some(called) => nystrom.fit_function(x, &weights, Arc::<Called>::clone(called), observer)?,
+            None => nystrom.fit_observed(x, &weights, observer)?,
         };
         // The map remembers what was asked for.
         let map = CoreMap::try_from(NystromParts { options: self.nystrom, ..map.parts().clone() })?;
@@ -158,8 +163,19 @@ impl NystromMap {
             dtype: get("dtype")?.extract()?,
         };
         let map = CoreMap::try_from(parts).map_err(to_python)?;
+        Ok(Self::new(map, function))
+    }
+}
+
+impl NystromMap {
+    pub(crate) fn map(&self) -> Arc<CoreMap> {
+        Arc::clone(&self.map)
+    }
+
+    /// With the caller's kernel function, which plain data do not hold.
+    pub(crate) fn new(map: CoreMap, function: Option<&Bound<'_, PyAny>>) -> Self {
         let called = function.map(Called::new);
-        Ok(Self { map: Arc::new(with_function(map, called.as_ref())), called })
+        Self { map: Arc::new(with_function(map, called.as_ref())), called }
     }
 }
 

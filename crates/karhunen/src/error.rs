@@ -263,8 +263,8 @@ pub enum Error {
     },
     /// An iterative solver stopped at its limit under `strict`.
     #[error(
-        "solver {solver}: {converged} of {requested} components converged in {n_passes} passes over {over} \
-         (worst residual {residual:.1e}, tol {tol:.1e}); {advice}"
+        "solver {solver}: {converged} of {requested} components converged in {} over {over} \
+         (worst residual {residual:.1e}, tol {tol:.1e}); {advice}", passes(*.n_passes)
     )]
     NotConverged {
         /// The solver.
@@ -362,8 +362,8 @@ pub enum Error {
     },
     /// A kernel value is NaN or beyond the range of the type of the data.
     #[error(
-        "a kernel value of row {row} is not a finite number; divide the data by a constant, \
-         choose a smaller gamma or degree, or correct the kernel function"
+        "a kernel value of row {row} is not a finite number; divide the data by a constant, choose a smaller gamma or \
+         degree (a whole one where values are raised to it that may be negative), or correct the kernel function"
     )]
     KernelValue {
         /// The first offending row.
@@ -386,14 +386,18 @@ pub enum Error {
     },
     /// A wanted eigenvalue of the kernel matrix is far below zero.
     #[error(
-        "the kernel is not positive semi-definite: among the wanted eigenvalues of the centred kernel matrix is \
-         {smallest:.3e}, the largest is {largest:.3e}; ask for fewer components, or choose another kernel"
+        "the kernel is not positive semi-definite: among the wanted eigenvalues of {matrix} is {smallest:.3e}, the \
+         largest is {largest:.3e}; {advice}"
     )]
     NegativeEigenvalue {
         /// The smallest of the wanted eigenvalues.
         smallest: f64,
         /// The largest.
         largest: f64,
+        /// Which matrix: the centred one of all rows, or that of landmarks.
+        matrix: &'static str,
+        /// What to do.
+        advice: &'static str,
     },
     /// A source failed while it was read.
     #[error("reading the data failed at row {row}: {source}")]
@@ -455,6 +459,10 @@ fn non_finite_advice(value: f64) -> &'static str {
     } else {
         "remove it or replace it by a finite number"
     }
+}
+
+fn passes(n: usize) -> String {
+    if n == 1 { "1 pass".to_owned() } else { format!("{n} passes") }
 }
 
 fn in_parentheses(row: Option<usize>) -> String {

@@ -205,7 +205,8 @@ impl Whitening {
         let largest = pairs.values.first().copied().unwrap_or(0.0).max(0.0);
         let smallest = pairs.values.last().copied().unwrap_or(0.0);
         if smallest < -1e-8 * largest.max(f64::MIN_POSITIVE) {
-            return Err(Error::NegativeEigenvalue { smallest, largest });
+            let (matrix, advice) = ("the kernel matrix of the landmarks", "choose another kernel");
+            return Err(Error::NegativeEigenvalue { smallest, largest, matrix, advice });
         }
         let level = f64::EPSILON.sqrt() * largest;
         let rank = pairs.values.iter().take_while(|&&value| value > level).count();
@@ -277,13 +278,22 @@ pub(super) fn project(
 }
 
 impl Projected {
-    /// Makes the components zero whose eigenvalues are below `share` of the largest: what is left of them is rounding.
-    pub(super) fn clear_below(&mut self, share: f64) {
+    /// Makes the components zero whose eigenvalues are below `share` of the largest, or no more than the rounding of what
+    /// centring took away, `uncentred - total`: to be called while `total` is that of the features.
+    pub(super) fn clear_rounding(&mut self, share: f64) {
+        /// Roundings of a square, a mean and a difference.
+        const ROUNDINGS: f64 = 4.0;
+        let floor = ROUNDINGS * f64::EPSILON * (self.uncentred - self.total);
         let least = share * self.values.first().copied().unwrap_or(0.0);
-        for (c, value) in self.values.iter_mut().enumerate().filter(|(_, value)| **value < least) {
+        let is_rounding = |value: f64| value < least || value <= floor;
+        for (c, value) in self.values.iter_mut().enumerate().filter(|(_, value)| is_rounding(**value)) {
             *value = 0.0;
             self.offsets[c] = 0.0;
             (0..self.coefficients.n_rows()).for_each(|i| self.coefficients[(i, c)] = 0.0);
+        }
+        if self.values.iter().all(|value| *value == 0.0) {
+            // Relative to rounding they have no meaning.
+            self.residuals.fill(0.0);
         }
     }
 }

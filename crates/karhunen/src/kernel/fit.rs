@@ -36,7 +36,8 @@ pub(super) fn fit<T: Scalar>(
     check_input(options, x, weights)?;
     let Shares { shares, totals } = Shares::new(weights.samples, n)?;
     if !totals.sum.is_finite() {
-        return Err(Error::WeightSum { weight: totals.sum, weight_squared: totals.sum_of_squares });
+        // The squares of weights whose sum is beyond the range are so as well.
+        return Err(Error::WeightSum { weight: totals.sum, weight_squared: totals.sum });
     }
     let shares = shares.unwrap_or_else(|| vec![1.0 / n as f64; n]);
     let single = T::EPSILON > f64::EPSILON;
@@ -147,10 +148,7 @@ fn finish(
 /// The rules that shape and storage must meet.
 fn check_input<T: Scalar>(options: &KernelPca, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<()> {
     let (n, p) = x.shape();
-    if weights.features.is_some() {
-        let rule = "kernels take no weights of features; multiply the columns by their roots instead";
-        return Err(Error::Option { option: "feature weights", value: "given".to_owned(), rule });
-    }
+    refuse_feature_weights(weights)?;
     if options.kernel == Kernel::Precomputed {
         if n != p {
             let (found, expected) = (p, n);
@@ -174,6 +172,16 @@ fn check_input<T: Scalar>(options: &KernelPca, x: &dyn Source<T>, weights: &Weig
         return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
     }
     Ok(())
+}
+
+/// # Errors
+/// [`Error::Option`] where columns have weights.
+pub(super) fn refuse_feature_weights(weights: &Weights<'_>) -> Result<()> {
+    if weights.features.is_none() {
+        return Ok(());
+    }
+    let rule = "kernels take no weights of features; multiply the columns by their roots instead";
+    Err(Error::Option { option: "feature weights", value: "given".to_owned(), rule })
 }
 
 /// The first negative value is an error.

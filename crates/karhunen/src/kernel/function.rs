@@ -16,8 +16,8 @@ pub enum Gamma {
     Scale,
     /// `1 / median(d)`, where `d` are the distances that the kernel decays with (squared Euclidean, L1 or
     /// chi-squared), over all pairs of rows that differ: the smallest `d` that at least half of the pairs (by the products
-    /// of their weights) do not exceed. More than 1,000 rows are represented by 1,000 of them, drawn by the seed. Only
-    /// for the kernels that decay with a distance.
+    /// of their weights) do not exceed. More than 1,000 rows of positive weight are represented by 1,000 of them, drawn by
+    /// the seed in proportion to their weights. Only for the kernels that decay with a distance.
     Median,
     /// This number, finite and positive.
     Value(f64),

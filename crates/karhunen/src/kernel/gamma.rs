@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::kernel::function::{Gamma, Kernel};
 use crate::kernel::rows::{KernelRows, Panel, Points, Preparation};
-use crate::kernel::sampling::without_replacement;
-use crate::linalg::pairs::width;
+use crate::kernel::sampling::Sample;
+use crate::linalg::pairs::{Pairing, width};
 use crate::moments::Moments;
 
 /// Rows that stand for all others where there are more.
@@ -20,16 +20,14 @@ pub(super) fn resolve(
     rows: impl FnOnce(&[usize]) -> Result<KernelRows>,
 ) -> Result<Kernel> {
     let p = moments.mean.len() as f64;
-    let value = match kernel.gamma() {
+    let (name, value) = match kernel.gamma() {
         None | Some(Gamma::Value(_)) => return Ok(*kernel),
-        Some(Gamma::PerFeature) => 1.0 / p,
-        Some(Gamma::Scale) => 1.0 / (p * variance_of_all(moments)),
+        Some(Gamma::PerFeature) => ("auto", 1.0 / p),
+        Some(Gamma::Scale) => ("scale", 1.0 / (p * variance_of_all(moments))),
         Some(Gamma::Median) => {
-            let weighted: Vec<usize> = (0..shares.len()).filter(|&i| shares[i] > 0.0).collect();
-            let sample: Vec<usize> =
-                without_replacement(weighted.len(), SAMPLE, seed).into_iter().map(|i| weighted[i]).collect();
-            let shares: Vec<f64> = sample.iter().map(|&i| shares[i]).collect();
-            1.0 / median_distance(kernel, &rows(&sample)?, &shares, &moments.mean)?
+            let sample = Sample::draw(shares, SAMPLE, seed);
+            let median = median_distance(kernel, &rows(&sample.rows)?, &sample.shares, &moments.mean)?;
+            ("median", 1.0 / median)
         }
     };
     if value > 0.0 && value.is_finite() {
@@ -37,7 +35,7 @@ pub(super) fn resolve(
     }
     let rule = "the rule finds no spread in the data: all rows are equal, or the spread is beyond the range of f64; \
                 give a number";
-    Err(Error::Option { option: "gamma", value: value.to_string(), rule })
+    Err(Error::Option { option: "gamma", value: name.to_owned(), rule })
 }
 
 /// The variance of all entries about their common mean.
@@ -53,12 +51,18 @@ fn variance_of_all(moments: &Moments) -> f64 {
     about / p
 }
 
-/// The weighted lower median of the distances of rows that differ; zero where none do.
+/// The weighted lower median of the distances of rows that differ by more than rounding; zero where none do.
 fn median_distance(kernel: &Kernel, rows: &KernelRows, shares: &[f64], mean: &[f64]) -> Result<f64> {
     let shift = if kernel.ignores_shifts() { mean } else { &[] };
     let points = Points::<f64>::new(rows, Preparation { shift, normalize: false }, &Exec::sequential())?;
     let (w, n) = (width::<f64>(), points.n());
     let padded = n.next_multiple_of(w);
+    let norms = points.squared_norms();
+    // A squared distance is a difference of sums of `p` products, which of equal rows leaves their rounding.
+    let rounding = match kernel.pairing() {
+        Pairing::Product => (mean.len() + 4) as f64 * f64::EPSILON,
+        _ => 0.0,
+    };
     let mut distances: Vec<(f64, f64)> = Vec::new();
     let (mut panel, mut tile) = (Panel::new(), vec![0.0; w * padded]);
     for start in (0..n).step_by(w) {
@@ -66,7 +70,7 @@ fn median_distance(kernel: &Kernel, rows: &KernelRows, shares: &[f64], mean: &[f
         for i in start..n.min(start + w) {
             distances.extend((i + 1..n).filter_map(|j| {
                 let d = tile[(j / w * w + i - start) * w + j % w];
-                (d > 0.0).then(|| (d, shares[i] * shares[j]))
+                (d > rounding * (norms[i] + norms[j])).then(|| (d, shares[i] * shares[j]))
             }));
         }
     }

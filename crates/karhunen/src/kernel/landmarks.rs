@@ -42,6 +42,17 @@ pub(super) struct Comparison<'a> {
     pub(super) preparation: Preparation<'a>,
 }
 
+impl Landmarks {
+    /// The name in options and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::KMeansPlusPlus => "kmeans++",
+            Self::LeverageScores => "leverage",
+        }
+    }
+}
+
 impl<'a> Comparison<'a> {
     /// Kernel values with `rows`, as features.
     pub(super) fn with(&self, rows: &'a KernelRows, exec: &Exec<'_>) -> Result<Features<'a, f64>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::kernel::approximate::{Whitening, feature_matrix};
-use crate::kernel::fit::refuse_negative;
+use crate::kernel::fit::{refuse_feature_weights, refuse_negative};
 use crate::kernel::function::{BlockKernel, Gamma, Kernel};
 use crate::kernel::gamma;
 use crate::kernel::landmarks::{Choice, Comparison, Landmarks, among};
@@ -17,15 +17,17 @@ use crate::moments::{Moments, check_size};
 use crate::pca::Transform;
 use crate::scalar::Scalar;
 use crate::source::Source;
+use crate::weights::{Shares, Weights};
 
 /// The Nyström feature map: rows become features whose inner products approximate the kernel, which is not centred. Inner
 /// products of landmarks are exact.
 ///
 /// ```
-/// use karhunen::{Dense, Gamma, Kernel, Nystrom};
+/// use karhunen::{Dense, Gamma, Kernel, Nystrom, Weights};
 /// let x = [0.0, 1.0, 2.0, 4.0];
 /// let x = Dense::row_major(&x, 4, 1)?;
-/// let map = Nystrom { kernel: Kernel::Rbf { gamma: Gamma::Value(0.5) }, ..Nystrom::new(4) }.fit(&x)?;
+/// let kernel = Kernel::Rbf { gamma: Gamma::Value(0.5) };
+/// let map = Nystrom { kernel, ..Nystrom::new(4) }.fit(&x, &Weights::default())?;
 /// let z = map.transform(&x)?;
 /// let inner: f64 = (0..4).map(|c| z[(0, c)] * z[(2, c)]).sum();
 /// assert!((inner - (-0.5f64 * 4.0).exp()).abs() < 1e-12);
@@ -36,7 +38,7 @@ use crate::source::Source;
 pub struct Nystrom {
     /// The kernel: positive semi-definite, and not precomputed.
     pub kernel: Kernel,
-    /// Landmarks, which is the number of features; no more than rows are used, and fewer where the rule
+    /// Landmarks, which is the number of features; no more than rows of positive weight are used, and fewer where the rule
     /// [`Landmarks::KMeansPlusPlus`] runs out of rows that differ.
     pub n_landmarks: usize,
     /// How they are chosen.
@@ -59,21 +61,27 @@ impl Nystrom {
         }
     }
 
-    /// Chooses landmarks among the rows of `x`, shape (n_samples, n_features). Two passes over the data.
+    /// Chooses landmarks among the rows of `x`, shape (n_samples, n_features), in proportion to `weights.samples`, as if rows
+    /// were repeated; rows of weight zero are none. Two passes over the data. Weights of features are refused.
     ///
     /// # Errors
-    /// [`Error::Option`]; [`Error::NonFinite`] for NaN and infinite values; [`Error::NegativeValue`] where the kernel needs
+    /// [`Error::Option`]; those of weights; [`Error::NonFinite`] for NaN and infinite values; [`Error::NegativeValue`] where the kernel needs
     /// none; [`Error::NegativeEigenvalue`] of a kernel that is not positive semi-definite; any error `x` raises while read.
-    pub fn fit<T: Scalar>(&self, x: &dyn Source<T>) -> Result<NystromMap> {
-        self.fitted(x, None, &Unobserved)
+    pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<NystromMap> {
+        self.fitted(x, weights, None, &Unobserved)
     }
 
     /// As [`Nystrom::fit`], telling `observer` how far it has come.
     ///
     /// # Errors
     /// As [`Nystrom::fit`], and [`Error::Stopped`] if the observer asks to stop.
-    pub fn fit_observed<T: Scalar>(&self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<NystromMap> {
-        self.fitted(x, None, observer)
+    pub fn fit_observed<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        observer: &dyn Observer,
+    ) -> Result<NystromMap> {
+        self.fitted(x, weights, None, observer)
     }
 
     /// As [`Nystrom::fit_observed`] with a kernel of the caller's own; the option `kernel` must be [`Kernel::Custom`]. The
@@ -84,10 +92,11 @@ impl Nystrom {
     pub fn fit_function<T: Scalar>(
         &self,
         x: &dyn Source<T>,
+        weights: &Weights<'_>,
         function: Arc<dyn BlockKernel>,
         observer: &dyn Observer,
     ) -> Result<NystromMap> {
-        self.fitted(x, Some(function), observer)
+        self.fitted(x, weights, Some(function), observer)
     }
 
     /// Every rule of the options.
@@ -114,6 +123,7 @@ impl Nystrom {
     fn fitted<T: Scalar>(
         &self,
         x: &dyn Source<T>,
+        weights: &Weights<'_>,
         function: Option<Arc<dyn BlockKernel>>,
         observer: &dyn Observer,
     ) -> Result<NystromMap> {
@@ -124,12 +134,13 @@ impl Nystrom {
             let rule = "a kernel function is called with dense rows; give dense data";
             return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
         }
+        refuse_feature_weights(weights)?;
+        let shares = Shares::new(weights.samples, n)?.shares.unwrap_or_else(|| vec![1.0 / n as f64; n]);
         let parts = Exec::run(self.n_threads, observer, |exec| {
-            let moments = Moments::of(x, None, &exec.phase("means and variances"))?;
+            let moments = Moments::of(x, weights.samples, &exec.phase("means and variances"))?;
             if self.kernel.refuses_negative() {
                 refuse_negative(x, self.kernel.name())?;
             }
-            let shares = vec![1.0 / n as f64; n];
             let kernel = gamma::resolve(&self.kernel, &moments, &shares, self.seed, |chosen| {
                 KernelRows::gather(x, chosen)
             })?;

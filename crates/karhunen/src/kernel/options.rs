@@ -210,7 +210,7 @@ impl KernelPca {
         if self.landmarks != Landmarks::Uniform && self.solver != Some(KernelRoute::Nystrom) {
             return refuse(
                 "landmarks",
-                format!("{:?}", self.landmarks),
+                self.landmarks.name().to_owned(),
                 "only the solver nystrom has landmarks",
             );
         }
@@ -219,10 +219,12 @@ impl KernelPca {
             let rule = "an approximation has no last component; say how many are wanted";
             return refuse("n_components", "all".to_owned(), rule);
         }
-        if self.kernel == Kernel::Precomputed
-            || route == KernelRoute::Nystrom && !self.kernel.may_have_landmarks()
-        {
-            let rule = "landmarks need a kernel that is positive semi-definite and not precomputed";
+        if self.kernel == Kernel::Precomputed {
+            let rule = "an approximation compares rows, which a precomputed kernel matrix does not hold";
+            return refuse("solver", route.name().to_owned(), rule);
+        }
+        if route == KernelRoute::Nystrom && !self.kernel.may_have_landmarks() {
+            let rule = "landmarks need a kernel that is positive semi-definite";
             return refuse("solver", route.name().to_owned(), rule);
         }
         if route == KernelRoute::Fourier

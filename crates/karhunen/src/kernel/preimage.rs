@@ -87,7 +87,10 @@ impl PreImage {
                     Kernel::AdditiveChi2 | Kernel::Chi2 { .. } | Kernel::Precomputed | Kernel::Custom
                 ) =>
             {
-                refuse("ridge", "the kernel must be defined for scores as it is for rows")
+                refuse(
+                    "ridge",
+                    "the regression compares scores by the kernel, which must be one of numbers of either sign",
+                )
             }
             Self::FixedPoint if !matches!(kernel, Kernel::Rbf { .. }) || approximates => {
                 refuse("fixed-point", "the iteration is for the kernel rbf on the exact routes")
@@ -148,7 +151,8 @@ impl KernelModel {
     /// Rows from scores, shape (n_rows, n_features), by the option `pre_image` of the fit.
     ///
     /// # Errors
-    /// [`Error::Option`] if the fit had no such option; [`Error::Shape`] unless there are `n_components` scores a row.
+    /// [`Error::Option`] if the fit had no such option; [`Error::Shape`] unless there are `n_components` scores a row;
+    /// [`Error::KernelValue`] where the kernel of scores is beyond the range of the type.
     pub fn inverse_transform<T: Scalar>(&self, scores: &Matrix<T>) -> Result<Matrix<T>> {
         self.inverse_transform_with(scores, &Transform::default())
     }
@@ -203,7 +207,10 @@ impl KernelModel {
                 }
             }
         })?;
-        Ok(rows)
+        match rows.as_slice().iter().position(|x: &T| !x.to_f64().is_finite()) {
+            Some(at) => Err(Error::KernelValue { row: at / p }),
+            None => Ok(rows),
+        }
     }
 }
 

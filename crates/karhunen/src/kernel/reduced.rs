@@ -83,8 +83,8 @@ impl<T: Scalar> Reduced<'_, T> {
         let k = self.options.n_components.unwrap_or(m);
         let mut projected = project(moments, whitening, k, &iteration, &exec.phase("components"))?;
         let bound = whitening.map(|_| (moments.diagonal - projected.uncentred).max(0.0));
+        projected.clear_rounding(zero_share(T::EPSILON > f64::EPSILON));
         projected.total += bound.unwrap_or(0.0);
-        projected.clear_below(zero_share(T::EPSILON > f64::EPSILON));
         let sample = Sample::draw(self.shares, SAMPLE, self.options.seed.wrapping_add(2));
         let rows = KernelRows::gather(self.x, &sample.rows)?;
         let exact = feature_matrix(&self.of_rows(&rows, exec)?, &rows, exec)?;

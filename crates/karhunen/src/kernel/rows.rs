@@ -321,6 +321,11 @@ impl<E: Exp> Points<E> {
         }
     }
 
+    /// The squared norms of all rows, and zeros that fill up the last strip.
+    pub(super) fn squared_norms(&self) -> &[E] {
+        &self.norms
+    }
+
     /// The distances that the kernel decays with, of the rows `rows` (whole strips) and all rows, to `tile`.
     pub(super) fn distances(
         &self,

@@ -119,6 +119,7 @@ pub(super) fn choose(problem: &Problem) -> (KernelRoute, String) {
     let fits = |route| problem.bytes(route) <= problem.memory_limit;
     match problem.k {
         None => return (KernelRoute::Full, "all components are wanted".to_owned()),
+        Some(_) if n == 1 => return (KernelRoute::Full, "there is one row".to_owned()),
         Some(_) if n <= SMALL => return (KernelRoute::Full, format!("{n} rows are few")),
         Some(k) if 4 * k > n && fits(KernelRoute::Full) => {
             return (KernelRoute::Full, format!("{k} of {n} components are more than a quarter"));

@@ -181,7 +181,10 @@ pub(super) fn clip(values: &mut [f64], scale: f64, single: bool) -> Result<()> {
     let largest = values.first().copied().unwrap_or(0.0);
     let smallest = values.last().copied().unwrap_or(0.0);
     if smallest < -negative_share * largest.max(0.0) && smallest * scale < -negative {
-        return Err(Error::NegativeEigenvalue { smallest: smallest * scale, largest: largest * scale });
+        let (smallest, largest) = (smallest * scale, largest * scale);
+        let matrix = "the centred kernel matrix";
+        let advice = "ask for fewer components, or choose another kernel";
+        return Err(Error::NegativeEigenvalue { smallest, largest, matrix, advice });
     }
     for value in values {
         if *value < zero_share(single) * largest {

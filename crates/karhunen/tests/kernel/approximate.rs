@@ -164,7 +164,10 @@ fn options_of_approximations_are_obeyed_or_refused() {
             "n_features = 4 is not allowed: at least as many",
         ),
         (KernelPca { solver: None, ..base.clone() }, "n_features = 20 is not allowed: only the solvers"),
-        (KernelPca { landmarks: Landmarks::LeverageScores, ..fourier.clone() }, "landmarks = LeverageScores"),
+        (
+            KernelPca { landmarks: Landmarks::LeverageScores, ..fourier.clone() },
+            "landmarks = leverage is not allowed",
+        ),
         (KernelPca { n_components: None, ..base.clone() }, "n_components = all is not allowed"),
         (KernelPca { kernel: Kernel::AdditiveChi2, ..base.clone() }, "solver = nystrom is not allowed"),
         (KernelPca { kernel: Kernel::Cosine, ..fourier.clone() }, "solver = fourier is not allowed"),

@@ -174,3 +174,90 @@ fn the_median_rule() {
     assert_eq!(gamma(Kernel::Rbf { gamma: Gamma::Median }, Some(&weights)), 1.0 / 9.0);
     assert_eq!(gamma(Kernel::Laplacian { gamma: Gamma::Median }, Some(&weights)), 1.0 / 3.0);
 }
+
+#[test]
+fn the_median_rule_counts_no_pair_of_equal_rows() {
+    let rows = cloud(60, 5, 12);
+    let weights: Vec<f64> = (0..60).map(|i| f64::from(i % 5)).collect();
+    let repeated: Rows = (0..60).flat_map(|i| vec![rows[i].clone(); i % 5]).collect();
+    for kernel in [Kernel::Rbf { gamma: Gamma::Median }, Kernel::Laplacian { gamma: Gamma::Median }] {
+        let gamma = |rows: &Rows, weights: Option<&[f64]>| match fit(
+            &KernelPca { kernel, ..KernelPca::new(1) },
+            rows,
+            weights,
+        )
+        .kernel()
+        .gamma()
+        {
+            Some(Gamma::Value(gamma)) => gamma,
+            other => panic!("{other:?}"),
+        };
+        let (counted, expected) = (gamma(&rows, Some(&weights)), gamma(&repeated, None));
+        assert!((counted / expected - 1.0).abs() < 1e-12, "{counted} {expected}");
+    }
+}
+
+#[test]
+fn the_median_rule_draws_rows_in_proportion_to_their_weights() {
+    // More rows than are looked at: most lie far apart, most of the weight near zero.
+    let mut random = SplitMix64::new(11);
+    let rows: Rows = (0..2400)
+        .map(|i| {
+            random.normals(1, 2).remove(0).iter().map(|x| if i % 3 == 0 { *x } else { 50.0 * x }).collect()
+        })
+        .collect();
+    let weights: Vec<f64> = (0..2400).map(|i| if i % 3 == 0 { 40.0 } else { 1.0 }).collect();
+    let mut distances: Vec<(f64, f64)> = Vec::new();
+    for i in 0..rows.len() {
+        for j in 0..i {
+            let d: f64 = rows[i].iter().zip(&rows[j]).map(|(a, b)| (a - b).powi(2)).sum();
+            distances.push((d, weights[i] * weights[j]));
+        }
+    }
+    distances.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = distances.iter().map(|d| d.1).sum();
+    let mut reached = 0.0;
+    let exact = distances
+        .iter()
+        .find(|(_, weight)| {
+            reached += weight;
+            reached >= 0.5 * total
+        })
+        .unwrap()
+        .0;
+    let kernel = Kernel::Rbf { gamma: Gamma::Median };
+    for seed in 0..5 {
+        let pca = KernelPca {
+            kernel,
+            seed,
+            solver: Some(KernelRoute::Nystrom),
+            n_features: Some(20),
+            ..KernelPca::new(1)
+        };
+        let Some(Gamma::Value(gamma)) = fit(&pca, &rows, Some(&weights)).kernel().gamma() else { panic!() };
+        let found = 1.0 / gamma;
+        // Six standard deviations of a median of a thousand rows.
+        assert!((found / exact - 1.0).abs() < 0.2, "{found} {exact}");
+    }
+}
+
+#[test]
+fn equal_rows_have_no_components_on_any_route() {
+    for rows in
+        [vec![vec![1.5, -2.0, 3.0]; 10], vec![vec![1e-200, 2e-200, 0.0], vec![0.0; 3], vec![3e-200; 3]]]
+    {
+        for route in [
+            KernelRoute::Full,
+            KernelRoute::Stored,
+            KernelRoute::Tiles,
+            KernelRoute::Nystrom,
+            KernelRoute::Fourier,
+        ] {
+            let kernel = Kernel::Rbf { gamma: Gamma::Value(0.3) };
+            let pca = KernelPca { kernel, solver: Some(route), strict: true, ..KernelPca::new(2) };
+            let model = fit(&pca, &rows, None);
+            assert_eq!(model.eigenvalues(), [0.0, 0.0], "{route}");
+            assert_eq!(model.convergence().residuals, [0.0, 0.0], "{route}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use karhunen::{
     Dense, Error, Gamma, Kernel, Landmarks, Matrix, Nystrom, NystromMap, NystromParts, Result, Sparse,
-    SparseMatrix, Transform, Unobserved,
+    SparseMatrix, Transform, Unobserved, Weights,
 };
 use karhunen_testkit::{Rows, SparseArrays, SplitMix64};
 
@@ -13,7 +13,13 @@ use crate::fixtures::{cloud, distance, rbf};
 const RULES: [Landmarks; 3] = [Landmarks::Uniform, Landmarks::KMeansPlusPlus, Landmarks::LeverageScores];
 
 fn fit(nystrom: &Nystrom, rows: &Rows) -> NystromMap {
-    nystrom.fit(&Dense::row_major(&rows.concat(), rows.len(), rows[0].len()).unwrap()).unwrap()
+    fit_weighted(nystrom, rows, None)
+}
+
+fn fit_weighted(nystrom: &Nystrom, rows: &Rows, samples: Option<&[f64]>) -> NystromMap {
+    let x = rows.concat();
+    let x = Dense::row_major(&x, rows.len(), rows[0].len()).unwrap();
+    nystrom.fit(&x, &Weights { samples, features: None }).unwrap()
 }
 
 fn features(map: &NystromMap, rows: &Rows) -> Matrix {
@@ -109,13 +115,13 @@ fn sparse_rows_and_rows_of_f32_have_the_same_features() {
         let expected = features(&map, &rows);
         let SparseArrays { indptr, indices, values, .. } = SparseArrays::of_rows(&rows);
         let sparse = Sparse::csr(90, 12, &indptr, &indices, &values).unwrap();
-        let found = nystrom.fit(&sparse).unwrap();
+        let found = nystrom.fit(&sparse, &Weights::default()).unwrap();
         assert_eq!(found.parts().indices, map.parts().indices);
         let apart = distance(found.transform(&sparse).unwrap().as_slice(), expected.as_slice());
         assert!(apart < 1e-6, "{kernel:?}: {apart:e}");
         let single: Vec<f32> = rows.concat().iter().map(|x| *x as f32).collect();
         let single = Dense::row_major(&single, 90, 12).unwrap();
-        let found = nystrom.fit(&single).unwrap().transform(&single).unwrap();
+        let found = nystrom.fit(&single, &Weights::default()).unwrap().transform(&single).unwrap();
         let found: Vec<f64> = found.as_slice().iter().map(|x| f64::from(*x)).collect();
         let apart = distance(&found, expected.as_slice());
         assert!(apart < 1e-3, "{kernel:?}: {apart:e}");
@@ -129,7 +135,7 @@ fn sparse_rows_and_rows_of_f32_have_the_same_features() {
         &Vec::<f64>::new(),
     )
     .unwrap();
-    assert!(matches!(Nystrom::new(2).fit(&empty.view()), Err(Error::Empty { .. })));
+    assert!(matches!(Nystrom::new(2).fit(&empty.view(), &Weights::default()), Err(Error::Empty { .. })));
 }
 
 #[test]
@@ -141,7 +147,7 @@ fn a_function_of_the_caller_is_called_for_new_rows_too() {
         Ok(Matrix::from_fn(x.n_rows(), y.n_rows(), |i, j| value(&rbf(0.2), x.row(i), y.row(j))))
     };
     let custom = Nystrom { kernel: Kernel::Custom, ..Nystrom::new(20) };
-    let map = custom.fit_function(&x, Arc::new(kernel), &Unobserved).unwrap();
+    let map = custom.fit_function(&x, &Weights::default(), Arc::new(kernel), &Unobserved).unwrap();
     let named = fit(&Nystrom { kernel: rbf(0.2), ..Nystrom::new(20) }, &rows);
     let apart = distance(features(&map, &rows).as_slice(), features(&named, &rows).as_slice());
     assert!(apart < 1e-7, "{apart:e}");
@@ -153,8 +159,45 @@ fn a_function_of_the_caller_is_called_for_new_rows_too() {
     let negative = |x: &Matrix, y: &Matrix| -> Result<Matrix> {
         Ok(Matrix::from_fn(x.n_rows(), y.n_rows(), |i, j| -value(&Kernel::Linear, x.row(i), y.row(j))))
     };
-    let error = custom.fit_function(&x, Arc::new(negative), &Unobserved).unwrap_err();
+    let error = custom.fit_function(&x, &Weights::default(), Arc::new(negative), &Unobserved).unwrap_err();
     assert!(matches!(error, Error::NegativeEigenvalue { .. }), "{error}");
+}
+
+#[test]
+fn landmarks_are_drawn_in_proportion_to_weights() {
+    let rows = cloud(200, 3, 7);
+    let heavy = |i: usize| i % 20 == 3;
+    let weights: Vec<f64> = (0..200)
+        .map(|i| {
+            if i % 2 == 0 {
+                0.0
+            } else if heavy(i) {
+                500.0
+            } else {
+                1.0
+            }
+        })
+        .collect();
+    for landmarks in RULES {
+        let nystrom = Nystrom { kernel: rbf(0.2), landmarks, ..Nystrom::new(20) };
+        let (mut of_heavy, mut without) = (0, 0);
+        for seed in 0..20 {
+            let nystrom = Nystrom { seed, ..nystrom.clone() };
+            let chosen = |samples| fit_weighted(&nystrom, &rows, samples).parts().indices.clone();
+            let weighted = chosen(Some(&weights));
+            assert!(weighted.iter().all(|i| i % 2 == 1), "{landmarks:?}: {weighted:?}");
+            let count = |indices: &[usize]| indices.iter().filter(|i| heavy(**i)).count();
+            of_heavy += count(&weighted);
+            without += count(&chosen(None));
+            assert_eq!(chosen(Some(&[3.0; 200])), chosen(None));
+        }
+        // Ten rows of 200 are heavy: one of twenty landmarks is, unless weights count.
+        assert!(of_heavy > 100 && without < 40, "{landmarks:?}: {of_heavy}, {without}");
+    }
+    // No more landmarks than rows that count.
+    let few: Vec<f64> = (0..200).map(|i| f64::from(i < 7)).collect();
+    let map = fit_weighted(&Nystrom { kernel: rbf(0.2), ..Nystrom::new(20) }, &rows, Some(&few));
+    assert_eq!(map.parts().indices, (0..7).collect::<Vec<_>>());
 }
 
 #[test]
@@ -164,8 +207,8 @@ fn threads_change_no_bit() {
     let x = Dense::row_major(&values, 700, 5).unwrap();
     for landmarks in RULES {
         let nystrom = Nystrom { landmarks, n_threads: Some(1), ..Nystrom::new(100) };
-        let one = nystrom.fit(&x).unwrap();
-        let three = Nystrom { n_threads: Some(3), ..nystrom }.fit(&x).unwrap();
+        let one = nystrom.fit(&x, &Weights::default()).unwrap();
+        let three = Nystrom { n_threads: Some(3), ..nystrom }.fit(&x, &Weights::default()).unwrap();
         assert_eq!(one.parts().normalization, three.parts().normalization);
         let how = |n_threads| Transform { n_threads: Some(n_threads), ..Transform::default() };
         let alone = one.transform_with(&x, &how(1)).unwrap();
@@ -178,7 +221,7 @@ fn refusals_say_why() {
     let rows = cloud(20, 3, 6);
     let values = rows.concat();
     let x = Dense::row_major(&values, 20, 3).unwrap();
-    let refused = |nystrom: Nystrom| nystrom.fit(&x).unwrap_err().to_string();
+    let refused = |nystrom: Nystrom| nystrom.fit(&x, &Weights::default()).unwrap_err().to_string();
     for kernel in
         [Kernel::Precomputed, Kernel::AdditiveChi2, Kernel::Sigmoid { gamma: Gamma::Scale, coef0: 0.0 }]
     {
@@ -191,7 +234,16 @@ fn refusals_say_why() {
         refused(Nystrom { kernel: Kernel::Chi2 { gamma: Gamma::Value(1.0) }, ..Nystrom::new(5) })
             .contains(">= 0")
     );
-    let map = Nystrom::new(5).fit(&x).unwrap();
+    let weighted = |samples: &[f64]| {
+        Nystrom::new(5).fit(&x, &Weights { samples: Some(samples), features: None }).unwrap_err().to_string()
+    };
+    assert!(weighted(&[1.0; 3]).contains("3 entries, but the data have 20 rows"));
+    assert!(weighted(&[-1.0; 20]).contains("not negative"));
+    assert!(weighted(&[0.0; 20]).contains("at least one must be positive"));
+    let of_columns = Weights { samples: None, features: Some(&[1.0; 3]) };
+    let error = Nystrom::new(5).fit(&x, &of_columns).unwrap_err().to_string();
+    assert!(error.contains("multiply the columns"), "{error}");
+    let map = Nystrom::new(5).fit(&x, &Weights::default()).unwrap();
     assert!(matches!(
         map.transform(&Dense::row_major(&values, 30, 2).unwrap()),
         Err(Error::Shape { found: 2, expected: 3, .. })

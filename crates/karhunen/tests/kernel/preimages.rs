@@ -148,7 +148,7 @@ fn the_default_is_the_fixed_point_where_it_is_defined() {
     let values = rows.concat();
     let x = Dense::row_major(&values, 80, 3).unwrap();
     let error = custom.fit(&x, &Weights::default()).unwrap_err();
-    assert!(error.to_string().contains("defined for scores"), "{error}");
+    assert!(error.to_string().contains("the regression compares scores by the kernel"), "{error}");
 }
 
 #[test]
