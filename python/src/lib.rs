@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use crate::incomplete_state::{from_incomplete_state, to_incomplete_state};
     #[pymodule_export]
-    use crate::kernel_file::{load_kernel, save_kernel};
+    use crate::kernel_file::{load_kernel, load_nystrom, save_kernel, save_nystrom};
     #[pymodule_export]
     use crate::kernel_model::{KernelModel, fit_kernel};
     #[pymodule_export]

@@ -1,11 +1,13 @@
 """The Nyström feature map beside scikit-learn's."""
 
 import pickle
+import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
-from karhunen import Nystroem
+from karhunen import KernelPCA, Nystroem
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem as SklearnNystroem
 from sklearn.linear_model import LogisticRegression
@@ -107,6 +109,73 @@ def test_more_landmarks_than_rows_are_told(table):
     with pytest.warns(UserWarning, match="100 is more than the 60 rows"):
         nystroem = Nystroem().fit(table)
     assert nystroem.transform(table).shape == (60, 60)
+
+
+def test_landmarks_are_drawn_in_proportion_to_weights(table):
+    weights = np.where(np.arange(60) < 10, 1000, np.arange(60) % 2)
+    heavy = 0
+    for seed in range(10):
+        nystroem = Nystroem(gamma="median", n_components=12, random_state=seed).fit(table, sample_weight=weights)
+        assert (weights[nystroem.component_indices_] > 0).all()
+        heavy += (nystroem.component_indices_ < 10).sum()
+    assert heavy > 95
+    # The rule for gamma counts weights: exactly that of repeated rows.
+    repeated = Nystroem(gamma="median", n_components=5).fit(np.repeat(table, weights // 100, axis=0))
+    counted = Nystroem(gamma="median", n_components=5).fit(table, sample_weight=weights // 100)
+    assert counted.gamma_ == pytest.approx(repeated.gamma_, rel=1e-12)
+    assert counted.gamma_ != Nystroem(gamma="median", n_components=5).fit(table).gamma_
+    with pytest.warns(UserWarning, match="12 is more than the 10 rows of positive weight"):
+        few = Nystroem(n_components=12).fit(table, sample_weight=weights // 100)
+    assert list(few.component_indices_) == list(range(10))
+    assert Nystroem(n_components=5).fit_transform(table, sample_weight=weights).shape == (60, 5)
+    with pytest.raises(ValueError, match="not negative"):
+        Nystroem(n_components=5).fit(table, sample_weight=-weights)
+
+
+@pytest.mark.parametrize(
+    "nystroem",
+    [
+        Nystroem(n_components=10),
+        Nystroem("poly", gamma="scale", degree=2, coef0=0.5, n_components=10, landmarks="leverage"),
+        Nystroem("chi2", gamma=0.1, n_components=5, landmarks="kmeans++", random_state=4),
+        Nystroem("linear", n_components=5),
+    ],
+)
+def test_files(table, nystroem, tmp_path):
+    x = pd.DataFrame(np.abs(table), columns=[f"m{j}" for j in range(8)])
+    path = tmp_path / "features.model"
+    fitted = clone(nystroem).fit(x)
+    fitted.save(path)
+    again = Nystroem.load(path)
+    np.testing.assert_array_equal(again.transform(x), fitted.transform(x))
+    np.testing.assert_array_equal(again.components_, fitted.components_)
+    np.testing.assert_array_equal(again.component_indices_, fitted.component_indices_)
+    assert list(again.feature_names_in_) == list(x.columns)
+    assert again.n_features_in_ == 8
+    np.testing.assert_array_equal(clone(again).fit(x).transform(x), fitted.transform(x))
+    for name, value in nystroem.get_params().items():
+        if name != "random_state" and value is not None:
+            assert again.get_params()[name] == value, name
+
+
+def test_files_of_functions_and_sparse_rows(table, program, tmp_path):
+    path = tmp_path / "features.model"
+    fitted = Nystroem(dot_plus, kernel_params={"plus": 1.0}, n_components=10).fit(table)
+    fitted.save(path)
+    again = Nystroem.load(path, kernel=dot_plus, kernel_params={"plus": 1.0})
+    np.testing.assert_array_equal(again.transform(table), fitted.transform(table))
+    with pytest.raises(ValueError, match="give it as `kernel`"):
+        Nystroem.load(path)
+    sparse = Nystroem("cosine", n_components=5).fit(sp.csr_array(table))
+    sparse.save(path)
+    np.testing.assert_array_equal(Nystroem.load(path).transform(table), sparse.transform(table))
+    with pytest.raises(ValueError, match="no function"):
+        Nystroem.load(path, kernel=dot_plus)
+    with pytest.raises(ValueError, match="`nystrom-map`; `kernel-pca` is what can be read"):
+        KernelPCA.load(path)
+    said = subprocess.run([program, "inspect", path], capture_output=True, text=True)
+    assert said.returncode == 3
+    assert "Nyström feature map, which has no components; karhunen.Nystroem.load" in said.stderr
 
 
 REFUSED = [

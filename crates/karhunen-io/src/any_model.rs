@@ -4,7 +4,10 @@ use std::path::Path;
 
 use crate::input::Input;
 use crate::model_file::ModelFile;
-use crate::{Result, SavedIncomplete, SavedKernel, SavedModel, saved_incomplete, saved_kernel, saved_model};
+use crate::{
+    Cause, Error, Result, SavedIncomplete, SavedKernel, SavedModel, saved_incomplete, saved_kernel,
+    saved_model, saved_nystrom,
+};
 
 /// A fitted model of whichever kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +36,11 @@ pub(crate) fn read_model(input: &Input) -> Result<(AnyModel, String)> {
     let model = match file.kind.as_str() {
         saved_incomplete::KIND => AnyModel::Incomplete(Box::new(saved_incomplete::from_file(path, file)?)),
         saved_kernel::KIND => AnyModel::Kernel(Box::new(saved_kernel::from_file(path, file)?)),
+        saved_nystrom::KIND => {
+            let message = "holds a Nyström feature map, which has no components; karhunen.Nystroem.load in Python and \
+                           load_nystrom in Rust read it";
+            return Err(Error::new(path, Cause::Format(message.to_owned())));
+        }
         _ => AnyModel::Complete(Box::new(saved_model::from_file(path, file)?)),
     };
     Ok((model, version))

@@ -30,11 +30,13 @@ __all__ = [
     "load",
     "load_incomplete",
     "load_kernel",
+    "load_nystrom",
     "observe",
     "observe_triples",
     "save",
     "save_incomplete",
     "save_kernel",
+    "save_nystrom",
     "split_entries",
     "to_incomplete_state",
     "to_kernel_state",
@@ -513,5 +515,18 @@ class NystromMap:
     def from_state(state: dict[str, Any], function: _BlockKernel | None = None) -> NystromMap:
         """Give the map of a state; `function` is the kernel of the name `custom`."""
 
-def fit_nystrom(x: _Data, options: dict[str, Any], function: _BlockKernel | None = None) -> NystromMap:
+def fit_nystrom(
+    x: _Data,
+    options: dict[str, Any],
+    sample_weight: NDArray[np.float64] | None = None,
+    function: _BlockKernel | None = None,
+) -> NystromMap:
     """Choose landmarks among the rows of `x`; `function` is the kernel of the name `custom`."""
+
+def save_nystrom(path: str | PathLike[str], map: NystromMap, feature_names: list[str] | None = None) -> None:
+    """Write the file of a feature map."""
+
+def load_nystrom(
+    path: str | PathLike[str], function: _BlockKernel | None = None
+) -> tuple[NystromMap, list[str] | None, str]:
+    """Read the file of a feature map: the map, names of columns, the options of the fit as JSON."""

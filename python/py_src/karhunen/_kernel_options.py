@@ -24,6 +24,8 @@ _NAMES = {
 }
 #: Passes that None allows.
 MAX_ITER = 1000
+#: How rows are found from scores.
+PRE_IMAGES = ("auto", "ridge", "fixed-point")
 #: Kernels that have no meaning for negative values.
 POSITIVE_ONLY = ("additive_chi2", "chi2")
 
@@ -107,13 +109,10 @@ def optional_count(name: str, value: Any) -> int | None:
 
 def estimator_arguments(engine: dict[str, Any]) -> dict[str, Any]:
     """Give the arguments of an estimator for the options of the engine, as files hold them."""
-    kernel, parameters = _variant(engine["kernel"])
-    parameters = {name: value for name, value in parameters.items() if name != "gamma"} | _gamma(parameters)
     arguments = {
-        "kernel": _NAMES.get(kernel, kernel),
-        **parameters,
+        **kernel_arguments(engine["kernel"]),
         "solver": engine["solver"] or "auto",
-        "landmarks": _NAMES.get(engine["landmarks"], engine["landmarks"]),
+        "landmarks": landmarks_argument(engine["landmarks"]),
         **{name: engine[name] for name in ("n_components", "n_features", "memory_limit")},
         **estimator_options(engine),
         "max_iter": None if engine["max_iter"] == MAX_ITER else engine["max_iter"],
@@ -124,6 +123,23 @@ def estimator_arguments(engine: dict[str, Any]) -> dict[str, Any]:
         if way == "ridge":
             arguments["alpha"] = of_way["alpha"]
     return arguments
+
+
+def kernel_arguments(kernel: str | dict[str, Any]) -> dict[str, Any]:
+    """Give the arguments of an estimator for a kernel of the engine, as files hold it."""
+    name, parameters = _variant(kernel)
+    parameters = {name: value for name, value in parameters.items() if name != "gamma"} | _gamma(parameters)
+    return {"kernel": _NAMES.get(name, name), **parameters}
+
+
+def landmarks_argument(rule: str) -> str:
+    """Give the argument of an estimator for a rule of the engine, as files hold it."""
+    return _NAMES.get(rule, rule)
+
+
+def function_advice(kernel: Any) -> str:
+    """Say what to do about the kernel of a file where a function was given for another, or none for one."""
+    return "no function" if kernel is not None else "a function, which files do not hold: give it as `kernel`"
 
 
 def _gamma(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._fitted_kernel import stored_rows
-from karhunen._inputs import name_column, to_matrix
+from karhunen._inputs import name_column, to_matrix, to_weights
 from karhunen._kernel_function import BlockKernel
-from karhunen._kernel_options import POSITIVE_ONLY, block_kernel, kernel_option, threads_option
+from karhunen._kernel_options import (
+    POSITIVE_ONLY,
+    block_kernel,
+    function_advice,
+    kernel_arguments,
+    kernel_option,
+    landmarks_argument,
+    threads_option,
+)
 from karhunen._options import count_option, name_option, seed_option
 from karhunen._warning import warn
 
@@ -111,7 +121,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.n_threads = n_threads
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
         """Choose landmarks among the rows of `X`.
 
         Parameters
@@ -120,6 +130,9 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             Rows are samples.
         y : None
             Ignored; there for pipelines.
+        sample_weight : array-like of shape (n_samples,) or None
+            A weight of at least 0 for each row: landmarks are drawn in proportion to them, among the rows whose weight
+            is not zero, and the rules for `gamma` count them.
 
         Returns
         -------
@@ -133,15 +146,15 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             if sp.issparse(matrix):
                 raise ValueError("X is sparse, but a kernel function gets dense rows; pass X.toarray()")
             function.probe(matrix)
-        if self.n_components > matrix.shape[0]:
-            warn(
-                f"n_components = {self.n_components} is more than the {matrix.shape[0]} rows: all are landmarks",
-                UserWarning,
-            )
+        weights = to_weights("sample_weight", sample_weight, matrix.shape[0], "rows")
+        n_rows = matrix.shape[0] if weights is None else np.count_nonzero(weights)
         try:
-            self._map = _core.fit_nystrom(matrix, options, function)
+            self._map = _core.fit_nystrom(matrix, options, weights, function)
         except ValueError as error:
             raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
+        if self.n_components > n_rows:
+            what = "rows" if weights is None else "rows of positive weight"
+            warn(f"n_components = {self.n_components} is more than the {n_rows} {what}: all are landmarks", UserWarning)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -163,6 +176,72 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             return self._map.transform(matrix, n_threads=threads_option(self))
         except ValueError as error:
             raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted map as a file.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a safetensors file, whatever it is called. It holds the options of the fit, but no threads
+            and no kernel function.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        _core.save_nystrom(path, self._map, None if names is None else names.tolist())
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        kernel: Callable[..., Any] | None = None,
+        kernel_params: dict[str, Any] | None = None,
+    ) -> Self:
+        """Read a map that `save` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        kernel : callable or None
+            The kernel of a map that was fitted with a function, which files do not hold.
+        kernel_params : dict or None
+            Keyword arguments for it.
+
+        Returns
+        -------
+        Nystroem
+            Fitted, with the options of the fit.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from karhunen import Nystroem
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "features.model")
+        >>> Nystroem(gamma=0.5, n_components=2).fit([[0.0], [1.0], [3.0]]).save(path)
+        >>> Nystroem.load(path)
+        Nystroem(gamma=0.5, n_components=2, random_state=0)
+        """
+        function = None if kernel is None else block_kernel(kernel, kernel_params)
+        found, names, text = _core.load_nystrom(path, function)
+        engine = json.loads(text)
+        arguments = kernel_arguments(engine["kernel"])
+        if (arguments["kernel"] == "custom") != (kernel is not None):
+            raise ValueError(f"{os.fspath(path)}: the kernel of the map is {function_advice(kernel)}")
+        if kernel is not None:
+            arguments.update(kernel=kernel, kernel_params=kernel_params)
+        self = cls(
+            **arguments,
+            n_components=engine["n_landmarks"],
+            landmarks=landmarks_argument(engine["landmarks"]),
+            random_state=engine["seed"],
+        )
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        self.n_features_in_ = found.n_features
+        self._map = found
+        return self
 
     @property
     def components_(self) -> np.ndarray | sp.csr_array:
