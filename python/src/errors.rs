@@ -20,14 +20,20 @@ pub(crate) fn to_python(error: Error) -> PyErr {
              values"
         ),
         // scikit-learn's words, which its checks of estimators ask for.
-        Error::NegativeValue { .. } => format!("Negative values in data: {error}"),
+        Error::NegativeValue { row, column, value, kernel } => {
+            let error = Error::NegativeValue { row, column, value, kernel: kernel_name(kernel) };
+            format!("Negative values in data: {error}")
+        }
         Error::OtherOption { option, ref found, ref expected } => format!(
             "the checkpoint was made with {option} = {}, now it is {}; resume with the same, or fit anew",
             literal(option, found),
             literal(option, expected)
         ),
-        // The engine marks the options that a rule names.
-        Error::Option { .. } => error.to_string().replace('`', ""),
+        Error::Option { option, ref value, rule } => {
+            let (option, value) = argument(option, value);
+            // The engine marks the options that a rule names.
+            format!("{option} = {value} is not allowed: {}", rule.replace('`', ""))
+        }
         _ => error.to_string(),
     };
     let exception = of_kind(error.kind(), message);
@@ -55,6 +61,26 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         });
     }
     exception
+}
+
+/// An option of the engine as the argument that users give.
+fn argument<'a>(option: &'a str, value: &str) -> (&'a str, String) {
+    match (option, value) {
+        ("kernel", name) => (option, literal(option, kernel_name(name))),
+        ("n_components", "all") => (option, "None".to_owned()),
+        // The ways that are taken where `fit_inverse_transform` says nothing else.
+        ("pre_image", "given" | "ridge") => ("fit_inverse_transform", "True".to_owned()),
+        _ => (option, literal(option, value)),
+    }
+}
+
+/// scikit-learn's name of a kernel.
+fn kernel_name(name: &str) -> &str {
+    match name {
+        "polynomial" => "poly",
+        "additive-chi2" => "additive_chi2",
+        name => name,
+    }
 }
 
 /// A value of an option as Python writes it.
@@ -89,9 +115,9 @@ pub(crate) fn file_to_python(error: karhunen_io::Error) -> PyErr {
             // With a number, OSError becomes its own subclass, and shows the path.
             Some(number) => {
                 // The number is shown beside the reason, which Rust repeats it in.
-                let reason = source.to_string();
-                let reason = reason.split(" (os error").next().unwrap_or_default().to_owned();
-                PyOSError::new_err((number, reason, error.path.display().to_string()))
+                let text = source.to_string();
+                let reason = text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text).to_owned();
+                PyOSError::new_err((number, reason, error.path.as_os_str().to_owned()))
             }
             None => PyOSError::new_err(error.to_string()),
         },

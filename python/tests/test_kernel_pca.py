@@ -352,6 +352,22 @@ REFUSED = [
     ({"solver": "nystrom"}, "say how many are wanted"),
     ({"n_components": 2, "solver": "fourier"}, "rbf and laplacian"),
     ({"n_components": 2, "solver": "nystrom", "kernel": "sigmoid"}, "positive semi-definite"),
+    ({"solver": "nystrom"}, "n_components = None is not allowed"),
+    ({"kernel": "additive_chi2"}, "but the kernel additive_chi2 is defined"),
+    ({"kernel": "poly", "degree": 1.5}, "a whole one where"),
+    ({"kernel": "rbf", "gamma": "half", "pre_image": "ridge"}, "gamma = 'half'"),
+    ({"kernel": "poly", "gamma": "median"}, "gamma = 'median' is not allowed"),
+    ({"kernel": "rbf", "n_components": 2, "landmarks": "kmeans++"}, "landmarks = 'kmeans\\+\\+' is not allowed"),
+    ({"kernel": "precomputed", "fit_inverse_transform": True}, "X has shape"),
+    (
+        {"kernel": "rbf", "solver": "fourier", "n_components": 2, "fit_inverse_transform": True},
+        "^fit_inverse_tr.* = True",
+    ),
+    ({"pre_image": "nearest"}, "pre_image = 'nearest' is not known"),
+    (
+        {"kernel": lambda X, Y: X.sum(1)[:, None] + 2 * Y.sum(1)},
+        "symmetric: of rows 0 and 1, k\\(x, y\\) is -?[0-9]",
+    ),
     ({"solver": "svd"}, "'auto', 'full', 'stored', 'tiles', 'nystrom', 'fourier'"),
     ({"eigen_solver": "lobpcg"}, "eigen_solver = 'lobpcg' is not known"),
     ({"memory_limit": "1 GB"}, "number of bytes"),
@@ -370,6 +386,28 @@ REFUSED = [
 def test_refuses(table, options, message):
     with pytest.raises(ValueError, match=message):
         KernelPCA(**options).fit(table)
+
+
+def test_refusals_speak_of_arguments(table):
+    gram = table @ table.T
+    with pytest.raises(ValueError, match="fit_inverse_transform = True is not allowed: the regression compares scores"):
+        KernelPCA(kernel="precomputed", fit_inverse_transform=True).fit(gram)
+    with pytest.raises(ValueError, match="solver = 'tiles' is not allowed"):
+        KernelPCA(2, kernel="precomputed", solver="tiles").fit(gram)
+    with pytest.raises(ValueError, match="gamma = 'scale' is not allowed: the rule finds no spread"):
+        KernelPCA(2, kernel="rbf", gamma="scale").fit(np.ones((5, 2)))
+    with pytest.raises(ValueError, match=r"the kernel matrix of the landmarks is .*; choose another kernel"):
+        KernelPCA(2, kernel=lambda X, Y: -X @ Y.T, solver="nystrom").fit(table)
+    with pytest.warns(ConvergenceWarning, match=r"in 1 pass over the data .*; raise tol, or"):
+        KernelPCA(20, kernel="rbf", solver="fourier", tol=1e-15).fit(np.random.default_rng(0).normal(size=(100, 5)))
+    with pytest.warns(ConvergenceWarning, match=r"in 1 pass over the kernel matrix .*; raise max_iter or tol, or"):
+        KernelPCA(2, kernel="rbf", solver="tiles", max_iter=1).fit(table)
+
+
+def test_rows_beyond_the_range_are_refused(table):
+    pca = KernelPCA(2, kernel="poly", degree=5, fit_inverse_transform=True).fit(table)
+    with pytest.raises(ValueError, match="a kernel value of row 1 is not a finite number"):
+        pca.inverse_transform([[1.0, 1.0], [1e108, 1e108]])
 
 
 def test_values_without_a_meaning_are_named(table):

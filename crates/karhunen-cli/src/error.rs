@@ -162,7 +162,7 @@ impl<'a> Places<'a> {
             )),
             E::KernelValue { row } => Failure::Data(format!(
                 "{file}: a kernel value of {} is not a finite number; divide the data by a constant, or choose a smaller \
-                 --gamma or --degree",
+                 --gamma or --degree (a whole one where values are raised to it that may be negative)",
                 self.row(row)
             )),
             E::NotSymmetric { row, column, value, mirrored } => Failure::Data(format!(
@@ -173,6 +173,16 @@ impl<'a> Places<'a> {
             )),
             E::Option { option, value, rule } => {
                 Failure::Usage(format!("{}: {}", typed_with(option, &value), in_typed_names(rule)))
+            }
+            E::NotConverged { solver, converged, requested, n_passes, over, residual, tol, advice } => {
+                let advice = match advice {
+                    "raise tol" => "raise --tol",
+                    "raise max_iter or tol" => "raise --max-iter or --tol",
+                    other => other,
+                };
+                let error =
+                    E::NotConverged { solver, converged, requested, n_passes, over, residual, tol, advice };
+                Failure::Library { file: file.to_owned(), error }
             }
             error => Failure::Library { file: file.to_owned(), error },
         }
@@ -196,7 +206,8 @@ pub(crate) fn typed_with(option: &str, value: &str) -> String {
         ("error_bars", "false") => "--no-error-bars".to_owned(),
         ("error_bars", _) => "no --no-error-bars".to_owned(),
         ("mean" | "regularization", "none") => format!("{} none", typed(option)),
-        (_, "true") => typed(option),
+        // Of pre-images the way that `auto` takes is no value that was given.
+        (_, "true" | "given") | ("pre_image", "ridge") => typed(option),
         (_, "false" | "none" | "not given") => format!("no {}", typed(option)),
         ("early_stopping", share) => format!("--early-stopping={share}"),
         _ => format!("{} {value}", typed(option)),
@@ -252,6 +263,9 @@ mod tests {
             ("refit", "true", "needs `early_stopping`", "--refit: needs --early-stopping"),
             ("method", "online", "no weights", "--missing=online: no weights"),
             ("early_stopping", "2", "a share", "--early-stopping=2: a share"),
+            ("pre_image", "given", "needs rows", "--pre-image: needs rows"),
+            ("pre_image", "ridge", "of scores", "--pre-image: of scores"),
+            ("pre_image", "fixed-point", "for rbf", "--pre-image fixed-point: for rbf"),
             ("n_features", "1", "at least two", "--kernel-features 1: at least two"),
             ("mean", "none", "no", "--mean none: no"),
             ("error_bars", "false", "no", "--no-error-bars: no"),
@@ -259,6 +273,21 @@ mod tests {
             let error = karhunen::Error::Option { option, value: value.to_owned(), rule };
             assert_eq!(places.explain(error).to_string(), expected);
         }
+        let strict = karhunen::Error::NotConverged {
+            solver: "tiles",
+            converged: 1,
+            requested: 2,
+            n_passes: 1,
+            over: "the kernel matrix",
+            residual: 0.1,
+            tol: 1e-8,
+            advice: "raise max_iter or tol",
+        };
+        assert_eq!(
+            places.explain(strict).to_string(),
+            "p.npy: solver tiles: 1 of 2 components converged in 1 pass over the kernel matrix (worst residual 1.0e-1, \
+             tol 1.0e-8); raise --max-iter or --tol"
+        );
     }
 
     #[test]

@@ -122,6 +122,9 @@ fn refuse_idle(
     let Some((option, _)) = useless.into_iter().find(|(_, useless)| *useless) else { return Ok(()) };
     Err(Failure::Usage(match route {
         Some(route) => format!("{option} has no effect with --solver {route}; leave it out"),
+        None if option == "--landmarks" => {
+            "--landmarks is for --solver nystrom; say --solver nystrom, or leave it out".to_owned()
+        }
         None => format!("{option} is for --solver nystrom or fourier; say which, or leave it out"),
     }))
 }
@@ -283,7 +286,10 @@ mod tests {
                 "--kernel-features has no effect with --solver tiles",
             ),
             ("--kernel rbf --kernel-features 5", "--kernel-features is for --solver nystrom or fourier"),
-            ("--kernel rbf --landmarks leverage", "--landmarks is for --solver nystrom"),
+            (
+                "--kernel rbf --landmarks leverage",
+                "--landmarks is for --solver nystrom; say --solver nystrom",
+            ),
             ("--kernel rbf --alpha 0.5", "--alpha is the ridge of --pre-image ridge"),
             ("--kernel rbf --pre-image fixed-point --alpha 0.5", "--alpha is the ridge of --pre-image ridge"),
             ("--kernel rbf --missing", "--missing does not go with a kernel"),

@@ -143,9 +143,10 @@ pub(crate) fn kernel_line(model: &KernelModel) -> String {
 pub(crate) fn kept_line(model: &KernelModel, hint: &str) -> String {
     let (k, n) = (model.n_components(), model.n_samples());
     let components = if k == 1 { "component" } else { "components" };
+    let rows = if n == 1 { "row" } else { "rows" };
     match model.options().n_components {
-        None => format!("centred in feature space; all {k} {components} of {} rows", count(n)),
-        Some(_) => format!("centred in feature space; {k} {components} of {} rows{hint}", count(n)),
+        None => format!("centred in feature space; all {k} {components} of {} {rows}", count(n)),
+        Some(_) => format!("centred in feature space; {k} {components} of {} {rows}{hint}", count(n)),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Models that turn whole rows into scores and back, whatever the scores are of.
 
 use karhunen::{
-    KernelBasis, KernelModel, KernelParts, KernelRows, Matrix, ModelParts, PcaModel, PreImageParts, Scalar,
-    Source, Transform,
+    Kernel, KernelBasis, KernelModel, KernelParts, KernelRows, Matrix, ModelParts, PcaModel, PreImageParts,
+    Scalar, Source, Transform,
 };
 use karhunen_io::{ReadOptions, SavedKernel, SavedModel};
 
@@ -55,6 +55,25 @@ impl RowModel {
         match self {
             RowModel::Complete(_) => true,
             RowModel::Kernel(saved) => saved.model.parts().pre_image.is_some(),
+        }
+    }
+
+    /// What to do about a model that rows cannot be found from scores with.
+    pub(crate) fn reconstruction_advice(&self) -> String {
+        let RowModel::Kernel(saved) = self else { return String::new() };
+        match (saved.model.kernel(), &saved.model.parts().basis) {
+            (kernel @ (Kernel::Precomputed | Kernel::AdditiveChi2 | Kernel::Chi2 { .. }), _) => {
+                format!("the kernel {} has no pre-images: fit with another", kernel.name())
+            }
+            (_, KernelBasis::Frequencies(_)) => {
+                "fit again with --pre-image auto, and another solver than fourier".to_owned()
+            }
+            (
+                _,
+                KernelBasis::Rows(KernelRows::Sparse { .. })
+                | KernelBasis::Landmarks(KernelRows::Sparse { .. }),
+            ) => "fit again with --pre-image auto, to dense data".to_owned(),
+            _ => "fit again with --pre-image auto".to_owned(),
         }
     }
 
@@ -179,7 +198,7 @@ fn reorder_rows(rows: &mut KernelRows, order: &[usize]) {
 
 #[cfg(test)]
 mod tests {
-    use karhunen::{Dense, Gamma, Kernel, KernelPca, KernelRoute, Pca, PreImage, Sparse, Weights};
+    use karhunen::{Dense, Gamma, KernelPca, KernelRoute, Pca, PreImage, Sparse, Weights};
 
     use super::*;
 

@@ -88,7 +88,9 @@ def to_scores(estimator: BaseEstimator, X: Any) -> np.ndarray:
     X = _as_array(X)
     _refuse_dtype(X)
     scores = check_array(X, dtype=_FLOATS, estimator=estimator, input_name="X", ensure_all_finite=False)
-    if not np.isfinite(scores.sum()) and not np.isfinite(scores).all():
+    with np.errstate(over="ignore"):
+        total = scores.sum()
+    if not np.isfinite(total) and not np.isfinite(scores).all():
         row, column = np.argwhere(~np.isfinite(scores))[0]
         raise ValueError(f"row {row}, column {column} of the scores is {scores[row, column]}; they must be finite")
     return _readable(scores)

@@ -78,10 +78,12 @@ def warn_of_spectrum(model: KernelModel) -> None:
     """Warn of components that missed the tolerance, and of eigenvalues below zero that outweigh some that were kept."""
     k = len(model.residuals)
     if model.n_converged < k:
+        over = "the kernel matrix" if model.approximation is None else "the data"
+        passes = "1 pass" if model.n_passes == 1 else f"{model.n_passes} passes"
+        raised = "max_iter or tol" if model.solver in ("stored", "tiles") else "tol"
         warn(
-            f"solver {model.solver}: {model.n_converged} of {k} components converged in {model.n_passes} passes over "
-            f"the kernel matrix (worst residual {model.residuals.max():.1e}, tol {model.tol:.1e}); raise max_iter or "
-            "tol, or choose another solver",
+            f"solver {model.solver}: {model.n_converged} of {k} components converged in {passes} over {over} (worst "
+            f"residual {model.residuals.max():.1e}, tol {model.tol:.1e}); raise {raised}, or choose another solver",
             ConvergenceWarning,
         )
     smallest, values = model.smallest_eigenvalue, model.eigenvalues

@@ -12,6 +12,9 @@ _DIFFERENCE = (
     "(len(X), len(Y)); scikit-learn calls it with one pair of rows at a time, k(x, y), and expects a number"
 )
 
+#: Of the largest value: how far `k(x, y)` and `k(y, x)` may be apart.
+_ASYMMETRY = 1e-5
+
 
 class BlockKernel:
     """A kernel function with its arguments, whose results are checked before the engine gets them.
@@ -41,7 +44,7 @@ class BlockKernel:
         return np.ascontiguousarray(values, dtype=np.float64)
 
     def probe(self, matrix: np.ndarray) -> None:
-        """Call the function with two small blocks, so that one for pairs is told from one for blocks."""
+        """Call the function with small blocks: one for pairs is told from one for blocks, an asymmetric one refused."""
         X, Y = (np.array(matrix[:most], dtype=np.float64, order="C") for most in (2, 3))
         try:
             self.function(X, Y, **self.parameters)
@@ -51,3 +54,12 @@ class BlockKernel:
                 f"{error}; {_DIFFERENCE}"
             ) from error
         self(X, Y)
+        values = self(Y, Y)
+        apart = np.abs(values - values.T)
+        # As of a precomputed matrix; what is not finite is the engine's to tell.
+        if apart.max(initial=0.0) > _ASYMMETRY * np.abs(values).max(initial=0.0):
+            i, j = np.unravel_index(apart.argmax(), apart.shape)
+            raise ValueError(
+                f"the kernel function is not symmetric: of rows {i} and {j}, k(x, y) is {float(values[i, j])!r} and "
+                f"k(y, x) is {float(values[j, i])!r}"
+            )

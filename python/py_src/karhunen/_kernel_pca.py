@@ -15,9 +15,11 @@ from karhunen._inputs import name_column, to_matrix, to_weights
 from karhunen._kernel_convergence import warn_of_spectrum
 from karhunen._kernel_options import (
     MAX_ITER,
+    PRE_IMAGES,
     block_kernel,
     bytes_option,
     estimator_arguments,
+    function_advice,
     kernel_option,
     number_option,
     optional_count,
@@ -53,8 +55,9 @@ or callable, default="linear"
         (a, n_features) and (b, n_features), and gives an array of shape (a, b); it may be called from several threads.
     gamma : float, "scale", "median" or None, default=None
         Coefficient of the kernels "rbf", "laplacian", "poly", "sigmoid" and "chi2". None is 1 / n_features, "scale" is
-        1 / (n_features * X.var()), "median" is 1 / the median distance between rows (for the kernels that decay with
-        one: squared Euclidean for "rbf", L1 for "laplacian", chi-squared for "chi2"). Other kernels have none.
+        1 / (n_features * X.var()), "median" is 1 / the median distance between rows that differ (for the kernels that
+        decay with one: squared Euclidean for "rbf", L1 for "laplacian", chi-squared for "chi2"; pairs count by the
+        product of their weights, and 1,000 rows drawn in proportion to the weights stand for more). Others have none.
     degree : float, default=3
         The power of "poly".
     coef0 : float, default=1
@@ -305,6 +308,9 @@ or callable, default="linear"
             flag_option(name, getattr(self, name))
         inverse = flag_option("fit_inverse_transform", self.fit_inverse_transform)
         pre_image = name_option("pre_image", self.pre_image)
+        if pre_image not in PRE_IMAGES:
+            names = "', '".join(PRE_IMAGES)
+            raise ValueError(f"pre_image = {pre_image!r} is not known; choose one of '{names}'")
         if self.alpha is not None and pre_image == "auto":
             pre_image = "ridge"
         if self.alpha is not None and pre_image == "fixed-point":
@@ -362,8 +368,7 @@ or callable, default="linear"
         model, beside, text = _core.load_kernel(path, function)
         arguments = estimator_arguments(json.loads(text))
         if (arguments["kernel"] == "custom") != (kernel is not None):
-            have = "no function" if kernel is not None else "a function, which files do not hold: give it as `kernel`"
-            raise ValueError(f"{os.fspath(path)}: the kernel of the model is {have}")
+            raise ValueError(f"{os.fspath(path)}: the kernel of the model is {function_advice(kernel)}")
         if kernel is not None:
             arguments.update(kernel=kernel, kernel_params=kernel_params)
         return cls(**arguments)._adopt_file(model, beside)

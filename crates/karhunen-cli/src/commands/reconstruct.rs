@@ -34,8 +34,9 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     };
     if !model.reconstructs() {
         return Err(Failure::Data(format!(
-            "{}: the model holds nothing that rows are found from scores with; fit again with --pre-image auto",
-            input_name(&args.model)
+            "{}: the model holds nothing that rows are found from scores with; {}",
+            input_name(&args.model),
+            model.reconstruction_advice()
         )));
     }
     let options = model.read_options(read_options(&args.input, &args.threads));

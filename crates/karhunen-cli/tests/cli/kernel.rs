@@ -411,7 +411,22 @@ fn what_cannot_be_fitted_is_named() {
         (
             "usarrests.csv --kernel sigmoid --solver nystrom -k 2",
             2,
-            "--solver nystrom: landmarks need a kernel that is positive semi-definite and not precomputed",
+            "--solver nystrom: landmarks need a kernel that is positive semi-definite",
+        ),
+        (
+            "usarrests.csv --kernel rbf --solver nystrom -k all",
+            2,
+            "--components all: an approximation has no last component; say how many are wanted",
+        ),
+        (
+            "usarrests.csv --kernel rbf --solver fourier --pre-image auto -k 2",
+            2,
+            "--pre-image: pre-images need the rows: dense data, and not the solver fourier",
+        ),
+        (
+            "usarrests.csv --kernel rbf --landmarks uniform",
+            2,
+            "--landmarks is for --solver nystrom; say --solver nystrom, or leave it out",
         ),
         (
             "usarrests.csv --kernel rbf --solver nystrom --kernel-features 3 -k 5",
@@ -421,7 +436,7 @@ fn what_cannot_be_fitted_is_named() {
         (
             "usarrests.csv --kernel chi2 --pre-image ridge",
             2,
-            "--pre-image ridge: the kernel must be defined for scores as it is for rows",
+            "--pre-image: the regression compares scores by the kernel, which must be one of numbers of either sign",
         ),
         (
             "usarrests.csv --kernel cosine --pre-image fixed-point",
@@ -465,6 +480,30 @@ fn what_cannot_be_fitted_is_named() {
         refusal(&format!("fit {table} --kernel chi2"), 3),
         format!("{table}: row 2, column 2 (`b`) is -4, but the kernel chi2 is defined for values >= 0 only")
     );
+}
+
+#[test]
+fn models_without_pre_images_say_whether_a_fit_can_have_them() {
+    let folder = folder();
+    let model = at(&folder, "m");
+    let cases = [
+        ("chi2", "the kernel chi2 has no pre-images: fit with another"),
+        ("additive-chi2", "the kernel additive-chi2 has no pre-images: fit with another"),
+        ("rbf --solver fourier", "fit again with --pre-image auto, and another solver than fourier"),
+        ("rbf", "fit again with --pre-image auto"),
+    ];
+    for (kernel, advice) in cases {
+        output(&format!("fit usarrests.csv --kernel {kernel} -k 2 -o {model} --quiet"));
+        let message = refusal(&format!("reconstruct {model} usarrests.csv -o {}", at(&folder, "r.csv")), 3);
+        let expected =
+            format!("{model}: the model holds nothing that rows are found from scores with; {advice}");
+        assert_eq!(message, expected);
+    }
+    let kernel = at(&folder, "k.csv");
+    std::fs::write(&kernel, products()).unwrap();
+    output(&format!("fit {kernel} --kernel precomputed -k 2 -o {model} --quiet"));
+    let message = refusal(&format!("reconstruct {model} {kernel} -o {}", at(&folder, "r.csv")), 3);
+    assert!(message.ends_with("; the kernel precomputed has no pre-images: fit with another"), "{message}");
 }
 
 #[test]
