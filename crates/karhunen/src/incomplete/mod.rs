@@ -23,6 +23,7 @@ mod left_out;
 mod mean;
 mod methods;
 mod model;
+mod new_rows;
 mod observed;
 mod offsets;
 mod online;

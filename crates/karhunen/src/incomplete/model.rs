@@ -2,8 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
-use crate::incomplete::cholesky::{BLOCK, Upper};
-use crate::incomplete::least_norm::solve;
+use crate::incomplete::new_rows::{Equations, Loadings};
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::stopping::{IncompleteConvergence, RunSummary};
@@ -241,7 +240,7 @@ impl IncompleteModel {
     }
 
     /// Variance of the scores along each component, descending; divisor n_samples - 1. Of a posterior the expected moments,
-    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2`: posterior means alone are shrunk.
+    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2`: posterior means alone are shrunk; of `vb-fixed`, whose prior is held, that of the means.
     pub fn explained_variance(&self) -> &[f64] {
         &self.parts.explained_variance
     }
@@ -354,7 +353,7 @@ impl IncompleteModel {
         let mut found = vec![0.0; rows.n_samples() * all];
         self.each_row(rows, &mut found, (n_threads, observer), |equations, out| {
             equations.solve()?;
-            out.copy_from_slice(&equations.b[..all]);
+            out.copy_from_slice(equations.solution());
             Ok(())
         })?;
         self.split(rows.n_samples(), found.chunks_exact(all.max(1)))
@@ -379,11 +378,10 @@ impl IncompleteModel {
             let (scores, covariance) = out.split_at_mut(all);
             let inverse = equations.inverse();
             equations.solve()?;
-            scores.copy_from_slice(&equations.b[..all]);
+            scores.copy_from_slice(equations.solution());
             for k in 0..all {
                 for l in 0..=k {
-                    covariance[k * (k + 1) / 2 + l] =
-                        self.parts.noise_variance * inverse[l * equations.stride + k];
+                    covariance[k * (k + 1) / 2 + l] = self.parts.noise_variance * inverse[(l, k)];
                 }
             }
             Ok(())
@@ -432,105 +430,20 @@ impl IncompleteModel {
                 expected: p,
             });
         }
-        let loadings = self.parts.components.transposed();
         let width = out.len() / rows.n_samples().max(1);
         if width == 0 {
             return Ok(());
         }
         Exec::run(n_threads, observer, |exec| {
+            let loadings = Loadings::new(self, rows, &exec.phase("scores"))?;
             exec.phase("scores").fill(out, ROWS * width, |piece, out| {
+                let mut equations = Equations::new(&loadings);
                 for (at, out) in out.chunks_exact_mut(width).enumerate() {
-                    f(&mut self.equations(rows, piece * ROWS + at, &loadings), out)?;
+                    equations.set(&loadings, rows.rows(), piece * ROWS + at);
+                    f(&mut equations, out)?;
                 }
                 Ok(())
             })
         })
-    }
-
-    /// The normal equations of the scores of one row; `loadings` is the transposed matrix of components.
-    fn equations<T: Scalar>(&self, rows: &Observed<T>, row: usize, loadings: &Matrix) -> Equations {
-        let (parts, free, c) = (&self.parts, self.n_components(), self.n_scores());
-        let line = rows.rows().line(row);
-        let stride = c.next_multiple_of(BLOCK);
-        let (mut g, mut b) = (vec![0.0; c * stride], vec![0.0; stride]);
-        let spread = self.weighing();
-        for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
-            let column = *column as usize;
-            let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
-            let y = value.to_f64() - parts.mean[column];
-            let loadings = loadings.row(column);
-            for k in 0..free {
-                let v = weight * loadings[k];
-                b[k] += v * y;
-                for (g, x) in g[k * stride + k..k * stride + free].iter_mut().zip(&loadings[k..]) {
-                    *g += v * x;
-                }
-                if let Some(spread) = spread {
-                    (k..free).for_each(|l| g[k * stride + l] += weight * spread.get(column, k, l));
-                }
-            }
-            if free < c {
-                // The loading of the offset is one.
-                (0..free).for_each(|k| g[k * stride + free] += weight * loadings[k]);
-                g[free * stride + free] += weight;
-                b[free] += weight * y;
-            }
-        }
-        let times = if parts.prior.per_entry { rows.rows().weight(row) } else { 1.0 };
-        for k in 0..c {
-            for l in 0..c {
-                let p = times * parts.prior.precision[(k, l)];
-                b[k] += p * parts.prior.mean[l];
-                g[k * stride + l] += if l >= k { p } else { 0.0 };
-            }
-        }
-        let silent: Vec<usize> = (0..free).filter(|k| parts.singular_values[*k] == 0.0).collect();
-        // As large as the others: it must not make them look like rounding.
-        let largest = (0..c).map(|k| g[k * stride + k]).fold(0.0, f64::max);
-        for k in &silent {
-            Upper { values: &mut g, m: c, stride }.isolate(*k, largest);
-            b[*k] = 0.0;
-        }
-        Equations { g, b, c, stride, silent }
-    }
-
-    /// Covariances of the loadings where scores depend on them: a feature that is hardly known says little of a row.
-    fn weighing(&self) -> Option<&Covariances> {
-        let known = self.parts.convergence.method.has_posterior_loadings();
-        self.parts.loading_covariances.as_ref().filter(|_| known)
-    }
-}
-
-/// `G s = b` of one row.
-struct Equations {
-    /// The upper triangle, in rows of `stride` values.
-    g: Vec<f64>,
-    b: Vec<f64>,
-    c: usize,
-    stride: usize,
-    /// Components without variance: their scores are zero, and certainly so.
-    silent: Vec<usize>,
-}
-
-impl Equations {
-    /// Solves in place of `b` and of `G`, the least-norm solution where `G` is singular.
-    fn solve(&mut self) -> Result<()> {
-        let mut upper = Upper { values: &mut self.g, m: self.c, stride: self.stride };
-        // Scores and offsets share the unit of the data.
-        solve(&mut upper, &mut self.b, self.c)?;
-        Ok(())
-    }
-
-    /// The upper triangle of the inverse, zero where `G` is singular.
-    fn inverse(&self) -> Vec<f64> {
-        let (mut factored, mut room) = (self.g.clone(), vec![0.0; self.g.len()]);
-        let mut inverse = vec![0.0; self.g.len()];
-        let mut upper = Upper { values: &mut factored, m: self.c, stride: self.stride };
-        if upper.factorize() {
-            upper.invert(&mut inverse, &mut room);
-        }
-        let mut upper = Upper { values: &mut inverse, m: self.c, stride: self.stride };
-        self.silent.iter().for_each(|k| upper.isolate(*k, 0.0));
-        inverse
     }
 }
