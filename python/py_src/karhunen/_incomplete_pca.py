@@ -331,13 +331,14 @@ class IncompletePCA(FittedIncomplete):
         """Learn from some more rows with holes, one after the other, and forget them (method "online").
 
         Components, mean and whatever follows from them improve with every call. `scores_`, `explained_variance_` and
-        `noise_variance_` are those of the rows of the last call. After :meth:`fit`, learning goes on from what was
+        `noise_variance_` are those of the rows of the last call; of fewer rows than components only `scores_` are, the
+        variances are those of the rows that were learned last, eight for each component and 64 at least. After :meth:`fit`, learning goes on from what was
         fitted. `tol`, `max_iter` and other options of iterations have no use here.
 
         Parameters
         ----------
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
-            At least as many rows as components.
+            Any number of rows.
         y : None
             Ignored; there for pipelines.
         entry_weight : array-like, sparse matrix or None, default=None
@@ -369,12 +370,7 @@ class IncompletePCA(FittedIncomplete):
         options = engine_options(self)
         first = not hasattr(self, "_model")
         entries = to_entries(self, X, reset=first, entry_weight=entry_weight)
-        n, p = entries.shape
-        if n < options["n_components"]:
-            raise ValueError(
-                f"n_components = {self.n_components} components cannot be learned from n_samples = {n} rows at a time; "
-                "pass more rows in each call"
-            )
+        p = entries.shape[1]
         stream = getattr(self, "_stream", None)
         if stream is None and first:
             sizes = (options["n_components"], p)

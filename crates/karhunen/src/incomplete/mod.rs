@@ -34,6 +34,7 @@ mod posterior;
 mod predict;
 mod prepared;
 mod problem;
+mod recent;
 mod rotate;
 mod rules;
 mod run;

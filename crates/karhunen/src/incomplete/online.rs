@@ -10,6 +10,7 @@ use crate::incomplete::mean::{ColumnSums, spread};
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::{Observed, Segment};
 use crate::incomplete::options::{IncompletePca, MeanMode};
+use crate::incomplete::recent::Recent;
 use crate::incomplete::start::Start;
 use crate::linalg::Matrix;
 use crate::linalg::random::gaussian;
@@ -88,6 +89,9 @@ pub struct IncompleteStream {
     /// Whether rows have offsets.
     #[cfg_attr(feature = "serde", serde(default))]
     row_offsets: bool,
+    /// What models of fewer rows than components are made of.
+    #[cfg_attr(feature = "serde", serde(default))]
+    recent: Recent,
     /// Whether means were given, rather than taken from the first entries.
     mean_known: bool,
     /// Deviation of an entry, once rows have shown it.
@@ -121,6 +125,7 @@ impl IncompleteStream {
             n_samples: 0,
             mean: true,
             row_offsets: false,
+            recent: Recent::new(c),
             mean_known: false,
             deviation: None,
         })
@@ -157,6 +162,7 @@ impl IncompleteStream {
             n_samples: model.n_samples(),
             mean: parts.options.mean != MeanMode::None,
             row_offsets: parts.row_offsets.is_some(),
+            recent: Recent::of_model(model),
             mean_known: true,
             deviation: Some((parts.total_variance / p as f64).sqrt()).filter(|deviation| *deviation > 0.0),
         }
@@ -180,6 +186,8 @@ impl IncompleteStream {
             n_samples: 0,
             mean: learned,
             row_offsets,
+            // A fit has all its rows.
+            recent: Recent::default(),
             mean_known: true,
             deviation: Some(deviation),
         }
@@ -210,6 +218,7 @@ impl IncompleteStream {
             n_samples: count("numbers", n_samples)?,
             mean: mean != 0.0,
             row_offsets: row_offsets != 0.0,
+            recent: Recent::default(),
             mean_known: mean_known != 0.0,
             deviation: optional(deviation),
         })
@@ -260,8 +269,10 @@ impl IncompleteStream {
             if !found.mean_square.is_finite() {
                 return Err(Error::Overflow { statistic: "variance", column: found.widest });
             }
-            // One value in each column, or constant columns, show no deviation.
-            let deviation = if found.mean_square > 0.0 { found.mean_square.sqrt() } else { 1.0 };
+            let overall = spread(rows, &vec![sums.grand_mean(); p], &exec)?;
+            // One value in each column shows no deviation but that between columns, and equal values none at all.
+            let shown = [found.mean_square, overall.mean_square].into_iter().find(|x| *x > 0.0);
+            let deviation = shown.map_or(1.0, f64::sqrt);
             self.deviation = Some(deviation);
             for row in self.loadings.as_mut_slice().chunks_exact_mut(self.c + 1) {
                 row[..self.c].iter_mut().for_each(|a| *a *= deviation.sqrt());
@@ -271,6 +282,7 @@ impl IncompleteStream {
             self.learn(rows.rows().line(j))?;
             self.n_samples += 1;
         }
+        self.recent.take(rows);
         Ok(())
     }
 
@@ -356,18 +368,29 @@ impl IncompleteStream {
     }
 
     /// A model of `rows`, seen before or not: their scores given the loadings, rotated to principal components, with
-    /// error bars as `options` ask, and offsets if the stream has them. Nothing is iterated.
+    /// error bars as `options` ask, and offsets if the stream has them. Nothing is iterated. Of fewer rows than components their
+    /// scores alone are: components, variances and noise are then those of the rows that were learned last, eight for each
+    /// component.
     ///
     /// # Errors
     /// As [`IncompletePca::fit`].
     pub fn finish<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
+        let options = IncompletePca { row_offsets: self.row_offsets, ..options.clone() };
+        if rows.n_samples() >= self.c || self.recent.is_empty() {
+            return self.finish_all(rows, &options);
+        }
+        let model = self.finish_all(&self.recent.observed(self.loadings.n_rows(), self.c)?, &options)?;
+        let (found, covariances) = model.rows_with_covariances(rows, options.n_threads, &Unobserved)?;
+        Ok(model.with_rows(found, options.error_bars.then_some(covariances)))
+    }
+
+    fn finish_all<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
         let start = Start {
             loadings: self.loadings(),
             scores: Matrix::zeros(rows.n_samples(), self.c),
             mean: (options.mean != MeanMode::None).then(|| self.mean()),
         };
-        let options = IncompletePca { row_offsets: self.row_offsets, ..options.clone() };
-        finish_from(&options, rows, &start, &Unobserved)
+        finish_from(options, rows, &start, &Unobserved)
     }
 }
 

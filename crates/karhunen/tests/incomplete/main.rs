@@ -8,7 +8,6 @@ mod faded;
 mod few_entries;
 mod fixtures;
 mod invariants;
-
 mod mean_prior;
 mod online;
 mod optima;

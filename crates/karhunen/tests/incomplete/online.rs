@@ -1,6 +1,6 @@
 //! Learning from one row at a time.
 
-use karhunen::{Error, IncompletePca, IncompleteStream, Method, OnlineRule};
+use karhunen::{Dense, Error, IncompletePca, IncompleteStream, Method, Observed, OnlineRule};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};
@@ -65,4 +65,59 @@ fn refusals() {
     let mut stream = IncompleteStream::new(2, 3, OnlineRule::Oja, 0).unwrap();
     let error = stream.partial_fit(&observed(&problem())).unwrap_err();
     assert!(matches!(error, Error::Shape { found: 20, expected: 3, .. }));
+}
+
+#[test]
+fn rows_come_one_at_a_time() {
+    let holes = Holes::planted(400, 12, &[3.0, 2.0, 1.5], 0.3, 0.3, 8);
+    let (n, p) = holes.shape();
+    let x = holes.with_nan();
+    let some = |from: usize, to: usize| {
+        Observed::from_dense(&Dense::row_major(&x[from * p..to * p], to - from, p).unwrap(), None).unwrap()
+    };
+    let options = IncompletePca::new(3);
+    let mut stream = IncompleteStream::new(3, p, OnlineRule::Diagonal, 0).unwrap();
+    let mut last = None;
+    for j in 0..n {
+        stream.partial_fit(&some(j, j + 1)).unwrap();
+        let model = stream.finish(&some(j, j + 1), &options).unwrap();
+        assert_eq!((model.n_components(), model.n_samples()), (3, 1));
+        assert!(model.scores().as_slice().iter().all(|x| x.is_finite()), "{j}");
+        last = Some(model);
+    }
+    let one = last.unwrap();
+    // As if the rows had come together, and as if the last of them were all there is.
+    let mut together = IncompleteStream::new(3, p, OnlineRule::Diagonal, 0).unwrap();
+    together.partial_fit(&some(0, 1)).unwrap();
+    together.partial_fit(&some(1, n)).unwrap();
+    assert_eq!(together.loadings(), stream.loadings());
+    let model = together.finish(&some(n - 64, n), &options).unwrap();
+    assert_eq!(one.components(), model.components());
+    assert_eq!(one.explained_variance(), model.explained_variance());
+    assert_eq!(one.noise_variance(), model.noise_variance());
+    for (x, y) in one.scores().row(0).iter().zip(model.scores().row(63)) {
+        assert!((x - y).abs() < 1e-9, "{x} {y}");
+    }
+}
+
+#[test]
+fn a_fit_goes_on_with_one_row() {
+    let holes = Holes::planted(400, 12, &[3.0, 2.0, 1.5], 0.3, 0.3, 8);
+    let data = observed(&holes);
+    for row_offsets in [false, true] {
+        let model = IncompletePca { row_offsets, ..IncompletePca::new(3) }.fit(&data).unwrap();
+        let mut stream = IncompleteStream::resume(&model);
+        let x = &holes.with_nan()[..12];
+        let row = Observed::from_dense(&Dense::row_major(x, 1, 12).unwrap(), None).unwrap();
+        stream.partial_fit(&row).unwrap();
+        let next = stream.finish(&row, &IncompletePca::new(3)).unwrap();
+        for (found, expected) in next.explained_variance().iter().zip(model.explained_variance()) {
+            assert!((found / expected - 1.0).abs() < 0.3, "{found} {expected}");
+        }
+        let noise = next.noise_variance() / model.noise_variance();
+        assert!((0.5..1.5).contains(&noise), "{noise}");
+        for (found, expected) in next.scores().row(0).iter().zip(model.scores().row(0)) {
+            assert!((found - expected).abs() < 0.5, "{found} {expected}");
+        }
+    }
 }
