@@ -47,7 +47,13 @@ impl Levels {
         Self { variance, rest: (mean_square - variance).max(0.0) }
     }
 
-    /// How many entries of a row of offset zero weigh as much as what is known of offsets.
+    /// How strongly offsets are drawn to zero beside a ridge that would draw them with `ridge` over their size if they were the
+    /// scores of a component: as strongly, but no more than as if all that offsets leave of the entries were noise.
+    pub(crate) fn pull(self, ridge: f64) -> f64 {
+        self.pseudo_observations().min(ridge / self.variance.sqrt())
+    }
+
+    /// How many entries of a row of offset zero weigh as much as what is known of offsets, if the rest is noise.
     pub(crate) fn pseudo_observations(self) -> f64 {
         self.rest / self.variance
     }

@@ -200,7 +200,8 @@ impl MeanMode {
     }
 }
 
-/// Pseudo-observations that every feature has beside its entries: a Dirichlet prior of its mean.
+/// Pseudo-observations that every feature has beside its entries: a Dirichlet prior of its mean. Methods that learn the noise take
+/// them for a normal prior about their value, whose variance is the mean square of the entries about it over their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MeanPrior {

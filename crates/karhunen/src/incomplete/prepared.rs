@@ -97,23 +97,26 @@ impl Prepared {
         data: &'a Observed<T>,
         regularization: Regularization,
     ) -> Problem<'a, T> {
-        // Where scores are penalised offsets are too: as many entries of offset zero as the data say.
-        let pull = self.levels.map(Levels::pseudo_observations);
+        // Where scores are penalised offsets are too. As a component `b 1'` they would have the singular value `|b| sqrt(p)`, whose
+        // penalty `2 lambda |b| sqrt(p)` has the slope of `lambda sqrt(p) / |b|` times `|b|^2`.
+        let (n, p) = (data.total_samples(), data.n_features() as f64);
+        let pull = |ridge: f64| self.levels.map(|levels| levels.pull(ridge));
         let of_rows = |lambda: f64| {
             Diagonal::ByRow((0..data.n_samples()).map(|j| lambda * data.rows().weight(j)).collect())
         };
         let (loadings, scores, offsets) = match regularization {
             // A path sets the penalties of each of its runs itself.
             Regularization::None | Regularization::Path => {
-                (Diagonal::Same(0.0), Diagonal::Same(0.0), pull.map(|_| Diagonal::Same(0.0)))
+                (Diagonal::Same(0.0), Diagonal::Same(0.0), self.levels.map(|_| Diagonal::Same(0.0)))
             }
             Regularization::Ridge(lambda) => {
+                let pull = pull(lambda * (p / n).sqrt());
                 (Diagonal::Same(lambda), Diagonal::Same(lambda), pull.map(Diagonal::Same))
             }
             Regularization::Weighted(lambda) => (
                 Diagonal::ByRow(self.sums.weight.iter().map(|w| lambda * w).collect()),
                 of_rows(lambda),
-                pull.map(|pull| of_rows(pull * data.total_samples() / data.total_weight())),
+                pull(lambda * data.total_weight() / n).map(|pull| of_rows(pull * n / data.total_weight())),
             ),
         };
         Problem { loadings, scores, offsets, ..self.problem(pca, data) }

@@ -73,9 +73,10 @@ fn probabilistic_pca() {
 
 #[test]
 fn offsets_of_rows() {
-    for method in [Method::VbFull, Method::Vb, Method::VbFixed, Method::Ppca, Method::Em] {
+    for method in [Method::VbFull, Method::Vb, Method::VbFixed, Method::Ppca, Method::Em, Method::Ridge] {
         for missing in [0.4, 0.6] {
-            let pca = IncompletePca { method, row_offsets: true, ..IncompletePca::new(3) };
+            let regularization = (method == Method::Ridge).then_some(Regularization::Ridge(0.5));
+            let pca = IncompletePca { method, regularization, row_offsets: true, ..IncompletePca::new(3) };
             let pca = IncompletePca { tol: 1e-9, max_iter: 5_000, ..pca };
             let [noisy, noise_free] = coverage_of(&pca, 1.5, missing);
             let name = method.name();

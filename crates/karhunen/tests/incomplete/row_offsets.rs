@@ -126,9 +126,10 @@ fn least_squares_are_those_of_an_oracle() {
     }
 }
 
-/// The number of pseudo-observations that the data tell, from their definition.
-fn pull_of(holes: &Holes) -> f64 {
-    let ((_, p), entries) = (holes.shape(), holes.entries(true));
+/// How strongly a ridge draws offsets to zero: as a component of their size, or as many pseudo-observations as the data tell,
+/// from their definition.
+fn pull_of(holes: &Holes, ridge: f64) -> f64 {
+    let ((n, p), entries) = (holes.shape(), holes.entries(true));
     let mean = |i: usize| {
         let of: Vec<f64> = entries.iter().filter(|e| e.1 == i).map(|e| e.2).collect();
         of.iter().sum::<f64>() / of.len() as f64
@@ -143,13 +144,15 @@ fn pull_of(holes: &Holes) -> f64 {
             pairs += 1.0;
         }
     }
-    (squares - products / pairs) / (products / pairs)
+    let variance = products / pairs;
+    let as_component = ridge * (p as f64).sqrt() / (n as f64 * variance).sqrt();
+    as_component.min((squares - variance) / variance)
 }
 
 #[test]
 fn ridges_are_those_of_an_oracle() {
     let holes = planted((30, 9), 1.0, 0.3, 4);
-    let pull = pull_of(&holes);
+    let pull = pull_of(&holes, 1.5);
     let expected = oracle(&holes, 2, 1.5, pull);
     for method in [
         Method::Als,
