@@ -5,6 +5,7 @@
 //! J. Karhunen, "Principal component analysis for large scale problems with lots of missing values" (2007),
 //! doi:10.1007/978-3-540-74958-5_69. Every method minimises one cost, F of [`problem`], up to its penalties.
 
+mod affine;
 mod arrays;
 mod checkpoint;
 mod cholesky;

@@ -11,11 +11,12 @@ use super::score_posteriors::{Moments, score_posteriors};
 use super::{Iterate, Progress, unit_of_posteriors};
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::affine::{Affine, Priors, best_affine};
 use crate::incomplete::arrays::{Arrays, count};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::gradient::squares;
 use crate::incomplete::kernels::moments::{Expected, moments_pass};
-use crate::incomplete::posterior::{Affine, Posterior, Priors, best_affine, kl_of_means, without_component};
+use crate::incomplete::posterior::{Posterior, kl_of_means, without_component};
 use crate::incomplete::problem::Problem;
 use crate::linalg::simd::Lane;
 

@@ -4,11 +4,11 @@ use super::full::Loadings;
 use super::score_posteriors::solve_and_invert;
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::affine::Affine;
 use crate::incomplete::cholesky::Upper;
 use crate::incomplete::factors::Factor;
 use crate::incomplete::kernels::moments::Expected;
 use crate::incomplete::kernels::normal::hold;
-use crate::incomplete::posterior::Affine;
 use crate::incomplete::problem::MeanRule;
 use crate::linalg::simd::Lane;
 

@@ -2,11 +2,11 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::affine::Affine;
 use crate::incomplete::cholesky::{BLOCK, Upper};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::moments::{Expected, moments_pass};
 use crate::incomplete::least_norm::solve_singular;
-use crate::incomplete::posterior::Affine;
 use crate::incomplete::problem::Problem;
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
