@@ -42,7 +42,7 @@ impl CheckpointArgs {
     }
 
     /// # Errors
-    /// [`Failure::Usage`] for the standard output, and for options of checkpoints where none are kept.
+    /// [`Failure::Usage`] for the standard output or a folder, and for options of checkpoints where none are kept.
     pub(crate) fn check(&self) -> Result<()> {
         if let (None, Some(option)) = (&self.checkpoint, self.given_alone()) {
             let advice = "say which with --checkpoint FILE";
@@ -53,7 +53,13 @@ impl CheckpointArgs {
         if is_standard(self.checkpoint.as_deref()) {
             return Err(Failure::Usage("--checkpoint - cannot be read again; give a file".to_owned()));
         }
-        Ok(())
+        match self.checkpoint.as_deref().filter(|path| path.is_dir()) {
+            Some(path) => {
+                let path = path.display();
+                Err(Failure::Usage(format!("--checkpoint {path} is a folder; give a file")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Fits, from the checkpoint if there is one and it was asked for, and keeps checkpoints.

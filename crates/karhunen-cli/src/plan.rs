@@ -179,6 +179,18 @@ pub(crate) fn check_outputs(outputs: &[(&str, Option<&Path>)], inputs: &[Option<
     Ok(())
 }
 
+/// Checks, before any work, the files of a command that applies a model to data, `[model, data]`, and writes one table.
+///
+/// # Errors
+/// [`Failure::Usage`] where the standard input would be read twice or an input be overwritten; [`Failure::File`] for an
+/// output that cannot be written.
+pub(crate) fn check_files([model, data]: [&PathBuf; 2], input: &InputArgs, output: &Path) -> Result<()> {
+    let inputs = [Some(model), Some(data), input.feature_names.as_ref(), input.sample_names.as_ref()];
+    one_standard_input(&inputs)?;
+    check_outputs(&[("-o", Some(output))], &inputs)?;
+    check_table_output(output)
+}
+
 /// Refuses a table of an extension that is not written.
 ///
 /// # Errors

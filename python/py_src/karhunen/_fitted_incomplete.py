@@ -62,8 +62,8 @@ class FittedIncomplete(ViewedModel):
     def transform(self, X: Any, *, return_covariance: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Compute the scores of rows with holes: the best given the components, as the fit weighs entries.
 
-        For the rows fitted that is `scores_` where the fit has converged; an iterative fit that stopped on its way, by
-        `max_iter` say, may hold scores there that were still behind its components.
+        For the rows fitted they are `scores_` under "ppca", the variational methods and "online". Other methods keep
+        the scores of their last iteration there, which come as near as `tol` asks for: lower it to bring both together.
 
         Parameters
         ----------

@@ -10,22 +10,12 @@ use crate::missing_args::ImputeArgs;
 use crate::names::visible;
 use crate::observed_dataset::{Advice, matched, placed, scores};
 use crate::outputs::{Outputs, print_aside};
-use crate::plan::{
-    check_outputs, check_table_output, input_name, is_standard, one_standard_input, read_options,
-};
+use crate::plan::{check_files, input_name, is_standard, read_options};
 use crate::progress::{Progress, check_stop};
 
 /// Reads a model and a table, and writes the table without holes.
 pub(crate) fn run(args: ImputeArgs) -> Result<()> {
-    let inputs = [
-        Some(&args.model),
-        Some(&args.data),
-        args.input.feature_names.as_ref(),
-        args.input.sample_names.as_ref(),
-    ];
-    one_standard_input(&inputs)?;
-    check_outputs(&[("-o", Some(&args.output))], &inputs)?;
-    check_table_output(&args.output)?;
+    check_files([&args.model, &args.data], &args.input, &args.output)?;
     let progress = Progress::new(args.quiet);
     let saved = loaded::incomplete(&args.model, "impute")?;
     let options = saved.read_options(read_options(&args.input, &args.threads));

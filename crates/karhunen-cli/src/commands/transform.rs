@@ -11,21 +11,13 @@ use crate::error::{Failure, Places, Result};
 use crate::names;
 use crate::observed_dataset::{ObservedDataset, scores};
 use crate::outputs::Outputs;
-use crate::plan::{OnValues, check_outputs, check_table_output, dispatch, one_standard_input, read_options};
+use crate::plan::{OnValues, check_files, dispatch, read_options};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
 
 /// Reads a model and rows, and writes their scores.
 pub(crate) fn run(args: TransformArgs) -> Result<()> {
-    let inputs = [
-        Some(&args.model),
-        Some(&args.data),
-        args.input.feature_names.as_ref(),
-        args.input.sample_names.as_ref(),
-    ];
-    one_standard_input(&inputs)?;
-    check_outputs(&[("-o", Some(&args.output))], &inputs)?;
-    check_table_output(&args.output)?;
+    check_files([&args.model, &args.data], &args.input, &args.output)?;
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model) => model,

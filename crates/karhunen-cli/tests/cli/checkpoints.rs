@@ -116,6 +116,7 @@ fn checkpoints_of_other_fits_are_refused_by_name() {
         ),
         ("fit t.csv --missing --checkpoint-every 5", "--checkpoint-every needs the file"),
         ("fit t.csv --resume", "--resume has no effect on the fit of complete data; say --missing"),
+        ("fit t.csv --missing --checkpoint .", "--checkpoint . is a folder; give a file"),
         ("fit t.csv --missing --checkpoint t.csv", "t.csv"),
         ("fit t.csv --missing --checkpoint m -o m", "--checkpoint"),
     ];
