@@ -366,8 +366,9 @@ REFUSED = [
     ({"pre_image": "nearest"}, "pre_image = 'nearest' is not known"),
     (
         {"kernel": lambda X, Y: X.sum(1)[:, None] + 2 * Y.sum(1)},
-        "symmetric: of rows 0 and 1, k\\(x, y\\) is -?[0-9]",
+        "symmetric: of rows 0 and [12], k\\(x, y\\) is -?[0-9]",
     ),
+    ({"kernel": lambda X, Y: np.ma.masked_less(X @ Y.T, 0.0)}, "masked values"),
     ({"solver": "svd"}, "'auto', 'full', 'stored', 'tiles', 'nystrom', 'fourier'"),
     ({"eigen_solver": "lobpcg"}, "eigen_solver = 'lobpcg' is not known"),
     ({"memory_limit": "1 GB"}, "number of bytes"),
@@ -405,7 +406,10 @@ def test_refusals_speak_of_arguments(table):
 
 
 def test_rows_beyond_the_range_are_refused(table):
-    pca = KernelPCA(2, kernel="poly", degree=5, fit_inverse_transform=True).fit(table)
+    twice = np.repeat(table[:5], 2, axis=0)
+    with pytest.raises(ValueError, match=r"alpha = 1e-300 is not allowed: .* larger ridge"):
+        KernelPCA(2, kernel="rbf", fit_inverse_transform=True, alpha=1e-300).fit(twice)
+    pca = KernelPCA(2, kernel="poly", degree=5, fit_inverse_transform=True).fit(table / 20)
     with pytest.raises(ValueError, match="a kernel value of row 1 is not a finite number"):
         pca.inverse_transform([[1.0, 1.0], [1e108, 1e108]])
 

@@ -33,7 +33,10 @@ class BlockKernel:
 
     def __call__(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Give the values of all pairs of rows as a contiguous array of float64."""
-        values = np.asarray(self.function(X, Y, **self.parameters))
+        given = self.function(X, Y, **self.parameters)
+        if np.ma.is_masked(given):
+            raise ValueError("the kernel function returned masked values; every value is needed")
+        values = np.asarray(given)
         if values.shape != (len(X), len(Y)):
             raise ValueError(
                 f"the kernel function returned an array of shape {values.shape} for blocks of shapes {X.shape} and "

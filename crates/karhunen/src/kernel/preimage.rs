@@ -120,7 +120,14 @@ pub(super) fn fit_ridge(
     for (i, &row) in kept.iter().enumerate() {
         system[(i, i)] += weights.map_or(alpha, |w| alpha / w[row]);
     }
-    let coefficients = spd::solve(&system, &rows)?;
+    let coefficients = spd::solve(&system, &rows).map_err(|error| match error {
+        Error::Decomposition { .. } => Error::Option {
+            option: "alpha",
+            value: format!("{alpha:?}"),
+            rule: "beside it the kernel matrix of the scores is singular; give a larger ridge",
+        },
+        error => error,
+    })?;
     Ok(PreImageParts::Ridge { scores, coefficients, centre })
 }
 

@@ -1,6 +1,6 @@
 //! A fit in the span of features, from top to bottom: landmarks or frequencies, moments, components, error, signs.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::kernel::approximate::{
     FeatureMoments, Projected, SAMPLE, Whitening, approximation, estimate, feature_matrix, moments, project,
@@ -80,6 +80,9 @@ impl<T: Scalar> Reduced<'_, T> {
             seed: self.options.seed,
         };
         let m = features.n();
+        if moments.covariance.as_slice().iter().any(|value| !value.is_finite()) {
+            return Err(Error::KernelValue { row: self.row_beyond_range(features, exec)? });
+        }
         let k = self.options.n_components.unwrap_or(m);
         let mut projected = project(moments, whitening, k, &iteration, &exec.phase("components"))?;
         let bound = whitening.map(|_| (moments.diagonal - projected.uncentred).max(0.0));
@@ -94,6 +97,26 @@ impl<T: Scalar> Reduced<'_, T> {
         let largest = projected.values.first().copied().unwrap_or(0.0);
         let rounding = rounding(T::EPSILON, moments.diagonal, whitening, largest);
         Ok((projected, approximation(m, bound, estimate, rounding, largest)))
+    }
+
+    /// The first row with a feature that is not finite, or that of the largest feature where only sums are not.
+    fn row_beyond_range(&self, features: &Features<'_, f64>, exec: &Exec<'_>) -> Result<usize> {
+        let n = self.x.shape().0;
+        let (mut row, mut largest) = (0, 0.0);
+        for start in (0..n).step_by(SAMPLE) {
+            let rows: Vec<usize> = (start..n.min(start + SAMPLE)).collect();
+            let values = feature_matrix(features, &KernelRows::gather(self.x, &rows)?, exec)?;
+            for i in 0..rows.len() {
+                if values.row(i).iter().any(|value| !value.is_finite()) {
+                    return Ok(start + i);
+                }
+                let here = values.row(i).iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+                if here > largest {
+                    (row, largest) = (start + i, here);
+                }
+            }
+        }
+        Ok(row)
     }
 
     fn of_rows<'b>(&'b self, rows: &'b KernelRows, exec: &Exec<'_>) -> Result<Features<'b, f64>> {

@@ -1,7 +1,8 @@
 //! Landmarks and random features: exact where they must be, and as far off as they say elsewhere.
 
 use karhunen::{
-    Dense, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Landmarks, Sparse, SparseMatrix, Weights,
+    Dense, Error, Gamma, Kernel, KernelBasis, KernelModel, KernelPca, KernelRoute, KernelRows, Landmarks,
+    Sparse, SparseMatrix, Weights,
 };
 use karhunen_testkit::{Rows, SparseArrays, integer_weights};
 
@@ -146,6 +147,28 @@ fn copies_of_few_rows_are_few_landmarks() {
         let model = fit(&KernelPca { n_components: Some(3), ..nystrom(30, rule) }, &rows, None);
         let exact = fit(&KernelPca { kernel: rbf(0.2), ..KernelPca::new(3) }, &rows, None);
         assert!(off(&model, &exact) < 1e-7, "{rule:?} {:e}", off(&model, &exact));
+    }
+}
+
+#[test]
+fn rows_beyond_the_range_are_named() {
+    let mut rows = cloud(700, 2, 9);
+    let model = |rows: &Rows, kernel| {
+        let x = rows.concat();
+        let x = Dense::row_major(&x, rows.len(), 2).unwrap();
+        let pca = KernelPca { kernel, ..nystrom(5, Landmarks::Uniform) };
+        pca.fit(&x, &Weights::default()).unwrap_err()
+    };
+    let landmarks = match fit(&nystrom(5, Landmarks::Uniform), &rows, None).parts().basis.clone() {
+        KernelBasis::Landmarks(KernelRows::Dense(landmarks)) => landmarks,
+        other => panic!("{other:?}"),
+    };
+    let row = (600..700).find(|&i| (0..5).all(|l| landmarks.row(l) != rows[i])).unwrap();
+    let degree = |degree| Kernel::Polynomial { degree, gamma: Gamma::Value(1.0), coef0: 1.0 };
+    for (size, power) in [(1e100, 4.0), (1e100, 2.0)] {
+        rows[row] = vec![size, size];
+        let error = model(&rows, degree(power));
+        assert!(matches!(error, Error::KernelValue { row: found } if found == row), "{error}");
     }
 }
 

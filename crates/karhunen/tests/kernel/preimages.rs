@@ -152,6 +152,19 @@ fn the_default_is_the_fixed_point_where_it_is_defined() {
 }
 
 #[test]
+fn a_ridge_that_is_too_small_is_said_to_be() {
+    let values = [1.0, 2.0, 1.0, 2.0, 3.0, 1.0, 0.0, 5.0];
+    let x = Dense::row_major(&values, 4, 2).unwrap();
+    let pca = KernelPca {
+        kernel: rbf(0.1),
+        pre_image: Some(PreImage::Ridge { alpha: 1e-300 }),
+        ..KernelPca::new(2)
+    };
+    let error = pca.fit(&x, &Weights::default()).unwrap_err().to_string();
+    assert!(error.starts_with("alpha = 1e-300 is") && error.ends_with("give a larger ridge"), "{error}");
+}
+
+#[test]
 fn leaving_out_zeros_changes_no_score_and_no_row() {
     let rows = cloud(50, 3, 12);
     let pca = KernelPca { kernel: Kernel::Linear, ..with(PreImage::Ridge { alpha: 0.1 }, 6) };
