@@ -249,10 +249,7 @@ fn sparse_matrices_are_fitted_and_transformed() {
         assert_close(&bytes(&again), &bytes(&scores), 1e-6);
     }
     let message = refusal("fit rust_docs_bow.mtx.gz --kernel rbf --pre-image ridge", 2);
-    assert_eq!(
-        message,
-        "--pre-image given: pre-images need the rows: dense data, and not the solver fourier"
-    );
+    assert_eq!(message, "--pre-image: pre-images need the rows: dense data, and not the solver fourier");
 }
 
 /// A model of iris in a folder, and its scores.
