@@ -366,7 +366,7 @@ REFUSED = [
     ({"pre_image": "nearest"}, "pre_image = 'nearest' is not known"),
     (
         {"kernel": lambda X, Y: X.sum(1)[:, None] + 2 * Y.sum(1)},
-        "symmetric: of rows 0 and [12], k\\(x, y\\) is -?[0-9]",
+        "symmetric: of rows [01] and [12], k\\(x, y\\) is -?[0-9]",
     ),
     ({"kernel": lambda X, Y: np.ma.masked_less(X @ Y.T, 0.0)}, "masked values"),
     ({"solver": "svd"}, "'auto', 'full', 'stored', 'tiles', 'nystrom', 'fourier'"),
