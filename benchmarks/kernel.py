@@ -51,8 +51,8 @@ def make(n: int, dtype: str):
     return (x + 0.3 * rng.normal(size=(n, P))).astype(dtype)
 
 
-def estimator(who: str, dtype: str, threads: int):
-    """The estimator of a competitor, not fitted."""
+def estimator(who: str, dtype: str, threads: int, tol: float | None):
+    """The estimator of a competitor, not fitted; `tol` is that of karhunen's residuals."""
     if who == "sklearn-nystroem":
         from sklearn.decomposition import PCA
         from sklearn.kernel_approximation import Nystroem
@@ -67,7 +67,7 @@ def estimator(who: str, dtype: str, threads: int):
         return KernelPCA(COMPONENTS, kernel="rbf", gamma=GAMMA, eigen_solver=solver, random_state=0, n_jobs=threads)
     from karhunen import KernelPCA
 
-    tol = 1e-4 if dtype == "float32" else None
+    tol = tol or (1e-4 if dtype == "float32" else None)
     options = {
         "reference": {"solver": "tiles", "tol": 1e-12},
         "reference-landmarks": {"solver": "nystrom", "n_features": 4 * LANDMARKS, "random_state": 1},
@@ -103,14 +103,14 @@ def one(who: str, row: str, options: dict) -> dict:
     # Libraries load and threads start outside of the timer.
     warm = {"karhunen-reference-landmarks": "karhunen-stored", "karhunen-nystrom": "karhunen-stored"}.get(who, who)
     with warnings.catch_warnings(action="ignore"):
-        estimator(warm, dtype, threads).fit(make(300, dtype))
+        estimator(warm, dtype, threads, None).fit(make(300, dtype))
     x = make(n, dtype)
     with open("/proc/self/clear_refs", "w") as peak:
         peak.write("5")
     before, processor = memory_kb("VmRSS"), time.process_time()
     start = time.perf_counter()
     with warnings.catch_warnings(action="ignore"):
-        fitted = estimator(who, dtype, threads).fit(x)
+        fitted = estimator(who, dtype, threads, options["tol"]).fit(x)
     seconds, processor = time.perf_counter() - start, time.process_time() - processor
     growth = (memory_kb("VmHWM") - before) / 1024
     found = {"seconds": seconds, "processor": processor, "growth_mb": growth}
@@ -131,7 +131,7 @@ def one(who: str, row: str, options: dict) -> dict:
 
 def alone(who: str, row: str, options: argparse.Namespace) -> dict:
     """Fit in a process of its own."""
-    settings = json.dumps({name: getattr(options, name) for name in ("threads", "check", "part")})
+    settings = json.dumps({name: getattr(options, name) for name in ("threads", "check", "part", "tol")})
     environment = os.environ | dict.fromkeys(THREADS, str(options.threads))
     command = [sys.executable, Path(__file__), "--one", who, row, settings]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -183,6 +183,7 @@ def measure(row: str, options: argparse.Namespace) -> list[dict]:
 def record(lines: list[dict], options: argparse.Namespace, started: Start) -> Path:
     """Write a record named after the start, to the second: none is written over another."""
     setting = {"date": started.time.strftime("%Y-%m-%d %H:%M"), "threads": options.threads, "rounds": options.rounds}
+    setting["tol"] = options.tol or "default"
     setting |= {"cores": os.cpu_count(), "load_before": round(started.load, 1)}
     path = HERE / "records" / "kernel" / f"{started.time:%Y-%m-%d-%H%M%S}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -203,6 +204,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="fits by each, alternating (default 3)")
     parser.add_argument("--threads", type=int, default=2, help="threads of each (default 2)")
     parser.add_argument("--only", nargs="+", default=[], metavar="WHO", help="competitors")
+    parser.add_argument("--tol", type=float, help="tolerance of karhunen's residuals (default its own; 1e-4 of float32)")
     parser.add_argument("--part", type=float, default=1.0, help="share of the rows (default 1)")
     parser.add_argument("--check", action="store_true", help="compute residuals with numpy, too")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows: checks that everything runs")
