@@ -53,7 +53,7 @@ def test_a_fit_goes_on_from_another(x):
         ((np.zeros((2, 3)), np.zeros((40, 2))), r"components of shape \(2, 3\), but \(2, 12\) is needed"),
         ((np.zeros((2, 12)), np.zeros((2, 40))), "scores of shape"),
         ((np.zeros((2, 12)), np.zeros((40, 2)), np.zeros(2)), "mean of shape"),
-        ((np.full((2, 12), np.nan), np.zeros((40, 2))), "NaN"),
+        ((np.full((2, 12), np.nan), np.zeros((40, 2))), "components hold nan"),
     ],
 )
 def test_starts_that_do_not_fit_are_refused(x, start, message):
