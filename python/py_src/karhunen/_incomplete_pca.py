@@ -332,8 +332,9 @@ class IncompletePCA(FittedIncomplete):
 
         Components, mean and whatever follows from them improve with every call. `scores_`, `explained_variance_` and
         `noise_variance_` are those of the rows of the last call; of fewer rows than components only `scores_` are, the
-        variances are those of the rows that were learned last, eight for each component and 64 at least. After :meth:`fit`, learning goes on from what was
-        fitted. `tol`, `max_iter` and other options of iterations have no use here.
+        variances are those of the rows that were learned last, eight for each component and 64 at least. After
+        :meth:`fit`, learning goes on from what was fitted. `tol`, `max_iter` and other options of iterations have no
+        use here.
 
         Parameters
         ----------
