@@ -7,11 +7,11 @@ Rows: `5k` and `20k` (float64), `100k` (float32, tiles, to 1e-4), `1m` (landmark
 own measurements: 50 columns with ten factors; the kernel is `exp(-|x - y|^2 / 50)`, of which 50 components are wanted.
 Every fit runs in a process of its own, competitors alternate, and only the fit is timed, after a small one that starts
 libraries and threads. Memory is how far the peak of resident memory rises during the fit. The error is the worst
-difference of an eigenvalue from those of a reference, relative to the largest: of karhunen to 1e-12 up to 20,000 rows, of
-four times as many landmarks, drawn anew, for the others of `1m`; `100k` has none. `--check` computes `||K u - l u|| / l_1` of
-every component with numpy, which shares no code with what it checks. Exact fits of scikit-learn of `20k` take minutes:
-`--only karhunen-stored sklearn-randomized` leaves them out. Of a million rows scikit-learn holds two arrays of 8 GB at a
-time, 17 GB with the data: `--part 0.25` fits a quarter of the rows.
+difference of an eigenvalue from those of a reference, relative to the largest: of karhunen to 1e-12 up to 20,000 rows,
+of four times as many landmarks, drawn anew, for the others of `1m`; `100k` has none. `--check` computes
+`||K u - l u|| / l_1` of every component with numpy, which shares no code with what it checks. Exact fits of
+scikit-learn of `20k` take minutes: `--only karhunen-stored sklearn-randomized` leaves them out. Of a million rows
+scikit-learn holds two arrays of 8 GB at a time, 17 GB with the data: `--part 0.25` fits a quarter of the rows.
 """
 
 from __future__ import annotations
@@ -26,8 +26,13 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from run import HERE, Start, build, in_venv
+
+if TYPE_CHECKING:
+    import numpy as np
+    from sklearn.base import BaseEstimator
 
 P, FACTORS, COMPONENTS, LANDMARKS = 50, 10, 50, 1000
 GAMMA = 1 / P
@@ -41,8 +46,8 @@ ROWS = {
 }
 
 
-def make(n: int, dtype: str):
-    """Rows of ten factors and noise, always the same."""
+def make(n: int, dtype: str) -> np.ndarray:
+    """Make rows of ten factors and noise, always the same."""
     import numpy as np
 
     rng = np.random.default_rng(1998)
@@ -51,8 +56,8 @@ def make(n: int, dtype: str):
     return (x + 0.3 * rng.normal(size=(n, P))).astype(dtype)
 
 
-def estimator(who: str, dtype: str, threads: int, tol: float | None):
-    """The estimator of a competitor, not fitted; `tol` is that of karhunen's residuals."""
+def estimator(who: str, dtype: str, threads: int, tol: float | None) -> BaseEstimator:
+    """Make the estimator of a competitor; `tol` is that of karhunen's residuals."""
     if who == "sklearn-nystroem":
         from sklearn.decomposition import PCA
         from sklearn.kernel_approximation import Nystroem
@@ -78,8 +83,8 @@ def estimator(who: str, dtype: str, threads: int, tol: float | None):
     return KernelPCA(COMPONENTS, kernel="rbf", gamma=GAMMA, n_threads=threads, **options)
 
 
-def residual(x, vectors, values) -> float:
-    """The worst `||K u - l u||` of the centred kernel matrix, relative to the largest eigenvalue."""
+def residual(x: np.ndarray, vectors: np.ndarray, values: np.ndarray) -> float:
+    """Find the worst `||K u - l u||` of the centred kernel matrix, relative to the largest eigenvalue."""
     import numpy as np
 
     norms, centred = np.einsum("ij,ij->i", x, x), vectors - vectors.mean(axis=0)
@@ -173,8 +178,9 @@ def measure(row: str, options: argparse.Namespace) -> list[dict]:
         lines.append(line)
         error, checked = (f"{line[name]:.1e}" if line[name] != "" else "-" for name in ("worst_error", "residual"))
         print(
-            f"{row:>5} {line['n']:>8} {who:<19} {line['median_s']:>8.2f} s {line['median_processor_s']:>8.2f} s of processor "
-            f"{line['time_ratio']:>7.2f} x {line['growth_mb']:>7.0f} MB, error {error}, checked residual {checked} {line['said']}",
+            f"{row:>5} {line['n']:>8} {who:<19} {line['median_s']:>8.2f} s {line['median_processor_s']:>8.2f} s of "
+            f"processor {line['time_ratio']:>7.2f} x {line['growth_mb']:>7.0f} MB, error {error}, "
+            f"checked residual {checked} {line['said']}",
             flush=True,
         )
     return lines
@@ -200,11 +206,12 @@ def main() -> None:
         print(json.dumps(one(sys.argv[2], sys.argv[3], json.loads(sys.argv[4]))))
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("rows", nargs="*", default=list(ROWS), metavar="ROW", help=f"of {', '.join(ROWS)} (default all)")
+    choices = f"of {', '.join(ROWS)} (default all)"
+    parser.add_argument("rows", nargs="*", default=list(ROWS), metavar="ROW", help=choices)
     parser.add_argument("--rounds", type=int, default=3, help="fits by each, alternating (default 3)")
     parser.add_argument("--threads", type=int, default=2, help="threads of each (default 2)")
     parser.add_argument("--only", nargs="+", default=[], metavar="WHO", help="competitors")
-    parser.add_argument("--tol", type=float, help="tolerance of karhunen's residuals (default its own; 1e-4 of float32)")
+    parser.add_argument("--tol", type=float, help="tolerance of karhunen (default its own; 1e-4 of float32)")
     parser.add_argument("--part", type=float, default=1.0, help="share of the rows (default 1)")
     parser.add_argument("--check", action="store_true", help="compute residuals with numpy, too")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows: checks that everything runs")
