@@ -24,6 +24,7 @@ mod linalg;
 mod moments;
 mod operator;
 mod pca;
+mod random;
 mod scalar;
 mod solver;
 mod source;

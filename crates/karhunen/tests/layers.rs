@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules and their layers: lower numbers only, never the same number.
-const LAYERS: [(&str, u8); 17] = [
+const LAYERS: [(&str, u8); 18] = [
     ("error", 0),
+    ("random", 0),
     ("scalar", 0),
     ("exec", 1),
     ("weights", 1),
@@ -27,10 +28,23 @@ const LAYERS: [(&str, u8); 17] = [
 ];
 
 /// Solvers know matrices, not statistics: all that they may import.
-const SOLVER_IMPORTS: [&str; 5] = ["operator", "linalg", "scalar", "error", "exec"];
+const SOLVER_IMPORTS: [&str; 6] = ["operator", "linalg", "random", "scalar", "error", "exec"];
 
-/// Names that belong to one module alone.
-const OWNED: [(&str, &str); 1] = [("faer", "linalg")];
+/// Names that belong to one module alone: a library, how generators are made, how positions are hashed.
+const OWNED: [(&str, &str); 9] = [
+    ("faer", "linalg"),
+    ("rand_chacha", "random"),
+    ("SeedableRng", "random"),
+    ("seed_from_u64", "random"),
+    ("from_seed", "random"),
+    ("rngs", "random"),
+    ("rand::rng", "random"),
+    ("rand::random", "random"),
+    ("wrapping_mul", "random"),
+];
+
+/// Files of unit tests alone, which make their matrices by formulas of their own.
+const TEST_MATRICES: [&str; 2] = ["linalg/oracle.rs", "linalg/sparse_cases.rs"];
 
 /// What a library does not do: print, read the environment, end the process.
 const BANNED: [&str; 7] = ["println", "eprintln", "print", "eprint", "dbg", "std::env", "std::process"];
@@ -89,7 +103,8 @@ fn check(path: &Path, text: &str) -> Vec<String> {
         };
     }
     for (name, owner) in OWNED {
-        if module != owner && contains_path(&code, name) {
+        let exempt = owner == "random" && TEST_MATRICES.contains(&path.to_string_lossy().as_ref());
+        if module != owner && !exempt && contains_path(&code, name) {
             messages.insert(format!("names `{name}`, which only `{owner}` may"));
         }
     }
@@ -272,6 +287,36 @@ mod checker {
             messages("solver/gram.rs", "use faer::Mat;"),
             ["solver/gram.rs: names `faer`, which only `linalg` may"]
         );
+    }
+
+    #[test]
+    fn random_numbers_come_from_one_module() {
+        for line in [
+            "use rand_chacha::ChaCha8Rng;",
+            "use rand::{Rng, SeedableRng};",
+            "let rng = Generator::seed_from_u64(1);",
+            "let rng = rand::rng();",
+            "let z = (row as u64).wrapping_mul(0xBF58_476D_1CE4_E5B9);",
+        ] {
+            assert_eq!(messages("random.rs", line), [""; 0], "{line}");
+            assert_eq!(messages("kernel/sampling.rs", line).len(), 1, "{line}");
+        }
+        assert_eq!(messages("kernel/sampling.rs", "use rand::{Rng, RngExt};"), [""; 0]);
+        assert_eq!(messages("linalg/oracle.rs", "state.wrapping_mul(3)"), [""; 0]);
+    }
+
+    /// The other crates draw nothing: what they need random is asked of the library, with its seed.
+    #[test]
+    fn no_other_crate_of_the_product_draws() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for manifest in
+            ["crates/karhunen-io/Cargo.toml", "crates/karhunen-cli/Cargo.toml", "python/Cargo.toml"]
+        {
+            let text = fs::read_to_string(root.join(manifest)).expect("a manifest can be read");
+            let (_, after) = text.split_once("[dependencies]").expect("it has dependencies");
+            let dependencies = after.split("\n[").next().expect("the first part of a split");
+            assert!(!dependencies.contains("rand"), "{manifest} depends on a generator of random numbers");
+        }
     }
 
     #[test]

@@ -275,7 +275,7 @@ fn best_shift<T: Lane>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::random::gaussian;
+    use crate::linalg::test_matrices::gaussian;
 
     #[test]
     fn sums_move_as_their_scores_do() {

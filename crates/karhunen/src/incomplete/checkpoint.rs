@@ -8,6 +8,7 @@ use crate::exec::{Accumulate, Exec, Observer};
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::start::Start;
+use crate::random::mix;
 use crate::scalar::Scalar;
 
 /// What a fit may be given beside options and data; nothing of it by default.
@@ -139,14 +140,6 @@ impl Accumulate for Checksum {
     fn merge(&mut self, other: &Self) {
         self.0 = self.0.wrapping_add(other.0);
     }
-}
-
-/// The finaliser of SplitMix64.
-fn mix(z: u64) -> u64 {
-    let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// The version that checkpoints are made by.

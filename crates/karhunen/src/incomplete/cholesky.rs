@@ -312,7 +312,7 @@ pub(crate) mod tests {
 
     /// `B B'` for `B` of shape (m, r), in rows of `stride`.
     pub(crate) fn gram(m: usize, r: usize, stride: usize) -> Vec<f64> {
-        let b = crate::linalg::random::gaussian(m, r, 5, 0);
+        let b = crate::linalg::test_matrices::gaussian(m, r, 5, 0);
         let mut g = vec![f64::NAN; m * stride];
         for i in 0..m {
             for j in i..m {

@@ -22,6 +22,7 @@ use crate::incomplete::run::{Course, Run, Running};
 use crate::incomplete::start::{Start, give_unit, random, warm_up};
 use crate::incomplete::stopping::{Rules, RunSummary, StopReason};
 use crate::linalg::simd::Lane;
+use crate::random::Purpose;
 use crate::scalar::Scalar;
 
 /// Each penalty of a path is this share of the one before; the first, of the smallest that leaves nothing.
@@ -62,7 +63,11 @@ fn fit_typed<T: Lane>(
         None
     };
     let split = match pca.early_stopping {
-        Some(share) => Some(data.split_by(share, pca.seed, &exec.phase("setting entries aside"))?),
+        Some(share) => Some(data.split_by(
+            share,
+            Purpose::EarlyStopping.of(pca.seed),
+            &exec.phase("setting entries aside"),
+        )?),
         None => None,
     };
     let (kept, held_out) = match &split {
@@ -178,10 +183,10 @@ impl<'a, T: Lane> Setting<'a, T> {
         exec: &Exec<'_>,
     ) -> Result<Factors<T>> {
         let Part { data, prepared } = self.part(leg);
-        let seed = self.pca.seed.wrapping_add(number as u64);
+        let stream = Purpose::Starts.of(self.pca.seed).number(number as u64);
         let deviation = prepared.spread.mean_square.sqrt();
         let shape = (self.pca.n_components, self.pca.row_offsets);
-        let mut factors = random(*data, shape, &prepared.mean, deviation, seed);
+        let mut factors = random(*data, shape, &prepared.mean, deviation, stream);
         if self.method != Method::Online {
             warm_up(problem, &mut factors, deviation, &exec.part(0.0, 0.0))?;
         }

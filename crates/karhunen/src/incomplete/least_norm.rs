@@ -107,7 +107,7 @@ pub(crate) fn solve_few<T: Lane>(
 mod tests {
     use super::*;
     use crate::incomplete::cholesky::tests::{gram, product};
-    use crate::linalg::random::gaussian;
+    use crate::linalg::test_matrices::gaussian;
 
     #[test]
     fn singular_systems_are_noticed_and_solved_with_least_norm() {

@@ -14,6 +14,7 @@ use crate::incomplete::recent::Recent;
 use crate::incomplete::start::Start;
 use crate::linalg::Matrix;
 use crate::linalg::random::gaussian;
+use crate::random::Purpose;
 use crate::scalar::Scalar;
 
 /// The ridge of the scores of one sample, as a share of the deviation of an entry.
@@ -112,7 +113,7 @@ impl IncompleteStream {
             });
         }
         let c = n_components;
-        let random = gaussian(n_features, c, seed, 0);
+        let random = gaussian(n_features, c, Purpose::StreamStart.of(seed));
         let loadings = Matrix::from_fn(n_features, c + 1, |i, k| if k < c { random[(i, k)] } else { 0.0 });
         let curvatures = Matrix::zeros(n_features, rule.n_curvatures(c));
         let seen = vec![0.0; n_features];

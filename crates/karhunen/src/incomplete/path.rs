@@ -5,6 +5,7 @@ use crate::exec::Exec;
 use crate::incomplete::observed::{Lines, Observed, Rows, Segment};
 use crate::linalg::random::gaussian;
 use crate::linalg::simd::Lane;
+use crate::random::Purpose;
 
 /// Most products with the matrix and its transpose.
 const MOST_ROUNDS: usize = 200;
@@ -31,7 +32,7 @@ pub(crate) fn largest_penalty<T: Lane>(
         }
     };
     let away = |row: usize, column: usize, value: f64| value - mean[column] - offsets[row];
-    let mut right = unit(gaussian(p, 1, 0, 0).into_vec());
+    let mut right = unit(gaussian(p, 1, Purpose::PathStart.of(0)).into_vec());
     let mut norm = 0.0;
     for _ in 0..MOST_ROUNDS {
         let left =
@@ -83,6 +84,7 @@ fn unit(mut x: Vec<f64>) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::linalg::svd::svd;
+    use crate::linalg::test_matrices::gaussian;
     use crate::linalg::{Dense, Matrix};
 
     #[test]

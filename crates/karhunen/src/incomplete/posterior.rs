@@ -278,7 +278,7 @@ pub(crate) fn without_component<T: Lane>(factors: &Factors<T>, dropped: usize) -
 mod tests {
     use super::*;
     use crate::incomplete::rotate::rotate;
-    use crate::linalg::random::gaussian;
+    use crate::linalg::test_matrices::gaussian;
 
     #[test]
     fn the_rotation_keeps_every_prediction() {

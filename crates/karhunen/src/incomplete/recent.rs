@@ -8,6 +8,7 @@ use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::{Duplicates, Observed, Triples};
 use crate::linalg::orthonormal::orthonormalize;
 use crate::linalg::random::gaussian;
+use crate::random::Purpose;
 use crate::scalar::Scalar;
 
 /// How many rows are kept: so many for each component, and at least so many.
@@ -47,7 +48,9 @@ impl Recent {
         let mut recent = Self::new(c);
         let half = recent.room / 2;
         // Uncorrelated scores of variance one, those of the offset last; the other half are their negatives.
-        let Ok(scores) = orthonormalize(gaussian(half, c + 1, 0, 0), 0, &Exec::sequential()) else {
+        let Ok(scores) =
+            orthonormalize(gaussian(half, c + 1, Purpose::StreamRows.of(0)), 0, &Exec::sequential())
+        else {
             // Not of numbers that are finite, as these are.
             return recent;
         };
@@ -58,7 +61,7 @@ impl Recent {
             .map_or(0.0, |offsets| offsets.iter().map(|b| b * b).sum::<f64>() / offsets.len().max(1) as f64);
         let columns: Vec<usize> = (0..model.n_features()).filter(|i| parts.n_observed[*i] > 0).collect();
         let count = columns.len().min(ENTRIES * c + MORE_ENTRIES);
-        let noise = gaussian(recent.room, count, 0, 1);
+        let noise = gaussian(recent.room, count, Purpose::StreamRows.of(0).number(1));
         for j in 0..recent.room {
             let (s, sign) = (scores.q.row(j % half), if j < half { 1.0 } else { -1.0 });
             let mut chosen: Vec<usize> =

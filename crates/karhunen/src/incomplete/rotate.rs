@@ -13,6 +13,7 @@ use crate::linalg::random::gaussian;
 use crate::linalg::simd::Lane;
 use crate::linalg::small::{multiply, t_multiply};
 use crate::linalg::svd::svd;
+use crate::random::Purpose;
 use crate::scalar::Scalar;
 
 /// The principal components of a fit, and the map from the fitted factors to them.
@@ -223,7 +224,7 @@ fn left_vectors(mv: Matrix, d: &[f64], exec: &Exec<'_>) -> Result<Matrix> {
     if known == c {
         return Ok(first);
     }
-    let mut rest = gaussian(c, c - known, 1, 0);
+    let mut rest = gaussian(c, c - known, Purpose::Completion.of(0));
     // Twice is enough.
     for _ in 0..2 {
         let inside = multiply(&first, &t_multiply(&first, &rest));
@@ -246,6 +247,7 @@ fn sign(values: impl Iterator<Item = f64> + Clone) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::test_matrices::gaussian;
 
     #[test]
     fn predictions_survive_components_that_have_died() {

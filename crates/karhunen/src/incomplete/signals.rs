@@ -51,7 +51,7 @@ mod tests {
     use crate::incomplete::observed::Observed;
     use crate::incomplete::problem::{Diagonal, MeanRule};
     use crate::linalg::Dense;
-    use crate::linalg::random::gaussian;
+    use crate::linalg::test_matrices::gaussian;
 
     #[test]
     fn angles_keep_their_digits() {

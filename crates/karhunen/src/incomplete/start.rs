@@ -10,6 +10,7 @@ use crate::incomplete::problem::{Diagonal, Problem};
 use crate::linalg::Matrix;
 use crate::linalg::random::gaussian;
 use crate::linalg::simd::Lane;
+use crate::random::Stream;
 
 /// Sweeps of alternating least squares that every random start begins with.
 const SWEEPS: usize = 3;
@@ -61,10 +62,10 @@ pub(crate) fn random<T: Lane>(
     (c, offsets): (usize, bool),
     mean: &[f64],
     deviation: f64,
-    seed: u64,
+    stream: Stream,
 ) -> Factors<T> {
     let (n, p) = data.shape();
-    let mut loadings = gaussian(p, c, seed, 0);
+    let mut loadings = gaussian(p, c, stream);
     loadings.as_mut_slice().iter_mut().for_each(|x| *x *= deviation.sqrt());
     let offsets = offsets.then(|| vec![0.0; n]);
     Factors::with_offsets(&loadings, &Matrix::zeros(n, c), mean, offsets.as_deref()).counted(data.times())

@@ -5,8 +5,8 @@ use rand_distr::{Cauchy, Distribution, StandardNormal};
 
 use crate::error::{Error, Result};
 use crate::kernel::function::{Gamma, Kernel};
-use crate::kernel::sampling::generator;
 use crate::linalg::Matrix;
+use crate::random::Purpose;
 
 /// Frequencies for a kernel, shape (n_frequencies, n_features).
 ///
@@ -18,7 +18,7 @@ pub(super) fn frequencies(
     n_features: usize,
     seed: u64,
 ) -> Result<Matrix> {
-    let mut rng = generator(seed, 103);
+    let mut rng = Purpose::Fourier.of(seed).generator();
     let refuse = || Error::Option {
         option: "solver",
         value: "fourier".to_owned(),

@@ -7,6 +7,7 @@ use crate::kernel::rows::{KernelRows, Panel, Points, Preparation};
 use crate::kernel::sampling::Sample;
 use crate::linalg::pairs::{Pairing, width};
 use crate::moments::Moments;
+use crate::random::Purpose;
 
 /// Rows that stand for all others where there are more.
 const SAMPLE: usize = 1000;
@@ -25,7 +26,7 @@ pub(super) fn resolve(
         Some(Gamma::PerFeature) => ("auto", 1.0 / p),
         Some(Gamma::Scale) => ("scale", 1.0 / (p * variance_of_all(moments))),
         Some(Gamma::Median) => {
-            let sample = Sample::draw(shares, SAMPLE, seed);
+            let sample = Sample::draw(shares, SAMPLE, Purpose::MedianRule.of(seed));
             let median = median_distance(kernel, &rows(&sample.rows)?, &sample.shares, &moments.mean)?;
             ("median", 1.0 / median)
         }

@@ -6,10 +6,11 @@ use crate::kernel::approximate::{Whitening, feature_matrix};
 use crate::kernel::features::Features;
 use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::rows::{KernelRows, Preparation};
-use crate::kernel::sampling::{Sample, first_to_arrive, generator, uniform, without_replacement};
+use crate::kernel::sampling::{Sample, first_to_arrive, uniform, without_replacement};
 use crate::linalg::Matrix;
 use crate::linalg::eigh::eigh;
 use crate::linalg::small::{multiply, t_multiply};
+use crate::random::Purpose;
 use crate::scalar::Scalar;
 use crate::source::Source;
 
@@ -77,7 +78,8 @@ pub(super) fn among<T: Scalar>(
     exec: &Exec<'_>,
 ) -> Result<(Vec<usize>, KernelRows)> {
     let Choice { rule, m, seed } = choice;
-    let Sample { rows, shares: weights } = Sample::draw(shares, n_candidates(m), seed.wrapping_add(3));
+    let Sample { rows, shares: weights } =
+        Sample::draw(shares, n_candidates(m), Purpose::LandmarkCandidates.of(seed));
     let candidates = KernelRows::gather(x, &rows)?;
     let features = compare.with(&candidates, exec)?;
     let chosen = choose(rule, m, &candidates, &features, &weights, seed, exec)?;
@@ -101,7 +103,7 @@ fn choose(
         return Ok((0..n).collect());
     }
     let mut chosen = match rule {
-        Landmarks::Uniform => Sample::draw(weights, m, seed.wrapping_add(1)).rows,
+        Landmarks::Uniform => Sample::draw(weights, m, Purpose::Landmarks.of(seed)).rows,
         Landmarks::KMeansPlusPlus => far_apart(m, candidates, features, weights, seed, exec)?,
         Landmarks::LeverageScores => by_leverage(m, candidates, features, weights, seed, exec)?,
     };
@@ -123,7 +125,7 @@ fn far_apart(
     seed: u64,
     exec: &Exec<'_>,
 ) -> Result<Vec<usize>> {
-    let mut rng = generator(seed, 102);
+    let mut rng = Purpose::Landmarks.of(seed).generator();
     let diagonal = diagonal(candidates, features)?;
     let mut nearest = vec![f64::INFINITY; weights.len()];
     let mut masses: Vec<f64> = weights.to_vec();
@@ -165,7 +167,7 @@ fn by_leverage(
     seed: u64,
     exec: &Exec<'_>,
 ) -> Result<Vec<usize>> {
-    let first = without_replacement(weights.len(), m, seed.wrapping_add(1));
+    let first = without_replacement(weights.len(), m, &mut Purpose::LeverageSample.of(seed).generator());
     // Kernel values of all candidates with the first sample, then their coordinates in its span.
     let values = feature_matrix(features, &candidates.select(&first), exec)?.transposed();
     let among = Matrix::from_fn(m, m, |i, j| values[(first[i], j)]);
@@ -186,5 +188,5 @@ fn by_leverage(
         (inside + outside).min(1.0) * weights[i]
     };
     let scores: Vec<f64> = (0..weights.len()).map(|i| score(i).max(f64::MIN_POSITIVE)).collect();
-    Ok(first_to_arrive(&scores, m, &mut generator(seed, 104)).0)
+    Ok(first_to_arrive(&scores, m, &mut Purpose::Landmarks.of(seed).generator()).0)
 }

@@ -18,6 +18,7 @@ use crate::kernel::select::KernelRoute;
 use crate::kernel::spectrum::zero_share;
 use crate::linalg::Matrix;
 use crate::linalg::small::multiply;
+use crate::random::Purpose;
 use crate::scalar::Scalar;
 use crate::solver::Iteration;
 use crate::source::Source;
@@ -88,7 +89,7 @@ impl<T: Scalar> Reduced<'_, T> {
         let bound = whitening.map(|_| (moments.diagonal - projected.uncentred).max(0.0));
         projected.clear_rounding(zero_share(T::EPSILON > f64::EPSILON));
         projected.total += bound.unwrap_or(0.0);
-        let sample = Sample::draw(self.shares, SAMPLE, self.options.seed.wrapping_add(2));
+        let sample = Sample::draw(self.shares, SAMPLE, Purpose::KernelError.of(self.options.seed));
         let rows = KernelRows::gather(self.x, &sample.rows)?;
         let exact = feature_matrix(&self.of_rows(&rows, exec)?, &rows, exec)?;
         let approximate = feature_matrix(features, &rows, exec)?;

@@ -1,21 +1,14 @@
-//! Draws that depend on the seed alone.
+//! Draws of rows.
 
-use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::{Rng, RngExt};
 
-/// Streams of one seed, so that no draw repeats another.
-pub(super) fn generator(seed: u64, stream: u64) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(stream);
-    rng
-}
+use crate::random::Stream;
 
 /// At most `most` of `0..n`, ascending, every subset as likely as another (Vitter's selection in order).
-pub(super) fn without_replacement(n: usize, most: usize, seed: u64) -> Vec<usize> {
-    let mut rng = generator(seed, 101);
+pub(super) fn without_replacement(n: usize, most: usize, rng: &mut impl Rng) -> Vec<usize> {
     let (mut left, mut chosen) = (most.min(n), Vec::with_capacity(most.min(n)));
     for i in 0..n {
-        if uniform(&mut rng) * ((n - i) as f64) < left as f64 {
+        if uniform(rng) * ((n - i) as f64) < left as f64 {
             chosen.push(i);
             left -= 1;
         }
@@ -36,16 +29,17 @@ impl Sample {
     /// Otherwise the rows are the first distinct ones in a random order of repeated rows, and a row that is drawn with
     /// probability `p`, given the waiting time of the first row left out, stands for its share divided by `p`: that makes sums
     /// over the sample unbiased (Cohen & Kaplan 2007). A row of large share is there almost for certain, and stands for itself.
-    pub(super) fn draw(shares: &[f64], most: usize, seed: u64) -> Self {
+    pub(super) fn draw(shares: &[f64], most: usize, stream: Stream) -> Self {
+        let rng = &mut stream.generator();
         let positive: Vec<usize> = (0..shares.len()).filter(|&i| shares[i] > 0.0).collect();
         if positive.windows(2).all(|pair| shares[pair[0]] == shares[pair[1]]) {
             let rows: Vec<usize> =
-                without_replacement(positive.len(), most, seed).into_iter().map(|i| positive[i]).collect();
+                without_replacement(positive.len(), most, rng).into_iter().map(|i| positive[i]).collect();
             let shares = rows.iter().map(|&i| shares[i]).collect();
             return Self { rows, shares };
         }
         let rates: Vec<f64> = positive.iter().map(|&i| shares[i]).collect();
-        let (first, beyond) = first_to_arrive(&rates, most, &mut generator(seed, 105));
+        let (first, beyond) = first_to_arrive(&rates, most, rng);
         let rows: Vec<usize> = first.into_iter().map(|i| positive[i]).collect();
         let stands_for = |share: f64| match -(-share * beyond).exp_m1() {
             0.0 => 1.0 / beyond,

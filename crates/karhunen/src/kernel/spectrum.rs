@@ -11,6 +11,7 @@ use crate::linalg::random::gaussian;
 use crate::linalg::residual::relative_residuals;
 use crate::linalg::{Matrix, eigh};
 use crate::operator::SymOp;
+use crate::random::Purpose;
 use crate::solver::{Iteration, Pairs, Wanted, leading};
 
 /// Leading eigenpairs of the weighted, centred kernel matrix.
@@ -127,7 +128,7 @@ fn below_zero(
     const PROBES: usize = 8;
     let quiet = exec.part(0.0, 0.0);
     let dim = op.dim();
-    let probes = gaussian(dim, PROBES, iteration.seed, 7);
+    let probes = gaussian(dim, PROBES, Purpose::Probes.of(iteration.seed));
     let images = op.apply(&probes, &quiet)?;
     let squares: f64 = images.as_slice().iter().map(|x| x * x).sum();
     // The expectation is the Frobenius norm, which no eigenvalue exceeds.

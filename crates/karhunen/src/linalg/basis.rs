@@ -195,8 +195,8 @@ fn panel_rows(width: usize) -> usize {
 mod tests {
     use super::*;
     use crate::exec::Unobserved;
-    use crate::linalg::random::gaussian;
     use crate::linalg::small::{multiply, t_multiply};
+    use crate::linalg::test_matrices::gaussian;
     use crate::linalg::test_matrices::{identity_error, max_difference, orthonormal};
 
     fn filled(dim: usize, len: usize, capacity: usize) -> (Basis, Matrix) {

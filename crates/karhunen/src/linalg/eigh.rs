@@ -62,8 +62,8 @@ pub(crate) fn eigh(a: &Matrix) -> Result<Eigh> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::random::gaussian;
     use crate::linalg::small::{multiply, t_multiply};
+    use crate::linalg::test_matrices::gaussian;
     use crate::linalg::test_matrices::{identity_error, max_difference};
 
     fn check(a: &Matrix) {

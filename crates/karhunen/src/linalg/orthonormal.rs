@@ -8,6 +8,7 @@ use super::small::multiply;
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::linalg::{ColumnMap, Dense, Matrix};
+use crate::random::{Purpose, Stream};
 
 /// Equilibrated pivots (squared sines of the angle to the columns before) from which a Cholesky factor is trusted
 /// without projecting again.
@@ -37,7 +38,7 @@ pub(crate) fn orthonormalize(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Resul
     w.as_mut_slice().iter_mut().for_each(|x| *x /= unit);
     let gram = tall_t_product(&w, &w, exec)?;
     let largest = (0..w.n_cols()).fold(0.0f64, |m, j| m.max(gram[(j, j)])).sqrt();
-    let mut fresh = Fresh::new(seed);
+    let mut fresh = Fresh::new(Purpose::Completion.of(seed));
     let basis = Basis::new(w.n_rows(), 0);
     let mut result = orthonormalize_against(&basis, w, &gram, 1e-14 * largest, &mut fresh, exec)?;
     result.r.as_mut_slice().iter_mut().for_each(|x| *x *= unit);
@@ -47,20 +48,20 @@ pub(crate) fn orthonormalize(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Resul
 /// A supply of random columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Fresh {
-    seed: u64,
-    stream: u64,
+    stream: Stream,
+    calls: u64,
 }
 
 impl Fresh {
-    /// Columns that depend on `seed` and on how many times [`Fresh::columns`] was called.
-    pub(crate) fn new(seed: u64) -> Self {
-        Self { seed, stream: 0 }
+    /// Columns that depend on `stream` and on how many times [`Fresh::columns`] was called.
+    pub(crate) fn new(stream: Stream) -> Self {
+        Self { stream, calls: 0 }
     }
 
     /// Gaussian columns, scaled to norm near 1.
     pub(crate) fn columns(&mut self, dim: usize, n: usize) -> Matrix {
-        let mut columns = gaussian(dim, n, self.seed, self.stream);
-        self.stream += 1;
+        let mut columns = gaussian(dim, n, self.stream.number(self.calls));
+        self.calls += 1;
         let scale = 1.0 / (dim as f64).sqrt();
         columns.as_mut_slice().iter_mut().for_each(|x| *x *= scale);
         columns
@@ -337,7 +338,9 @@ mod tests {
     use super::*;
     use crate::exec::Unobserved;
     use crate::linalg::small::t_multiply;
-    use crate::linalg::test_matrices::{identity_error, max_difference, orthonormal, with_singular_values};
+    use crate::linalg::test_matrices::{
+        gaussian, identity_error, max_difference, orthonormal, with_singular_values,
+    };
 
     /// Columns of `q` that `W` has a part along: the others are random ones beside it.
     fn n_given(result: &Orthonormal) -> usize {
@@ -449,7 +452,15 @@ mod tests {
         basis.append(&v, &exec).unwrap();
         let mut w = multiply(&gaussian(400, 2, 9, 0), &gaussian(2, 6, 10, 0));
         let gram = basis.project_out(&mut w, &exec).unwrap();
-        let found = orthonormalize_against(&basis, w, &gram, 1e-10, &mut Fresh::new(1), &exec).unwrap();
+        let found = orthonormalize_against(
+            &basis,
+            w,
+            &gram,
+            1e-10,
+            &mut Fresh::new(Purpose::Completion.of(1)),
+            &exec,
+        )
+        .unwrap();
         assert_eq!(n_given(&found), 2);
         assert!(identity_error(&found.q) < 1e-14);
         assert!(t_multiply(&v, &found.q).as_slice().iter().all(|x| x.abs() < 1e-14));

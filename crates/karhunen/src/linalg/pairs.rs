@@ -267,7 +267,7 @@ impl<E: Lane> WithSimd for SquaredDistances<'_, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::random::gaussian;
+    use crate::linalg::test_matrices::gaussian;
 
     /// Rows (n, p) in strips; n is filled up by zeros.
     fn strips<E: Lane>(rows: &[Vec<f64>], p: usize) -> Vec<E> {

@@ -213,8 +213,8 @@ fn add<S: Simd, const N: usize>(simd: S, target: &mut [f64], factor: f64, sums: 
 mod tests {
     use super::*;
     use crate::linalg::Matrix;
-    use crate::linalg::random::gaussian;
     use crate::linalg::small::{multiply, t_multiply};
+    use crate::linalg::test_matrices::gaussian;
     use crate::linalg::test_matrices::max_difference;
 
     #[test]

@@ -24,8 +24,8 @@ pub(crate) fn solve(a: &Matrix, b: &Matrix) -> Result<Matrix> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::random::gaussian;
     use crate::linalg::small::{multiply, t_multiply};
+    use crate::linalg::test_matrices::gaussian;
     use crate::linalg::test_matrices::max_difference;
 
     #[test]

@@ -57,8 +57,8 @@ pub(crate) fn svd(a: &Matrix) -> Result<Svd> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::random::gaussian;
     use crate::linalg::small::multiply;
+    use crate::linalg::test_matrices::gaussian;
     use crate::linalg::test_matrices::{identity_error, max_difference, with_singular_values};
 
     #[test]

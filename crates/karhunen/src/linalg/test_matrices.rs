@@ -1,9 +1,17 @@
 //! What the tests of decompositions share.
 
-use super::random::gaussian;
+use rand_distr::{Distribution, StandardNormal};
+
 use super::small::{multiply, t_multiply};
 use super::svd::svd;
 use crate::linalg::Matrix;
+use crate::random::test_generator;
+
+/// Independent standard normal entries.
+pub(crate) fn gaussian(n_rows: usize, n_cols: usize, seed: u64, stream: u64) -> Matrix {
+    let mut generator = test_generator(seed, stream);
+    Matrix::from_fn(n_rows, n_cols, |_, _| StandardNormal.sample(&mut generator))
+}
 
 /// The largest entry of `Q'Q - I` in absolute value.
 pub(crate) fn identity_error(q: &Matrix) -> f64 {

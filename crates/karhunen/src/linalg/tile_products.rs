@@ -183,7 +183,7 @@ fn add_values<E: Lane, V: bytemuck::Pod, const VECTORS: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::random::gaussian;
+    use crate::linalg::test_matrices::gaussian;
 
     fn rows(n: usize, p: usize, seed: u64) -> Vec<Vec<f64>> {
         // Multiples of 1/64: sums of products are exact in f32.

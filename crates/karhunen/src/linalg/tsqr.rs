@@ -133,7 +133,7 @@ mod tests {
     fn gram_is_kept_for_every_shape() {
         for (n, m) in [(1, 1), (1, 4), (4, 4), (5, 3), (1000, 7), (2, 300), (900, 290)] {
             for scale in [1.0, 1e-160, 1e150] {
-                let mut a = crate::linalg::random::gaussian(n, m, 9, 0);
+                let mut a = crate::linalg::test_matrices::gaussian(n, m, 9, 0);
                 let r_one = triangle(&a, n, &Exec::sequential());
                 let error = max_difference(&t_multiply(&r_one, &r_one), &t_multiply(&a, &a));
                 assert!(error < 1e-13 * n as f64, "{n} {m} {error:e}");

@@ -21,8 +21,8 @@ impl SymOp for Matrix {
 mod tests {
     use super::*;
     use crate::exec::Unobserved;
-    use crate::linalg::random::gaussian;
     use crate::linalg::small::{multiply, t_multiply};
+    use crate::linalg::test_matrices::gaussian;
     use crate::linalg::test_matrices::max_difference;
 
     #[test]

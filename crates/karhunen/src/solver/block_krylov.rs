@@ -13,6 +13,7 @@ use crate::linalg::eigh::eigh;
 use crate::linalg::orthonormal::{Fresh, Orthonormal, orthonormalize_against, polish};
 use crate::linalg::small::{binade, multiply, t_multiply};
 use crate::operator::SymOp;
+use crate::random::Purpose;
 use crate::solver::pace::{Patience, Progress, Schedule};
 
 /// Residuals below this, relative to the largest eigenvalue, are rounding: smaller tolerances are raised to it.
@@ -125,7 +126,7 @@ impl<'a> BlockKrylov<'a> {
             tail_start: 0,
             slack: Vec::new(),
             unit: None,
-            fresh: Fresh::new(options.seed),
+            fresh: Fresh::new(Purpose::KrylovStart.of(options.seed)),
             n_directions: 0,
             steps_since_start: 0,
             steps_needed: 0,

@@ -118,8 +118,8 @@ mod tests {
     use crate::incomplete::observed::{Lines, Observed};
     use crate::incomplete::problem::{Diagonal, MeanRule, Problem};
     use crate::linalg::Dense;
-    use crate::linalg::random::gaussian;
     use crate::linalg::simd::Lane;
+    use crate::linalg::test_matrices::gaussian;
 
     const C: usize = 3;
     const P: usize = 4;

@@ -9,7 +9,7 @@ use crate::incomplete::gauge::{gauge, penalties};
 use crate::incomplete::observed::{Duplicates, Observed, Triples};
 use crate::incomplete::problem::{Diagonal, MeanRule, Problem};
 use crate::linalg::Matrix;
-use crate::linalg::random::gaussian;
+use crate::linalg::test_matrices::gaussian;
 
 const N: usize = 11;
 const P: usize = 7;

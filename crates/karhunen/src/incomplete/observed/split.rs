@@ -3,6 +3,7 @@
 use super::Observed;
 use crate::error::Result;
 use crate::exec::{Exec, Unobserved};
+use crate::random::{Places, Purpose, Stream};
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Observed<T> {
@@ -12,12 +13,13 @@ impl<T: Scalar> Observed<T> {
     /// # Errors
     /// [`crate::Error::Threads`].
     pub fn split(&self, share: f64, seed: u64, n_threads: Option<usize>) -> Result<(Self, Self)> {
-        Exec::run(n_threads, &Unobserved, |exec| self.split_by(share, seed, exec))
+        Exec::run(n_threads, &Unobserved, |exec| self.split_by(share, Purpose::Split.of(seed), exec))
     }
 
     /// As [`Observed::split`].
-    pub(crate) fn split_by(&self, share: f64, seed: u64, exec: &Exec<'_>) -> Result<(Self, Self)> {
-        self.set_aside(|row, column| uniform(seed, row, column) < share, exec)
+    pub(crate) fn split_by(&self, share: f64, stream: Stream, exec: &Exec<'_>) -> Result<(Self, Self)> {
+        let places = stream.places();
+        self.set_aside(|row, column| uniform(places, row, column) < share, exec)
     }
 
     /// Sets one of `n_folds` parts of the entries aside, as [`Observed::split`] does.
@@ -28,7 +30,8 @@ impl<T: Scalar> Observed<T> {
         seed: u64,
         exec: &Exec<'_>,
     ) -> Result<(Self, Self)> {
-        let of = |row, column| (uniform(seed, row, column) * n_folds as f64) as usize;
+        let places = Purpose::Folds.of(seed).places();
+        let of = |row, column| (uniform(places, row, column) * n_folds as f64) as usize;
         self.set_aside(|row, column| of(row, column) == fold, exec)
     }
 
@@ -58,13 +61,7 @@ impl<T: Scalar> Observed<T> {
     }
 }
 
-/// A number in [0, 1) that depends on its arguments alone: three rounds of the finaliser of SplitMix64.
-fn uniform(seed: u64, row: u64, column: u64) -> f64 {
-    let mix = |z: u64| {
-        let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    };
-    (mix(mix(mix(seed) ^ row) ^ column) >> 11) as f64 * (0.5f64).powi(53)
+/// A number in [0, 1) for a place.
+fn uniform(places: Places, row: u64, column: u64) -> f64 {
+    (places.at(row, column) >> 11) as f64 * (0.5f64).powi(53)
 }
