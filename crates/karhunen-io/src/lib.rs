@@ -3,6 +3,7 @@
 mod any_model;
 mod arrow;
 mod checkpoint_file;
+mod checksum;
 mod columns;
 mod csv;
 mod error;

@@ -1,8 +1,9 @@
 //! The container of model files: safetensors, so that numpy users can open them without karhunen.
 //!
 //! Eight bytes with the length of a JSON header, the header, and the numbers, little-endian.
-//! The metadata of the header says that karhunen wrote it (`karhunen`: its version), what it is (`kind`) and in which
-//! layout (`format_version`); what else it holds is up to the kind.
+//! The metadata of the header begins with a checksum of the file (`checksum`, which version 0.1.0 did not write) and says that
+//! karhunen wrote it (`karhunen`: its version), what it is (`kind`) and in which layout (`format_version`); what else it
+//! holds is up to the kind.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use crate::checksum;
 use crate::input::Input;
 use crate::model_numbers::{Element, Numbers};
 use crate::{Cause, Error, Place, Result};
@@ -57,7 +59,9 @@ impl ModelFile {
     /// # Errors
     /// Those of `sink`.
     pub(crate) fn write(&self, sink: &mut dyn Write) -> std::io::Result<()> {
+        let (checksum, unknown) = checksum::placeholder();
         let mut metadata = Map::new();
+        metadata.insert(checksum, unknown.into());
         metadata.insert(OWNER.to_owned(), self.version.as_str().into());
         metadata.insert("kind".to_owned(), self.kind.as_str().into());
         metadata.insert("format_version".to_owned(), FORMAT_VERSION.to_string().into());
@@ -75,18 +79,22 @@ impl ModelFile {
         let mut header = Value::Object(header).to_string();
         // The numbers begin at a multiple of eight bytes.
         header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
-        sink.write_all(&(header.len() as u64).to_le_bytes())?;
-        sink.write_all(header.as_bytes())?;
-        for tensor in &self.tensors {
-            tensor.data.write(sink)?;
-        }
-        Ok(())
+        let mut head = (header.len() as u64).to_le_bytes().to_vec();
+        head.extend(header.bytes());
+        checksum::seal(&mut head, |sink| self.write_numbers(sink))?;
+        sink.write_all(&head)?;
+        self.write_numbers(sink)
+    }
+
+    fn write_numbers(&self, sink: &mut dyn Write) -> std::io::Result<()> {
+        self.tensors.iter().try_for_each(|tensor| tensor.data.write(sink))
     }
 
     /// Reads a file of karhunen; `path` is for the messages.
     ///
     /// # Errors
-    /// [`Cause::Format`] for a file that is damaged, of another program, or of a newer karhunen.
+    /// [`Cause::Format`] for a file that is damaged, of another program, or of a newer karhunen. A file with a checksum is
+    /// read only if every byte is as it was written.
     pub(crate) fn read(input: &Input) -> Result<Self> {
         let path = &input.path;
         let refuse = |message: String| Error::new(path, Cause::Format(message));
@@ -94,6 +102,7 @@ impl ModelFile {
             .map_err(|error| refuse(not_a_model(input.as_slice(), &error)))?;
         let mut metadata: BTreeMap<String, String> =
             header.metadata().iter().flatten().map(|(key, text)| (key.clone(), text.clone())).collect();
+        checksum::check(input.as_slice(), &mut metadata).map_err(refuse)?;
         let Some(version) = metadata.remove(OWNER) else {
             let message = "is a safetensors file of another program, not a karhunen model: its metadata has no \
                            `karhunen`; give a file that `karhunen fit -o` wrote";
@@ -382,15 +391,35 @@ mod tests {
     }
 
     #[test]
-    fn damaged_files_never_panic() {
+    fn no_damaged_byte_passes_and_none_is_a_panic() {
         let whole = written(&file());
         for at in 0..whole.len() {
-            for flip in [1, 0x80, 0xff] {
+            for flip in (0..8).map(|bit| 1 << bit).chain([0xff]) {
                 let mut bytes = whole.clone();
                 bytes[at] ^= flip;
-                let _ = read(&bytes);
+                assert!(read(&bytes).is_err(), "byte {at} ^ {flip:#x}");
+                let _ = read(&checksum::sealed_again(bytes));
             }
             assert!(read(&whole[..at]).is_err());
         }
+        let mut longer = whole;
+        longer.push(b' ');
+        assert!(read(&longer).is_err());
+    }
+
+    #[test]
+    fn the_checksum_that_was_expected_and_the_one_found_are_told() {
+        let mut bytes = written(&file());
+        let digits = String::from_utf8(bytes[46..78].to_vec()).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        let message = read(&bytes).unwrap_err().to_string();
+        let begin = "m.safetensors: is damaged: the checksum of its content is ";
+        let end = format!(", and {digits} is written in it; restore a copy, or fit it again");
+        assert!(message.starts_with(begin) && message.ends_with(&end), "{message}");
+        // Without its name it is no file of version 0.1.0, which had none.
+        let at = bytes.windows(8).position(|word| word == b"checksum").unwrap();
+        bytes[at] = b'C';
+        let message = read(&bytes).unwrap_err().to_string();
+        assert!(message.contains("is damaged: its checksum has lost its name"), "{message}");
     }
 }

@@ -306,6 +306,7 @@ mod tests {
     use karhunen::{Dense, Method, Observed};
 
     use super::*;
+    use crate::checksum::sealed_again;
     use crate::input::Bytes;
 
     const NAN: f64 = f64::NAN;
@@ -498,7 +499,8 @@ mod tests {
             for flip in [1, 0x80, 0xff] {
                 let mut bytes = whole.clone();
                 bytes[at] ^= flip;
-                let _ = read(&bytes);
+                assert!(read(&bytes).is_err(), "byte {at}");
+                let _ = read(&sealed_again(bytes));
             }
             assert!(read(&whole[..at]).is_err());
         }

@@ -240,6 +240,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::checksum::sealed_again;
     use crate::input::Bytes;
 
     const N: usize = 40;
@@ -472,7 +473,8 @@ mod tests {
             for flip in [1, 0x80, 0xff] {
                 let mut bytes = whole.clone();
                 bytes[at] ^= flip;
-                if let Ok(saved) = read(&bytes) {
+                assert!(read(&bytes).is_err(), "byte {at}");
+                if let Ok(saved) = read(&sealed_again(bytes)) {
                     let scores = saved.model.transform(&Dense::from(&x));
                     let _ = scores.and_then(|scores| saved.model.inverse_transform(&scores));
                 }

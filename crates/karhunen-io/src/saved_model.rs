@@ -226,6 +226,23 @@ mod tests {
     }
 
     #[test]
+    fn no_damaged_byte_passes() {
+        let mut whole = Vec::new();
+        to_file(&saved(Some(&[1.0, 0.1, 2.0]))).unwrap().write(&mut whole).unwrap();
+        let read = |bytes: Vec<u8>| {
+            let input = Input { path: "m".into(), bytes: crate::input::Bytes::Owned(bytes) };
+            from_file(Path::new("m"), ModelFile::read(&input)?)
+        };
+        assert!(read(whole.clone()).is_ok());
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            assert!(read(bytes.clone()).is_err(), "byte {at}");
+            let _ = read(crate::checksum::sealed_again(bytes));
+        }
+    }
+
+    #[test]
     fn weights_whose_sum_overflows_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m.safetensors");

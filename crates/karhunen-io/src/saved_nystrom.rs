@@ -116,6 +116,7 @@ mod tests {
     use karhunen::{Dense, Gamma, Kernel, Landmarks, Sparse, Weights};
 
     use super::*;
+    use crate::checksum::sealed_again;
     use crate::input::Bytes;
     use crate::load_any_model;
 
@@ -177,8 +178,9 @@ mod tests {
             for flip in [0x01, 0x80, 0xff] {
                 let mut changed = bytes.clone();
                 changed[at] ^= flip;
-                // What is read all the same can be used.
-                if let Ok(saved) = read(changed) {
+                assert!(read(changed.clone()).is_err(), "byte {at}");
+                // What is read all the same, with a checksum to match, can be used.
+                if let Ok(saved) = read(sealed_again(changed)) {
                     let _ = saved.map.transform(&Dense::row_major(&X, 5, 3).unwrap());
                 }
             }

@@ -1,0 +1,112 @@
+//! Model files that are damaged are refused, wherever the damage is; those of version 0.1.0 still load.
+
+use std::path::{Path, PathBuf};
+
+use karhunen::Dense;
+use karhunen_io::{
+    AnyModel, ReadOptions, Result, load_any_model, load_checkpoint, load_nystrom, read_any, save_checkpoint,
+    save_incomplete, save_kernel, save_model, save_nystrom,
+};
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_0_1_0")
+}
+
+/// What version 0.1.0 wrote, of every kind.
+fn files() -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = [golden(), golden().join("library")]
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == "model" || kind == "checkpoint"))
+        .collect();
+    files.sort();
+    assert_eq!(files.len(), 14);
+    files
+}
+
+/// Reads a file by the reader of its kind, and writes it again.
+fn rewrite(from: &Path, to: &Path) -> Result<()> {
+    if from.extension().is_some_and(|kind| kind == "checkpoint") {
+        return save_checkpoint(to, &load_checkpoint(from)?);
+    }
+    if from.file_stem().is_some_and(|name| name == "nystrom") {
+        return save_nystrom(to, &load_nystrom(from)?);
+    }
+    match load_any_model(from)? {
+        AnyModel::Complete(saved) => save_model(to, &saved),
+        AnyModel::Incomplete(saved) => save_incomplete(to, &saved),
+        AnyModel::Kernel(saved) => save_kernel(to, &saved),
+    }
+}
+
+#[test]
+fn no_flipped_bit_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (to, again) = (folder.path().join("m"), folder.path().join("again"));
+    let refused = |from: &Path, bytes: &[u8], what: &str| {
+        std::fs::write(&to, bytes).unwrap();
+        let name = from.display();
+        // The name says by which reader.
+        let path = to.with_extension(from.extension().unwrap());
+        std::fs::rename(&to, &path).unwrap();
+        assert!(rewrite(&path, &again).is_err(), "{name}: {what} was not noticed");
+        assert!(
+            read_any(&path, &ReadOptions::default()).is_err(),
+            "{name}: {what} was not noticed by inspect"
+        );
+    };
+    for from in files().iter().filter(|from| from.file_stem().is_none_or(|name| name != "nystrom")) {
+        rewrite(from, &to).unwrap();
+        let whole = std::fs::read(&to).unwrap();
+        assert!(whole[8..].starts_with(br#"{"__metadata__":{"checksum":"xxh3-128:"#));
+        // Every byte of two, some of the others: unit tests go through all bytes of all kinds in memory.
+        let name = from.file_name().unwrap().display().to_string();
+        let step = if ["pca.model", "als.checkpoint"].contains(&name.as_str()) { 1 } else { 23 };
+        for byte in (0..whole.len()).step_by(step) {
+            let mut bytes = whole.clone();
+            bytes[byte] ^= 1 << (byte % 8);
+            refused(from, &bytes, &format!("bit {} of byte {byte}", byte % 8));
+        }
+    }
+}
+
+#[test]
+fn files_of_version_0_1_0_load_and_come_back_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    for from in files() {
+        let to = folder.path().join(from.file_name().unwrap());
+        rewrite(&from, &to).unwrap();
+        let again = to.with_extension(format!("again.{}", to.extension().unwrap().display()));
+        rewrite(&to, &again).unwrap_or_else(|_| {
+            // The stem tells the reader of feature maps.
+            rewrite(&to, &folder.path().join("x")).unwrap();
+            std::fs::copy(&to, &again).unwrap();
+        });
+        assert_eq!(std::fs::read(&again).unwrap(), std::fs::read(&to).unwrap(), "{}", from.display());
+    }
+}
+
+#[test]
+fn kinds_that_only_the_library_writes_give_what_version_0_1_0_gave() {
+    let library = golden().join("library");
+    let x: Vec<f64> = (0..24).map(|e| f64::from(e * e % 17) - 0.25 * f64::from(e % 5)).collect();
+    let x = Dense::row_major(&x, 8, 3).unwrap();
+    let close = |found: &karhunen::Matrix, name: &str| {
+        let text = std::fs::read_to_string(library.join(name)).unwrap();
+        let cells = text.lines().skip(1).flat_map(|line| line.split(','));
+        let expected: Vec<f64> = cells.map(|cell| cell.parse().unwrap()).collect();
+        assert_eq!(expected.len(), found.as_slice().len());
+        for (a, b) in found.as_slice().iter().zip(expected) {
+            assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{name}: {a} {b}");
+        }
+    };
+    let map = load_nystrom(&library.join("nystrom.model")).unwrap();
+    close(&map.map.transform(&x).unwrap(), "nystrom.csv");
+    let AnyModel::Complete(saved) = load_any_model(&library.join("about_mean.model")).unwrap() else {
+        panic!("another kind")
+    };
+    close(&saved.model.transform(&x).unwrap(), "about_mean.csv");
+    let about_mean = saved.about_mean.unwrap();
+    assert_eq!((about_mean.variance, about_mean.ratio), (vec![1.5, 0.25], vec![0.75, 0.125]));
+}
