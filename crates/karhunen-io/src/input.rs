@@ -38,6 +38,7 @@ impl Input {
             std::io::stdin().lock().read_to_end(&mut owned).map_err(reading)?;
             return Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(owned) });
         }
+        crate::journal::before_reading(path)?;
         let mut file = File::open(path).map_err(|source| Error::io(path, "opening", source))?;
         let metadata = file.metadata().map_err(reading)?;
         if metadata.is_file() && metadata.len() > 0 {

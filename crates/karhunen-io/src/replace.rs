@@ -1,13 +1,14 @@
 //! Files that appear whole or not at all: written beside the target, then renamed into its place.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
-use crate::{Error, Result};
+use crate::journal::{Folders, Rename, folder_of};
+use crate::{Error, Result, temporaries};
 
 /// Files that are not in their places yet.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -39,12 +40,78 @@ impl Staged {
     /// Puts the file in its place.
     ///
     /// # Errors
-    /// [`crate::Cause::Io`]; the target is then as it was.
+    /// As [`publish`]; the target is then as it was.
     pub fn commit(self) -> Result<()> {
-        match self.beside {
-            Some(beside) => beside.persist().map_err(|source| Error::io(&self.path, "writing", source)),
-            None => Ok(()),
+        publish(vec![self], false)
+    }
+}
+
+/// Puts files in their places, all or none as far as any later run of karhunen can see: what a process that is killed leaves
+/// undone is done by whoever reads or writes there next. Files that are write-protected, or that belong to another user, are
+/// replaced only by `force`.
+///
+/// # Errors
+/// [`crate::Cause::Io`]: a file that must not be replaced, and the targets are as they were; or the system refuses in the
+/// middle.
+pub fn publish(staged: Vec<Staged>, force: bool) -> Result<()> {
+    let mut files: Vec<(PathBuf, Option<Beside>)> = Vec::new();
+    for Staged { path, beside } in staged {
+        if let Some(beside) = beside {
+            if !force {
+                check_target(&beside.target, beside.keeps_owner)
+                    .map_err(|source| Error::io(&path, "writing", source))?;
+            }
+            files.push((path, Some(beside)));
         }
+    }
+    let Some((path, _)) = files.first() else { return Ok(()) };
+    let mut at = path.clone();
+    let renames: Vec<Rename> = files.iter().filter_map(|(_, beside)| beside.as_ref()?.rename()).collect();
+    let folders = Folders::of(renames.iter().map(|rename| rename.to.as_path()));
+    let outcome = folders.publish(&renames, |next| match files[next].1.take() {
+        Some(beside) => {
+            at.clone_from(&files[next].0);
+            beside.persist()
+        }
+        None => Ok(()),
+    });
+    outcome.map_err(|source| Error::io(&at, "writing", source))
+}
+
+/// Checks, before any work, that a file can be written and may be replaced: as [`publish`] does without `force`, and that its
+/// folder takes new files. Standard streams and devices pass.
+///
+/// # Errors
+/// [`crate::Cause::Io`]; of the kind `PermissionDenied` where `force` would help.
+pub fn check_writable(path: &Path, force: bool) -> Result<()> {
+    let writing = |source| Error::io(path, "writing", source);
+    match target_of(path).map_err(writing)? {
+        Target::Direct(_) | Target::StandardOutput => Ok(()),
+        Target::File(target, existing) => {
+            let beside = Beside::new(target, existing.as_ref()).map_err(|source| {
+                // That a folder takes no files, no option changes.
+                writing(std::io::Error::other(source))
+            })?;
+            if force { Ok(()) } else { check_target(&beside.target, beside.keeps_owner).map_err(writing) }
+        }
+    }
+}
+
+/// Refuses to replace what its owner has protected, or what belongs to somebody else.
+fn check_target(target: &Path, keeps_owner: bool) -> std::io::Result<()> {
+    let refuse = |message: &str| Err(std::io::Error::new(std::io::ErrorKind::PermissionDenied, message));
+    let Ok(metadata) = std::fs::metadata(target) else { return Ok(()) };
+    // The superuser may write it all the same; the protection was meant for just that.
+    if metadata.permissions().readonly() {
+        return refuse("the file is write-protected");
+    }
+    if File::options().write(true).open(target).is_err() {
+        return refuse("the file may not be written by this user");
+    }
+    if keeps_owner {
+        Ok(())
+    } else {
+        refuse("the file belongs to another user or group, and its replacement would not")
     }
 }
 
@@ -53,24 +120,29 @@ impl Staged {
 struct Beside {
     file: Option<NamedTempFile>,
     target: PathBuf,
+    /// Whether it has the owner and the group of the target.
+    keeps_owner: bool,
 }
 
 impl Beside {
-    /// A new file with the permissions of the target, or those of any new file.
-    fn new(target: PathBuf, permissions: Option<Permissions>) -> std::io::Result<Self> {
-        let folder = match target.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
+    /// A new file with the permissions, owner and group of the target as far as possible, or those of any new file.
+    fn new(target: PathBuf, existing: Option<&Metadata>) -> std::io::Result<Self> {
+        let folder = folder_of(&target);
+        temporaries::sweep_once(&folder);
         // The list is locked until the file is on it.
         let mut unfinished = unfinished();
-        let file = temporary_file(folder)?;
+        let file = temporaries::create(&folder)?;
         unfinished.push(file.path().to_owned());
         drop(unfinished);
-        if let Some(permissions) = permissions {
-            file.as_file().set_permissions(permissions)?;
+        let keeps_owner = existing.is_none_or(|existing| keep_owner(file.as_file(), existing));
+        if let Some(existing) = existing {
+            file.as_file().set_permissions(existing.permissions())?;
         }
-        Ok(Self { file: Some(file), target })
+        Ok(Self { file: Some(file), target, keeps_owner })
+    }
+
+    fn rename(&self) -> Option<Rename> {
+        Some(Rename { from: self.file.as_ref()?.path().to_owned(), to: self.target.clone() })
     }
 
     fn persist(mut self) -> std::io::Result<()> {
@@ -90,8 +162,44 @@ impl Drop for Beside {
     }
 }
 
+/// Gives a file the owner and the group of another; whether that could be done.
+#[cfg(unix)]
+fn keep_owner(file: &File, existing: &Metadata) -> bool {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let Ok(new) = file.metadata() else { return false };
+    (new.uid(), new.gid()) == (existing.uid(), existing.gid())
+        || fchown(file, Some(existing.uid()), Some(existing.gid())).is_ok()
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) -> bool {
+    true
+}
+
+/// What a path of an output stands for.
+enum Target {
+    StandardOutput,
+    /// A pipe or a device, which is written directly.
+    Direct(PathBuf),
+    /// An ordinary file, links resolved, and what is known of it if it exists.
+    File(PathBuf, Option<Metadata>),
+}
+
+fn target_of(path: &Path) -> std::io::Result<Target> {
+    if path.as_os_str() == "-" {
+        return Ok(Target::StandardOutput);
+    }
+    // A link stays a link: its target is replaced.
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    match std::fs::metadata(&target) {
+        Ok(metadata) if metadata.is_dir() => Err(std::io::ErrorKind::IsADirectory.into()),
+        Ok(metadata) if !metadata.is_file() => Ok(Target::Direct(target)),
+        existing => Ok(Target::File(target, existing.ok())),
+    }
+}
+
 /// Writes a file through `content`, beside the target, which keeps its old content until [`Staged::commit`] and its
-/// permissions if it exists. `-` is the standard output; it, and what is no ordinary file, such as a pipe, is written
+/// permissions and owner if it exists. `-` is the standard output; it, and what is no ordinary file, such as a pipe, is written
 /// directly.
 ///
 /// # Errors
@@ -102,26 +210,24 @@ pub(crate) fn stage(
 ) -> Result<Staged> {
     let writing = |source| Error::io(path, "writing", source);
     let staged = |beside| Staged { path: path.to_owned(), beside };
-    if path.as_os_str() == "-" {
-        return write_all(std::io::stdout().lock(), content).map(|()| staged(None)).map_err(writing);
+    match target_of(path).map_err(writing)? {
+        Target::StandardOutput => {
+            write_all(std::io::stdout().lock(), content).map(|()| staged(None)).map_err(writing)
+        }
+        Target::Direct(target) => {
+            let file = File::options().write(true).open(&target).map_err(writing)?;
+            write_all(file, content).map(|()| staged(None)).map_err(writing)
+        }
+        Target::File(target, existing) => {
+            let beside = Beside::new(target, existing.as_ref()).map_err(writing)?;
+            if let Some(file) = &beside.file {
+                write_all(file.as_file(), content).map_err(writing)?;
+                // The name must not reach the disk before the content does.
+                file.as_file().sync_all().map_err(writing)?;
+            }
+            Ok(staged(Some(beside)))
+        }
     }
-    // A link stays a link: its target is replaced.
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let existing = std::fs::metadata(&target).ok();
-    if existing.as_ref().is_some_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        let file = File::options().write(true).open(&target).map_err(writing)?;
-        return write_all(file, content).map(|()| staged(None)).map_err(writing);
-    }
-    if existing.as_ref().is_some_and(|metadata| metadata.is_dir()) {
-        return Err(writing(std::io::ErrorKind::IsADirectory.into()));
-    }
-    let beside = Beside::new(target, existing.map(|metadata| metadata.permissions())).map_err(writing)?;
-    if let Some(file) = &beside.file {
-        write_all(file.as_file(), content).map_err(writing)?;
-        // The name must not reach the disk before the content does.
-        file.as_file().sync_all().map_err(writing)?;
-    }
-    Ok(staged(Some(beside)))
 }
 
 fn write_all(
@@ -133,23 +239,10 @@ fn write_all(
     sink.flush()
 }
 
-/// A new file in `folder`, under a name that no other file has.
-fn temporary_file(folder: &Path) -> std::io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".karhunen-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Less what the user's mask takes away.
-        builder.permissions(Permissions::from_mode(0o666));
-    }
-    std::fs::metadata(folder)?;
-    // The kind alone: the error itself shows a name that the user never gave.
-    builder.tempfile_in(folder).map_err(|error| std::io::Error::from(error.kind()))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+
     use super::*;
 
     fn write_file(path: &Path, content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
@@ -200,6 +293,62 @@ mod tests {
         std::fs::set_permissions(&written, Permissions::from_mode(0o640)).unwrap();
         write_file(&written, |sink| sink.write_all(b"2")).unwrap();
         assert_eq!(mode(&written), 0o640);
+    }
+
+    #[test]
+    fn what_is_write_protected_is_replaced_only_by_force() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("m"), folder.path().join("s.csv"));
+        std::fs::write(&path, b"old").unwrap();
+        let mut permissions = std::fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        std::fs::set_permissions(&path, permissions).unwrap();
+        let message = format!("{}: writing failed: the file is write-protected", path.display());
+        assert_eq!(check_writable(&path, false).unwrap_err().to_string(), message);
+        assert_eq!(write_file(&path, |sink| sink.write_all(b"new")).unwrap_err().to_string(), message);
+        // With it nothing else is put in its place.
+        let both = || {
+            [&other, &path]
+                .map(|path| stage(path, |sink| sink.write_all(b"new")).unwrap())
+                .into_iter()
+                .collect()
+        };
+        assert_eq!(publish(both(), false).unwrap_err().to_string(), message);
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert!(!other.exists());
+        check_writable(&path, true).unwrap();
+        publish(both(), true).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert!(std::fs::metadata(&path).unwrap().permissions().readonly());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_owner_stays_where_it_can() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m");
+        std::fs::write(&path, b"old").unwrap();
+        // Only the superuser can give files away.
+        if chown(&path, Some(4711), Some(4712)).is_ok() {
+            write_file(&path, |sink| sink.write_all(b"new")).unwrap();
+            let metadata = std::fs::metadata(&path).unwrap();
+            assert_eq!((metadata.uid(), metadata.gid()), (4711, 4712));
+        }
+        let message = check_target(&path, false).unwrap_err().to_string();
+        assert_eq!(message, "the file belongs to another user or group, and its replacement would not");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_known_before_the_work() {
+        let folder = tempfile::tempdir().unwrap();
+        check_writable(&folder.path().join("new"), false).unwrap();
+        check_writable(Path::new("-"), false).unwrap();
+        check_writable(Path::new("/dev/null"), false).unwrap();
+        assert!(check_writable(folder.path(), true).is_err());
+        assert!(check_writable(&folder.path().join("no/m"), true).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[cfg(unix)]

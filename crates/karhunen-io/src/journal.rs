@@ -1,0 +1,449 @@
+//! Several files put in their places together, whenever the process dies.
+//!
+//! A journal in the folder lists the renames before the first is made, and is removed after the last. Whoever reads or
+//! writes in that folder next, and finds a journal of a dead process, makes the renames that are left: so the files are all of
+//! one run. Folders are locked meanwhile, so several runs that write the same files do so one after the other.
+//!
+//! Outputs in several folders have the journal in the first, and in each of the others a note of where it is; the set is
+//! published from the moment that the journal is complete.
+
+use std::collections::BTreeSet;
+use std::fs::{File, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::{Cause, Error, Result};
+
+const JOURNAL: &str = ".karhunen-journal";
+const FIRST: &str = "karhunen journal 1";
+const LAST: &str = "end";
+/// How long another run is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One file, and where it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rename {
+    pub(crate) from: PathBuf,
+    pub(crate) to: PathBuf,
+}
+
+/// What a journal says.
+#[derive(Debug, PartialEq, Eq)]
+enum Journal {
+    /// The renames of a set.
+    Renames(Vec<Rename>),
+    /// The folder of the journal that lists them.
+    Elsewhere(PathBuf),
+}
+
+/// Folders in which no other run publishes, while this is held.
+#[derive(Debug)]
+pub(crate) struct Folders {
+    folders: Vec<PathBuf>,
+    /// Those that could be locked; not all file systems can.
+    locks: Vec<File>,
+}
+
+impl Folders {
+    /// Locks the folders of `targets`, always in the same order, and ends what dead processes began there.
+    pub(crate) fn of<'a>(targets: impl Iterator<Item = &'a Path>) -> Self {
+        let folders: BTreeSet<PathBuf> = targets.map(folder_of).collect();
+        let mut held = Self { folders: folders.into_iter().collect(), locks: Vec::new() };
+        for folder in &held.folders {
+            if let Some(lock) = lock(folder) {
+                held.locks.push(lock);
+                // What cannot be ended is told to those who read it.
+                let _ = complete(folder);
+            }
+        }
+        held
+    }
+
+    /// Makes the renames, all or none as far as any later run can see. `rename` makes one.
+    ///
+    /// # Errors
+    /// Those of the journal, before anything is renamed; the first of `rename`, with those before it made.
+    pub(crate) fn publish(
+        &self,
+        renames: &[Rename],
+        mut rename: impl FnMut(usize) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        if renames.len() < 2 {
+            return (0..renames.len()).try_for_each(rename);
+        }
+        let begun = self.begin(renames);
+        let outcome = begun.and_then(|()| (0..renames.len()).try_for_each(&mut rename));
+        self.folders.iter().for_each(|folder| sync(folder));
+        // The list goes first: a note without it says that nothing is left to do.
+        for folder in &self.folders {
+            let _ = std::fs::remove_file(folder.join(JOURNAL));
+        }
+        outcome
+    }
+
+    fn begin(&self, renames: &[Rename]) -> std::io::Result<()> {
+        let Some((first, others)) = self.folders.split_first() else { return Ok(()) };
+        for other in others {
+            write_journal(other, &Journal::Elsewhere(std::path::absolute(first)?))?;
+        }
+        let near = |path: &Path| match path.parent().is_some_and(|folder| folder == first) {
+            true => Ok(path.file_name().map(PathBuf::from).unwrap_or_default()),
+            false => std::path::absolute(path),
+        };
+        let renames = renames
+            .iter()
+            .map(|Rename { from, to }| Ok::<_, std::io::Error>(Rename { from: near(from)?, to: near(to)? }));
+        write_journal(first, &Journal::Renames(renames.collect::<std::io::Result<_>>()?))
+    }
+}
+
+/// The folder of a file, under the name that all its names have in common.
+pub(crate) fn folder_of(file: &Path) -> PathBuf {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
+}
+
+/// Whether a set still has files to be put in their places.
+pub(crate) fn is_pending(folder: &Path) -> bool {
+    folder.join(JOURNAL).symlink_metadata().is_ok()
+}
+
+/// Ends the publication of a set that `path` is part of, if a process died in the middle; waits for one that lives.
+///
+/// # Errors
+/// [`Cause::Format`] where it cannot be ended here.
+pub(crate) fn before_reading(path: &Path) -> Result<()> {
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = folder_of(&target);
+    let journal = folder.join(JOURNAL);
+    if journal.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let lock = lock(&folder);
+    let left = match lock {
+        Some(_) => complete(&folder),
+        None => Err(std::io::Error::other("the folder cannot be locked")),
+    };
+    let unfinished = journal.symlink_metadata().is_ok() && is_listed(&journal, &target);
+    if !unfinished {
+        return Ok(());
+    }
+    let why = left.err().map_or_else(|| "the run was another user's".to_owned(), |error| error.to_string());
+    let message = format!(
+        "belongs to a set of outputs that a run which was ended did not put in place to the end, and the rest cannot be \
+         put there now ({why}); run the command that wrote them again, or remove {}",
+        journal.display()
+    );
+    Err(Error::new(path, Cause::Format(message)))
+}
+
+/// Whether a set that is not complete has this file.
+fn is_listed(journal: &Path, target: &Path) -> bool {
+    let content = std::fs::read(journal).unwrap_or_default();
+    let folder = folder_of(journal);
+    match parse(&folder, &content) {
+        Some(Journal::Renames(renames)) => {
+            renames.iter().any(|Rename { from, to }| from.exists() && to.file_name() == target.file_name())
+        }
+        // What the other folder says is told when its files are read.
+        Some(Journal::Elsewhere(_)) | None => false,
+    }
+}
+
+/// Makes the renames that a journal still asks for. The folder is locked, so whoever wrote the journal is dead.
+fn complete(folder: &Path) -> std::io::Result<()> {
+    let path = folder.join(JOURNAL);
+    if !is_own(&path) {
+        return Ok(());
+    }
+    match parse(folder, &std::fs::read(&path)?) {
+        Some(Journal::Renames(renames)) => {
+            for Rename { from, to } in renames {
+                match std::fs::rename(from, to) {
+                    // It was made before.
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    outcome => outcome?,
+                }
+            }
+        }
+        Some(Journal::Elsewhere(first)) if first != folder => {
+            let _lock = lock(&first);
+            if matches!(
+                std::fs::read(first.join(JOURNAL)).map(|content| parse(&first, &content)),
+                Ok(Some(Journal::Renames(_)))
+            ) {
+                complete(&first)?;
+            }
+        }
+        // Cut short: nothing was renamed yet.
+        _ => {}
+    }
+    std::fs::remove_file(path)
+}
+
+/// Whether there is a journal that this user wrote: nobody else says what is renamed here.
+#[cfg(unix)]
+fn is_own(journal: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(metadata) = journal.symlink_metadata() else { return false };
+    let me = || std::fs::metadata("/proc/self").or_else(|_| tempfile::tempfile()?.metadata());
+    metadata.is_file() && me().is_ok_and(|me| me.uid() == metadata.uid())
+}
+
+#[cfg(not(unix))]
+fn is_own(journal: &Path) -> bool {
+    journal.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
+fn write_journal(folder: &Path, journal: &Journal) -> std::io::Result<()> {
+    let mut words: Vec<&std::ffi::OsStr> = vec![FIRST.as_ref()];
+    match journal {
+        Journal::Renames(renames) => {
+            words.push("renames".as_ref());
+            words.extend(renames.iter().flat_map(|Rename { from, to }| [from.as_os_str(), to.as_os_str()]));
+        }
+        Journal::Elsewhere(folder) => words.extend([std::ffi::OsStr::new("elsewhere"), folder.as_os_str()]),
+    }
+    words.push(LAST.as_ref());
+    let mut content = Vec::new();
+    for word in words {
+        content.extend(word.as_encoded_bytes());
+        content.push(0);
+    }
+    let path = folder.join(JOURNAL);
+    if path.symlink_metadata().is_ok() && !is_own(&path) {
+        let message = "a run of another user ended before its outputs in this folder were in place; that user's next run \
+                       ends it, or remove .karhunen-journal";
+        return Err(std::io::Error::other(message));
+    }
+    // What lies there is no journal, or was cut short.
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(&path)?;
+    let written = file.write_all(&content).and_then(|()| file.sync_all());
+    if written.is_err() {
+        let _ = std::fs::remove_file(&path);
+    }
+    sync(folder);
+    written
+}
+
+/// What a whole journal says; paths are taken from its folder.
+fn parse(folder: &Path, content: &[u8]) -> Option<Journal> {
+    let words: Vec<&[u8]> = content.strip_suffix(b"\0")?.split(|byte| *byte == 0).collect();
+    let [first, kind, rest @ .., last] = words.as_slice() else { return None };
+    if *first != FIRST.as_bytes() || *last != LAST.as_bytes() {
+        return None;
+    }
+    let path = |word: &[u8]| Some(folder.join(path_of(word)?));
+    match (*kind, rest) {
+        (b"elsewhere", [other]) => Some(Journal::Elsewhere(path(other)?)),
+        (b"renames", pairs) if pairs.len() % 2 == 0 => {
+            let pairs = pairs.chunks_exact(2);
+            pairs
+                .map(|pair| Some(Rename { from: path(pair[0])?, to: path(pair[1])? }))
+                .collect::<Option<_>>()
+                .map(Journal::Renames)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(unix)]
+fn path_of(word: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(word)))
+}
+
+#[cfg(not(unix))]
+fn path_of(word: &[u8]) -> Option<PathBuf> {
+    std::str::from_utf8(word).ok().map(PathBuf::from)
+}
+
+/// Locks a folder, as long as the file is held; nothing where the file system cannot, or another run does not end.
+fn lock(folder: &Path) -> Option<File> {
+    let file = File::open(folder).ok()?;
+    let begin = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Some(file),
+            Err(TryLockError::WouldBlock) if begin.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Waits until the names of a folder are on the disk, where the system can.
+fn sync(folder: &Path) {
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three files that hold `old`, two of them in one folder, and those that are to replace them.
+    fn set(root: &Path) -> Vec<Rename> {
+        let renames: Vec<Rename> = ["a/m", "a/s.csv", "b/l\u{e9} \n.csv"]
+            .iter()
+            .enumerate()
+            .map(|(at, name)| {
+                let to = root.join(name);
+                std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+                Rename { from: to.with_file_name(format!(".karhunen-{at}.tmp")), to }
+            })
+            .collect();
+        for Rename { from, to } in &renames {
+            std::fs::write(to, b"old").unwrap();
+            std::fs::write(from, b"new").unwrap();
+        }
+        renames
+    }
+
+    fn contents(renames: &[Rename]) -> Vec<String> {
+        renames.iter().map(|rename| std::fs::read_to_string(&rename.to).unwrap()).collect()
+    }
+
+    /// Files in the folders of a set.
+    fn n_files(renames: &[Rename]) -> usize {
+        let folders: BTreeSet<PathBuf> = renames.iter().map(|rename| folder_of(&rename.to)).collect();
+        folders.iter().map(|folder| std::fs::read_dir(folder).unwrap().count()).sum()
+    }
+
+    fn of(renames: &[Rename]) -> Folders {
+        Folders::of(renames.iter().map(|rename| rename.to.as_path()))
+    }
+
+    #[test]
+    fn whoever_reads_next_ends_what_a_dead_process_began() {
+        for n_made in 0..=3 {
+            for reader in 0..3 {
+                let root = tempfile::tempdir().unwrap();
+                let renames = set(root.path());
+                let folders = of(&renames);
+                folders.begin(&renames).unwrap();
+                for Rename { from, to } in &renames[..n_made] {
+                    std::fs::rename(from, to).unwrap();
+                }
+                // The process dies here, and its locks with it.
+                drop(folders);
+                before_reading(&renames[reader].to).unwrap();
+                assert_eq!(contents(&renames), ["new"; 3], "{n_made} renames made, {reader} read");
+                // A note in the other folder may stay until somebody reads there.
+                before_reading(&renames[2].to).unwrap();
+                assert_eq!(n_files(&renames), 3);
+            }
+        }
+    }
+
+    #[test]
+    fn a_set_is_published_from_the_moment_that_its_journal_is_whole() {
+        let root = tempfile::tempdir().unwrap();
+        let renames = set(root.path());
+        of(&renames).begin(&renames).unwrap();
+        let journal = root.path().join("a").join(JOURNAL);
+        let whole = std::fs::read(&journal).unwrap();
+        for length in 0..whole.len() {
+            std::fs::write(&journal, &whole[..length]).unwrap();
+            let note = root.path().join("b").join(JOURNAL);
+            let elsewhere = std::fs::read(&note);
+            before_reading(&renames[length % 3].to).unwrap();
+            assert_eq!(contents(&renames), ["old"; 3], "{length} bytes of the journal");
+            if let Ok(elsewhere) = elsewhere {
+                std::fs::write(note, elsewhere).unwrap();
+            }
+        }
+        std::fs::write(&journal, &whole).unwrap();
+        // A writer ends it as a reader does.
+        drop(Folders::of(std::iter::once(renames[2].to.as_path())));
+        assert_eq!(contents(&renames), ["new"; 3]);
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_set_that_was_published_and_a_later_file_is_not_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let renames = set(root.path());
+        let make = |at: usize| std::fs::rename(&renames[at].from, &renames[at].to);
+        of(&renames).publish(&renames, make).unwrap();
+        assert_eq!((contents(&renames), n_files(&renames)), (vec!["new".to_owned(); 3], 3));
+        // A death in between, then a run that writes one of the files alone: what it wrote stays.
+        let renames = set(root.path());
+        of(&renames).begin(&renames).unwrap();
+        let later = [Rename { from: root.path().join("later"), to: renames[1].to.clone() }];
+        std::fs::write(&later[0].from, b"later").unwrap();
+        of(&later).publish(&later, |_| std::fs::rename(&later[0].from, &later[0].to)).unwrap();
+        before_reading(&renames[1].to).unwrap();
+        assert_eq!(contents(&renames), ["new", "later", "new"]);
+    }
+
+    #[test]
+    fn a_failed_rename_ends_the_set_and_leaves_no_journal() {
+        let root = tempfile::tempdir().unwrap();
+        let renames = set(root.path());
+        let fail = |at: usize| match at {
+            0 => std::fs::rename(&renames[0].from, &renames[0].to),
+            _ => Err(std::io::Error::other("no")),
+        };
+        assert!(of(&renames).publish(&renames, fail).is_err());
+        before_reading(&renames[1].to).unwrap();
+        assert_eq!(contents(&renames), ["new", "old", "old"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_journal_of_another_user_renames_nothing_and_its_files_are_not_read() {
+        let root = tempfile::tempdir().unwrap();
+        let renames = set(root.path());
+        of(&renames).begin(&renames).unwrap();
+        let journal = root.path().join("a").join(JOURNAL);
+        if std::os::unix::fs::chown(&journal, Some(4711), None).is_err() {
+            // Only the superuser can make such a file.
+            return;
+        }
+        let message = before_reading(&renames[0].to).unwrap_err().to_string();
+        assert!(message.contains("belongs to a set of outputs that a run which was ended"), "{message}");
+        assert_eq!(contents(&renames), ["old"; 3]);
+        std::fs::write(root.path().join("a/other.csv"), b"1").unwrap();
+        before_reading(&root.path().join("a/other.csv")).unwrap();
+    }
+
+    #[test]
+    fn writers_of_the_same_files_leave_the_files_of_one() {
+        let root = tempfile::tempdir().unwrap();
+        let targets: Vec<PathBuf> = (0..3).map(|at| root.path().join(format!("t{at}"))).collect();
+        for _ in 0..20 {
+            std::thread::scope(|scope| {
+                for writer in 0..3 {
+                    let targets = &targets;
+                    scope.spawn(move || {
+                        let renames: Vec<Rename> = targets
+                            .iter()
+                            .enumerate()
+                            .map(|(at, to)| Rename {
+                                from: to.with_file_name(format!("w{writer}-{at}")),
+                                to: to.clone(),
+                            })
+                            .collect();
+                        for rename in &renames {
+                            std::fs::write(&rename.from, writer.to_string()).unwrap();
+                        }
+                        let make = |at: usize| {
+                            std::thread::yield_now();
+                            std::fs::rename(&renames[at].from, &renames[at].to)
+                        };
+                        of(&renames).publish(&renames, make).unwrap();
+                    });
+                }
+            });
+            let found: BTreeSet<Vec<u8>> = targets.iter().map(|to| std::fs::read(to).unwrap()).collect();
+            assert_eq!(found.len(), 1, "{found:?}");
+        }
+    }
+}
