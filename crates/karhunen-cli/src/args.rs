@@ -13,7 +13,7 @@ use crate::kernel_args::KernelArgs;
 use crate::missing_args::{FitMissingArgs, ImputeArgs, PredictArgs, TriplesArgs};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
-                          5 not converged under --strict, 130 stopped by Ctrl-C.";
+                          5 not converged under --strict, 130 stopped by Ctrl-C, 143 by SIGTERM.";
 
 /// Principal component analysis of the data people really have: weighted, sparse, wide, large.
 #[derive(Debug, Parser)]
@@ -115,6 +115,10 @@ pub(crate) struct FitOutputArgs {
     /// Write the loadings of the features: CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) loadings: Option<PathBuf>,
+    /// Overwrite files that exist, whatever they hold. Without it, models of the same kind and tables whose columns are such
+    /// scores or loadings are overwritten; all else is not, nor what is write-protected or another user's
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print the summary as JSON, with scikit-learn's names; --json=full adds components and loadings
     #[arg(
         long, value_enum, value_name = "EXTENT", num_args = 0..=1, require_equals = true,
@@ -214,6 +218,10 @@ pub(crate) struct TransformArgs {
     /// Divide the scores of each component by their standard deviation
     #[arg(long)]
     pub(crate) whiten: bool,
+    /// Overwrite a file that exists, whatever it holds. Without it, tables whose columns are scores are overwritten; all else is
+    /// not, nor what is write-protected or another user's
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -242,6 +250,9 @@ pub(crate) struct ReconstructArgs {
     /// The scores are whitened
     #[arg(long)]
     pub(crate) whiten: bool,
+    /// Overwrite a file that exists, whatever it holds
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -13,6 +13,8 @@ use crate::fit_files::SummaryForm;
 use crate::fit_weights::column_or_file;
 use crate::incomplete_plan::{Iterations, options};
 use crate::missing_args::{MissingArgs, penalty};
+use crate::outputs::check_standard_output;
+use crate::overwrite::{self, Kind};
 use crate::plan::{check_outputs, check_table_output, is_standard, one_standard_input, read_options};
 
 /// Numbers of components that are compared if `-k` does not say, as far as the table allows.
@@ -43,6 +45,10 @@ pub(crate) struct CrossValidateArgs {
     /// Write every choice with its errors here: CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+    /// Overwrite a file that exists, whatever it holds. Without it, tables that `cross-validate` wrote are overwritten; all else
+    /// is not, nor what is write-protected or another user's
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print the errors and choices as JSON
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) json: bool,
@@ -98,6 +104,8 @@ pub(crate) struct CrossValidatePlan {
     penalties: Vec<Regularization>,
     /// Where the table goes.
     pub(crate) output: Option<PathBuf>,
+    /// Whether that is replaced, whatever it is.
+    pub(crate) force: bool,
     /// What is printed.
     pub(crate) summary: SummaryForm,
     /// Whether progress is shown.
@@ -126,6 +134,7 @@ impl CrossValidatePlan {
         if let Some(path) = &args.output {
             check_table_output(path)?;
         }
+        overwrite::check(&[("-o", args.output.as_deref(), Kind::Choices)], args.force)?;
         let summary = match (args.quiet, args.json, is_standard(args.output.as_deref())) {
             (true, ..) => SummaryForm::None,
             (_, true, true) => {
@@ -136,6 +145,10 @@ impl CrossValidatePlan {
             (_, false, true) => SummaryForm::TextAside,
             (_, false, false) => SummaryForm::Text,
         };
+        // Better now than after the fits.
+        if matches!(summary, SummaryForm::Text | SummaryForm::Json(_)) {
+            check_standard_output()?;
+        }
         let iterations = Iterations {
             tol: args.tol,
             max_iter: args.max_iter,
@@ -152,6 +165,7 @@ impl CrossValidatePlan {
             penalties: args.regularization,
             data: args.data,
             output: args.output,
+            force: args.force,
             summary,
             quiet: args.quiet,
         })

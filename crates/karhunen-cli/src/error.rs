@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use karhunen::ErrorKind;
 use karhunen_io::{Cause, Table};
 
+use crate::progress::stop_code;
+
 /// A result of a command.
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
@@ -21,6 +23,9 @@ pub(crate) enum Failure {
     /// Reading or writing a file failed, or its content is refused.
     #[error(transparent)]
     File(#[from] karhunen_io::Error),
+    /// A file that is write-protected, or another user's.
+    #[error("{0}; give another name, or say --force to replace it")]
+    Protected(karhunen_io::Error),
     /// What the library says of the data in `file`.
     #[error("{file}: {error}")]
     Library {
@@ -37,13 +42,16 @@ pub(crate) enum Failure {
     StandardOutput(io::Error),
     /// The system refuses a handler of Ctrl-C.
     #[error("Ctrl-C cannot be handled: {0}")]
-    Signals(ctrlc::Error),
+    Signals(io::Error),
     /// Ctrl-C.
     #[error("stopped; nothing was written")]
     Stopped,
     /// Ctrl-C, with a checkpoint kept.
     #[error("stopped; the fit goes on from {} with --resume", .0.display())]
     StoppedAt(PathBuf),
+    /// Ctrl-C, where the last checkpoint could not be kept, but one before.
+    #[error("stopped; the last checkpoint could not be written, so the fit goes on from an earlier one, {}, with --resume", .0.display())]
+    StoppedBehind(PathBuf),
 }
 
 impl Failure {
@@ -59,8 +67,8 @@ impl Failure {
             },
             Failure::Library { error, .. } => error.kind(),
             Failure::NotConverged(_) => ErrorKind::NotConverged,
-            Failure::StandardOutput(_) | Failure::Signals(_) => ErrorKind::Io,
-            Failure::Stopped | Failure::StoppedAt(_) => ErrorKind::Stopped,
+            Failure::Protected(_) | Failure::StandardOutput(_) | Failure::Signals(_) => ErrorKind::Io,
+            Failure::Stopped | Failure::StoppedAt(_) | Failure::StoppedBehind(_) => ErrorKind::Stopped,
         }
     }
 
@@ -71,7 +79,7 @@ impl Failure {
             ErrorKind::Data => 3,
             ErrorKind::Io => 4,
             ErrorKind::NotConverged => 5,
-            ErrorKind::Stopped => 130,
+            ErrorKind::Stopped => stop_code(),
         }
     }
 

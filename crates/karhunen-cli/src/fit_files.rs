@@ -8,7 +8,8 @@ use karhunen_io::IdColumn;
 
 use crate::args::{FitOutputArgs, JsonExtent};
 use crate::error::{Failure, Result};
-use crate::outputs::{Outputs, print, print_aside};
+use crate::outputs::{Outputs, check_standard_output, print, print_aside};
+use crate::overwrite::{self, Kind};
 use crate::plan::{check_outputs, check_table_output, is_standard};
 use crate::report::Layout;
 
@@ -27,6 +28,8 @@ pub(crate) struct FitFiles {
     pub(crate) summary: SummaryForm,
     /// Whether progress is shown.
     pub(crate) quiet: bool,
+    /// Whether files that exist are replaced, whatever they are.
+    pub(crate) force: bool,
 }
 
 /// What is printed of a fit.
@@ -54,11 +57,16 @@ pub(crate) enum Part {
 }
 
 impl FitFiles {
-    /// Checks where the outputs of a fit go, and decides what is printed. `inputs` are the files that it reads.
+    /// Checks where the outputs of a fit go, and decides what is printed. `inputs` are the files that it reads, `kind` is that of
+    /// its model.
     ///
     /// # Errors
     /// [`Failure::Usage`] for outputs that do not go together, [`Failure::File`] for one that cannot be written.
-    pub(crate) fn resolve(output: FitOutputArgs, inputs: &[Option<&PathBuf>]) -> Result<Self> {
+    pub(crate) fn resolve(
+        output: FitOutputArgs,
+        inputs: &[Option<&PathBuf>],
+        kind: &'static str,
+    ) -> Result<Self> {
         let outputs = [
             ("-o", output.model.as_deref()),
             ("--scores", output.scores.as_deref()),
@@ -74,9 +82,17 @@ impl FitFiles {
                     .to_owned(),
             ));
         }
+        let kinds = [Kind::Model(kind), Kind::Scores, Kind::Loadings];
+        let targets: Vec<overwrite::Output<'_>> =
+            outputs.iter().zip(kinds).map(|(&(option, path), kind)| (option, path, kind)).collect();
+        overwrite::check(&targets, output.force)?;
         let summary = summary_form(&output, outputs.iter().any(|(_, path)| is_standard(*path)))?;
-        let FitOutputArgs { model, scores, whiten, loadings, quiet, json: _ } = output;
-        Ok(Self { model, scores, whiten, loadings, summary, quiet })
+        // Better now than after the fit.
+        if matches!(summary, SummaryForm::Text | SummaryForm::Json(_)) {
+            check_standard_output()?;
+        }
+        let FitOutputArgs { model, scores, whiten, loadings, quiet, force, json: _ } = output;
+        Ok(Self { model, scores, whiten, loadings, summary, quiet, force })
     }
 
     /// What goes where.
@@ -92,7 +108,7 @@ impl FitFiles {
     /// # Errors
     /// Those of `write`, and of putting files in their places.
     pub(crate) fn write(&self, write: impl Fn(&mut Outputs, Part, &Path) -> Result<()>) -> Result<()> {
-        let mut outputs = Outputs::default();
+        let mut outputs = Outputs::new(self.force);
         for standard in [false, true] {
             for (part, path) in self.parts().filter(|(_, path)| is_standard(Some(path)) == standard) {
                 write(&mut outputs, part, path)?;

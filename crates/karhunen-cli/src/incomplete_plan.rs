@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use karhunen::{IncompletePca, NComponents};
-use karhunen_io::{ObserveOptions, ReadOptions};
+use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete};
 
 use crate::args::{FitArgs, SolverArg, SolverArgs, WeightArgs};
 use crate::checkpoints::CheckpointArgs;
@@ -12,6 +12,7 @@ use crate::error::{Failure, Result};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::missing_args::MissingArgs;
+use crate::overwrite::check_checkpoint;
 use crate::plan::{check_outputs, one_standard_input, read_options};
 
 /// Components that a fit keeps at most if `-k` does not say.
@@ -61,7 +62,10 @@ impl IncompletePlan {
             ("--loadings", output.loadings.as_deref()),
         ];
         check_outputs(&outputs, &inputs)?;
-        let files = FitFiles::resolve(output, &inputs)?;
+        if let Some(path) = &fit.checkpoints.checkpoint {
+            check_checkpoint(path, fit.checkpoints.resume, output.force)?;
+        }
+        let files = FitFiles::resolve(output, &inputs, SavedIncomplete::KIND)?;
         Ok(Self {
             read: ReadOptions { weights_column, ..read_options(&input, &solver.threads) },
             weights_file,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use karhunen::{Gamma, Kernel, KernelPca, KernelRoute, NComponents};
-use karhunen_io::ReadOptions;
+use karhunen_io::{ReadOptions, SavedKernel};
 
 use crate::args::{FitArgs, SolverArgs};
 use crate::error::{Failure, Result};
@@ -45,7 +45,7 @@ impl KernelPlan {
         let inputs =
             [Some(&data), weights_file.as_ref(), input.feature_names.as_ref(), input.sample_names.as_ref()];
         one_standard_input(&inputs)?;
-        let files = FitFiles::resolve(output, &inputs)?;
+        let files = FitFiles::resolve(output, &inputs, SavedKernel::KIND)?;
         Ok(Self {
             read: ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) },
             data,

@@ -23,11 +23,13 @@ mod missing_args;
 mod names;
 mod observed_dataset;
 mod outputs;
+mod overwrite;
 mod peak_memory;
 mod plan;
 mod progress;
 mod report;
 mod row_model;
+mod standard_output;
 mod summary;
 
 use std::process::ExitCode;
@@ -35,8 +37,12 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
-    let outcome = progress::watch_for_stop().and_then(|()| commands::run(cli.command));
+    let outcome = match args::Cli::try_parse() {
+        Ok(cli) => progress::watch_for_stop().and_then(|()| commands::run(cli.command)),
+        // Help and the version are what was asked for: that they cannot be printed is a failure.
+        Err(asked) if !asked.use_stderr() => outputs::print_asked(&asked),
+        Err(error) => error.exit(),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,

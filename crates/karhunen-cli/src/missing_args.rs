@@ -250,6 +250,9 @@ pub(crate) struct ImputeArgs {
     /// the letter
     #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
+    /// Overwrite a file that exists, whatever it holds
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -284,6 +287,10 @@ pub(crate) struct PredictArgs {
     /// Standard deviation of the value without noise, rather than of a new observation
     #[arg(long)]
     pub(crate) noise_free: bool,
+    /// Overwrite a file that exists, whatever it holds. Without it, tables that `predict` wrote with standard deviations are
+    /// overwritten; all else is not, nor what is write-protected or another user's
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,

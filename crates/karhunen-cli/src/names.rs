@@ -29,13 +29,23 @@ pub(crate) fn of_features(names: Option<&[String]>, n: usize) -> Vec<String> {
     names.map_or_else(|| (1..=n).map(|j| format!("x{j}")).collect(), <[String]>::to_vec)
 }
 
-/// Text for a terminal: characters that would act on it, such as those that begin a colour, are written as escapes.
+/// Text for a terminal: characters that would act on it, such as those that begin a colour or turn the direction of what
+/// follows, and those that cannot be seen, are written as escapes.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
+    if !text.chars().any(acts) {
         return Cow::Borrowed(text);
     }
-    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let escaped = |c: char| if acts(c) { c.escape_default().to_string() } else { c.to_string() };
     Cow::Owned(text.chars().map(escaped).collect())
+}
+
+/// Control characters, and those of Unicode's format characters and separators that reorder, hide or break what is shown. The
+/// joiners U+200C and U+200D stay: words of several scripts, and emoji, are written with them.
+fn acts(c: char) -> bool {
+    let formats = matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    c.is_control() || formats
 }
 
 /// Which feature of a model each column of the data is, where they are not in the same order: columns are matched by name
@@ -173,6 +183,12 @@ mod tests {
     #[test]
     fn what_acts_on_a_terminal_is_escaped() {
         assert_eq!(visible("height (µm)"), "height (µm)");
+        assert_eq!(
+            visible("me\u{301}tre \u{645}\u{6cc}\u{200c}\u{62e}"),
+            "me\u{301}tre \u{645}\u{6cc}\u{200c}\u{62e}"
+        );
+        // U+202E shows what follows from right to left: a name may look like another.
+        assert_eq!(visible("gpj.\u{202e}exe\u{2066}\u{feff}"), "gpj.\\u{202e}exe\\u{2066}\\u{feff}");
         assert_eq!(visible("a\u{1b}[31mb\tc\n\u{9b}"), "a\\u{1b}[31mb\\tc\\n\\u{9b}");
     }
 

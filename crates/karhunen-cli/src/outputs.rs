@@ -9,14 +9,21 @@ use karhunen_io::{NamedMatrix, SavedIncomplete, SavedKernel, SavedModel, Staged}
 use crate::error::{Failure, Result};
 use crate::names::visible;
 use crate::progress::{check_stop, hold_commit};
+use crate::standard_output;
 
 /// Files prepared beside their places.
-#[derive(Default)]
 pub(crate) struct Outputs {
     staged: Vec<Staged>,
+    /// Whether files that are protected are replaced.
+    force: bool,
 }
 
 impl Outputs {
+    /// None yet; `--force` replaces what is protected.
+    pub(crate) fn new(force: bool) -> Self {
+        Self { staged: Vec::new(), force }
+    }
+
     /// Prepares a table; writes it at once if `path` is the standard output.
     pub(crate) fn table<T: Scalar>(&mut self, path: &Path, table: &NamedMatrix<'_, T>) -> Result<()> {
         self.stage(karhunen_io::stage_table(path, table))
@@ -48,21 +55,41 @@ impl Outputs {
         check_stop()
     }
 
-    /// Puts every file in its place.
+    /// Puts every file in its place, all of them or none.
     pub(crate) fn commit(self) -> Result<()> {
         let _hold = hold_commit();
         check_stop()?;
-        for staged in self.staged {
-            staged.commit()?;
-        }
-        Ok(())
+        Ok(karhunen_io::publish(self.staged, self.force)?)
     }
+}
+
+/// Fails if there is no standard output to print on.
+///
+/// # Errors
+/// [`Failure::StandardOutput`].
+pub(crate) fn check_standard_output() -> Result<()> {
+    if standard_output::was_closed() {
+        let advice = "it is closed; give an output file, or /dev/null for what is not wanted";
+        return Err(Failure::StandardOutput(std::io::Error::other(advice)));
+    }
+    Ok(())
 }
 
 /// Prints text on the standard output.
 pub(crate) fn print(text: &str) -> Result<()> {
+    check_standard_output()?;
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::StandardOutput)
+}
+
+/// Prints help or the version, in colours where the terminal has some.
+///
+/// # Errors
+/// [`Failure::StandardOutput`].
+pub(crate) fn print_asked(text: &clap::Error) -> Result<()> {
+    check_standard_output()?;
+    let printed = text.print().and_then(|()| std::io::stdout().lock().flush());
+    printed.map_err(Failure::StandardOutput)
 }
 
 /// Prints text on the standard error stream; where that is closed there is nobody to tell.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use karhunen::{NComponents, Pca, Route, Scalar, Weighting};
-use karhunen_io::{Data, IdColumn, ReadOptions, Values};
+use karhunen_io::{Data, IdColumn, ReadOptions, SavedModel, Values};
 
 use crate::args::{FitArgs, InputArgs, SolverArgs, ThreadArgs};
 use crate::error::{Failure, Result};
@@ -51,7 +51,7 @@ impl FitPlan {
             input.sample_names.as_ref(),
         ];
         one_standard_input(&inputs)?;
-        let files = FitFiles::resolve(output, &inputs)?;
+        let files = FitFiles::resolve(output, &inputs, SavedModel::KIND)?;
         let read = ReadOptions { weights_column: column, ..read_options(&input, &solver.threads) };
         let pca = Pca {
             center: !no_center,

@@ -1,8 +1,8 @@
-//! Progress on the terminal, and Ctrl-C.
+//! Progress on the terminal, and signals that end the process: Ctrl-C, SIGTERM, and SIGHUP of a terminal that closes.
 
 use std::io::IsTerminal;
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,48 +22,103 @@ const TICK: Duration = Duration::from_millis(120);
 /// Steps of the bar.
 const STEPS: u64 = 1000;
 
-static STOP: AtomicBool = AtomicBool::new(false);
+/// What Ctrl-C sends.
+const SIGINT: i32 = 2;
+
+/// The first signal that asked to stop; zero before.
+static STOP: AtomicI32 = AtomicI32::new(0);
 /// Whether the work writes a checkpoint once it is asked to stop: it is given the time for that.
 static KEEPING: AtomicBool = AtomicBool::new(false);
 /// Held while finished files are put in their places: the process does not end between two of them.
 static COMMIT: Mutex<()> = Mutex::new(());
 
-/// Installs the handler of Ctrl-C: the work is asked to stop, and the process ends shortly after if it does not, unless the work
-/// has a checkpoint to write; then it ends at the second Ctrl-C.
+/// Installs the handler of the signals that end a process: the work is asked to stop, and the process ends shortly after if it does
+/// not, unless the work has a checkpoint to write; then it ends at the second signal.
 ///
 /// # Errors
 /// [`Failure::Signals`] if the system refuses.
+#[cfg(unix)]
 pub(crate) fn watch_for_stop() -> Result<()> {
-    ctrlc::set_handler(|| {
-        let again = STOP.swap(true, Ordering::SeqCst);
-        if !(again && KEEPING.load(Ordering::SeqCst)) {
-            std::thread::sleep(GRACE);
+    use nix::sys::signal::{SigSet, Signal};
+    let mut wanted = SigSet::empty();
+    wanted.add(Signal::SIGINT);
+    wanted.add(Signal::SIGTERM);
+    // Who runs a fit under nohup wants it to outlive the terminal.
+    if !is_ignored(Signal::SIGHUP as i32) {
+        wanted.add(Signal::SIGHUP);
+    }
+    // Every thread is begun later and blocks them too, so that they wait for the one that takes them.
+    wanted.thread_block().map_err(|error| Failure::Signals(error.into()))?;
+    let watch = move || {
+        while let Ok(signal) = wanted.wait() {
+            stop(signal as i32);
         }
-        if !again && KEEPING.load(Ordering::SeqCst) {
-            print_aside(
-                "stopping at the end of the iteration, for the checkpoint; Ctrl-C again to stop at once\n",
-            );
-            return;
-        }
-        let _commit = hold_commit();
-        karhunen_io::discard_unfinished();
-        // A bar may stand there; where it cannot be cleared, the message follows it.
-        let terminal = console::Term::stderr();
-        if terminal.is_term() {
-            let _ = terminal.clear_line();
-        }
-        print_failure(&Failure::Stopped);
-        process::exit(Failure::Stopped.exit_code().into());
-    })
-    .map_err(Failure::Signals)
+    };
+    let watcher = std::thread::Builder::new().name("signals".to_owned()).spawn(watch);
+    watcher.map(drop).map_err(Failure::Signals)
 }
 
-/// Fails if Ctrl-C was pressed.
+/// Installs the handler of Ctrl-C.
+///
+/// # Errors
+/// [`Failure::Signals`] if the system refuses.
+#[cfg(not(unix))]
+pub(crate) fn watch_for_stop() -> Result<()> {
+    let handled = ctrlc::set_handler(|| stop(SIGINT));
+    handled.map_err(|error| Failure::Signals(std::io::Error::other(error)))
+}
+
+/// Whether the process was begun with a signal ignored, where the system tells.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Asks the work to stop, and ends the process if it does not.
+fn stop(signal: i32) {
+    let again = STOP.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_err();
+    if !(again && KEEPING.load(Ordering::SeqCst)) {
+        std::thread::sleep(GRACE);
+    }
+    if !again && KEEPING.load(Ordering::SeqCst) {
+        print_aside(
+            "stopping at the end of the iteration, for the checkpoint; Ctrl-C again to stop at once\n",
+        );
+        return;
+    }
+    let _commit = hold_commit();
+    karhunen_io::discard_unfinished();
+    // A bar may stand there; where it cannot be cleared, the message follows it.
+    let terminal = console::Term::stderr();
+    if terminal.is_term() {
+        let _ = terminal.clear_line();
+    }
+    print_failure(&Failure::Stopped);
+    process::exit(Failure::Stopped.exit_code().into());
+}
+
+/// The exit code of a process that was asked to stop: 128 and the number of the signal, as shells have it.
+pub(crate) fn stop_code() -> u8 {
+    let signal = match STOP.load(Ordering::SeqCst) {
+        0 => SIGINT,
+        signal => signal,
+    };
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
+}
+
+/// Fails if the process was asked to stop.
 ///
 /// # Errors
 /// [`Failure::Stopped`].
 pub(crate) fn check_stop() -> Result<()> {
-    if STOP.load(Ordering::SeqCst) { Err(Failure::Stopped) } else { Ok(()) }
+    if is_stopping() { Err(Failure::Stopped) } else { Ok(()) }
+}
+
+fn is_stopping() -> bool {
+    STOP.load(Ordering::Relaxed) != 0
 }
 
 /// Runs `work`, which writes a checkpoint once it is asked to stop.
@@ -74,7 +129,7 @@ pub(crate) fn keeping<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Keeps Ctrl-C from ending the process until the guard is dropped.
+/// Keeps signals from ending the process until the guard is dropped.
 pub(crate) fn hold_commit() -> MutexGuard<'static, ()> {
     COMMIT.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -128,6 +183,11 @@ impl Progress {
             spinner.finish_and_clear();
             result
         })
+    }
+
+    /// Prints a line on the standard error stream, beside the bar.
+    pub(crate) fn say(&self, line: &str) {
+        self.bar.suspend(|| print_aside(line));
     }
 
     /// Takes the bar away.
@@ -184,7 +244,7 @@ fn style(template: &str) -> ProgressStyle {
 
 impl Observer for Progress {
     fn update(&self, phase: &'static str, fraction: f64) -> Flow {
-        if STOP.load(Ordering::Relaxed) {
+        if is_stopping() {
             return Flow::Stop;
         }
         if self.wanted {
@@ -194,7 +254,7 @@ impl Observer for Progress {
     }
 
     fn iteration(&self, at: &Iteration) -> Flow {
-        if STOP.load(Ordering::Relaxed) {
+        if is_stopping() {
             return Flow::Stop;
         }
         if self.wanted {

@@ -12,7 +12,7 @@ use crate::replace::stage;
 use crate::{Cause, Error, Result};
 
 /// What the metadata calls a checkpoint.
-const KIND: &str = "incomplete-pca-checkpoint";
+pub(crate) const KIND: &str = "incomplete-pca-checkpoint";
 
 /// Writes a checkpoint as a safetensors file, beside the target and renamed: a process that is killed leaves the one
 /// before.
@@ -44,7 +44,11 @@ pub fn save_checkpoint(path: &Path, checkpoint: &Checkpoint) -> Result<()> {
 /// # Errors
 /// [`Cause::Format`] for a file that is damaged or no checkpoint; [`Cause::Io`].
 pub fn load_checkpoint(path: &Path) -> Result<Checkpoint> {
-    let file = ModelFile::read(&Input::open(path)?)?;
+    from_file(path, ModelFile::read(&Input::open(path)?)?)
+}
+
+/// The checkpoint of a file of this kind.
+pub(crate) fn from_file(path: &Path, file: ModelFile) -> Result<Checkpoint> {
     file.check_kind(path, KIND)?;
     let (options, data) =
         (file.json::<IncompletePca>(path, "options")?, file.json::<Fingerprint>(path, "data")?);

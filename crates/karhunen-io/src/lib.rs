@@ -7,6 +7,7 @@ mod checksum;
 mod columns;
 mod csv;
 mod error;
+mod existing;
 mod fit_columns;
 #[cfg(test)]
 mod fixtures;
@@ -44,6 +45,7 @@ mod write;
 pub use any_model::{AnyModel, load_any_model};
 pub use checkpoint_file::{load_checkpoint, save_checkpoint};
 pub use error::{Cause, Error, ErrorKind, Place, Result};
+pub use existing::Existing;
 pub use holes::{HoledTable, read_holed};
 pub use ids::{IdLookup, Ids};
 pub use observed::{ObserveOptions, ObservedData, ObservedTable, Pairs, read_observed, read_pairs};

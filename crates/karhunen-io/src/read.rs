@@ -4,12 +4,14 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use karhunen::Checkpoint;
 
 use crate::input::{Bytes, Input};
+use crate::model_file::ModelFile;
 use crate::name_list::named;
 use crate::{
-    AnyModel, Cause, Error, ReadOptions, Result, Table, any_model, arrow, csv, matrix_market, npy, npz,
-    parquet,
+    AnyModel, Cause, Error, ReadOptions, Result, Table, any_model, arrow, checkpoint_file, csv,
+    matrix_market, npy, npz, parquet,
 };
 
 /// What a content is.
@@ -52,10 +54,12 @@ pub enum Content {
         /// The version of karhunen that wrote it.
         version: String,
     },
+    /// The state of a fit.
+    Checkpoint(Box<Checkpoint>),
 }
 
-/// Reads a table as [`read`] does, but with NaN where a value is missing, or a model as [`crate::load_any_model`] does, whichever
-/// the file holds.
+/// Reads a table as [`read`] does, but with NaN where a value is missing, a model as [`crate::load_any_model`] does, or a
+/// checkpoint, whichever the file holds.
 ///
 /// # Errors
 /// Those of [`read`] and [`crate::load_any_model`].
@@ -63,7 +67,11 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
     let input = decompressed(Input::open(path)?)?;
     if sniff(input.as_slice(), path) == Format::Model {
         options.allow_none(path, "model")?;
-        let (saved, version) = any_model::read_model(&input)?;
+        let file = ModelFile::read(&input)?;
+        if file.kind == checkpoint_file::KIND {
+            return Ok(Content::Checkpoint(Box::new(checkpoint_file::from_file(path, file)?)));
+        }
+        let (saved, version) = any_model::from_file(path, file)?;
         return Ok(Content::Model { saved, version });
     }
     // What a sparse matrix does not store is zero for most, so that it has no holes to show.

@@ -38,6 +38,9 @@ pub struct SavedIncomplete {
 }
 
 impl SavedIncomplete {
+    /// What model files call this kind.
+    pub const KIND: &str = KIND;
+
     /// How to read more tables for this model: what was no feature in the fit is none now, whether it is there or not.
     #[must_use]
     pub fn read_options(&self, options: ReadOptions) -> ReadOptions {

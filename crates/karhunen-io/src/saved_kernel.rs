@@ -31,6 +31,9 @@ pub struct SavedKernel {
 }
 
 impl SavedKernel {
+    /// What model files call this kind.
+    pub const KIND: &str = KIND;
+
     /// How to read more data for this model: what was no feature in the fit is none now, whether it is there or not.
     #[must_use]
     pub fn read_options(&self, options: ReadOptions) -> ReadOptions {

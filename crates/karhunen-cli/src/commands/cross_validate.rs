@@ -34,13 +34,13 @@ pub(crate) fn run(args: CrossValidateArgs) -> Result<()> {
     let seconds = Seconds { read: dataset.seconds, fit: started.elapsed().as_secs_f64() };
     progress.clear();
     if let Some(path) = &plan.output {
-        write(path, &table, grid.n_folds)?;
+        write(&plan, path, &table, grid.n_folds)?;
     }
     report(&plan, &dataset, (&table, grid.n_folds), weights, seconds)
 }
 
 /// One row for each choice: its options, mean error, standard error, and the error of each fold.
-fn write(path: &Path, table: &CrossValidationTable, n_folds: usize) -> Result<()> {
+fn write(plan: &CrossValidatePlan, path: &Path, table: &CrossValidationTable, n_folds: usize) -> Result<()> {
     let ridge = |choice: &CrossValidated| match choice.regularization {
         Some(Regularization::Ridge(lambda)) => lambda,
         Some(Regularization::None) => 0.0,
@@ -79,7 +79,7 @@ fn write(path: &Path, table: &CrossValidationTable, n_folds: usize) -> Result<()
         column_names: &names,
         numeric_ids: false,
     };
-    let mut outputs = Outputs::default();
+    let mut outputs = Outputs::new(plan.force);
     outputs.table(path, &named)?;
     outputs.commit()
 }

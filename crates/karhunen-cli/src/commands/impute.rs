@@ -10,12 +10,14 @@ use crate::missing_args::ImputeArgs;
 use crate::names::visible;
 use crate::observed_dataset::{Advice, matched, placed, scores};
 use crate::outputs::{Outputs, print_aside};
+use crate::overwrite::{self, Kind};
 use crate::plan::{check_files, input_name, is_standard, read_options};
 use crate::progress::{Progress, check_stop};
 
 /// Reads a model and a table, and writes the table without holes.
 pub(crate) fn run(args: ImputeArgs) -> Result<()> {
     check_files([&args.model, &args.data], &args.input, &args.output)?;
+    overwrite::check(&[("-o", Some(&args.output), Kind::Rows)], args.force)?;
     let progress = Progress::new(args.quiet);
     let saved = loaded::incomplete(&args.model, "impute")?;
     let options = saved.read_options(read_options(&args.input, &args.threads));
@@ -49,7 +51,7 @@ fn fill(
         let offset = offsets.as_ref().map_or(0.0, |offsets| offsets[row]);
         parts.mean[j] + (offset + products.sum::<f64>())
     };
-    let mut outputs = Outputs::default();
+    let mut outputs = Outputs::new(args.force);
     outputs.stage(holed.stage_filled(&args.output, &value))?;
     outputs.commit()?;
     if !args.quiet && !is_standard(Some(&args.output)) {
@@ -57,7 +59,7 @@ fn fill(
         let share = percent(n_holes as f64 / (n as f64 * p as f64));
         print_aside(&format!(
             "{}: {} {holes} filled ({share} of {} x {})\n",
-            args.output.display(),
+            visible(&args.output.display().to_string()),
             count(n_holes),
             count(n),
             count(p)

@@ -1,6 +1,8 @@
 //! `karhunen inspect`: what a model or a data file holds.
 
-use karhunen::{Exec, Moments, Observed, Scalar, Unobserved, Weighting};
+use karhunen::{
+    Checkpoint, Exec, Fingerprint, IncompletePca, Moments, Observed, Scalar, Unobserved, Weighting,
+};
 use karhunen_io::{
     AnyModel, Content, Data, Ids, ObservedData, SavedIncomplete, SavedKernel, SavedModel, TripleColumns,
     Values,
@@ -34,6 +36,7 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
             incomplete(&args, &saved, &version)
         }
         (Content::Model { saved: AnyModel::Kernel(saved), version }, _) => kernel(&args, &saved, &version),
+        (Content::Checkpoint(state), _) => checkpoint(&args, &state),
         (Content::Table(table), seconds) => {
             let dataset = Dataset { file: input_name(&args.file), table: *table, seconds };
             data(&args, &dataset)
@@ -140,6 +143,57 @@ fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> 
     let data = [fitted, weights, kernel_line(model), kept_line(model, "")];
     let report = KernelReport { model, data: &data, seconds: None, peak_memory: None, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
+}
+
+/// The state of a fit, as JSON.
+#[derive(Debug, Serialize)]
+struct CheckpointInspection<'a> {
+    file: &'a str,
+    format: &'a str,
+    /// The version of karhunen that wrote it.
+    karhunen: &'a str,
+    iteration: usize,
+    data: &'a Fingerprint,
+    options: &'a IncompletePca,
+}
+
+fn checkpoint(args: &InspectArgs, state: &Checkpoint) -> Result<()> {
+    let file = &input_name(&args.file);
+    let Checkpoint { version, options, data, iteration, .. } = state;
+    if args.json.is_some() {
+        let format = "karhunen checkpoint";
+        return print(&to_json(&CheckpointInspection {
+            file,
+            format,
+            karhunen: version,
+            iteration: *iteration,
+            data,
+            options,
+        })?);
+    }
+    let components = if options.n_components == 1 { "component" } else { "components" };
+    let lines = [
+        format!(
+            "{file}: checkpoint of karhunen {version}: a fit of incomplete data by {}, {} {components}, after iteration {}",
+            options.method.name(),
+            options.n_components,
+            count(*iteration)
+        ),
+        format!(
+            "fitted to {} entries of {} rows x {} columns, {}",
+            count(data.n_observed),
+            count(data.n_samples),
+            count(data.n_features),
+            data.dtype
+        ),
+        format!(
+            "the command of the fit goes on from here with --checkpoint {file} --resume; --json shows its options"
+        ),
+    ];
+    let mut out = String::new();
+    let layout = Layout::of(&console::Term::stdout());
+    lines.iter().for_each(|line| wrapped(&mut out, "", line, layout.width));
+    print(&out)
 }
 
 /// Which triples a model came from.

@@ -9,6 +9,7 @@ use crate::figures::count;
 use crate::missing_args::{PredictArgs, UnknownArg};
 use crate::names::visible;
 use crate::outputs::{Outputs, print_aside};
+use crate::overwrite::{self, Kind};
 use crate::plan::{check_outputs, check_table_output, input_name, one_standard_input};
 use crate::progress::{Progress, check_stop};
 
@@ -18,6 +19,7 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
     one_standard_input(&inputs)?;
     check_outputs(&[("-o", Some(&args.output))], &inputs)?;
     check_table_output(&args.output)?;
+    overwrite::check(&[("-o", Some(&args.output), Kind::Predictions)], args.force)?;
     let progress = Progress::new(args.quiet);
     let saved = loaded::incomplete(&args.model, "predict")?;
     if args.noise_free && saved.model.parts().score_covariances.is_none() {
@@ -152,7 +154,7 @@ fn write(args: &PredictArgs, pairs: &Pairs, values: &Matrix) -> Result<()> {
         column_names: &names[..values.n_cols()],
         numeric_ids: true,
     };
-    let mut outputs = Outputs::default();
+    let mut outputs = Outputs::new(args.force);
     outputs.table(&args.output, &table)?;
     outputs.commit()
 }

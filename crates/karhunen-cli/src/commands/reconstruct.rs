@@ -10,6 +10,7 @@ use crate::error::{Failure, Result};
 use crate::names;
 use crate::observed_dataset::{Advice, matched, placed, scores};
 use crate::outputs::Outputs;
+use crate::overwrite::{self, Kind};
 use crate::plan::{OnValues, check_files, dispatch, input_name, read_options};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
@@ -17,6 +18,7 @@ use crate::row_model::RowModel;
 /// Reads a model and scores or rows, and writes what the model makes of them.
 pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     check_files([&args.model, &args.data], &args.input, &args.output)?;
+    overwrite::check(&[("-o", Some(&args.output), Kind::Rows)], args.force)?;
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model) => model,
@@ -95,7 +97,7 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
     let given = RowScores { scores, offsets };
     model.values_into(&given, rows.as_mut_slice(), options.n_threads, &Unobserved).map_err(explain)?;
     progress.clear();
-    let mut outputs = Outputs::default();
+    let mut outputs = Outputs::new(args.force);
     let table = NamedMatrix {
         matrix: &rows,
         row_names: dataset.table.sample_names.as_deref(),
@@ -216,7 +218,7 @@ impl OnValues for Reconstruction<'_> {
         };
         let rows = self.model.inverse_transform_with(&scores, &how).map_err(explain)?;
         self.progress.clear();
-        let mut outputs = Outputs::default();
+        let mut outputs = Outputs::new(self.args.force);
         let table = NamedMatrix {
             matrix: &rows,
             row_names: self.dataset.table.sample_names.as_deref(),

@@ -11,6 +11,7 @@ use crate::error::{Failure, Places, Result};
 use crate::names;
 use crate::observed_dataset::{ObservedDataset, scores};
 use crate::outputs::Outputs;
+use crate::overwrite::{self, Kind};
 use crate::plan::{OnValues, check_files, dispatch, read_options};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
@@ -18,6 +19,7 @@ use crate::row_model::RowModel;
 /// Reads a model and rows, and writes their scores.
 pub(crate) fn run(args: TransformArgs) -> Result<()> {
     check_files([&args.model, &args.data], &args.input, &args.output)?;
+    overwrite::check(&[("-o", Some(&args.output), Kind::Scores)], args.force)?;
     let progress = Progress::new(args.quiet);
     let model = match loaded::any(&args.model)? {
         Loaded::Rows(model) => model,
@@ -51,7 +53,7 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
     let model = &saved.model;
     let rows = scores(model, &data, options.n_threads, progress).map_err(explain)?;
     progress.clear();
-    let mut outputs = Outputs::default();
+    let mut outputs = Outputs::new(args.force);
     let table = NamedMatrix {
         matrix: &score_table(&rows, model, args.whiten),
         row_names: row_names.as_deref(),
@@ -85,7 +87,7 @@ impl OnValues for Scores<'_> {
         };
         let scores = self.model.transform_with(&*source, &how).map_err(explain)?;
         self.progress.clear();
-        let mut outputs = Outputs::default();
+        let mut outputs = Outputs::new(self.args.force);
         let table = NamedMatrix {
             matrix: &scores,
             row_names: self.dataset.table.sample_names.as_deref(),

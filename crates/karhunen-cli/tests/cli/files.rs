@@ -76,11 +76,11 @@ fn a_failed_run_leaves_the_old_files_and_nothing_else() {
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("m"), "old").unwrap();
     std::fs::write(at("bad.csv"), "a,b\n1,2\n3,\n").unwrap();
-    let bad = format!("fit {} -o {}", at("bad.csv").display(), at("m").display());
+    let bad = format!("fit {} -o {} --force", at("bad.csv").display(), at("m").display());
     karhunen(&bad).assert().code(3);
     // The second output cannot be written, so the first is not replaced either.
     std::fs::create_dir(at("s.csv")).unwrap();
-    let blocked = format!("fit iris.csv -o {} --scores {}", at("m").display(), at("s.csv").display());
+    let blocked = format!("fit iris.csv -o {} --scores {} --force", at("m").display(), at("s.csv").display());
     karhunen(&blocked).assert().code(4);
     assert_eq!(std::fs::read_to_string(at("m")).unwrap(), "old");
     assert_eq!(entries(folder.path()), ["bad.csv", "m", "s.csv"]);

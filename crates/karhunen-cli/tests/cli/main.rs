@@ -9,6 +9,7 @@ mod inspect;
 mod kernel;
 mod missing;
 mod model;
+mod outputs;
 mod predictions;
 mod readme;
 mod streams;

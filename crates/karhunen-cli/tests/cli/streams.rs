@@ -1,6 +1,7 @@
-//! Standard streams, pipes that close, and Ctrl-C.
+//! Standard streams that close or are full, and signals.
 
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -69,8 +70,129 @@ fn a_reader_that_goes_away_is_no_failure() {
 
 #[cfg(unix)]
 fn interrupt(child: &std::process::Child) {
-    let status = Command::new("sh").arg("-c").arg(format!("kill -INT {}", child.id())).status().unwrap();
+    signal(child, "INT");
+}
+
+#[cfg(unix)]
+fn signal(child: &std::process::Child, name: &str) {
+    let status = Command::new("sh").arg("-c").arg(format!("kill -{name} {}", child.id())).status().unwrap();
     assert!(status.success());
+}
+
+/// A fit that does not end by itself, in a folder of its own, begun by a shell after `before`.
+#[cfg(unix)]
+fn endless(before: &str, options: &str) -> (tempfile::TempDir, std::process::Child) {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..40).map(|i| format!("{},,{}\n,{},{}.5\n", i % 7, i % 5, i, i * i % 11)).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("a,b,c\n{rows}")).unwrap();
+    let program = assert_cmd::cargo::cargo_bin!("karhunen").display().to_string();
+    let fit = "fit t.csv --missing=em --tol 0 --max-iter 100000000 -k 1 -q -o m";
+    let child = Command::new("sh")
+        .current_dir(folder.path())
+        .arg("-c")
+        .arg(format!("{before} exec {program} {fit} {options}"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    (folder, child)
+}
+
+#[cfg(unix)]
+#[test]
+fn each_signal_has_its_exit_code() {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let (folder, child) = endless("", "");
+        std::thread::sleep(Duration::from_millis(800));
+        signal(&child, name);
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(code), "{name}");
+        assert_eq!(String::from_utf8(done.stderr).unwrap(), "error: stopped; nothing was written\n");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+    // As nohup begins it.
+    let (_folder, child) = endless("trap '' HUP;", "--time-limit 3");
+    std::thread::sleep(Duration::from_millis(800));
+    signal(&child, "HUP");
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_checkpoint_that_cannot_be_written_is_a_warning() {
+    let options = "--time-limit 3 --checkpoint sub/c --checkpoint-every 0";
+    let (folder, mut child) = endless("mkdir sub gone;", options);
+    let (sub, gone) = (folder.path().join("sub"), folder.path().join("gone/sub"));
+    let wait = || std::thread::sleep(Duration::from_millis(400));
+    while !sub.join("c").exists() {
+        assert_eq!(child.try_wait().unwrap(), None);
+        wait();
+    }
+    std::fs::rename(&sub, &gone).unwrap();
+    wait();
+    std::fs::rename(&gone, &sub).unwrap();
+    wait();
+    std::fs::rename(&sub, &gone).unwrap();
+    let done = child.wait_with_output().unwrap();
+    let message = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(0), "{message}");
+    assert!(folder.path().join("m").exists());
+    let lines: Vec<&str> = message.lines().collect();
+    let failed = "warning: no checkpoint was kept: sub/c: writing failed: ";
+    assert_eq!(lines.len(), 4, "{message}");
+    assert!(lines[0].starts_with(failed) && lines[0].ends_with("; the fit goes on without"), "{message}");
+    assert_eq!(lines[1], "note: sub/c: the checkpoint could be written again");
+    assert!(lines[2].starts_with(failed), "{message}");
+    assert!(lines[3].starts_with("warning: the last checkpoint that was kept is of iteration "), "{message}");
+}
+
+/// Runs a shell command with `karhunen` in the place of `K`, in the folder of the example data: the exit code, and what was said.
+#[cfg(unix)]
+fn shell(line: &str) -> (Option<i32>, String) {
+    let program = assert_cmd::cargo::cargo_bin!("karhunen").display().to_string();
+    let line = line.replace('K', &program);
+    let done = Command::new("sh").current_dir(examples()).arg("-c").arg(line).output().unwrap();
+    (done.status.code(), String::from_utf8(done.stderr).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("m").display().to_string();
+    assert_eq!(shell(&format!("K fit iris.csv --label class -q -o {model} >&-")), (Some(0), String::new()));
+    let commands = [
+        "fit iris.csv --label class",
+        "fit iris.csv --label class --json",
+        "fit iris.csv --label class --scores - -q",
+        &format!("transform {model} iris.csv"),
+        &format!("reconstruct {model} iris.csv"),
+        &format!("inspect {model}"),
+        "inspect iris.csv",
+        "cross-validate iris.csv --label class -k 1 --max-iter 2",
+        "completions bash",
+        "--help",
+        "fit --help",
+        "--version",
+    ];
+    let full = Path::new("/dev/full").exists();
+    for command in commands {
+        let closed = "error: standard output: writing failed: it is closed; give an output file, or /dev/null for what is not \
+                      wanted\n";
+        assert_eq!(shell(&format!("K {command} >&-")), (Some(4), closed.to_owned()), "{command}");
+        if full {
+            let (code, message) = shell(&format!("K {command} >/dev/full"));
+            assert_eq!(code, Some(4), "{command}: {message}");
+            assert!(
+                message.starts_with("error: standard output: writing failed: No space left"),
+                "{message}"
+            );
+        }
+        // Nobody is told, but nothing is lost either.
+        assert_eq!(shell(&format!("K {command} >/dev/null 2>&-")).0, Some(0), "{command}");
+    }
+    assert_eq!(shell("K fit no_such.csv 2>&-").0, Some(4));
+    assert_eq!(shell("K fit no_such.csv >&- 2>&-").0, Some(4));
 }
 
 #[cfg(unix)]

@@ -1,0 +1,185 @@
+//! What a command may overwrite: files that hold what it is about to write, as far as they can tell.
+
+use std::path::Path;
+
+use karhunen_io::{Cause, Existing, check_writable};
+
+use crate::error::{Failure, Result};
+use crate::names::OFFSET;
+use crate::outputs::check_standard_output;
+
+/// What an output holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A model of this kind.
+    Model(&'static str),
+    /// `pc1`, `pc2`, … beside names of rows.
+    Scores,
+    /// The same beside `feature`.
+    Loadings,
+    /// Two ids, a value and its standard deviation.
+    Predictions,
+    /// The choices of a cross-validation and their errors.
+    Choices,
+    /// Rows of features, which nothing tells from other data.
+    Rows,
+}
+
+/// An output: the option, its path, and what goes there.
+pub(crate) type Output<'a> = (&'a str, Option<&'a Path>, Kind);
+
+/// Refuses, before any work, outputs that cannot be written, and those that would overwrite what is not theirs unless `force`
+/// is given.
+///
+/// # Errors
+/// [`Failure::Usage`] for a file that exists and holds something else, [`Failure::Protected`] for one that is protected,
+/// [`Failure::File`] for one that cannot be written, [`Failure::StandardOutput`] where that is closed.
+pub(crate) fn check(outputs: &[Output<'_>], force: bool) -> Result<()> {
+    for &(option, path, kind) in outputs {
+        let Some(path) = path else { continue };
+        if path.as_os_str() == "-" {
+            check_standard_output()?;
+            continue;
+        }
+        writable(path, force)?;
+        if force {
+            continue;
+        }
+        if let Some(held) = not_own(&Existing::of(path)?, kind) {
+            return Err(Failure::Usage(format!(
+                "{option} {}: the file exists and holds {held}; give another name, or say --force to overwrite it",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a file that cannot be written or, without `force`, is protected.
+///
+/// # Errors
+/// [`Failure::Protected`], [`Failure::File`].
+fn writable(path: &Path, force: bool) -> Result<()> {
+    check_writable(path, force).map_err(|error| match &*error.cause {
+        Cause::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied && !force => {
+            Failure::Protected(error)
+        }
+        _ => error.into(),
+    })
+}
+
+/// Refuses a file for checkpoints that exists and would not be gone on from.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_checkpoint(path: &Path, resume: bool, force: bool) -> Result<()> {
+    // Each checkpoint replaces the one before, so that there is no protection to be lifted.
+    check_writable(path, false)?;
+    if resume || force {
+        return Ok(());
+    }
+    let shown = path.display();
+    match Existing::of(path)? {
+        Existing::Nothing => Ok(()),
+        Existing::Checkpoint => Err(Failure::Usage(format!(
+            "--checkpoint {shown}: the file exists and holds the checkpoint of a fit; go on from it with --resume, begin \
+             anew and overwrite it with --force, or give another name"
+        ))),
+        other => {
+            let held = described(&other);
+            Err(Failure::Usage(format!(
+                "--checkpoint {shown}: the file exists and holds {held}; give another name, or say --force to overwrite it"
+            )))
+        }
+    }
+}
+
+/// What a file holds that is not such an output, in words.
+fn not_own(existing: &Existing, kind: Kind) -> Option<String> {
+    let own = match (existing, kind) {
+        (Existing::Nothing, _) => true,
+        (Existing::Model(found), Kind::Model(kind)) => found == kind,
+        (Existing::Table(names), kind) => is_own_table(names, kind),
+        _ => false,
+    };
+    if own { None } else { Some(described(existing)) }
+}
+
+/// Whether a table with columns of these names is an output of this kind.
+fn is_own_table(names: &[String], kind: Kind) -> bool {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    match (kind, names.as_slice()) {
+        (Kind::Scores, ["feature", ..]) => false,
+        (Kind::Scores, names) => {
+            are_scores(names) || names.split_first().is_some_and(|(_, rest)| are_scores(rest))
+        }
+        (Kind::Loadings, ["feature", rest @ ..]) => are_components(rest),
+        (Kind::Predictions, [_, _, "value", "std"]) => true,
+        (Kind::Choices, ["components", .., last]) => {
+            last.starts_with("fold") && names.contains(&"standard_error")
+        }
+        _ => false,
+    }
+}
+
+fn are_scores(names: &[&str]) -> bool {
+    are_components(names.strip_suffix(&[OFFSET]).unwrap_or(names))
+}
+
+fn are_components(names: &[&str]) -> bool {
+    !names.is_empty() && names.iter().enumerate().all(|(c, name)| *name == format!("pc{}", c + 1))
+}
+
+fn described(existing: &Existing) -> String {
+    match existing {
+        Existing::Nothing => "nothing".to_owned(),
+        Existing::Model(kind) => format!("a model of the kind `{kind}`"),
+        Existing::Checkpoint => "the checkpoint of a fit".to_owned(),
+        Existing::Table(_) => "text or a table that karhunen cannot tell from other data".to_owned(),
+        Existing::Array => "an array, which cannot be told from other data".to_owned(),
+        Existing::Other => "other data".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use karhunen_io::{SavedKernel, SavedModel};
+
+    use super::*;
+
+    fn table(names: &str) -> Existing {
+        Existing::Table(names.split(',').map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn a_file_is_told_by_what_only_that_output_has() {
+        let model = Kind::Model(SavedModel::KIND);
+        let cases = [
+            (Existing::Nothing, model, true),
+            (Existing::Model("pca".to_owned()), model, true),
+            (Existing::Model("pca".to_owned()), Kind::Model(SavedKernel::KIND), false),
+            (Existing::Model("pca".to_owned()), Kind::Scores, false),
+            (Existing::Checkpoint, model, false),
+            (Existing::Other, model, false),
+            (table("a,b"), model, false),
+            (table("sample,pc1,pc2"), Kind::Scores, true),
+            (table("pc1"), Kind::Scores, true),
+            (table("user,pc1,offset"), Kind::Scores, true),
+            (table("sample,pc1,pc3"), Kind::Scores, false),
+            (table("sample,a,b"), Kind::Scores, false),
+            (table("sample"), Kind::Scores, false),
+            (table("feature,pc1"), Kind::Scores, false),
+            (table("feature,pc1"), Kind::Loadings, true),
+            (table("sample,pc1"), Kind::Loadings, false),
+            (table("user,item,value,std"), Kind::Predictions, true),
+            (table("user,item,value"), Kind::Predictions, false),
+            (table("components,regularization,mean,standard_error,fold1,fold2"), Kind::Choices, true),
+            (table("components,mean"), Kind::Choices, false),
+            (table("sample,pc1"), Kind::Rows, false),
+            (Existing::Array, Kind::Scores, false),
+        ];
+        for (existing, kind, own) in cases {
+            assert_eq!(not_own(&existing, kind).is_none(), own, "{existing:?} {kind:?}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! What is overwritten and what is not, and that outputs of one run stay together.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::{examples, karhunen};
+
+/// A folder with a small table, one with holes, and a model, scores, loadings and a checkpoint of theirs.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..30).map(|i| format!("{}.5,{},{}\n", i * i % 17, i % 5, 3 * i % 7)).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("a,b,c\n{rows}")).unwrap();
+    let holes: String = (0..30).map(|i| format!("{}.5,{},\n{},,{}.25\n", i, i % 4, i % 3, i)).collect();
+    std::fs::write(folder.path().join("holes.csv"), format!("a,b,c\n{holes}")).unwrap();
+    for arguments in
+        [FIT, "fit holes.csv --missing=als -k 1 -q --max-iter 5 --checkpoint c --checkpoint-every 0 -o i"]
+    {
+        karhunen(arguments).current_dir(folder.path()).assert().success();
+    }
+    folder
+}
+
+const FIT: &str = "fit t.csv -k 2 -q -o m --scores s.csv --loadings l.csv";
+
+/// Runs a command in the folder, and gives its message.
+fn refused(folder: &TempDir, arguments: &str, code: i32) -> String {
+    let done = karhunen(arguments).current_dir(folder.path()).assert().code(code).stdout("");
+    String::from_utf8(done.get_output().stderr.clone()).unwrap()
+}
+
+fn succeeds(folder: &TempDir, arguments: &str) {
+    karhunen(arguments).current_dir(folder.path()).assert().success();
+}
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+#[test]
+fn only_its_own_kind_of_output_is_overwritten() {
+    let folder = folder();
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    std::fs::write(folder.path().join("notes"), "my notes\n").unwrap();
+    std::fs::write(folder.path().join("notes.csv"), "my,notes\n1,2\n").unwrap();
+    std::fs::write(folder.path().join("empty.csv"), "").unwrap();
+    let data = "the file exists and holds text or a table that karhunen cannot tell from other data; give another name, or \
+                say --force to overwrite it";
+    let model = |kind: &str| {
+        format!(
+            "the file exists and holds a model of the kind `{kind}`; give another name, or say --force to overwrite it"
+        )
+    };
+    let array = "the file exists and holds an array, which cannot be told from other data; give another name, or say --force \
+                 to overwrite it";
+    let checkpoint = "the file exists and holds the checkpoint of a fit; ";
+    succeeds(&folder, "transform m t.csv -o s.npy");
+    succeeds(&folder, "transform m t.csv -o s.parquet");
+    succeeds(&folder, "reconstruct m s.csv -o back.csv");
+    succeeds(&folder, "impute i holes.csv -q -o filled.csv");
+    succeeds(&folder, "cross-validate holes.csv -k 1 --max-iter 5 -q -o cv.csv");
+    // The same again: what can be told is replaced, what cannot is not.
+    for again in [
+        FIT,
+        "transform m t.csv -o s.csv",
+        "transform m t.csv -o s.parquet",
+        "transform m t.csv -o empty.csv",
+        "fit holes.csv --missing=als -k 1 -q -o i",
+        "cross-validate holes.csv -k 1 --max-iter 5 -q -o cv.csv",
+    ] {
+        succeeds(&folder, again);
+    }
+    let cases: [(&str, &str, &str); 14] = [
+        ("fit t.csv -o", "notes", data),
+        ("fit t.csv -o", "s.csv", data),
+        ("fit t.csv -o", "i", &model("incomplete-pca")),
+        ("fit t.csv --kernel rbf -k 1 -o", "m", &model("pca")),
+        ("fit holes.csv --missing -o", "m", &model("pca")),
+        ("fit t.csv -o", "c", checkpoint),
+        ("fit t.csv --scores", "l.csv", data),
+        ("fit t.csv --scores", "notes.csv", data),
+        ("fit t.csv --loadings", "s.csv", data),
+        ("transform m t.csv -o", "notes.csv", data),
+        ("transform m t.csv -o", "s.npy", array),
+        ("reconstruct m s.csv -o", "back.csv", data),
+        ("impute i holes.csv -o", "filled.csv", data),
+        ("cross-validate holes.csv -k 1 -o", "s.csv", data),
+    ];
+    for (command, name, message) in cases {
+        let before = read(name);
+        let found = refused(&folder, &format!("{command} {name}"), 2);
+        let option = command.rsplit(' ').next().unwrap();
+        assert!(
+            found.starts_with(&format!("error: {option} {name}: {message}")),
+            "{command} {name}: {found}"
+        );
+        assert_eq!(read(name), before, "{command} {name}");
+        succeeds(&folder, &format!("{command} {name} --force"));
+        // The others are what the command wrote before.
+        if !["s.npy", "back.csv", "filled.csv"].contains(&name) {
+            assert_ne!(read(name), before, "{command} {name} --force");
+        }
+        std::fs::write(folder.path().join(name), before).unwrap();
+    }
+}
+
+#[test]
+fn a_checkpoint_is_gone_on_from_or_begun_anew_as_was_asked() {
+    let folder = folder();
+    let read = || std::fs::read(folder.path().join("c")).unwrap();
+    let before = read();
+    let fit = "fit holes.csv --missing=als -k 1 -q --max-iter 2 --checkpoint";
+    let message = refused(&folder, &format!("{fit} c"), 2);
+    let expected = "error: --checkpoint c: the file exists and holds the checkpoint of a fit; go on from it with --resume, \
+                    begin anew and overwrite it with --force, or give another name\n";
+    assert_eq!(message, expected);
+    for (name, held) in [("t.csv", ""), ("m", "a model of the kind `pca`"), ("notes", "text or a table")] {
+        std::fs::write(folder.path().join("notes"), "my notes\n").unwrap();
+        let message = refused(&folder, &format!("{fit} {name}"), 2);
+        let expected = format!("error: --checkpoint {name}: the file exists and holds {held}");
+        assert!(message.starts_with(&expected), "{message}");
+    }
+    assert_eq!(read(), before);
+    succeeds(&folder, &format!("{fit} c --resume"));
+    succeeds(&folder, &format!("{fit} c --force --checkpoint-every 0"));
+    assert_ne!(read(), before);
+}
+
+#[test]
+fn what_is_write_protected_is_refused_before_the_work() {
+    let folder = folder();
+    let path = folder.path().join("m");
+    let before = std::fs::read(&path).unwrap();
+    let mut permissions = std::fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).unwrap();
+    // The data cannot be read either, which would be told only later.
+    let message = refused(&folder, "fit no_such.csv -o m", 4);
+    let expected = "error: m: writing failed: the file is write-protected; give another name, or say --force to replace it\n";
+    assert_eq!(message, expected);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    succeeds(&folder, "fit t.csv -k 1 -q -o m --force");
+    assert!(std::fs::metadata(&path).unwrap().permissions().readonly());
+    assert_ne!(std::fs::read(&path).unwrap(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_of_another_user_stay_theirs() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    use std::os::unix::process::CommandExt;
+    let folder = folder();
+    let path = folder.path().join("m");
+    if chown(&path, Some(4711), Some(4711)).is_err() {
+        // Only the superuser can give files away.
+        return;
+    }
+    succeeds(&folder, FIT);
+    assert_eq!(std::fs::metadata(&path).unwrap().uid(), 4711);
+    let all = |mode| std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(folder.path(), all(0o777)).unwrap();
+    std::fs::set_permissions(&path, all(0o666)).unwrap();
+    let fit = |force: &str| {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("karhunen"));
+        command.current_dir(folder.path()).args(format!("fit t.csv -q -o m{force}").split(' '));
+        command.uid(4712).gid(4712).output()
+    };
+    // The program may lie where that user cannot go.
+    let Ok(done) = fit("") else { return };
+    let message = String::from_utf8(done.stderr).unwrap();
+    let expected = "error: m: writing failed: the file belongs to another user or group, and its replacement would not; give \
+                    another name, or say --force to replace it\n";
+    assert_eq!((done.status.code(), message.as_str()), (Some(4), expected));
+    assert_eq!(std::fs::metadata(&path).unwrap().uid(), 4711);
+    assert!(fit(" --force").unwrap().status.success());
+    assert_eq!(std::fs::metadata(&path).unwrap().uid(), 4712);
+}
+
+#[cfg(unix)]
+#[test]
+fn runs_that_are_killed_leave_the_files_of_one_run_and_nothing_for_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // Two tables, so that it can be told of which run a file is.
+    for (name, sign) in [("one.csv", 1.0), ("two.csv", -2.0)] {
+        let rows: String = (0..3000)
+            .map(|i| {
+                format!("{},{},{}\n", sign * f64::from(i % 13), f64::from(i % 7) + 0.1, f64::from(i * i % 29))
+            })
+            .collect();
+        std::fs::write(at(name), format!("a,b,c\n{rows}")).unwrap();
+    }
+    let fit = |data: &str| format!("fit {data} -k 2 -q -o m --scores s.csv --loadings l.csv");
+    let set = || ["m", "s.csv", "l.csv"].map(|name| std::fs::read(at(name)).unwrap());
+    let sets = ["one.csv", "two.csv"].map(|data| {
+        karhunen(&fit(data)).current_dir(folder.path()).assert().success();
+        set()
+    });
+    for attempt in 0..30_u64 {
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("karhunen"))
+            .args(fit(["one.csv", "two.csv"][attempt as usize % 2]).split(' '))
+            .current_dir(folder.path())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(1 + attempt * 7 % 31));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Whoever reads ends what was begun.
+        karhunen("inspect m --json").current_dir(folder.path()).assert().success();
+        assert!(sets.contains(&set()), "attempt {attempt} left files of two runs");
+    }
+    karhunen(&fit("one.csv")).current_dir(folder.path()).assert().success();
+    let left: Vec<String> = names(folder.path()).into_iter().collect();
+    assert_eq!(left, ["l.csv", "m", "one.csv", "s.csv", "two.csv"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn runs_side_by_side_leave_the_files_of_one() {
+    let folder = folder();
+    let fit = |k: usize| format!("fit t.csv -k {k} -q -o m --scores s.csv --loadings l.csv");
+    let set = || ["m", "s.csv", "l.csv"].map(|name| std::fs::read(folder.path().join(name)).unwrap());
+    let sets: Vec<_> = (1..=3)
+        .map(|k| {
+            succeeds(&folder, &fit(k));
+            set()
+        })
+        .collect();
+    for round in 0..8 {
+        let spawn = |k| {
+            let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("karhunen"));
+            command.args(fit(k).split(' ')).current_dir(folder.path()).spawn().unwrap()
+        };
+        let children: Vec<_> = (1..=3).map(spawn).collect();
+        for mut child in children {
+            assert!(child.wait().unwrap().success());
+        }
+        assert!(sets.contains(&set()), "round {round} left files of two runs");
+    }
+}
+
+#[test]
+fn a_damaged_model_is_refused_by_every_command() {
+    let folder = folder();
+    let mut bytes = std::fs::read(folder.path().join("m")).unwrap();
+    let at = bytes.len() - 100;
+    bytes[at] ^= 4;
+    std::fs::write(folder.path().join("m"), bytes).unwrap();
+    for command in ["transform m t.csv", "reconstruct m s.csv", "inspect m"] {
+        let message = refused(&folder, command, 3);
+        assert!(message.starts_with("error: m: is damaged: the checksum of its content is "), "{message}");
+        assert!(message.ends_with("restore a copy, or fit it again\n"), "{message}");
+    }
+    // The advice can be followed.
+    succeeds(&folder, FIT);
+    succeeds(&folder, "transform m t.csv");
+}
+
+#[test]
+fn models_of_version_0_1_0_give_what_they_gave() {
+    let golden = examples().join("../../crates/karhunen-io/tests/golden_0_1_0");
+    let compare = |arguments: &str, expected: &str| {
+        let done = karhunen(arguments).current_dir(&golden).assert().success();
+        let found = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+        let expected = std::fs::read_to_string(golden.join(expected)).unwrap();
+        assert_eq!(found.lines().count(), expected.lines().count(), "{arguments}");
+        let cells = |text: &str| text.replace('\n', ",").split(',').map(str::to_owned).collect::<Vec<_>>();
+        for (a, b) in cells(&found).iter().zip(cells(&expected)) {
+            match (a.parse::<f64>(), b.parse::<f64>()) {
+                (Ok(a), Ok(b)) => assert!((a - b).abs() <= 1e-10 * b.abs().max(1.0), "{arguments}: {a} {b}"),
+                _ => assert_eq!(*a, b, "{arguments}"),
+            }
+        }
+    };
+    compare("transform pca.model rows.csv", "pca.csv");
+    compare("transform weighted.model rows.csv --whiten", "weighted.csv");
+    for name in ["rows", "landmarks", "features"] {
+        compare(&format!("transform kernel_{name}.model rows.csv"), &format!("kernel_{name}.csv"));
+    }
+    compare("transform kernel_sparse.model sparse.mtx", "kernel_sparse.csv");
+    compare("reconstruct kernel_rows.model kernel_rows.csv", "kernel_rows_back.csv");
+    for name in ["als", "vb-full", "ridge"] {
+        compare(&format!("transform missing_{name}.model holes.csv"), &format!("missing_{name}.csv"));
+        compare(&format!("impute missing_{name}.model holes.csv -q"), &format!("missing_{name}_filled.csv"));
+    }
+    compare("predict triples.model pairs.csv -q", "triples.csv");
+    for (name, what) in
+        [("als", "by als, 1 component, after iteration 5"), ("vb", "by vb, 1 component, after iteration 5")]
+    {
+        let done = karhunen(&format!("inspect {name}.checkpoint")).current_dir(&golden).assert().success();
+        let text = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            text.starts_with(&format!(
+                "{name}.checkpoint: checkpoint of karhunen 0.1.0: a fit of incomplete data {what}"
+            )),
+            "{text}"
+        );
+    }
+}
