@@ -147,14 +147,24 @@ impl<'a> Places<'a> {
                  constant before fitting",
                 self.column(column)
             )),
+            E::ValueOverflow { row, column, dtype } => Failure::Data(format!(
+                "{file}: {}: the value of column {} that the scores stand for is beyond the range of {dtype}; check the \
+                 scores",
+                self.row(row),
+                column + 1
+            )),
             E::ImportanceSingle { row: Some(row) } => Failure::Usage(format!(
                 "{file}: {} holds all the importance weight, so there is no variance to estimate; use \
                  --weighting population, or give weight to at least two rows",
                 self.row(row)
             )),
+            E::OneSample => Failure::Data(format!(
+                "{file}: the table has one row, which has no variance with the divisor n - 1; give at least two rows, \
+                 or use --weighting population"
+            )),
             E::FrequencyTooSmall { sum } => Failure::Usage(format!(
-                "{file}: the weights sum to {sum}, so the divisor sum - 1 is not positive; use --weighting \
-                 importance or population, or give the number of times each row was seen"
+                "{file}: the weights sum to {sum:?}, but as frequencies (the times each row was seen) they must sum to \
+                 at least 2; use --weighting importance for relative weights, or --weighting population"
             )),
             E::NComponents { requested, max, n_samples, n_features } => Failure::Usage(format!(
                 "{file}: -k {requested} is more than the {n_samples} x {n_features} table allows; ask for at most {max}"

@@ -114,10 +114,17 @@ pub enum Error {
         /// Number of entries.
         n: usize,
     },
-    /// Fewer than two observations: the divisor `s - 1` is not positive.
+    /// One row without weights: the divisor `n - 1` is zero.
     #[error(
-        "frequency weights sum to {sum:?}, so the divisor sum - 1 is not positive; \
-         use weighting `population` (divisor sum), or give the number of times each row was seen"
+        "the data have one row, so the divisor n - 1 is zero; give at least two rows, or use weighting `population` \
+         (divisor n)"
+    )]
+    OneSample,
+    /// Frequency weights that sum to less than two observations: the divisor `s - 1` has no meaning.
+    #[error(
+        "frequency weights sum to {sum:?}, but a variance with the divisor sum - 1 needs at least 2 observations; \
+         use weighting `importance` (a constant factor changes nothing) or `population` (divisor sum), \
+         or give the number of times each row was seen"
     )]
     FrequencyTooSmall {
         /// The sum of the weights.
@@ -340,6 +347,19 @@ pub enum Error {
         /// `"f32"` or `"f64"`.
         dtype: &'static str,
     },
+    /// A value computed from scores is beyond the range of its type.
+    #[error(
+        "row {row}, column {column}: the value that the scores stand for is beyond the range of {dtype}; \
+         check the scores, or give them as f64"
+    )]
+    ValueOverflow {
+        /// The row.
+        row: usize,
+        /// The column.
+        column: usize,
+        /// `"f32"` or `"f64"`.
+        dtype: &'static str,
+    },
     /// The threads asked for could not be started.
     #[error("{threads} threads could not be started: {reason}")]
     Threads {
@@ -484,6 +504,7 @@ impl Error {
             | Error::OtherOption { .. }
             | Error::Threads { .. } => ErrorKind::Argument,
             Error::Empty { .. }
+            | Error::OneSample
             | Error::NonFinite { .. }
             | Error::Overflow { .. }
             | Error::Strides { .. }
@@ -496,6 +517,7 @@ impl Error {
             | Error::BlockColumns { .. }
             | Error::TooLarge { .. }
             | Error::ScoreOverflow { .. }
+            | Error::ValueOverflow { .. }
             | Error::WeightLength { .. }
             | Error::WeightValue { .. }
             | Error::EntryWeight { .. }

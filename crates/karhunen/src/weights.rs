@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Weighting {
-    /// Row i was seen `w_i` times: the result equals PCA of the repeated rows. Divisor `s - 1`, `s` the sum of weights.
+    /// Row i was seen `w_i` times: the result equals PCA of the repeated rows. Divisor `s - 1`, `s` the sum of weights,
+    /// which must be at least 2: weights that were normalised to sum to one are no frequencies.
     #[default]
     Frequency,
     /// Relative importance or inverse variance: a constant factor changes nothing. The population variance is divided
@@ -34,11 +35,20 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// What the weights of all rows add up to: all that a divisor needs.
+/// Frequency weights with a smaller sum stand for fewer than two observations: `s - 1` would be mostly rounding.
+const FEWEST_OBSERVATIONS: f64 = 2.0;
+/// Weights in single precision may miss their sum by this much, relative to it.
+const ROUNDING_OF_SUM: f64 = 1e-6;
+
+/// Sums over the weights of all rows, from which divisors follow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
+    /// Number of rows.
+    pub(crate) n_samples: usize,
     /// `s`; infinite if it is beyond the range of f64.
     pub(crate) sum: f64,
+    /// `s^(1/2)`, finite even where `s` is not.
+    pub(crate) root_sum: f64,
     /// `sum(v^2)` with `v = w / s`, the inverse of the effective number of rows.
     pub(crate) sum_of_squares: f64,
     /// The row of the largest weight, where the rows are known.
@@ -60,10 +70,15 @@ impl Shares {
     pub(crate) fn new(weights: Option<&[f64]>, n: usize) -> Result<Self> {
         let Some(weights) = weights else {
             let sum = n as f64;
-            return Ok(Self {
-                shares: None,
-                totals: Totals { sum, sum_of_squares: 1.0 / sum, heaviest: Some(0), whole: true },
-            });
+            let totals = Totals {
+                n_samples: n,
+                sum,
+                root_sum: sum.sqrt(),
+                sum_of_squares: 1.0 / sum,
+                heaviest: Some(0),
+                whole: true,
+            };
+            return Ok(Self { shares: None, totals });
         };
         let largest = largest(SAMPLES, weights, n)?;
         // Divided by the largest first: weights near the limits of f64 neither overflow nor vanish in the sum.
@@ -73,16 +88,21 @@ impl Shares {
         let sum_of_squares = shares.iter().map(|v| v * v).sum();
         let heaviest = weights.iter().position(|&w| w == largest);
         let whole = weights.iter().all(|w| w.fract() == 0.0);
-        Ok(Self { shares: Some(shares), totals: Totals { sum, sum_of_squares, heaviest, whole } })
+        let root_sum = largest.sqrt() * relative_sum.sqrt();
+        let totals = Totals { n_samples: n, sum, root_sum, sum_of_squares, heaviest, whole };
+        Ok(Self { shares: Some(shares), totals })
     }
 }
 
 impl Totals {
     /// `f`, which turns the population variance into the reported one: specification of the three meanings.
     pub(crate) fn correction(&self, weighting: Weighting) -> Result<f64> {
+        let too_small = self.sum < FEWEST_OBSERVATIONS * (1.0 - ROUNDING_OF_SUM);
         match weighting {
             Weighting::Population => Ok(1.0),
-            Weighting::Frequency if self.sum <= 1.0 => Err(Error::FrequencyTooSmall { sum: self.sum }),
+            // Nobody gave weights, or one that says nothing else.
+            _ if self.n_samples == 1 && self.sum == 1.0 => Err(Error::OneSample),
+            Weighting::Frequency if too_small => Err(Error::FrequencyTooSmall { sum: self.sum }),
             Weighting::Frequency if self.sum.is_infinite() => Ok(1.0),
             Weighting::Frequency => Ok(self.sum / (self.sum - 1.0)),
             Weighting::Importance => {
@@ -104,12 +124,19 @@ impl Totals {
         n.min(p)
     }
 
-    /// The number of observations that the weights stand for: squared singular values are population variances
-    /// times this number.
+    /// The number of observations that the weights stand for.
     pub(crate) fn n_observations(&self, weighting: Weighting) -> f64 {
         match weighting {
             Weighting::Population | Weighting::Frequency => self.sum,
             Weighting::Importance => 1.0 / self.sum_of_squares,
+        }
+    }
+
+    /// The square root of [`Totals::n_observations`]: a singular value is a population deviation times this.
+    pub(crate) fn root_observations(&self, weighting: Weighting) -> f64 {
+        match weighting {
+            Weighting::Population | Weighting::Frequency => self.root_sum,
+            Weighting::Importance => (1.0 / self.sum_of_squares).sqrt(),
         }
     }
 }
@@ -166,6 +193,30 @@ mod tests {
     }
 
     #[test]
+    fn normalised_weights_are_no_frequencies_however_they_are_rounded() {
+        let correction = |weights: &[f64]| {
+            Shares::new(Some(weights), weights.len()).unwrap().totals.correction(Weighting::Frequency)
+        };
+        // Decimals kept: 17 and fewer.
+        for n in 3..200 {
+            for digits in [17, 7, 4, 3, 2] {
+                let unit = 10.0_f64.powi(digits);
+                let raw: Vec<f64> = (0..n).map(|i| 1.0 + (i * i % 17) as f64).collect();
+                let sum: f64 = raw.iter().sum();
+                let weights: Vec<f64> = raw.iter().map(|w| (w / sum * unit).round() / unit).collect();
+                let total: f64 = weights.iter().sum();
+                assert!((0.5..1.9).contains(&total), "{n} weights to {digits} digits sum to {total}");
+                assert!(matches!(correction(&weights), Err(Error::FrequencyTooSmall { .. })), "{n} {digits}");
+            }
+        }
+        assert!(correction(&[0.9, 0.9]).is_err());
+        assert!((correction(&[2.0 / 3.0; 3]).unwrap() - 2.0).abs() < 1e-15);
+        let single = f64::from(2.0_f32 / 3.0);
+        assert!((correction(&[single; 3]).unwrap() - 2.0).abs() < 1e-6);
+        assert_eq!(correction(&[1.0, 1.0]).unwrap(), 2.0);
+    }
+
+    #[test]
     fn weights_over_the_whole_range_of_f64_keep_their_shares() {
         let shares = Shares::new(Some(&[1e308, 1e308, 1e-300, 0.0]), 4).unwrap();
         assert_eq!(shares.totals.sum, f64::INFINITY);
@@ -197,6 +248,10 @@ mod tests {
             lonely.totals.correction(Weighting::Frequency),
             Err(Error::FrequencyTooSmall { sum: 1.0 })
         ));
+        for weighting in [Weighting::Frequency, Weighting::Importance] {
+            let one = Shares::new(None, 1).unwrap().totals;
+            assert!(matches!(one.correction(weighting), Err(Error::OneSample)), "{weighting:?}");
+        }
         assert!(matches!(
             lonely.totals.correction(Weighting::Importance),
             Err(Error::ImportanceSingle { row: Some(1) })

@@ -90,8 +90,8 @@ fn weights_out_of_their_range() {
     let shares = [("t.csv", "a,b,w\n1,2,0.25\n3,5,0.5\n5,6,0.25\n")];
     assert_eq!(
         refusal(&shares, "fit t.csv --weights w", 2),
-        "t.csv: the weights sum to 1, so the divisor sum - 1 is not positive; use --weighting importance or \
-         population, or give the number of times each row was seen"
+        "t.csv: the weights sum to 1.0, but as frequencies (the times each row was seen) they must sum to at least 2; \
+         use --weighting importance for relative weights, or --weighting population"
     );
 }
 

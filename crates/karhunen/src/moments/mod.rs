@@ -145,7 +145,14 @@ impl Moments {
     /// What the weights add up to, as a fit needs it.
     pub(crate) fn totals(&self) -> Totals {
         let sum_of_squares = self.weight_squared / self.weight / self.weight;
-        Totals { sum: self.weight, sum_of_squares, heaviest: None, whole: false }
+        Totals {
+            n_samples: self.n_samples,
+            sum: self.weight,
+            root_sum: self.weight.sqrt(),
+            sum_of_squares,
+            heaviest: None,
+            whole: false,
+        }
     }
 
     /// The population variance of column `j` about its mean.

@@ -155,7 +155,7 @@ impl Solved {
             components,
             explained_variance: population.reported(),
             explained_variance_ratio: population.ratios(),
-            singular_values: population.singular_values(totals.n_observations(pca.weighting)),
+            singular_values: population.singular_values(totals.root_observations(pca.weighting)),
             noise_variance: population.noise(rank),
             total_variance: population.total * correction,
             mean: affine.mean,
@@ -278,8 +278,8 @@ impl Population<'_> {
         self.variances.iter().map(|v| if self.total > 0.0 { v / self.total } else { 0.0 }).collect()
     }
 
-    fn singular_values(&self, n_observations: f64) -> Vec<f64> {
-        self.variances.iter().map(|v| v.sqrt() * n_observations.sqrt()).collect()
+    fn singular_values(&self, root_observations: f64) -> Vec<f64> {
+        self.variances.iter().map(|v| v.sqrt() * root_observations).collect()
     }
 
     /// The mean of the discarded eigenvalues: Tipping & Bishop (1999), doi:10.1111/1467-9868.00196, equation 8.

@@ -1,0 +1,129 @@
+//! The three meanings of weights, held against one another and against the rows that they stand for.
+
+use karhunen::{Error, NComponents, Pca, PcaModel, Weighting, Weights};
+use karhunen_testkit::{Rows, Tolerance, assert_close, assert_components, gaussian};
+
+use crate::expect::{SOLVERS, components};
+use crate::sources::Layout;
+
+const N: usize = 12;
+
+/// Factors that bring the sum of weights near one, near two, far below and far above.
+const FACTORS: [f64; 8] = [1e-300, 1e-9, 0.999_999_9, 1.0, 2.000_000_1, 437.0, 1e9, 1e300];
+
+fn rows() -> Rows {
+    gaussian(N, 4, 21)
+}
+
+/// Weights that sum to `factor`: fractional ones, or equal ones.
+fn weights(factor: f64, equal: bool) -> Vec<f64> {
+    let raw: Vec<f64> = (0..N).map(|i| if equal { 1.0 } else { 0.3 + (i * i % 7) as f64 }).collect();
+    let sum: f64 = raw.iter().sum();
+    raw.iter().map(|w| w / sum * factor).collect()
+}
+
+fn fit(
+    weighting: Weighting,
+    solver: Option<karhunen::Route>,
+    scale: bool,
+    weights: &[f64],
+) -> karhunen::Result<PcaModel> {
+    let n_components = NComponents::Count(2);
+    let pca = Pca { n_components, weighting, solver, scale, tol: Some(1e-12), ..Pca::default() };
+    Layout::RowMajor.lend::<f64, _>(&rows(), |x| pca.fit(x, &Weights::of_samples(weights)))
+}
+
+fn near(norm: f64) -> Tolerance {
+    Tolerance { multiple: 1.0, epsilon: 1e-9, norm }
+}
+
+/// Variances are those of the population times the correction, singular values theirs times the root of the number of
+/// observations; the components are the same.
+fn assert_related(name: &str, model: &PcaModel, population: &PcaModel, correction: f64, observations: f64) {
+    let variances = |model: &PcaModel, factor: f64| -> Vec<f64> {
+        let noise_and_total = [model.noise_variance(), model.total_variance()];
+        model.explained_variance().iter().chain(&noise_and_total).map(|v| v * factor).collect()
+    };
+    let expected = variances(population, correction);
+    assert_close(name, &variances(model, 1.0)[..2], &expected[..2], near(expected[0]));
+    assert_close(name, &variances(model, 1.0)[3..], &expected[3..], near(expected[3]));
+    let root = observations.sqrt();
+    let singular: Vec<f64> = model.singular_values().iter().map(|s| s / root).collect();
+    let deviations: Vec<f64> = population.explained_variance().iter().map(|v| v.sqrt()).collect();
+    assert_close(name, &singular, &deviations, near(deviations[0]));
+    let (found, wanted) = (components(model), components(population));
+    assert_components(name, &found, &wanted, population.explained_variance(), near(expected[0]));
+}
+
+#[test]
+fn the_meanings_differ_by_their_divisors_alone() {
+    for solver in SOLVERS {
+        for equal in [false, true] {
+            let shares = weights(1.0, equal);
+            let population = fit(Weighting::Population, solver, false, &shares).unwrap();
+            let rest = 1.0 - shares.iter().map(|v| v * v).sum::<f64>();
+            for factor in FACTORS {
+                let weights = weights(factor, equal);
+                let name = format!("{solver:?}, sum {factor:e}, equal {equal}");
+                let same = fit(Weighting::Population, solver, false, &weights).unwrap();
+                assert_related(&name, &same, &population, 1.0, factor);
+                let importance = fit(Weighting::Importance, solver, false, &weights).unwrap();
+                assert_related(&name, &importance, &population, 1.0 / rest, 1.0 / (1.0 - rest));
+                match fit(Weighting::Frequency, solver, false, &weights) {
+                    Ok(model) if factor >= 2.0 => {
+                        assert_related(&name, &model, &population, factor / (factor - 1.0), factor);
+                    }
+                    Err(Error::FrequencyTooSmall { .. }) if factor < 2.0 => {}
+                    other => panic!("{name}: {:?}", other.map(|model| model.explained_variance().to_vec())),
+                }
+            }
+        }
+    }
+}
+
+/// Scaled by the deviation of the same divisor, variances do not depend on the divisor.
+#[test]
+fn standardized_variances_have_no_divisor() {
+    let variances = |weighting, factor| {
+        let model = fit(weighting, None, true, &weights(factor, false)).unwrap();
+        assert_close("total", &[model.total_variance()], &[4.0], near(4.0));
+        model.explained_variance().to_vec()
+    };
+    let expected = variances(Weighting::Population, 1.0);
+    for factor in FACTORS {
+        assert_close("population", &variances(Weighting::Population, factor), &expected, near(4.0));
+        assert_close("importance", &variances(Weighting::Importance, factor), &expected, near(4.0));
+        if factor >= 2.0 {
+            assert_close("frequency", &variances(Weighting::Frequency, factor), &expected, near(4.0));
+        }
+    }
+}
+
+/// The sum of the weights is beyond f64, their shares and the root of the sum are not.
+#[test]
+fn weights_whose_sum_is_beyond_f64_have_finite_results() {
+    let huge = weights(1e308, false).iter().map(|w| w * 11.0).collect::<Vec<_>>();
+    let expected = fit(Weighting::Population, None, false, &weights(1.0, false)).unwrap();
+    for weighting in [Weighting::Frequency, Weighting::Population, Weighting::Importance] {
+        let model = fit(weighting, None, false, &huge).unwrap();
+        assert!(model.singular_values().iter().all(|s| s.is_finite()), "{weighting:?}");
+        let ratios = expected.explained_variance_ratio();
+        assert_close("ratios", model.explained_variance_ratio(), ratios, near(1.0));
+    }
+}
+
+/// Nobody gave weights, so no message speaks of them.
+#[test]
+fn one_row_is_told_by_its_number() {
+    for weighting in [Weighting::Frequency, Weighting::Importance] {
+        let pca = Pca { weighting, ..Pca::default() };
+        let error = Layout::RowMajor
+            .lend::<f64, _>(&[vec![1.0, 2.0]], |x| pca.fit(x, &Weights::default()))
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the data have one row, so the divisor n - 1 is zero; give at least two rows, or use weighting \
+             `population` (divisor n)"
+        );
+    }
+}
