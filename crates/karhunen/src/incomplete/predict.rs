@@ -1,9 +1,12 @@
 //! Predictions: of single entries, of many pairs, of whole rows, with their error bars.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::incomplete::model::{Covariances, IncompleteModel, Prediction, RowScores};
 use crate::incomplete::observed::Observed;
+use crate::linalg::finite::{all_finite, beyond_range};
 use crate::linalg::{IndexInt, Matrix};
 use crate::scalar::Scalar;
 
@@ -86,7 +89,8 @@ impl IncompleteModel {
     /// zero where rows have offsets. [`IncompleteModel::values_into`] takes both.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of components, or of places; [`Error::Stopped`].
+    /// [`Error::Shape`] for another number of components, or of places; [`Error::NonFinite`] for a NaN or infinite score;
+    /// [`Error::ValueOverflow`] for a value beyond the range of the type; [`Error::Stopped`].
     pub fn inverse_transform_into<T: Scalar>(
         &self,
         scores: &Matrix,
@@ -127,10 +131,11 @@ impl IncompleteModel {
         }
         let (p, parts) = (self.n_features(), self.parts());
         let at_a_time = (VALUES / p.max(1)).max(1);
+        let finite = AtomicBool::new(true);
         Exec::run(n_threads, observer, |exec| {
-            exec.phase("values").fill(out, at_a_time * p, |piece, out| {
+            exec.phase("values").fill(out, at_a_time * p, |piece, all| {
                 let mut sums = vec![0.0; p];
-                for (at, out) in out.chunks_exact_mut(p).enumerate() {
+                for (at, out) in all.chunks_exact_mut(p).enumerate() {
                     let row = piece * at_a_time + at;
                     sums.fill(offsets.map_or(0.0, |offsets| offsets[row]));
                     for (k, s) in scores.row(row).iter().enumerate() {
@@ -140,9 +145,13 @@ impl IncompleteModel {
                         *out = T::from_f64(mean + sum);
                     }
                 }
+                if !all_finite(all) {
+                    finite.store(false, Ordering::Relaxed);
+                }
                 Ok(())
             })
-        })
+        })?;
+        if finite.into_inner() { Ok(()) } else { Err(beyond_range(scores, out, p)) }
     }
 
     /// Standard deviations of the values that [`IncompleteModel::inverse_transform_into`] gives, for the scores and

@@ -7,6 +7,7 @@ pub(crate) mod dense_products;
 pub(crate) mod dense_scatter;
 pub(crate) mod eigh;
 pub(crate) mod exp;
+pub(crate) mod finite;
 mod matrix;
 mod narrow;
 #[cfg(test)]

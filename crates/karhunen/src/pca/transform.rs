@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pulp::{Simd, WithSimd};
-
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::linalg::Matrix;
+use crate::linalg::finite::{all_finite, beyond_range};
 use crate::moments::{check_size, first_non_finite};
 use crate::operator::blocks;
 use crate::pca::PcaModel;
@@ -100,7 +99,8 @@ impl PcaModel {
     /// of feature weight zero gets its mean.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are `n_components` scores a row.
+    /// [`Error::Shape`] unless there are `n_components` scores a row; [`Error::NonFinite`] for a NaN or infinite score;
+    /// [`Error::ValueOverflow`] for a value beyond the range of the type.
     pub fn inverse_transform<T: Scalar>(&self, scores: &Matrix<T>) -> Result<Matrix<T>> {
         self.inverse_transform_with(scores, &Transform::default())
     }
@@ -144,10 +144,11 @@ impl PcaModel {
         let axes = Matrix::from_fn(k, p, |c, j| {
             self.components()[(c, j)] * inverse_factor[j] * if how.whiten { deviations[c] } else { 1.0 }
         });
+        let finite = AtomicBool::new(true);
         Exec::run(how.n_threads, how.observer, |exec| {
-            exec.phase("reconstruction").fill(rows, PIECE * p, |piece, out| {
+            exec.phase("reconstruction").fill(rows, PIECE * p, |piece, all| {
                 let mut line = vec![0.0; p];
-                for (i, out) in out.chunks_exact_mut(p).enumerate() {
+                for (i, out) in all.chunks_exact_mut(p).enumerate() {
                     pulp::Arch::new().dispatch(|| {
                         line.copy_from_slice(self.mean());
                         for (score, axis) in
@@ -159,9 +160,13 @@ impl PcaModel {
                         out.iter_mut().zip(&line).for_each(|(o, x)| *o = T::from_f64(*x));
                     });
                 }
+                if !all_finite(all) {
+                    finite.store(false, Ordering::Relaxed);
+                }
                 Ok(())
             })
-        })
+        })?;
+        if finite.into_inner() { Ok(()) } else { Err(beyond_range(scores, rows, p)) }
     }
 
     /// Standard deviations of the scores.
@@ -182,20 +187,6 @@ fn check_output<T>(out: &[T], (n_rows, n_cols): (usize, usize)) -> Result<()> {
 
 /// Scores that are looked at together.
 const CHECKED: usize = 1 << 16;
-
-/// Whether all scores are finite.
-fn all_finite<T: Scalar>(scores: &[T]) -> bool {
-    struct AllFinite<'a, T>(&'a [T]);
-    impl<T: Scalar> WithSimd for AllFinite<'_, T> {
-        type Output = bool;
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) -> bool {
-            // Not `all`: a loop that may end at every value cannot look at several at a time.
-            self.0.iter().fold(true, |finite, z| finite & z.to_f64().is_finite())
-        }
-    }
-    pulp::Arch::new().dispatch(AllFinite(scores))
-}
 
 /// The error for scores that are not all finite. A value that is not finite makes scores that are not; only then is it
 /// looked for.
