@@ -60,7 +60,7 @@ fn block<T: Scalar>(c: &mut Criterion, kind: &str, x: &Block<'_, T>, source: &dy
     const COLUMNS: usize = 16;
     let (n, p) = source.shape();
     let (shift, factor) = (vec![0.1; p], vec![1.5; p]);
-    let map = ColumnMap { shift: &shift, factor: &factor };
+    let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
     let (q, u) = (gaussian(p, COLUMNS, 1, 0), gaussian(n, COLUMNS, 2, 0));
     let id = |kernel: &str, columns: usize| format!("{kernel}/{kind}-{n}x{p}/{columns}/{}", T::NAME);
     time(c, &id("moments", 0), |exec| {
@@ -121,7 +121,7 @@ fn decompositions(c: &mut Criterion) {
     let covariance = |p: usize| {
         let x = gaussian(2 * p, p, 6, 0);
         let (shift, factor) = (vec![0.0; p], (0..p).map(|j| 1.0 / (j + 1) as f64).collect::<Vec<_>>());
-        let map = ColumnMap { shift: &shift, factor: &factor };
+        let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
         blocks::scatter(&Block::Dense(Dense::from(&x)), map, None, &Exec::sequential())
             .expect("the benchmark's data are finite")
     };
@@ -135,7 +135,7 @@ fn decompositions(c: &mut Criterion) {
     });
     let x = gaussian(5_000, 400, 8, 0);
     let factor: Vec<f64> = (0..400).map(|j| 1.0 / (j + 1) as f64).collect();
-    let map = ColumnMap { shift: &[0.0; 400], factor: &factor };
+    let map = ColumnMap { shift: &[0.0; 400], remainder: &[], factor: &factor };
     let view = Dense::from(&x);
     let op = Standardized::new(&view, map, None);
     time(c, "block-krylov/5000x400/20/f64", |exec| {

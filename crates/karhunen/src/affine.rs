@@ -2,15 +2,15 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::ColumnMap;
-
-/// A standard deviation below this many units of rounding of the column's mean is that of a constant column.
-const ROUNDING_UNITS: f64 = 4.0;
+use crate::moments::Columns;
 
 /// Centring, scaling and feature weights of one fit.
 #[derive(Clone, Debug)]
 pub(crate) struct Affine {
     /// `mu`: zeros where the data are not centred.
     pub(crate) mean: Vec<f64>,
+    /// The exact means less `mean`; empty if that is zero.
+    remainder: Vec<f64>,
     /// `d`: standard deviations with the divisor of the weighting, so that scaled columns have the reported variance 1;
     /// ones where the data are not scaled, one for a column without variance.
     pub(crate) scale: Vec<f64>,
@@ -21,14 +21,13 @@ pub(crate) struct Affine {
 }
 
 impl Affine {
-    /// Builds the map from the mean and the standard deviation (population) of each column. `scale` holds the
+    /// Builds the map from the mean and the population standard deviation of each column. `scale` holds the
     /// correction of the divisor where the data are to be scaled; `feature_weights` were checked before.
     ///
     /// # Errors
     /// [`Error::Overflow`] for a column whose scale or variance is beyond f64.
     pub(crate) fn new(
-        mean: &[f64],
-        deviations: &[f64],
+        Columns { mean, remainder, deviation: deviations }: &Columns,
         center: bool,
         scale: Option<f64>,
         feature_weights: Option<&[f64]>,
@@ -37,7 +36,6 @@ impl Affine {
         // About the mean, or about zero where nothing is subtracted.
         let spread = |j: usize| match (center, deviations[j]) {
             (false, deviation) => deviation.hypot(mean[j]),
-            (true, deviation) if deviation <= ROUNDING_UNITS * f64::EPSILON * mean[j].abs() => 0.0,
             (true, deviation) => deviation,
         };
         let scales: Vec<f64> = (0..p)
@@ -57,13 +55,14 @@ impl Affine {
             let column = (0..p).find(|&j| !variance(j).is_finite()).unwrap_or(0);
             return Err(Error::Overflow { statistic: "variance", column });
         }
-        let mean = if center { mean.to_vec() } else { vec![0.0; p] };
-        Ok(Self { mean, scale: scales, factor, total_variance })
+        let (mean, remainder) =
+            if center { (mean.clone(), remainder.clone()) } else { (vec![0.0; p], Vec::new()) };
+        Ok(Self { mean, remainder, scale: scales, factor, total_variance })
     }
 
     /// The map as products see it.
     pub(crate) fn map(&self) -> ColumnMap<'_> {
-        ColumnMap { shift: &self.mean, factor: &self.factor }
+        ColumnMap { shift: &self.mean, remainder: &self.remainder, factor: &self.factor }
     }
 }
 
@@ -71,12 +70,13 @@ impl Affine {
 mod tests {
     use super::*;
 
-    const MEAN: [f64; 3] = [3.0, 0.1, 0.0];
-    const DEVIATIONS: [f64; 3] = [4.0, 1e-18, 0.0];
+    fn columns() -> Columns {
+        Columns { mean: vec![3.0, 0.1, 0.0], remainder: Vec::new(), deviation: vec![4.0, 0.0, 0.0] }
+    }
 
     #[test]
     fn a_constant_column_keeps_its_scale_and_counts_nothing() {
-        let affine = Affine::new(&MEAN, &DEVIATIONS, true, Some(1.0), None).unwrap();
+        let affine = Affine::new(&columns(), true, Some(1.0), None).unwrap();
         assert_eq!(affine.scale, [4.0, 1.0, 1.0]);
         assert_eq!(affine.factor, [0.25, 1.0, 1.0]);
         assert_eq!(affine.total_variance, 1.0);
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn without_centring_the_scale_is_taken_about_zero() {
-        let affine = Affine::new(&MEAN, &DEVIATIONS, false, Some(1.0), None).unwrap();
+        let affine = Affine::new(&columns(), false, Some(1.0), None).unwrap();
         assert_eq!(affine.mean, [0.0; 3]);
         assert_eq!(affine.scale, [5.0, 0.1, 1.0]);
         assert!((affine.total_variance - 2.0).abs() < 1e-15);
@@ -92,14 +92,14 @@ mod tests {
 
     #[test]
     fn scaled_columns_have_the_reported_variance_one() {
-        let affine = Affine::new(&MEAN, &DEVIATIONS, true, Some(2.0), None).unwrap();
+        let affine = Affine::new(&columns(), true, Some(2.0), None).unwrap();
         assert_eq!(affine.scale[0], 32_f64.sqrt());
         assert!((affine.total_variance * 2.0 - 1.0).abs() < 1e-15);
     }
 
     #[test]
     fn feature_weights_multiply_variances() {
-        let affine = Affine::new(&MEAN, &DEVIATIONS, true, None, Some(&[4.0, 1.0, 0.0])).unwrap();
+        let affine = Affine::new(&columns(), true, None, Some(&[4.0, 1.0, 0.0])).unwrap();
         assert_eq!(affine.factor, [2.0, 1.0, 0.0]);
         assert_eq!(affine.total_variance, 64.0);
     }

@@ -144,7 +144,7 @@ impl KernelRows {
 /// Writes the rows `rows` of a block as they are, zeros included.
 pub(super) fn lines<T: Scalar>(block: &Block<'_, T>, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
     let p = block.n_cols();
-    let unchanged = ColumnMap { shift: &vec![0.0; p], factor: &vec![1.0; p] };
+    let unchanged = ColumnMap { shift: &vec![0.0; p], remainder: &[], factor: &vec![1.0; p] };
     blocks::mapped_rows(block, unchanged, None, rows, out)
 }
 

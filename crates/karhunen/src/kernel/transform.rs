@@ -104,7 +104,8 @@ impl KernelModel {
             Matrix::from_fn(parts.basis.len(), k, |i, c| parts.coefficients[(i, c)] * factors[c]);
         let offsets: Vec<f64> = parts.offsets.iter().zip(&factors).map(|(o, f)| o * f).collect();
         if let KernelBasis::Precomputed { n_samples } = parts.basis {
-            let map = ColumnMap { shift: &vec![0.0; n_samples], factor: &vec![1.0; n_samples] };
+            let map =
+                ColumnMap { shift: &vec![0.0; n_samples], remainder: &[], factor: &vec![1.0; n_samples] };
             return x.visit(&mut |first, block| {
                 let out = &mut scores[first * k..(first + block.n_rows()) * k];
                 let part = part_of(exec, first, block.n_rows(), n);

@@ -64,7 +64,7 @@ fn products_about<T: Scalar>(
 ) {
     let n = x.n_rows();
     let Scratch { packed, sums } = scratch;
-    let map = ColumnMap { shift: pivot, factor: &vec![1.0; pivot.len()] };
+    let map = ColumnMap { shift: pivot, remainder: &[], factor: &vec![1.0; pivot.len()] };
     sums.clear();
     sums.resize(pivot.len().next_multiple_of(STRIP), 0.0);
     let panel = |start: usize| -> Range<usize> { start.min(n)..n.min(start + PANEL) };

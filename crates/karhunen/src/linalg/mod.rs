@@ -57,6 +57,9 @@ pub use sparse_matrix::SparseMatrix;
 pub struct ColumnMap<'a> {
     /// What is subtracted from each column, before the factor.
     pub shift: &'a [f64],
+    /// The digits of the shift that f64 does not hold: subtracted from dense values after the shift. Empty if all are
+    /// zero; sparse products, which lose more digits than these, leave it out.
+    pub remainder: &'a [f64],
     /// What each column is multiplied by.
     pub factor: &'a [f64],
 }

@@ -32,7 +32,7 @@ impl<T: Scalar> Case<T> {
     }
 
     pub(super) fn map(&self) -> ColumnMap<'_> {
-        ColumnMap { shift: &self.shift, factor: &self.factor }
+        ColumnMap { shift: &self.shift, remainder: &[], factor: &self.factor }
     }
 
     /// `(x - shift) * factor`, entry by entry.

@@ -131,7 +131,7 @@ pub(crate) fn polish_rows(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<M
         return Ok(w);
     }
     let p = w.n_cols();
-    let unchanged = ColumnMap { shift: &vec![0.0; p], factor: &vec![1.0; p] };
+    let unchanged = ColumnMap { shift: &vec![0.0; p], remainder: &[], factor: &vec![1.0; p] };
     let gram = rank_k::gram(Dense::from(&w), unchanged, None, &exec.part(0.0, 0.5))?;
     let exec = exec.part(0.5, 1.0);
     match deviation(&gram) {

@@ -15,8 +15,8 @@ pub(super) enum Axis {
     Columns,
 }
 
-/// A dense view whose entries are read as `(x - shift) * factor * weight`: shift and factor belong to one axis,
-/// the weight to the other. The difference is taken in `f64`, so a common offset costs no digits.
+/// A dense view whose entries are read as `(x - shift - remainder) * factor * weight`: shift, remainder and factor belong
+/// to one axis, the weight to the other. The differences are taken in `f64`, so a common offset costs no digits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mapped<'a, T> {
     x: Dense<'a, T>,
@@ -56,7 +56,9 @@ impl<'a, T: Scalar> Mapped<'a, T> {
         match self.axis {
             Axis::Columns => Self { x, weights: self.weights.map(|w| &w[rows]), ..*self },
             Axis::Rows => {
-                let map = ColumnMap { shift: &self.map.shift[rows.clone()], factor: &self.map.factor[rows] };
+                let ColumnMap { shift, remainder, factor } = self.map;
+                let remainder = remainder.get(rows.clone()).unwrap_or_default();
+                let map = ColumnMap { shift: &shift[rows.clone()], remainder, factor: &factor[rows] };
                 Self { x, map, ..*self }
             }
         }
@@ -86,24 +88,27 @@ impl<'a, T: Scalar> Mapped<'a, T> {
         dispatch(Pack::<T, E, W> { from: *self, rows, dst, layout });
     }
 
-    /// What row `i` brings to its entries: (shift, factor).
+    /// Row `i`: (shift, remainder, factor).
     #[inline(always)]
-    fn row_part(&self, i: usize) -> (f64, f64) {
+    fn row_part(&self, i: usize) -> (f64, f64, f64) {
+        let ColumnMap { shift, remainder, factor } = self.map;
         match self.axis {
-            Axis::Rows => (self.map.shift[i], self.map.factor[i]),
-            Axis::Columns => (0.0, self.weights.map_or(1.0, |w| w[i])),
+            Axis::Rows => (shift[i], remainder.get(i).copied().unwrap_or(0.0), factor[i]),
+            Axis::Columns => (0.0, 0.0, self.weights.map_or(1.0, |w| w[i])),
         }
     }
 
-    /// What the columns from `j` on bring to their entries: (shifts, factors). Zero past the last column.
+    /// The columns from `j` on: (shifts, remainders, factors). Zero past the last column.
     #[inline(always)]
-    fn column_part<const W: usize>(&self, j: usize) -> ([f64; W], [f64; W]) {
+    fn column_part<const W: usize>(&self, j: usize) -> ([f64; W], [f64; W], [f64; W]) {
+        let ColumnMap { shift, remainder, factor } = self.map;
         match (self.axis, self.weights) {
-            (Axis::Columns, _) => (window(self.map.shift, j), window(self.map.factor, j)),
-            (Axis::Rows, Some(weights)) => ([0.0; W], window(weights, j)),
+            (Axis::Columns, _) => (window(shift, j), window(remainder, j), window(factor, j)),
+            (Axis::Rows, Some(weights)) => ([0.0; W], [0.0; W], window(weights, j)),
             (Axis::Rows, None) => {
                 let n_cols = self.n_cols();
-                ([0.0; W], std::array::from_fn(|c| if j + c < n_cols { 1.0 } else { 0.0 }))
+                let ones = std::array::from_fn(|c| if j + c < n_cols { 1.0 } else { 0.0 });
+                ([0.0; W], [0.0; W], ones)
             }
         }
     }
@@ -125,17 +130,21 @@ fn window<U: Copy + Default, const W: usize>(values: &[U], start: usize) -> [U; 
     }
 }
 
-/// Converts `x`, one value for each of the `W` columns.
+/// Converts `x`, one value for each of the `W` columns. `REMAINDER` says whether shifts have a remainder.
 #[inline(always)]
-fn convert<T: Scalar, E: Scalar, const W: usize>(
+fn convert<T: Scalar, E: Scalar, const W: usize, const REMAINDER: bool>(
     x: &[T; W],
-    (row_shift, row_factor): (f64, f64),
-    (shifts, factors): &([f64; W], [f64; W]),
+    (row_shift, row_remainder, row_factor): (f64, f64, f64),
+    (shifts, remainders, factors): &([f64; W], [f64; W], [f64; W]),
     dst: &mut [E],
 ) {
     let Some(dst) = dst.first_chunk_mut::<W>() else { return };
     for c in 0..W {
-        dst[c] = E::from_f64((x[c].to_f64() - row_shift - shifts[c]) * factors[c] * row_factor);
+        let mut difference = x[c].to_f64() - row_shift - shifts[c];
+        if REMAINDER {
+            difference = difference - row_remainder - remainders[c];
+        }
+        dst[c] = E::from_f64(difference * factors[c] * row_factor);
     }
 }
 
@@ -151,14 +160,19 @@ impl<T: Scalar, E: Scalar, const W: usize> WithSimd for Pack<'_, '_, T, E, W> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let x = self.from.x;
+        let Mapped { x, map, axis, weights } = self.from;
+        let by_row = axis == Axis::Rows || weights.is_some();
         if x.col_stride() == 1 || x.n_cols() == 1 {
-            match (self.from.axis, self.from.weights) {
-                (Axis::Columns, None) => self.along_rows::<false>(),
-                _ => self.along_rows::<true>(),
+            match (by_row, map.remainder.is_empty()) {
+                (false, true) => self.along_rows::<false, false>(),
+                (true, true) => self.along_rows::<true, false>(),
+                (_, false) => self.along_rows::<true, true>(),
             }
         } else if x.row_stride() == 1 || x.n_rows() == 1 {
-            self.along_columns();
+            match map.remainder.is_empty() {
+                true => self.along_columns::<false>(),
+                false => self.along_columns::<true>(),
+            }
         } else {
             self.anyhow();
         }
@@ -166,9 +180,10 @@ impl<T: Scalar, E: Scalar, const W: usize> WithSimd for Pack<'_, '_, T, E, W> {
 }
 
 impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
-    /// The values of a row lie side by side. `BY_ROW` says whether rows bring anything to their entries.
+    /// The values of a row lie side by side. `BY_ROW` says whether rows bring anything to their entries, `REMAINDER`
+    /// whether shifts have a remainder.
     #[inline(always)]
-    fn along_rows<const BY_ROW: bool>(self) {
+    fn along_rows<const BY_ROW: bool, const REMAINDER: bool>(self) {
         let Layout { row_stride, strip_stride } = self.layout;
         let n_strips = self.from.n_cols().div_ceil(W);
         let columns: Vec<_> = (0..n_strips).map(|strip| self.from.column_part::<W>(strip * W)).collect();
@@ -176,24 +191,27 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
         for i in 0..self.rows.len() {
             let row = self.rows.start + i;
             let part = self.from.row_part(row);
-            let entry = |x: T, shift: f64, factor: f64| {
+            let entry = |x: T, shift: f64, remainder: f64, factor: f64| {
                 let x = x.to_f64();
-                E::from_f64(if BY_ROW {
-                    (x - part.0 - shift) * factor * part.1
+                E::from_f64(if REMAINDER {
+                    (x - part.0 - shift - part.1 - remainder) * factor * part.2
+                } else if BY_ROW {
+                    (x - part.0 - shift) * factor * part.2
                 } else {
                     (x - shift) * factor
                 })
             };
             let (whole, tail) = self.from.x.contiguous_row(row).unwrap_or_default().as_chunks::<W>();
             let mut to = i * row_stride / W;
-            for (x, (shifts, factors)) in whole.iter().zip(&columns) {
-                dst[to] = std::array::from_fn(|c| entry(x[c], shifts[c], factors[c]));
+            for (x, (shifts, remainders, factors)) in whole.iter().zip(&columns) {
+                dst[to] = std::array::from_fn(|c| entry(x[c], shifts[c], remainders[c], factors[c]));
                 to += strip_stride / W;
             }
-            if let Some((shifts, factors)) = columns.get(whole.len()) {
+            if let Some((shifts, remainders, factors)) = columns.get(whole.len()) {
                 // One by one: vectors of what was just written value by value would wait for it.
                 for (c, d) in dst[to].iter_mut().enumerate() {
-                    *d = tail.get(c).map_or(E::default(), |&x| entry(x, shifts[c], factors[c]));
+                    let entry = |&x| entry(x, shifts[c], remainders[c], factors[c]);
+                    *d = tail.get(c).map_or(E::default(), entry);
                 }
             }
         }
@@ -201,7 +219,7 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
 
     /// The values of a column lie side by side: transposed in squares.
     #[inline(always)]
-    fn along_columns(self) {
+    fn along_columns<const REMAINDER: bool>(self) {
         let Layout { row_stride, strip_stride } = self.layout;
         let (n_cols, x) = (self.from.n_cols(), self.from.x.t());
         for j in (0..n_cols.next_multiple_of(W)).step_by(SQUARE) {
@@ -223,7 +241,8 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
                     }
                     let to = base + (i + r) * row_stride;
                     let part = self.from.row_part(self.rows.start + i + r);
-                    convert(&row, part, &columns, &mut self.dst[to..to + SQUARE]);
+                    let dst = &mut self.dst[to..to + SQUARE];
+                    convert::<T, E, SQUARE, REMAINDER>(&row, part, &columns, dst);
                 }
             }
         }
@@ -242,7 +261,8 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
                     *x = self.from.x.get(self.rows.start + i, j + c);
                 }
                 let to = (j / W) * strip_stride + i * row_stride;
-                convert(&x, part, &self.from.column_part::<W>(j), &mut self.dst[to..to + W]);
+                let columns = self.from.column_part::<W>(j);
+                convert::<T, E, W, true>(&x, part, &columns, &mut self.dst[to..to + W]);
             }
         }
     }

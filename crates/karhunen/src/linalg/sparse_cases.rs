@@ -58,7 +58,7 @@ impl Case {
 
     /// The map of the columns.
     pub(crate) fn map(&self) -> ColumnMap<'_> {
-        ColumnMap { shift: &self.shift, factor: &self.factor }
+        ColumnMap { shift: &self.shift, remainder: &[], factor: &self.factor }
     }
 
     /// The centred and scaled matrix, dense.

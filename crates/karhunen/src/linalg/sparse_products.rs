@@ -284,7 +284,7 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let x = SparseMatrix::from_triples(2, 3, &[0, 1], &[2, 0], &[1.0, 2.0]).unwrap();
         let (x, exec) = (x.view(), Exec::sequential());
-        let map = ColumnMap { shift: &[0.0; 3], factor: &[1.0; 3] };
+        let map = ColumnMap { shift: &[0.0; 3], remainder: &[], factor: &[1.0; 3] };
         let message = |result: Result<Matrix>| result.unwrap_err().to_string();
         let (two, three) = (Matrix::zeros(2, 1), Matrix::zeros(3, 1));
         assert_eq!(
@@ -295,7 +295,7 @@ mod tests {
             message(normal(&x, &map, Some(&[1.0; 3]), &three, &exec)),
             "the array of row weights has 3 values, but 2 are needed"
         );
-        let short = ColumnMap { shift: &[0.0; 2], factor: &[1.0; 3] };
+        let short = ColumnMap { shift: &[0.0; 2], remainder: &[], factor: &[1.0; 3] };
         assert_eq!(
             message(normal_t(&x, &short, &two, &exec)),
             "the column shift has 2 values, but 3 are needed"

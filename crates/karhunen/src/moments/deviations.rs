@@ -1,4 +1,4 @@
-//! Standard deviations of columns, also where squares of deviations underflow.
+//! Means and standard deviations of columns, also where squared deviations underflow or the mean has too few digits.
 
 use crate::error::Result;
 use crate::linalg::sparse_moments;
@@ -8,67 +8,148 @@ use crate::source::{Block, Source};
 
 /// Below this, squares of deviations have lost digits to underflow, or vanished.
 const UNDERFLOW: f64 = 1e-280;
+/// Deviations below this many units of rounding of the mean are moved by its rounding: at this number, the variance by
+/// 2.5e-13 of itself.
+const ROUNDING_UNITS: f64 = 1e6;
+
+/// Without the data, a deviation of at most this many units of rounding of the mean counts as zero.
+const CONSTANT_UNITS: f64 = 4.0;
 
 /// Whether squares of such deviations have lost digits.
-pub(crate) fn underflows(deviation: f64) -> bool {
+fn underflows(deviation: f64) -> bool {
     deviation > 0.0 && deviation * deviation < UNDERFLOW
 }
 
-/// The standard deviation (population) of each column, also of columns whose squared deviations underflow: those are
-/// read again, divided by their largest deviation.
-///
-/// # Errors
-/// What reading raises.
-pub(crate) fn deviations<T: Scalar>(
-    moments: &Moments,
-    x: &dyn Source<T>,
-    weights: Option<&[f64]>,
-) -> Result<Vec<f64>> {
-    let p = moments.mean.len();
-    let mut deviations: Vec<f64> = (0..p).map(|j| moments.variance(j).sqrt()).collect();
-    let tiny: Vec<usize> = (0..p).filter(|&j| moments.variance(j) < UNDERFLOW).collect();
-    if tiny.is_empty() {
-        return Ok(deviations);
-    }
-    let n_rows = x.shape().0;
-    let mut columns = vec![Tiny::default(); tiny.len()];
-    visit_columns(x, &tiny, |_, c, value| {
-        let column = &mut columns[c];
-        column.largest = column.largest.max((value - moments.mean[tiny[c]]).abs());
-        column.n_stored += 1;
-    })?;
-    for (column, &j) in columns.iter_mut().zip(&tiny) {
-        if column.n_stored < n_rows {
-            column.largest = column.largest.max(moments.mean[j].abs());
-        }
-    }
-    visit_columns(x, &tiny, |row, c, value| {
-        let column = &mut columns[c];
-        if column.largest > 0.0 {
-            let deviation = (value - moments.mean[tiny[c]]) / column.largest;
-            let weight = weights.map_or(1.0, |w| w[row]);
-            column.squares += weight * deviation * deviation;
-            column.weight += weight;
-        }
-    })?;
-    for (column, &j) in columns.iter().zip(&tiny) {
-        let missing = if column.n_stored < n_rows { (moments.weight - column.weight).max(0.0) } else { 0.0 };
-        let zero = if column.largest > 0.0 { moments.mean[j] / column.largest } else { 0.0 };
-        deviations[j] = column.largest * ((column.squares + missing * zero * zero) / moments.weight).sqrt();
-    }
-    Ok(deviations)
+/// Means and population standard deviations of all columns.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    pub(crate) mean: Vec<f64>,
+    /// The exact mean less `mean`, for columns that need it; empty if none does.
+    pub(crate) remainder: Vec<f64>,
+    pub(crate) deviation: Vec<f64>,
 }
 
-/// What is gathered of a column of tiny deviations.
+impl Columns {
+    /// Takes means and variances from `moments`. Columns whose squared deviations underflow, or whose deviation is near
+    /// the rounding of their mean, are read again: about their first value and in units of their largest difference
+    /// from it. A constant column has the deviation zero exactly.
+    ///
+    /// # Errors
+    /// Those of `x` while it is read.
+    pub(crate) fn new<T: Scalar>(
+        moments: &Moments,
+        x: &dyn Source<T>,
+        weights: Option<&[f64]>,
+    ) -> Result<Self> {
+        let p = moments.mean.len();
+        let mut mean = moments.mean.clone();
+        let mut deviation: Vec<f64> = (0..p).map(|j| moments.variance(j).sqrt()).collect();
+        let is_delicate = |j: &usize| {
+            let near = deviation[*j] <= ROUNDING_UNITS * f64::EPSILON * mean[*j].abs();
+            near || moments.variance(*j) < UNDERFLOW
+        };
+        let delicate: Vec<usize> = (0..p).filter(is_delicate).collect();
+        let mut remainder = Vec::new();
+        for (&j, column) in delicate.iter().zip(read_again(&delicate, moments.weight, x, weights)?) {
+            deviation[j] = column.deviation();
+            // The first value lies so near the mean that the difference is exact.
+            let rest = (column.origin - mean[j]) + column.largest * column.mean;
+            let nearest = mean[j] + rest;
+            let rest = rest - (nearest - mean[j]);
+            mean[j] = nearest;
+            if rest != 0.0 && deviation[j] > 0.0 {
+                remainder.resize(p, 0.0);
+                remainder[j] = rest;
+            }
+        }
+        Ok(Self { mean, remainder, deviation })
+    }
+
+    /// Takes means and variances from `moments` alone. A column whose deviation is within [`CONSTANT_UNITS`] counts as
+    /// constant: sums over sparse parts leave that much of nothing.
+    pub(crate) fn of_moments(moments: &Moments) -> Self {
+        let deviation = |j: usize| {
+            let deviation = moments.variance(j).sqrt();
+            let rounding = CONSTANT_UNITS * f64::EPSILON * moments.mean[j].abs();
+            if deviation <= rounding { 0.0 } else { deviation }
+        };
+        let p = moments.mean.len();
+        Self { mean: moments.mean.clone(), remainder: Vec::new(), deviation: (0..p).map(deviation).collect() }
+    }
+
+    /// Whether products taken about the means, and not scaled, have lost digits.
+    pub(crate) fn need_care(&self) -> bool {
+        !self.remainder.is_empty() || self.deviation.iter().any(|&deviation| underflows(deviation))
+    }
+}
+
+/// Sums over one column, its differences from `origin` in units of `largest`. Rows of weight zero do not count.
 #[derive(Clone, Default)]
-struct Tiny {
-    /// The largest deviation from the mean, of what is not stored too.
-    largest: f64,
+struct Differences {
+    /// The first value; zero if nothing is stored.
+    origin: f64,
     n_stored: usize,
+    largest: f64,
     /// The weight of the stored entries.
     weight: f64,
-    /// Their weighted squared deviations, in units of the largest.
-    squares: f64,
+    mean: f64,
+    variance: f64,
+}
+
+impl Differences {
+    fn of(&self, value: f64) -> f64 {
+        if self.largest > 0.0 { (value - self.origin) / self.largest } else { 0.0 }
+    }
+
+    fn deviation(&self) -> f64 {
+        self.largest * self.variance.sqrt()
+    }
+}
+
+fn read_again<T: Scalar>(
+    columns: &[usize],
+    total: f64,
+    x: &dyn Source<T>,
+    weights: Option<&[f64]>,
+) -> Result<Vec<Differences>> {
+    let mut sums = vec![Differences::default(); columns.len()];
+    if columns.is_empty() {
+        return Ok(sums);
+    }
+    let weight = |row: usize| weights.map_or(1.0, |w| w[row]);
+    let n_rows = (0..x.shape().0).filter(|&row| weight(row) > 0.0).count();
+    visit_columns(x, columns, |row, c, value| {
+        if weight(row) > 0.0 {
+            let sum = &mut sums[c];
+            if sum.n_stored == 0 {
+                sum.origin = value;
+            }
+            sum.n_stored += 1;
+            sum.largest = sum.largest.max((value - sum.origin).abs());
+        }
+    })?;
+    for sum in sums.iter_mut().filter(|sum| sum.n_stored < n_rows) {
+        sum.largest = sum.largest.max(sum.origin.abs());
+    }
+    visit_columns(x, columns, |row, c, value| {
+        let sum = &mut sums[c];
+        sum.weight += weight(row);
+        sum.mean += weight(row) * sum.of(value);
+    })?;
+    // The weight of what is not stored; exactly zero where all is.
+    let unstored =
+        |sum: &Differences| if sum.n_stored < n_rows { (total - sum.weight).max(0.0) } else { 0.0 };
+    for sum in &mut sums {
+        sum.mean = (sum.mean + unstored(sum) * sum.of(0.0)) / total;
+    }
+    visit_columns(x, columns, |row, c, value| {
+        let sum = &mut sums[c];
+        sum.variance += weight(row) * (sum.of(value) - sum.mean).powi(2);
+    })?;
+    for sum in &mut sums {
+        sum.variance = (sum.variance + unstored(sum) * (sum.of(0.0) - sum.mean).powi(2)) / total;
+    }
+    Ok(sums)
 }
 
 /// Calls `f` with the row, the place in `columns` and the value of every stored entry of those columns.

@@ -3,7 +3,7 @@
 mod deviations;
 mod scatter;
 
-pub(crate) use deviations::{deviations, underflows};
+pub(crate) use deviations::Columns;
 pub use scatter::Scatter;
 
 use crate::error::{Error, Result};

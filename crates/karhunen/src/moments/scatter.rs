@@ -68,7 +68,7 @@ impl Scatter {
             return Self::of_narrow(x, weights, exec);
         }
         let moments = Moments::of_block(block, weights, &exec.part(0.0, 0.2))?;
-        let map = ColumnMap { shift: &moments.mean, factor: &vec![1.0; moments.mean.len()] };
+        let map = ColumnMap { shift: &moments.mean, remainder: &[], factor: &vec![1.0; moments.mean.len()] };
         let exec = exec.part(0.2, 1.0);
         let matrix = match block {
             Block::Dense(x) => rank_k::scatter(*x, map, weights, &exec)?,

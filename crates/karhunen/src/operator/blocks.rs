@@ -110,6 +110,14 @@ pub(crate) fn mapped_rows<T: Scalar>(
     }
     for (i, line) in rows.zip(out.chunks_exact_mut(p)) {
         let row_factor = row_factors.map_or(1.0, |r| r[i]);
+        if matches!(block, Block::Dense(_)) && !map.remainder.is_empty() {
+            for (((value, shift), remainder), factor) in
+                line.iter_mut().zip(map.shift).zip(map.remainder).zip(map.factor)
+            {
+                *value = (*value - shift - remainder) * factor * row_factor;
+            }
+            continue;
+        }
         for ((value, shift), factor) in line.iter_mut().zip(map.shift).zip(map.factor) {
             *value = (*value - shift) * factor * row_factor;
         }

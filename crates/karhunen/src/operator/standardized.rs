@@ -208,7 +208,7 @@ impl<T: Scalar> LinOp for Standardized<'_, T> {
         let mut total = Matrix::zeros(n, n);
         self.visit_columns(exec, |columns, exec| {
             let width = columns.n_cols();
-            let unchanged = ColumnMap { shift: &vec![0.0; width], factor: &vec![1.0; width] };
+            let unchanged = ColumnMap { shift: &vec![0.0; width], remainder: &[], factor: &vec![1.0; width] };
             total.merge(&rank_k::gram(Dense::from(columns), unchanged, None, exec)?);
             Ok(())
         })?;

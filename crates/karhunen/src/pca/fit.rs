@@ -3,8 +3,8 @@
 use crate::affine::Affine;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
-use crate::linalg::dense_scatter;
-use crate::moments::{Moments, Scatter, check_size, deviations, underflows};
+use crate::linalg::{ColumnMap, dense_scatter};
+use crate::moments::{Columns, Moments, Scatter, check_size};
 use crate::operator::{LinOp, Standardized};
 use crate::pca::evidence::most_probable_dimension;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
@@ -44,17 +44,18 @@ pub(crate) fn fit<T: Scalar>(
         } else {
             (Moments::of(x, shares, &exec.phase("means and variances"))?, None)
         };
-        let deviations = deviations(&moments, x, shares)?;
+        let columns = Columns::new(&moments, x, shares)?;
         let scale = pca.scale.then_some(correction);
-        let affine = Affine::new(&moments.mean, &deviations, pca.center, scale, weights.features)?;
+        let affine = Affine::new(&columns, pca.center, scale, weights.features)?;
         if x.is_sparse() {
             check_factors(&affine.factor)?;
         }
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
         let iteration = iteration(pca, tol);
         let mut spectrum = match scatter {
-            // Products of what is tiny have underflowed; taken after scaling they have not.
-            Some(scatter) if !deviations.iter().any(|&d| underflows(d)) => {
+            // Products of tiny values have underflowed, products about rounded means have lost digits: the map, applied
+            // to the values first, avoids both.
+            Some(scatter) if !columns.need_care() => {
                 solver::solve_matrix(&scatter.covariance(affine.map()), wanted, &iteration, exec)?
             }
             _ => {
@@ -93,12 +94,15 @@ pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<
     let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(1e-8);
     Exec::run(pca.n_threads, &Unobserved, |exec| {
-        let deviations: Vec<f64> = (0..p).map(|j| moments.variance(j).sqrt()).collect();
+        let columns = Columns::of_moments(moments);
         let scale = pca.scale.then_some(correction);
-        let affine = Affine::new(&moments.mean, &deviations, pca.center, scale, feature_weights)?;
+        let affine = Affine::new(&columns, pca.center, scale, feature_weights)?;
         check_factors(&affine.factor)?;
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
-        let covariance = scatter.covariance(affine.map());
+        // The matrix holds the rounding of columns that count as constant.
+        let is_constant = |j: usize| pca.center && columns.deviation[j] == 0.0;
+        let factor: Vec<f64> = (0..p).map(|j| if is_constant(j) { 0.0 } else { affine.factor[j] }).collect();
+        let covariance = scatter.covariance(ColumnMap { factor: &factor, ..affine.map() });
         let spectrum = solver::solve_matrix(&covariance, wanted, &iteration(pca, tol), exec)?;
         let (route, reason) = (Route::Covariance, "fitted from moments".to_owned());
         Solved { route, reason, tol, spectrum, affine, totals, n_samples: n, dtype: f64::NAME }.model(

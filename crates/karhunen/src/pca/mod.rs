@@ -131,7 +131,8 @@ impl Pca {
     ///
     /// The result is that of [`Pca::fit`] by [`Route::Covariance`] on all rows together, to rounding, with the dtype
     /// `"f64"`. Two things only the data could tell: rounding of sparse centring is not in the residuals, and a column
-    /// whose squared deviations underflow counts as constant.
+    /// counts as constant if its squared deviations underflow, or if its standard deviation is within 4 units of rounding
+    /// of its mean.
     ///
     /// # Errors
     /// [`Error::NComponents`]; [`Error::Option`], also for another solver than covariance; those of weights;

@@ -193,6 +193,6 @@ impl PcaModel {
 
     /// The map that the fit applied to every row.
     pub(crate) fn map(&self) -> ColumnMap<'_> {
-        ColumnMap { shift: self.mean(), factor: &self.factor }
+        ColumnMap { shift: self.mean(), remainder: &[], factor: &self.factor }
     }
 }

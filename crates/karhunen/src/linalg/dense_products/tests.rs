@@ -110,7 +110,7 @@ fn check_threads<T: Scalar>() {
     for (n, p, l) in [(3_000, 70, 8), (300, 2_000, 3)] {
         let x = values::<T>(n * p, 3);
         let (shift, factor) = (values::<f64>(p, 4), vec![1.0; p]);
-        let map = ColumnMap { shift: &shift, factor: &factor };
+        let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
         let x = Dense::row_major(&x, n, p).unwrap();
         let (q, u) = (block(p, l, 5), block(n, l, 6));
         let on = |threads| {
@@ -148,7 +148,7 @@ fn a_large_offset_costs_nothing() {
     let (n, p, l) = (300, 20, 4);
     let (q, factor) = (block(p, l, 3), vec![1.0; p]);
     let both = |x: Dense<'_, f64>, shift: f64| {
-        let map = ColumnMap { shift: &vec![shift; p], factor: &factor };
+        let map = ColumnMap { shift: &vec![shift; p], remainder: &[], factor: &factor };
         normal(x, map, None, &q, &Exec::sequential()).unwrap()
     };
     let small = exact_values(n * p, 1024.0);
@@ -157,7 +157,7 @@ fn a_large_offset_costs_nothing() {
     assert_eq!(both(view(&small), 0.0), both(view(&large), 1e8));
 
     let single = |x: &[f32], shift: f64| {
-        let map = ColumnMap { shift: &vec![shift; p], factor: &factor };
+        let map = ColumnMap { shift: &vec![shift; p], remainder: &[], factor: &factor };
         normal(Dense::row_major(x, n, p).unwrap(), map, None, &q, &Exec::sequential()).unwrap()
     };
     let small: Vec<f32> = exact_values(n * p, 16.0).iter().map(|v| *v as f32).collect();
@@ -170,7 +170,7 @@ fn single_precision_neither_overflows_nor_vanishes() {
     let (n, p) = (50, 6);
     let q = block(p, 3, 3);
     let (shift, factor) = (vec![0.0; p], vec![1.0; p]);
-    let map = ColumnMap { shift: &shift, factor: &factor };
+    let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
     let x = values::<f32>(n * p, 2);
     let on = |size: f32, weight: f64| {
         let x: Vec<f32> = x.iter().map(|v| v * size).collect();

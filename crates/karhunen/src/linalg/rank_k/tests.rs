@@ -65,7 +65,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     for shape in [(9_000, 40), (700, 600), (40, 9_000)] {
         let x = values::<f64>(shape.0 * shape.1, 3);
         let (shift, factor) = (values::<f64>(shape.1, 4), vec![1.0; shape.1]);
-        let map = ColumnMap { shift: &shift, factor: &factor };
+        let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
         let x = Dense::row_major(&x, shape.0, shape.1).unwrap();
         let on = |threads| {
             Exec::run(Some(threads), &Unobserved, |exec| {
@@ -88,7 +88,7 @@ fn a_large_offset_costs_nothing() {
     let large: Vec<f64> = small.iter().map(|v| v + 1e8).collect();
     let factor = vec![1.0; p];
     let scatter = |x: &[f64], shift: f64| {
-        let map = ColumnMap { shift: &vec![shift; p], factor: &factor };
+        let map = ColumnMap { shift: &vec![shift; p], remainder: &[], factor: &factor };
         scatter(Dense::row_major(x, n, p).unwrap(), map, None, &Exec::sequential()).unwrap()
     };
     assert_eq!(scatter(&small, 0.0), scatter(&large, 1e8));
@@ -97,7 +97,7 @@ fn a_large_offset_costs_nothing() {
 #[test]
 fn weights_may_span_hundreds_of_orders() {
     let x = [1.0, 2.0, 3.0, -1.0];
-    let map = ColumnMap { shift: &[0.0, 0.0], factor: &[1.0, 1.0] };
+    let map = ColumnMap { shift: &[0.0, 0.0], remainder: &[], factor: &[1.0, 1.0] };
     let x = Dense::row_major(&x, 2, 2).unwrap();
     let sum = scatter(x, map, Some(&[1e300, 1e-300]), &Exec::sequential()).unwrap();
     for (found, expected) in sum.as_slice().iter().zip([1e300, 2e300, 2e300, 4e300]) {
@@ -120,7 +120,7 @@ fn progress_never_falls_and_ends_with_the_span() {
     for (n, p) in [(9_000, 40), (9_000, 530)] {
         let x = values::<f32>(n * p, 1);
         let (shift, factor) = (vec![0.0; p], vec![1.0; p]);
-        let map = ColumnMap { shift: &shift, factor: &factor };
+        let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
         let seen = Fractions(Mutex::new(Vec::new()));
         Exec::run(Some(1), &seen, |exec| {
             scatter(Dense::row_major(&x, n, p).unwrap(), map, None, &exec.part(0.25, 0.75))

@@ -1,0 +1,89 @@
+//! Columns whose deviation is a few units of rounding of their mean: the values as they are in memory are exact, so are
+//! their variances.
+
+use karhunen::{NComponents, Pca, PcaModel, Scatter, Weights};
+use karhunen_testkit::{Rows, Tolerance, assert_close, assert_components, gaussian};
+
+use crate::expect::{SOLVERS, components};
+use crate::sources::Layout;
+
+const MEAN: f64 = 1e8;
+/// The spacing of f64 at [`MEAN`].
+const UNIT: f64 = 1.0 / (1u64 << 26) as f64;
+
+/// Whole numbers about zero, of deviations near `spread`.
+fn whole(n: usize, p: usize, spread: f64) -> Rows {
+    let round = |row: &Vec<f64>| row.iter().map(|x| (x * spread).round()).collect();
+    gaussian(n, p, 77).iter().map(round).collect()
+}
+
+fn map(rows: &Rows, f: impl Fn(f64) -> f64) -> Rows {
+    rows.iter().map(|row| row.iter().map(|&x| f(x)).collect()).collect()
+}
+
+fn fit(rows: &Rows, layout: Layout, pca: &Pca, weights: Option<&[f64]>) -> PcaModel {
+    let weights = Weights { samples: weights, features: None };
+    layout.lend::<f64, _>(rows, |x| pca.fit(x, &weights)).unwrap()
+}
+
+/// The fit of `1e8 + k` units is the fit of `k`, in units.
+#[test]
+fn every_route_finds_the_variance_of_the_last_digits() {
+    // About one, three and forty units of rounding; more pieces of rows than one.
+    for (n, spread) in [(200, 0.8), (2500, 2.6), (200, 40.0)] {
+        let numbers = whole(n, 3, spread);
+        let rows = map(&numbers, |k| MEAN + k * UNIT);
+        let weights: Vec<f64> = (0..n).map(|i| 1.0 + (i % 5) as f64).collect();
+        for (weights, scale) in [(None, false), (None, true), (Some(weights.as_slice()), false)] {
+            for solver in SOLVERS {
+                let pca = Pca { solver, scale, n_components: NComponents::Count(3), ..Pca::default() };
+                let expected = fit(&numbers, Layout::RowMajor, &pca, weights);
+                let unit = if scale { 1.0 } else { UNIT * UNIT };
+                for layout in Layout::DENSE {
+                    let name = format!("{n} rows, spread {spread}, {solver:?}, {layout:?}, scale {scale}");
+                    let model = fit(&rows, layout, &pca, weights);
+                    let largest = expected.explained_variance()[0];
+                    let tolerance = Tolerance { multiple: 1.0, epsilon: 1e-9, norm: largest };
+                    let variances: Vec<f64> = model.explained_variance().iter().map(|v| v / unit).collect();
+                    assert_close(&name, &variances, expected.explained_variance(), tolerance);
+                    let (total, sum) = (model.total_variance() / unit, variances.iter().sum::<f64>());
+                    assert_close(&name, &[total, sum], &[expected.total_variance(); 2], tolerance);
+                    let wide = Tolerance { epsilon: 1e-8, ..tolerance };
+                    let (found, wanted) = (components(&model), components(&expected));
+                    assert_components(&name, &found, &wanted, expected.explained_variance(), wide);
+                }
+            }
+        }
+    }
+}
+
+/// A sum of equal numbers is not their number times one of them, yet there is no variance.
+#[test]
+fn constant_columns_have_none_in_any_layout() {
+    let rows: Rows = gaussian(700, 1, 3).iter().map(|row| vec![0.1, row[0], 1e8 + 0.1]).collect();
+    for layout in Layout::ALL {
+        for solver in SOLVERS {
+            let pca = Pca { solver, scale: true, n_components: NComponents::Count(1), ..Pca::default() };
+            let model = fit(&rows, layout, &pca, None);
+            assert_eq!((model.scale()[0], model.scale()[2]), (1.0, 1.0), "{layout:?} {solver:?}");
+            let tolerance = Tolerance { multiple: 16.0, epsilon: f64::EPSILON, norm: 1.0 };
+            assert_close("total", &[model.total_variance()], &[1.0], tolerance);
+        }
+    }
+}
+
+/// Moments have no data to look at: there such a column counts as constant, in the total and in the components.
+#[test]
+fn moments_count_nearly_constant_columns_as_constant_throughout() {
+    let numbers = whole(200, 3, 0.8);
+    let rows: Rows = numbers.iter().map(|k| vec![MEAN + k[0] * UNIT, k[1], k[2]]).collect();
+    let exec = karhunen::Exec::sequential();
+    for layout in [Layout::RowMajor, Layout::Csr32] {
+        let scatter = layout.lend::<f64, _>(&rows, |x| Scatter::of(x, None, &exec)).unwrap();
+        let model = Pca { scale: true, ..Pca::default() }.fit_scatter(&scatter, None).unwrap();
+        assert_eq!(model.scale()[0], 1.0);
+        let sum: f64 = model.explained_variance().iter().sum();
+        let tolerance = Tolerance { multiple: 16.0, epsilon: f64::EPSILON, norm: 2.0 };
+        assert_close("total and sum", &[model.total_variance(), sum], &[2.0; 2], tolerance);
+    }
+}
