@@ -60,7 +60,12 @@ def warn_unless_converged(model: Model) -> None:
         return
     warn(
         f"solver {model.solver}: {model.n_converged} of {k} components converged in {model.n_passes} passes "
-        f"over the data (worst residual {model.residuals.max():.1e}, tol {model.tol:.1e}); "
-        "raise max_iter or tol, or choose another solver",
+        f"over the data (worst residual {model.residuals.max():.1e}, tol {model.tol:.1e}); "        + _advice(model.solver),
         ConvergenceWarning,
     )
+
+
+def _advice(solver: str) -> str:
+    if solver == "block-krylov":
+        return "raise max_iter or tol, or choose another solver"
+    return "give a sparse matrix whose columns are far from zero as dense, or choose solver='svd'"

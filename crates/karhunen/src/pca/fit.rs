@@ -52,6 +52,7 @@ pub(crate) fn fit<T: Scalar>(
         }
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
         let iteration = iteration(pca, tol);
+        let mut cancelled = 0.0;
         let mut spectrum = match scatter {
             // Products of tiny values have underflowed, products about rounded means have lost digits: the map, applied
             // to the values first, avoids both.
@@ -61,17 +62,18 @@ pub(crate) fn fit<T: Scalar>(
             _ => {
                 let op = Standardized::new(x, affine.map(), shares);
                 let mut spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
-                let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
-                add_rounding(&mut spectrum, epsilon * op.cancelled() * totals.sum_of_squares.sqrt());
+                // Of tall data, the SVD route centres the values themselves.
+                if route != Route::Svd || n < p {
+                    let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
+                    cancelled = epsilon * op.cancelled() * totals.sum_of_squares.sqrt();
+                    add_rounding(&mut spectrum, cancelled);
+                }
                 spectrum
             }
         };
         spectrum.n_passes += if x.is_sparse() { 2 } else { 1 };
-        Solved { route, reason, tol, spectrum, affine, totals, n_samples: n, dtype: T::NAME }.model(
-            pca,
-            weights.features,
-            exec,
-        )
+        Solved { route, reason, tol, spectrum, cancelled, affine, totals, n_samples: n, dtype: T::NAME }
+            .model(pca, weights.features, exec)
     })
 }
 
@@ -105,7 +107,8 @@ pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<
         let covariance = scatter.covariance(ColumnMap { factor: &factor, ..affine.map() });
         let spectrum = solver::solve_matrix(&covariance, wanted, &iteration(pca, tol), exec)?;
         let (route, reason) = (Route::Covariance, "fitted from moments".to_owned());
-        Solved { route, reason, tol, spectrum, affine, totals, n_samples: n, dtype: f64::NAME }.model(
+        let (cancelled, dtype) = (0.0, f64::NAME);
+        Solved { route, reason, tol, spectrum, cancelled, affine, totals, n_samples: n, dtype }.model(
             pca,
             feature_weights,
             exec,
@@ -119,6 +122,8 @@ struct Solved {
     reason: String,
     tol: f64,
     spectrum: Spectrum,
+    /// The rounding that centring has added to the residuals.
+    cancelled: f64,
     affine: Affine,
     totals: Totals,
     n_samples: usize,
@@ -127,7 +132,7 @@ struct Solved {
 
 impl Solved {
     fn model(self, pca: &Pca, feature_weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<PcaModel> {
-        let Self { route, reason, tol, mut spectrum, affine, totals, n_samples, dtype } = self;
+        let Self { route, reason, tol, mut spectrum, cancelled, affine, totals, n_samples, dtype } = self;
         let shape = (n_samples, affine.mean.len());
         let k = match pca.n_components {
             NComponents::Count(k) => k,
@@ -140,7 +145,7 @@ impl Solved {
             spectrum.truncate(most_probable_dimension(&spectrum.values, n_observations));
         }
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
-        check_convergence(pca, route, &spectrum, n_converged, tol)?;
+        check_convergence(pca, route, &spectrum, cancelled, n_converged, tol)?;
         let exec = exec.phase("signs");
         let mut components = spectrum.components;
         signs::make_largest_positive(&mut components, &exec)?;
@@ -233,10 +238,15 @@ fn check_factors(factors: &[f64]) -> Result<()> {
     }
 }
 
+/// Advice where more iterations cannot help.
+const CANCELLED: &str = "centring costs this sparse matrix its digits, because its columns are far from zero: give it as \
+                         dense, or choose solver svd if it has at least as many rows as columns";
+
 fn check_convergence(
     pca: &Pca,
     route: Route,
     spectrum: &Spectrum,
+    cancelled: f64,
     n_converged: usize,
     tol: f64,
 ) -> Result<()> {
@@ -252,7 +262,7 @@ fn check_convergence(
         over: "the data",
         residual: spectrum.residuals.iter().copied().fold(0.0, f64::max),
         tol,
-        advice: "raise max_iter or tol",
+        advice: if cancelled > tol * spectrum.values[0] { CANCELLED } else { "raise max_iter or tol" },
     })
 }
 

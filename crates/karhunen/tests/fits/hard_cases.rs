@@ -324,3 +324,22 @@ fn components_without_variance_are_the_same_by_every_route() {
         }
     }
 }
+
+/// Centring by a correction of products costs the digits that the offset has; the SVD route centres the values.
+#[test]
+fn full_sparse_columns_far_from_zero_have_a_way_out() {
+    let rows = planted(200, 4, &power_law(4, 1.0), 1e8, 5).rows;
+    let problem = Problem::new::<f64>("sparse, mean 1e8", &rows, Options::default());
+    let tolerance = Tolerance { multiple: 1.0, epsilon: 1e-6, norm: 1.0 };
+    for layout in [Layout::Csr32, Layout::Csc64] {
+        let svd = fit(&problem, layout, &problem.pca(Some(Route::Svd), ALL));
+        assert_close("variances", svd.explained_variance(), &problem.oracle.explained_variance, tolerance);
+        assert_eq!(svd.convergence().n_converged, 4, "{:?}", svd.convergence().residuals);
+        let pca = Pca { strict: true, ..problem.pca(Some(Route::Covariance), ALL) };
+        let error = layout.lend::<f64, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap_err();
+        assert!(error.to_string().ends_with(
+            "centring costs this sparse matrix its digits, because its columns are far from zero: give it as dense, or \
+             choose solver svd if it has at least as many rows as columns"
+        ), "{error}");
+    }
+}
