@@ -2,7 +2,7 @@
 
 use karhunen::{Error, ErrorKind};
 use karhunen_io::Cause;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 pyo3::create_exception!(
@@ -118,6 +118,9 @@ pub(crate) fn file_to_python(error: karhunen_io::Error) -> PyErr {
                 let text = source.to_string();
                 let reason = text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text).to_owned();
                 PyOSError::new_err((number, reason, error.path.as_os_str().to_owned()))
+            }
+            None if source.kind() == std::io::ErrorKind::PermissionDenied => {
+                PyPermissionError::new_err(format!("{error}; give another name, or remove it first"))
             }
             None => PyOSError::new_err(error.to_string()),
         },

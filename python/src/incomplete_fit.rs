@@ -1,12 +1,14 @@
 //! Fits of incomplete data, which may keep checkpoints.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use karhunen::{
-    Checkpoint, Checkpoints, Every, FitContext, IncompleteModel as CoreModel, IncompletePca, NotKept,
-    Observed, Observer, Result, Start,
+    Checkpoint, Checkpoints, Every, FitContext, IncompleteModel as CoreModel, IncompletePca, Observed,
+    Observer, Result, Start,
 };
+use karhunen_io::{CheckpointKeeper, CheckpointNews};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -16,13 +18,14 @@ use crate::entries::{Entries, EntryJob};
 use crate::errors::file_to_python;
 use crate::incomplete_model::IncompleteModel;
 use crate::incomplete_options::IncompleteOptions;
-use crate::observer::{run, run_keeping};
+use crate::observer::{News, run, run_keeping};
 
 /// Loadings, scores and perhaps the mean of a start, as Python passes them.
 type GivenStart<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
 /// Fits components to observed entries, from `start` if it is given. `checkpoint` is a file for the state of the fit, after how
-/// many seconds it is written, and whether the fit goes on from it where it is there.
+/// many seconds it is written, whether the fit goes on from it where it is there, and what is called with a message where one could
+/// not be written.
 #[pyfunction]
 #[pyo3(signature = (entries, options, on_progress=None, start=None, checkpoint=None))]
 pub(crate) fn fit_incomplete(
@@ -31,7 +34,7 @@ pub(crate) fn fit_incomplete(
     options: IncompleteOptions,
     on_progress: Option<&Bound<'_, PyAny>>,
     start: Option<GivenStart<'_>>,
-    checkpoint: Option<(PathBuf, f64, bool)>,
+    checkpoint: Option<(PathBuf, f64, bool, Bound<'_, PyAny>)>,
 ) -> PyResult<IncompleteModel> {
     let pass = entries.get().pass_cost(options.n_components());
     let cost = pass * options.max_iter() as f64;
@@ -49,10 +52,11 @@ pub(crate) fn fit_incomplete(
             let job = Fit { pca, start, kept: None };
             run(py, cost, on_progress, move |observer| stored.run(job, observer))
         }
-        Some((path, every, resume)) => {
-            let kept = Some(Kept::new(py, path, every, resume)?);
-            let job = Fit { pca, start, kept };
-            run_keeping(py, on_progress, move |observer| stored.run(job, observer))
+        Some((path, every, resume, warn)) => {
+            let kept = Kept::new(py, path, every, resume)?;
+            let news = Arc::clone(&kept.news);
+            let job = Fit { pca, start, kept: Some(kept) };
+            run_keeping(py, on_progress, (&news, &warn), move |observer| stored.run(job, observer))
         }
     };
     model.map(IncompleteModel::from)
@@ -60,9 +64,11 @@ pub(crate) fn fit_incomplete(
 
 /// Where the state of a fit is kept.
 struct Kept {
-    path: PathBuf,
+    keeper: CheckpointKeeper,
     every: Every,
     resume: Option<Checkpoint>,
+    /// What the user is to be told.
+    news: Arc<News>,
 }
 
 impl Kept {
@@ -76,7 +82,14 @@ impl Kept {
         } else {
             None
         };
-        Ok(Self { path, every: Every::Time(every), resume })
+        let keeper = CheckpointKeeper::new(path, resume.is_some());
+        Ok(Self { keeper, every: Every::Time(every), resume, news: Arc::default() })
+    }
+
+    fn tell(&self, news: Option<CheckpointNews>) {
+        if let Some(CheckpointNews::Lost(message) | CheckpointNews::Again(message)) = news {
+            self.news.add(message);
+        }
     }
 }
 
@@ -89,9 +102,11 @@ struct Fit {
 impl EntryJob for Fit {
     type Output = CoreModel;
     fn run<T: Element>(self, entries: &Observed<T>, observer: &dyn Observer) -> Result<CoreModel> {
-        let keep = |checkpoint| match &self.kept {
-            Some(kept) => karhunen_io::save_checkpoint(&kept.path, &checkpoint).map_err(NotKept::from),
-            None => Ok(()),
+        let keep = |checkpoint: Checkpoint| {
+            if let Some(kept) = &self.kept {
+                kept.tell(kept.keeper.keep(&checkpoint));
+            }
+            Ok(())
         };
         let kept = self.kept.as_ref();
         let resume = kept.and_then(|kept| kept.resume.as_ref());
@@ -102,6 +117,10 @@ impl EntryJob for Fit {
             checkpoints: kept.map(|kept| Checkpoints { every: kept.every, keep: &keep }),
             resume,
         };
-        self.pca.fit_with(entries, &context)
+        let model = self.pca.fit_with(entries, &context);
+        if let Some(kept) = kept {
+            kept.tell(kept.keeper.end());
+        }
+        model
     }
 }

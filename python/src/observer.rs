@@ -42,6 +42,23 @@ impl Observer for Shared {
     }
 }
 
+/// Messages of the working thread for the user.
+#[derive(Default)]
+pub(crate) struct News(Mutex<Vec<String>>);
+
+impl News {
+    /// Adds one.
+    pub(crate) fn add(&self, message: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+    }
+
+    /// Calls `warn(message)` with each, once.
+    fn tell(&self, warn: &Bound<'_, PyAny>) -> PyResult<()> {
+        let messages = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        messages.into_iter().try_for_each(|message| warn.call1((message,)).map(drop))
+    }
+}
+
 /// Multiplications of work that is done before anybody could press a key: some ten milliseconds.
 const SMALL: f64 = 2e7;
 
@@ -59,32 +76,34 @@ pub(crate) fn run<R: Send + 'static>(
     if cost <= SMALL && on_progress.is_none() {
         return py.detach(|| work(&Unobserved)).map_err(to_python);
     }
-    beside(py, on_progress, false, work)
+    beside(py, on_progress, None, work)
 }
 
-/// As [`run`], of work that writes a checkpoint once it is asked to stop: it is waited for, until there is a second signal.
+/// As [`run`], of work that writes a checkpoint once it is asked to stop: it is waited for, until there is a second signal. What it
+/// has to say meanwhile is told by `warn(message)`.
 ///
 /// # Errors
 /// As [`run`].
 pub(crate) fn run_keeping<R: Send + 'static>(
     py: Python<'_>,
     on_progress: Option<&Bound<'_, PyAny>>,
+    news: (&News, &Bound<'_, PyAny>),
     work: impl FnOnce(&dyn Observer) -> Result<R> + Send + 'static,
 ) -> PyResult<R> {
-    beside(py, on_progress, true, work)
+    beside(py, on_progress, Some(news), work)
 }
 
 /// Runs `work` on a thread of its own, without the interpreter lock. Ten times a second the calling thread, which
 /// alone may run signal handlers, checks signals and calls `on_progress(phase, fraction)`. When either raises, the work
 /// is asked to stop; work inside a long step (an eigendecomposition) is left to end by itself, with its result dropped, unless
-/// it is `keeping` a checkpoint.
+/// it is `keeping` checkpoints, and has news of them.
 ///
 /// # Errors
-/// Those of `work`; what a signal handler or `on_progress` raises.
+/// Those of `work`; what a signal handler, `on_progress` or a warning raises.
 fn beside<R: Send + 'static>(
     py: Python<'_>,
     on_progress: Option<&Bound<'_, PyAny>>,
-    keeping: bool,
+    keeping: Option<(&News, &Bound<'_, PyAny>)>,
     work: impl FnOnce(&dyn Observer) -> Result<R> + Send + 'static,
 ) -> PyResult<R> {
     let shared = Arc::new(Shared::default());
@@ -95,22 +114,30 @@ fn beside<R: Send + 'static>(
         // Nobody listens any more where the calling thread was interrupted.
         .spawn(move || drop(sender.send(work(&*theirs))))
         .map_err(|error| PyRuntimeError::new_err(format!("a thread could not be started: {error}")))?;
+    let warn = || keeping.map_or(Ok(()), |(news, warn)| news.tell(warn));
     loop {
         match py.detach(|| wait(&mut receiver, TICK)) {
-            Ok(outcome) => return outcome.map_err(to_python),
+            Ok(outcome) => {
+                warn()?;
+                return outcome.map_err(to_python);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(PyRuntimeError::new_err("the engine panicked: this is a bug of karhunen"));
             }
         }
-        if let Err(exception) = py.check_signals().and_then(|()| tell(on_progress, &shared)) {
+        if let Err(exception) =
+            py.check_signals().and_then(|()| warn()).and_then(|()| tell(on_progress, &shared))
+        {
             shared.stop.store(true, Ordering::Relaxed);
             // What it answers no longer matters.
             let mut answer = py.detach(|| wait(&mut receiver, GRACE));
-            while keeping && matches!(answer, Err(RecvTimeoutError::Timeout)) {
+            while keeping.is_some() && matches!(answer, Err(RecvTimeoutError::Timeout)) {
                 py.check_signals()?;
                 answer = py.detach(|| wait(&mut receiver, TICK));
             }
+            // The interruption is what is raised; a warning made an error gives way to it.
+            let _ = warn();
             return Err(exception);
         }
     }

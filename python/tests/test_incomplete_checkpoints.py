@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 
@@ -99,9 +100,42 @@ def test_a_fit_that_ended_is_found_again(x, tmp_path):
     whole = pca.fit(x, checkpoint=tmp_path / "c", checkpoint_every=0)
     same_model(whole, IncompletePCA(3).fit(x))
     same_model(whole, IncompletePCA(3).fit(x, checkpoint=str(tmp_path / "c"), resume=True))
-    # Without `resume` it begins, and so it does where nothing is there yet.
-    same_model(whole, IncompletePCA(3).fit(x, checkpoint=tmp_path / "c"))
+    # Without `resume` it is not overwritten. Where nothing is there yet, the fit begins.
+    state = (tmp_path / "c").read_bytes()
+    with pytest.raises(FileExistsError, match=r"c exists; pass resume=True to go on from it, or remove it"):
+        IncompletePCA(3).fit(x, checkpoint=tmp_path / "c")
+    assert (tmp_path / "c").read_bytes() == state
     same_model(whole, IncompletePCA(3).fit(x, checkpoint=tmp_path / "d", resume=True))
+
+
+def test_a_state_that_cannot_be_written_is_a_warning(x, tmp_path):
+    folder, gone = tmp_path / "sub", tmp_path / "gone"
+    folder.mkdir()
+    # While it is fitted the folder goes.
+    mover = threading.Timer(0.7, folder.rename, [gone])
+    mover.start()
+    pca = IncompletePCA(3, method="em", tol=0.0, max_iter=10_000_000, time_limit=2.5)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        pca.fit(x, checkpoint=folder / "c", checkpoint_every=0)
+    mover.join()
+    told = [entry for entry in told if entry.category is RuntimeWarning]
+    assert [str(entry.message).split(":")[0] for entry in told[:1]] == ["no checkpoint was kept"]
+    assert "the last checkpoint that was kept is of iteration" in str(told[-1].message)
+    assert all(entry.filename == __file__ for entry in told)
+    assert len(told) == 2
+    assert np.isfinite(pca.components_).all()
+    assert (gone / "c").exists()
+
+
+def test_what_is_write_protected_is_not_replaced(x, tmp_path):
+    path = tmp_path / "m"
+    IncompletePCA(1).fit(x).save(path)
+    before = path.read_bytes()
+    path.chmod(0o444)
+    with pytest.raises(PermissionError, match="the file is write-protected; give another name, or remove it first"):
+        IncompletePCA(2).fit(x).save(path)
+    assert path.read_bytes() == before
 
 
 def test_weights_and_starts_stand_beside_it(x, tmp_path):

@@ -1,12 +1,11 @@
 //! Long fits that may be killed and go on: `--checkpoint`, `--checkpoint-every`, `--resume`.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use karhunen::{Checkpoint, Checkpoints, Error, Every, FitContext, IncompleteModel, IncompletePca};
-use karhunen_io::{ObservedData, load_checkpoint, save_checkpoint};
+use karhunen_io::{CheckpointKeeper, CheckpointNews, ObservedData, load_checkpoint};
 
 use crate::error::{Failure, Places, Result, typed_with};
 use crate::missing_args::seconds;
@@ -79,11 +78,9 @@ impl CheckpointArgs {
     ) -> Result<IncompleteModel> {
         let existing = self.checkpoint.as_deref().filter(|path| self.resume && path.exists());
         let resume = existing.map(load_checkpoint).transpose()?;
-        let kept = Kept { resumed: resume.is_some(), ..Kept::new(progress) };
+        let keeper = self.checkpoint.clone().map(|path| CheckpointKeeper::new(path, resume.is_some()));
         let keep = |checkpoint: Checkpoint| {
-            if let Some(path) = &self.checkpoint {
-                kept.keep(path, &checkpoint);
-            }
+            tell(progress, keeper.as_ref().and_then(|keeper| keeper.keep(&checkpoint)));
             Ok(())
         };
         let every = Every::Time(self.checkpoint_every.unwrap_or(DEFAULT_EVERY));
@@ -95,11 +92,12 @@ impl CheckpointArgs {
             ObservedData::F64(observed) => pca.fit_with(observed, &context),
         };
         let model = if self.checkpoint.is_some() { keeping(fit) } else { fit() };
-        kept.tell_the_end();
-        model.map_err(|error| self.explain(error, &kept, places))
+        tell(progress, keeper.as_ref().and_then(CheckpointKeeper::end));
+        model.map_err(|error| self.explain(error, keeper.as_ref(), places))
     }
 
-    fn explain(&self, error: Error, kept: &Kept<'_>, places: &Places<'_>) -> Failure {
+    fn explain(&self, error: Error, keeper: Option<&CheckpointKeeper>, places: &Places<'_>) -> Failure {
+        let kept = keeper.filter(|keeper| keeper.has_any());
         match (&self.checkpoint, error) {
             (Some(path), Error::OtherOption { option, found, expected }) => Failure::Usage(format!(
                 "{}: the checkpoint was made with {}, now there is {}; resume with the same, or fit anew",
@@ -110,89 +108,23 @@ impl CheckpointArgs {
             (Some(path), error @ (Error::OtherFit { .. } | Error::CheckpointDamaged { .. })) => {
                 Failure::Library { file: path.display().to_string(), error }
             }
-            (Some(path), Error::Stopped { .. }) if path.exists() && kept.has_any() => {
-                match kept.is_behind() {
-                    true => Failure::StoppedBehind(path.clone()),
-                    false => Failure::StoppedAt(path.clone()),
-                }
+            (Some(path), Error::Stopped { .. }) if kept.is_some_and(CheckpointKeeper::is_behind) => {
+                Failure::StoppedBehind(path.clone())
             }
+            (Some(path), Error::Stopped { .. }) if kept.is_some() => Failure::StoppedAt(path.clone()),
             (_, error) => places.explain(error),
         }
     }
 }
 
-/// What became of the checkpoints of a fit.
-struct Kept<'a> {
-    progress: &'a Progress,
-    /// Whether the fit went on from one.
-    resumed: bool,
-    state: Mutex<KeptState>,
-}
-
-#[derive(Default)]
-struct KeptState {
-    /// The iteration of the last that was kept.
-    last: Option<usize>,
-    /// Whether the one after it could not be kept.
-    failing: bool,
-}
-
-impl<'a> Kept<'a> {
-    fn new(progress: &'a Progress) -> Self {
-        Self { progress, resumed: false, state: Mutex::default() }
-    }
-
-    fn state(&self) -> MutexGuard<'_, KeptState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Writes a checkpoint. The first failure is told, and the first success after it.
-    fn keep(&self, path: &Path, checkpoint: &Checkpoint) {
-        let outcome = save_checkpoint(path, checkpoint);
-        let mut state = self.state();
-        let was_failing = std::mem::replace(&mut state.failing, outcome.is_err());
-        match outcome {
-            Ok(()) => {
-                state.last = Some(checkpoint.iteration);
-                if was_failing {
-                    let path = path.display();
-                    self.warn("note:", &format!("{path}: the checkpoint could be written again"));
-                }
-            }
-            Err(error) if !was_failing => {
-                self.warn("warning:", &format!("no checkpoint was kept: {error}; the fit goes on without"));
-            }
-            Err(_) => {}
+/// Tells what became of a checkpoint.
+fn tell(progress: &Progress, news: Option<CheckpointNews>) {
+    let (label, message) = match news {
+        None => return,
+        Some(CheckpointNews::Lost(message)) => {
+            (console::style("warning:").for_stderr().yellow().bold(), message)
         }
-    }
-
-    /// Where the last checkpoint could not be kept, says what there is.
-    fn tell_the_end(&self) {
-        let state = self.state();
-        if state.failing {
-            let last = match (state.last, self.resumed) {
-                (Some(iteration), _) => {
-                    format!("the last checkpoint that was kept is of iteration {iteration}")
-                }
-                (None, true) => "the checkpoint is still the one that the fit went on from".to_owned(),
-                (None, false) => "there is no checkpoint of this fit".to_owned(),
-            };
-            self.warn("warning:", &last);
-        }
-    }
-
-    /// Whether there is any to go on from.
-    fn has_any(&self) -> bool {
-        self.resumed || self.state().last.is_some()
-    }
-
-    /// Whether the last one is missing.
-    fn is_behind(&self) -> bool {
-        self.state().failing
-    }
-
-    fn warn(&self, label: &str, message: &str) {
-        let label = console::style(label).for_stderr().yellow().bold();
-        self.progress.say(&format!("{label} {}\n", visible(message)));
-    }
+        Some(CheckpointNews::Again(message)) => (console::style("note:").for_stderr().bold(), message),
+    };
+    progress.say(&format!("{label} {}\n", visible(&message)));
 }

@@ -3,6 +3,7 @@
 mod any_model;
 mod arrow;
 mod checkpoint_file;
+mod checkpoint_keeper;
 mod checksum;
 mod columns;
 mod csv;
@@ -44,6 +45,7 @@ mod write;
 
 pub use any_model::{AnyModel, load_any_model};
 pub use checkpoint_file::{load_checkpoint, save_checkpoint};
+pub use checkpoint_keeper::{CheckpointKeeper, CheckpointNews};
 pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use existing::Existing;
 pub use holes::{HoledTable, read_holed};

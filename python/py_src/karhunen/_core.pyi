@@ -351,11 +351,12 @@ def fit_incomplete(
     options: dict[str, Any],
     on_progress: _OnProgress | None = None,
     start: tuple[NDArray[_Float], NDArray[_Float], NDArray[_Float] | None] | None = None,
-    checkpoint: tuple[str, float, bool] | None = None,
+    checkpoint: tuple[str, float, bool, Callable[[str], None]] | None = None,
 ) -> IncompleteModel:
     """Fit components to observed entries, from loadings, scores and perhaps a mean if they are given.
 
-    `checkpoint` is a file, the seconds after which it is written, and whether the fit goes on from it.
+    `checkpoint` is a file, the seconds after which it is written, whether the fit goes on from it, and what is called
+    with a message where one could not be written.
     """
 
 def cross_validate(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 
 from karhunen import _core
 from karhunen._options import count_option, flag_option, seed_option
+from karhunen._warning import warn
 
 #: Tolerances beside that of the cost, which are off unless they are given.
 OTHER_TOLERANCES = ("gradient_tol", "angle_tol", "rmse_tol")
@@ -105,8 +106,8 @@ def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def to_checkpoint(path: Any, every: Any, resume: Any) -> tuple[str, float, bool] | None:
-    """Check the file for the state of a fit, how often it is written, and whether the fit goes on from it."""
+def to_checkpoint(path: Any, every: Any, resume: Any) -> tuple[str, float, bool, Callable[[str], None]] | None:
+    """Check the file for the state of a fit, how often it is written, and whether the fit goes on; add what warns."""
     seconds = _seconds("checkpoint_every", every)
     if flag_option("resume", resume) and path is None:
         raise ValueError("resume = True needs the file to go on from: pass checkpoint")
@@ -120,7 +121,15 @@ def to_checkpoint(path: Any, every: Any, resume: Any) -> tuple[str, float, bool]
         raise FileNotFoundError(f"checkpoint: there is no folder {folder}; make it first")
     if os.path.isdir(path):
         raise IsADirectoryError(f"checkpoint: {path} is a folder; give a file")
-    return path, seconds, bool(resume)
+    if not resume and os.path.isfile(path) and os.path.getsize(path) > 0:
+        raise FileExistsError(
+            f"checkpoint: {path} exists; pass resume=True to go on from it, or remove it to begin anew"
+        )
+    return path, seconds, bool(resume), _warn_of_checkpoint
+
+
+def _warn_of_checkpoint(message: str) -> None:
+    warn(message, RuntimeWarning)
 
 
 def _name(name: str, value: Any) -> str:

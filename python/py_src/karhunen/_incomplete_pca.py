@@ -16,6 +16,8 @@ from karhunen._incomplete_options import engine_options, to_checkpoint, told_as_
 from karhunen._progress import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typing_extensions import Self
 
 
@@ -260,7 +262,8 @@ class IncompletePCA(FittedIncomplete):
         checkpoint : path-like or None, default=None
             A file for the state of the fit, so that one that was killed goes on with `resume` and ends with the same
             model, bit for bit. It is written between iterations, and once more at Ctrl-C; a new state replaces the one
-            before when it is whole.
+            before when it is whole. A file that exists is refused without `resume`. A state that cannot be written is a
+            `RuntimeWarning`, and the fit goes on.
         checkpoint_every : float, default=60.0
             How often, in seconds.
         resume : bool, default=False
@@ -277,6 +280,8 @@ class IncompletePCA(FittedIncomplete):
         ValueError
             For options out of range or without use for the method; for infinite values and bad weights, with row and
             column; if nothing is observed; for a checkpoint of another fit.
+        FileExistsError
+            For a `checkpoint` that exists, without `resume`.
 
         Examples
         --------
@@ -314,7 +319,7 @@ class IncompletePCA(FittedIncomplete):
         sample_weight: Any,
         entry_weight: Any,
         start: Any = None,
-        state: tuple[str, float, bool] | None = None,
+        state: tuple[str, float, bool, Callable[[str], None]] | None = None,
     ) -> _core.Entries:
         options = engine_options(self)
         entries = to_fit_entries(self, X, sample_weight, entry_weight)
