@@ -6,7 +6,7 @@ use std::time::Instant;
 use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values};
 
 use crate::error::{Failure, Places, Result};
-use crate::figures::{count, percent};
+use crate::figures::{count, share};
 use crate::names;
 use crate::names::visible;
 use crate::plan::input_name;
@@ -73,8 +73,7 @@ impl Dataset {
         let rows = if n == 1 { "row" } else { "rows" };
         let columns = if p == 1 { "column" } else { "columns" };
         let stored = self.n_stored().map_or_else(String::new, |stored| {
-            let density = stored as f64 / (n as f64 * p as f64);
-            format!(", sparse: {} entries ({})", count(stored), percent(density))
+            format!(", sparse: {} entries ({})", count(stored), share(stored, (n, p)))
         });
         format!(
             "{}: {}, {} {rows} x {} {columns}, {}{stored}",

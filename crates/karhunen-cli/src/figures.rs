@@ -23,6 +23,11 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// Cells of a table as a share of all, also where it has none.
+pub(crate) fn share(cells: usize, (n_rows, n_columns): (usize, usize)) -> String {
+    percent(cells as f64 / (n_rows as f64 * n_columns as f64).max(1.0))
+}
+
 /// A loading: its sign and three digits.
 pub(crate) fn loading(value: f64) -> String {
     let size = value.abs();
@@ -71,6 +76,13 @@ pub(crate) fn count(n: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_without_cells_has_no_share_of_nan() {
+        assert_eq!(share(0, (0, 5)), "0.00%");
+        assert_eq!(share(0, (0, 0)), "0.00%");
+        assert_eq!(share(3, (2, 3)), "50.00%");
+    }
 
     #[test]
     fn variances_align() {

@@ -1,7 +1,7 @@
 //! The checksum of a model file: XXH3-128 of every byte of the file but the checksum's own digits.
 //!
-//! It tells damage, not forgery. At 128 bits no damage of any extent passes by chance, it is faster than memory can be
-//! read (a table of numbers is not slower to load), and its crate is one small file without dependencies.
+//! It tells damage, not forgery. At 128 bits no damage of any extent passes by chance, a thread sums up 6 GB in a second, and the
+//! crate has no dependencies.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -5,7 +5,7 @@ use karhunen_io::{ReadOptions, SavedIncomplete};
 
 use crate::commands::loaded;
 use crate::error::{Places, Result};
-use crate::figures::{count, percent};
+use crate::figures::{count, share};
 use crate::missing_args::ImputeArgs;
 use crate::names::visible;
 use crate::observed_dataset::{Advice, matched, placed, scores};
@@ -56,7 +56,7 @@ fn fill(
     outputs.commit()?;
     if !args.quiet && !is_standard(Some(&args.output)) {
         let holes = if n_holes == 1 { "hole" } else { "holes" };
-        let share = percent(n_holes as f64 / (n as f64 * p as f64));
+        let share = share(n_holes, (n, p));
         print_aside(&format!(
             "{}: {} {holes} filled ({share} of {} x {})\n",
             visible(&args.output.display().to_string()),

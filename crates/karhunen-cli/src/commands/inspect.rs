@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::args::InspectArgs;
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::figures::{count, percent};
+use crate::figures::{count, share};
 use crate::incomplete_report::{IncompleteReport, fitted};
 use crate::incomplete_summary::IncompleteSummary;
 use crate::kernel_report::{KernelReport, kept_line, kernel_line};
@@ -279,7 +279,7 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
 /// How many values are missing, and in how many columns.
 fn missing(n_missing: &[usize], n_samples: usize) -> String {
     let (all, columns) = (n_missing.iter().sum::<usize>(), n_missing.iter().filter(|n| **n > 0).count());
-    let share = percent(all as f64 / (n_samples as f64 * n_missing.len() as f64));
+    let share = share(all, (n_samples, n_missing.len()));
     let values = if all == 1 { "value" } else { "values" };
     format!(
         "{} {values} missing ({share}), in {} of {} columns; karhunen fit --missing fits what was observed",
