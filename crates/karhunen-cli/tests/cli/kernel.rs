@@ -235,12 +235,13 @@ fn sparse_matrices_are_fitted_and_transformed() {
     let (model, scores) = (at(&folder, "m"), at(&folder, "s.npy"));
     let again = at(&folder, "again.npy");
     for kernel in ["cosine", "rbf --gamma median", "chi2 --solver nystrom --kernel-features 100"] {
-        let fit =
-            format!("fit rust_docs_bow.mtx.gz --kernel {kernel} -k 3 --json -o {model} --scores {scores}");
+        let fit = format!(
+            "fit rust_docs_bow.mtx.gz --kernel {kernel} -k 3 --json -o {model} --scores {scores} --force"
+        );
         let summary = json(&fit);
         assert_eq!(summary["n_features"], 11_311);
         assert!(summary["converged"].as_bool().unwrap());
-        karhunen(&format!("transform {model} rust_docs_bow.mtx.gz -o {again}")).assert().success();
+        karhunen(&format!("transform {model} rust_docs_bow.mtx.gz -o {again} --force")).assert().success();
         let bytes = |path: &str| -> Vec<f64> {
             let bytes = std::fs::read(path).unwrap();
             let values = &bytes[bytes.len() - 8 * 3 * 4814..];
