@@ -29,12 +29,12 @@ pub(crate) fn cross_validate<'py>(
     on_progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Vec<Choice>, Bound<'py, PyAny>, usize, usize)> {
     let most = n_components.iter().copied().max().unwrap_or(1);
-    let n_fits = n_folds * n_components.len().max(1) * penalties.len().max(1);
-    let pass = entries.get().pass_cost(most) * n_fits as f64;
+    let n_choices = n_components.len().max(1) * penalties.len().max(1);
+    let pass = entries.get().pass_cost(most) * n_folds as f64 * n_choices as f64;
     let cost = pass * options.max_iter() as f64;
     let penalties = penalties.iter().map(|(name, penalty)| regularization(name, *penalty));
     let grid = CrossValidation { n_folds, n_components, regularization: penalties.collect::<PyResult<_>>()? };
-    let job = Validate { grid, pca: options.into_pca(pass)? };
+    let job = Validate { grid, pca: options.into_pca(pass, entries.get().n_observed())? };
     let stored = entries.get().stored();
     let table = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
     let choices = table.choices();

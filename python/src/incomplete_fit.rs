@@ -45,7 +45,7 @@ pub(crate) fn fit_incomplete(
             mean: mean.as_ref().map(copy_vector).transpose()?,
         })
     });
-    let (pca, start) = (options.into_pca(pass)?, start.transpose()?);
+    let (pca, start) = (options.into_pca(pass, entries.get().n_observed())?, start.transpose()?);
     let stored = entries.get().stored();
     let model = match checkpoint {
         None => {

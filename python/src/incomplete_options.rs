@@ -9,6 +9,25 @@ use pyo3::prelude::*;
 use crate::observer::threads_for;
 use crate::options::unknown;
 
+/// What is set aside to stop early.
+#[derive(FromPyObject)]
+pub(crate) enum HeldOut {
+    /// Whether a good share of the entries is.
+    Usual(bool),
+    /// This share of the entries.
+    Share(f64),
+}
+
+impl HeldOut {
+    fn share_of(&self, n_observed: usize) -> Option<f64> {
+        match self {
+            HeldOut::Usual(false) => None,
+            HeldOut::Usual(true) => Some(IncompletePca::held_out_of(n_observed)),
+            HeldOut::Share(share) => Some(*share),
+        }
+    }
+}
+
 /// Every option by its name in [`IncompletePca`].
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -31,7 +50,7 @@ pub(crate) struct IncompleteOptions {
     angle_tol: Option<f64>,
     rmse_tol: Option<f64>,
     max_iter: usize,
-    early_stopping: Option<f64>,
+    early_stopping: HeldOut,
     refit: bool,
     /// Seconds.
     time_limit: Option<f64>,
@@ -50,11 +69,11 @@ impl IncompleteOptions {
         self.max_iter
     }
 
-    /// The engine's options, for passes of about `cost` multiplications.
+    /// The engine's options, for passes of about `cost` multiplications over `n_observed` entries.
     ///
     /// # Errors
     /// `ValueError` for names that the engine does not know, and for a time limit that is none.
-    pub(crate) fn into_pca(self, cost: f64) -> PyResult<IncompletePca> {
+    pub(crate) fn into_pca(self, cost: f64, n_observed: usize) -> PyResult<IncompletePca> {
         /// A fit makes at least as many passes.
         const PASSES: f64 = 20.0;
         let Some(method) = Method::ALL.into_iter().find(|method| method.name() == self.method) else {
@@ -95,7 +114,7 @@ impl IncompleteOptions {
             angle_tol: self.angle_tol,
             rmse_tol: self.rmse_tol,
             max_iter: self.max_iter,
-            early_stopping: self.early_stopping,
+            early_stopping: self.early_stopping.share_of(n_observed),
             refit: self.refit,
             time_limit,
             n_starts: self.n_starts,

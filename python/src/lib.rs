@@ -57,9 +57,6 @@ mod _core {
     #[pymodule_export]
     use crate::stream::Stream;
 
-    /// The share of the entries that `early_stopping=True` sets aside.
-    #[pymodule_export]
-    const HELD_OUT: f64 = karhunen::IncompletePca::HELD_OUT;
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");

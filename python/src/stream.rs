@@ -76,7 +76,10 @@ impl Stream {
         options: IncompleteOptions,
     ) -> PyResult<IncompleteModel> {
         let cost = 4.0 * entries.get().pass_cost(options.n_components());
-        let job = Finish { stream: Arc::clone(&self.stream), pca: options.into_pca(cost)? };
+        let job = Finish {
+            stream: Arc::clone(&self.stream),
+            pca: options.into_pca(cost, entries.get().n_observed())?,
+        };
         let stored = entries.get().stored();
         run(py, cost, None, move |observer| stored.run(job, observer)).map(IncompleteModel::from)
     }

@@ -132,7 +132,44 @@ def test_sample_weights_of_online_learning_are_refused_by_name():
 
 def test_early_stopping_sets_aside_what_the_command_line_does():
     for flag in (True, np.True_):
-        assert engine_options(IncompletePCA(early_stopping=flag))["early_stopping"] == 0.02
+        assert engine_options(IncompletePCA(early_stopping=flag))["early_stopping"] is True
+    # 2% of large tables, fifty entries of smaller ones.
+    for n, share in ((40, 0.125), (400, 0.02)):
+        x = np.random.default_rng(0).normal(size=(n, 10))
+        usual, given = (IncompletePCA(2, method="em", early_stopping=held_out).fit(x) for held_out in (True, share))
+        assert usual.convergence_.held_out_rmse is not None
+        np.testing.assert_array_equal(usual.components_, given.components_)
+
+
+def test_a_share_that_sets_nothing_aside_is_refused():
+    x = np.arange(12.0).reshape(4, 3)
+    words = "early_stopping = 0.02 sets none of the 12 observed entries aside: .* less than half an entry; ask for at least"
+    for options in ({}, {"refit": True}, {"method": "ridge", "regularization": "path"}):
+        with pytest.raises(ValueError, match=words):
+            IncompletePCA(1, early_stopping=0.02, **options).fit(x)
+    entries = Observed([0, 1, 2], [0, 1, 2], [1.0, 2.0, 3.0], shape=(3, 3))
+    with pytest.raises(ValueError, match="share = 0.5 sets none of the 3 observed entries aside: each is alone"):
+        entries.split(0.5)
+
+
+def test_a_split_then_early_stopping_with_one_seed_sets_two_shares_aside():
+    x = np.random.default_rng(0).normal(size=(60, 20))
+    i, j = np.indices(x.shape).reshape(2, -1)
+    train, test = Observed(i, j, x.ravel()).split(0.1)
+    assert (train.n_observed, test.n_observed) == (1080, 120)
+    assert train.split(0.1)[1].n_observed == 108
+    path = IncompletePCA(3, method="ridge", regularization="path", early_stopping=0.1).fit(train)
+    assert all(run.held_out_rmse is not None for run in path.convergence_.runs)
+
+
+@pytest.mark.parametrize("n_folds", [1201, 2**32, 2**63 - 1])
+def test_more_folds_than_entries_are_refused(n_folds):
+    x = np.random.default_rng(0).normal(size=(60, 20))
+    with pytest.raises(ValueError, match=f"n_folds = {n_folds} is more than the 1200 entries that can be set aside"):
+        cross_validate_entries(IncompletePCA(), x, n_folds=n_folds)
+
+
+def test_time_limits_are_finite():
     for limit in (-1, np.nan, np.inf):
         with pytest.raises(ValueError, match=f"time_limit = {limit} is not allowed: give a finite number of seconds"):
             engine_options(IncompletePCA(time_limit=limit))

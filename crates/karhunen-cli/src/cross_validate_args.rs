@@ -11,7 +11,7 @@ use crate::args::{InputArgs, JsonExtent, ThreadArgs};
 use crate::error::{Failure, Result};
 use crate::fit_files::SummaryForm;
 use crate::fit_weights::column_or_file;
-use crate::incomplete_plan::{Iterations, options};
+use crate::incomplete_plan::{Iterations, options, with_usual_share};
 use crate::missing_args::{MissingArgs, penalty};
 use crate::outputs::check_standard_output;
 use crate::overwrite::{self, Kind};
@@ -97,8 +97,10 @@ pub(crate) struct CrossValidatePlan {
     pub(crate) weights_file: Option<PathBuf>,
     /// How to read what was observed.
     pub(crate) observe: ObserveOptions,
-    /// The options of every fit.
-    pub(crate) pca: IncompletePca,
+    /// The options of every fit; what depends on the data is decided by [`CrossValidatePlan::pca`].
+    pca: IncompletePca,
+    /// Whether `--early-stopping` was given without a share.
+    usual_share: bool,
     n_folds: usize,
     n_components: Option<ComponentList>,
     penalties: Vec<Regularization>,
@@ -160,6 +162,7 @@ impl CrossValidatePlan {
             weights_file,
             observe: args.missing.triples.options(),
             pca: options(&args.missing, args.alpha, &iterations),
+            usual_share: args.missing.usual_share(),
             n_folds: args.folds,
             n_components: args.n_components,
             penalties: args.regularization,
@@ -169,6 +172,12 @@ impl CrossValidatePlan {
             summary,
             quiet: args.quiet,
         })
+    }
+
+    /// The options of every fit to data with a number of observed entries.
+    pub(crate) fn pca(&self, n_observed: usize) -> IncompletePca {
+        let pca = self.pca.clone();
+        if self.usual_share { with_usual_share(pca, n_observed) } else { pca }
     }
 
     /// What is compared on data of a shape.
@@ -196,15 +205,22 @@ fn components(text: &str) -> std::result::Result<ComponentList, String> {
     let rule = || "give numbers of at least 1 and ranges, such as 1,2,5 or 1-5,8".to_owned();
     let number = |text: &str| text.trim().parse::<usize>().ok().filter(|c| *c > 0).ok_or_else(rule);
     let mut list = Vec::new();
+    let too_many = || format!("more than {MOST} numbers to compare; give fewer");
     for part in text.split(',') {
         let (first, last) = match part.split_once('-') {
             Some((first, last)) => (number(first)?, number(last)?),
             None => (number(part)?, number(part)?),
         };
-        if first > last || last - first >= MOST {
+        if first > last {
             return Err(rule());
         }
+        if last - first >= MOST {
+            return Err(too_many());
+        }
         list.extend((first..=last).filter(|c| !list.contains(c)).collect::<Vec<_>>());
+        if list.len() > MOST {
+            return Err(too_many());
+        }
     }
     Ok(ComponentList(list))
 }
@@ -231,9 +247,17 @@ mod tests {
         {
             assert_eq!(components(text), Ok(ComponentList(expected)), "{text}");
         }
-        for text in ["", "0", "1,", "3-1", "a", "1-", "-3", "1-100000", "2.5"] {
-            assert!(components(text).is_err(), "{text}");
+        for text in ["", "0", "1,", "3-1", "a", "1-", "-3", "2.5", "18446744073709551616"] {
+            let rule = "give numbers of at least 1 and ranges, such as 1,2,5 or 1-5,8";
+            assert_eq!(components(text), Err(rule.to_owned()), "{text}");
         }
+        let ranges: Vec<String> = (0..50_000).map(|n| format!("{}-{}", 900 * n + 1, 900 * n + 900)).collect();
+        for text in ["1-1001", "1-9999999999", "1-18446744073709551615", "1-600,601-1001", &ranges.join(",")]
+        {
+            let rule = "more than 1000 numbers to compare; give fewer";
+            assert_eq!(components(text), Err(rule.to_owned()), "{:.40}", text);
+        }
+        assert_eq!(components("1-1000").unwrap().0.len(), 1000);
     }
 
     #[test]
@@ -252,7 +276,9 @@ mod tests {
             mean: karhunen::MeanMode::Fixed,
             ..IncompletePca::default()
         };
-        assert_eq!(plan.pca, expected);
+        assert_eq!(plan.pca(1000), expected);
+        let usual = self::plan("x.csv --missing=ridge --early-stopping").unwrap();
+        assert_eq!(usual.pca(1000).early_stopping, Some(0.05));
         let grid = CrossValidation {
             n_folds: 4,
             n_components: vec![1, 2, 3],

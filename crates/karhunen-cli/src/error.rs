@@ -115,11 +115,13 @@ impl<'a> Places<'a> {
         Self { file, samples: table.sample_names.as_deref(), features: table.feature_names.as_deref() }
     }
 
-    fn row(&self, row: usize) -> String {
+    /// What a row is called.
+    pub(crate) fn row(&self, row: usize) -> String {
         numbered("row", row, self.samples)
     }
 
-    fn column(&self, column: usize) -> String {
+    /// What a column is called.
+    pub(crate) fn column(&self, column: usize) -> String {
         numbered("column", column, self.features)
     }
 
@@ -152,6 +154,16 @@ impl<'a> Places<'a> {
                  scores",
                 self.row(row),
                 column + 1
+            )),
+            E::SpreadTooLarge { column, deviation, most, dtype } => Failure::Data(format!(
+                "{file}: the observed values lie about {deviation:.1e} from the means of their columns, {} the farthest; \
+                 fits with missing values add up squares, for which {dtype} has room up to deviations of {most:.0e}; {}",
+                self.column(column),
+                if dtype == "f32" {
+                    "give the data as f64 (--dtype f64), or divide them by a constant"
+                } else {
+                    "divide the data by a constant"
+                }
             )),
             E::ImportanceSingle { row: Some(row) } => Failure::Usage(format!(
                 "{file}: {} holds all the importance weight, so there is no variance to estimate; use \
@@ -191,6 +203,16 @@ impl<'a> Places<'a> {
             )),
             E::Option { option, value, rule } => {
                 Failure::Usage(format!("{}: {}", typed_with(option, &value), in_typed_names(rule)))
+            }
+            E::NothingSetAside { option, share, .. } => {
+                let (given, told) = (format!("{option} = {share}"), error.to_string());
+                let said = told.strip_prefix(&given).unwrap_or(&told);
+                Failure::Usage(format!("{file}: {}{said}", typed_with(option, &share.to_string())))
+            }
+            E::Folds { n_folds, .. } => {
+                let (given, told) = (format!("n_folds = {n_folds}"), error.to_string());
+                let said = told.strip_prefix(&given).unwrap_or(&told);
+                Failure::Usage(format!("{file}: --folds {n_folds}{said}"))
             }
             E::NotConverged { solver, converged, requested, n_passes, over, residual, tol, advice } => {
                 let advice = match advice {
@@ -291,6 +313,23 @@ mod tests {
             let error = karhunen::Error::Option { option, value: value.to_owned(), rule };
             assert_eq!(places.explain(error).to_string(), expected);
         }
+        let none = karhunen::Error::NothingSetAside {
+            option: "early_stopping",
+            share: 0.01,
+            n_observed: 20,
+            n_spare: 20,
+        };
+        assert_eq!(
+            places.explain(none).to_string(),
+            "p.npy: --early-stopping=0.01 sets none of the 20 observed entries aside: 0.01 of them is 0.20, less than half an \
+             entry; ask for at least 2.50e-2 of them"
+        );
+        let folds = karhunen::Error::Folds { n_folds: 99, n_spare: 12, n_observed: 15 };
+        assert_eq!(
+            places.explain(folds).to_string(),
+            "p.npy: --folds 99 is more than the 12 entries that can be set aside (of 15 observed, 3 are alone in their row \
+             or column); ask for at most 12"
+        );
         let strict = karhunen::Error::NotConverged {
             solver: "tiles",
             converged: 1,

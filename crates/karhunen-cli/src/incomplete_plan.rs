@@ -29,8 +29,10 @@ pub(crate) struct IncompletePlan {
     pub(crate) weights_file: Option<PathBuf>,
     /// How to read what was observed.
     pub(crate) observe: ObserveOptions,
-    /// The options of the fit; the number of components is decided by [`IncompletePlan::pca`].
+    /// The options of the fit; what depends on the data is decided by [`IncompletePlan::pca`].
     pca: IncompletePca,
+    /// Whether `--early-stopping` was given without a share.
+    usual_share: bool,
     /// Where the state of the fit is kept.
     pub(crate) checkpoints: CheckpointArgs,
     /// Components asked for.
@@ -75,6 +77,7 @@ impl IncompletePlan {
                 error_bars: !fit.no_error_bars,
                 ..options(&fit.missing, fit.alpha, &Iterations::of(&solver))
             },
+            usual_share: fit.missing.usual_share(),
             checkpoints: fit.checkpoints,
             data,
             n_components,
@@ -83,8 +86,8 @@ impl IncompletePlan {
         })
     }
 
-    /// The options of the fit for data of a shape.
-    pub(crate) fn pca(&self, (n_samples, n_features): (usize, usize)) -> IncompletePca {
+    /// The options of the fit for data of a shape, with a number of observed entries.
+    pub(crate) fn pca(&self, (n_samples, n_features): (usize, usize), n_observed: usize) -> IncompletePca {
         let most = n_samples.min(n_features);
         let n_components = match self.n_components {
             Some(NComponents::Count(count)) => count,
@@ -93,8 +96,14 @@ impl IncompletePlan {
             // With as many components as columns there would be nothing to predict from.
             None => most.saturating_sub(1).clamp(1, DEFAULT_COMPONENTS),
         };
-        IncompletePca { n_components, ..self.pca.clone() }
+        let pca = IncompletePca { n_components, ..self.pca.clone() };
+        if self.usual_share { with_usual_share(pca, n_observed) } else { pca }
     }
+}
+
+/// Early stopping by the share that is good for so many entries.
+pub(crate) fn with_usual_share(pca: IncompletePca, n_observed: usize) -> IncompletePca {
+    IncompletePca { early_stopping: Some(IncompletePca::held_out_of(n_observed)), ..pca }
 }
 
 /// How iterations are made.
@@ -112,7 +121,8 @@ impl Iterations {
     }
 }
 
-/// The options of a fit, but for the number of components, the penalty and what is kept of the fit.
+/// The options of a fit, but for the number of components, the penalty, what is kept of the fit, and the usual share of early
+/// stopping, which depends on the data.
 pub(crate) fn options(missing: &MissingArgs, alpha: Option<f64>, iterations: &Iterations) -> IncompletePca {
     let defaults = IncompletePca::default();
     IncompletePca {
@@ -133,7 +143,7 @@ pub(crate) fn options(missing: &MissingArgs, alpha: Option<f64>, iterations: &It
         inner_iterations: missing.inner_iterations.unwrap_or(defaults.inner_iterations),
         tol: iterations.tol.unwrap_or(defaults.tol),
         max_iter: iterations.max_iter.map_or(defaults.max_iter, usize::from),
-        early_stopping: missing.early_stopping.map(|share| share.unwrap_or(IncompletePca::HELD_OUT)),
+        early_stopping: missing.early_stopping.flatten(),
         time_limit: missing.time_limit,
         n_starts: missing.starts.unwrap_or(defaults.n_starts),
         seed: iterations.seed.unwrap_or(defaults.seed),
@@ -223,20 +233,29 @@ mod tests {
             n_threads: Some(2),
             ..IncompletePca::default()
         };
-        assert_eq!(plan.pca((100, 50)), expected);
+        assert_eq!(plan.pca((100, 50), 5000), expected);
         assert!(plan.observe.double);
         assert_eq!(plan.observe.triples.unwrap().weight.as_deref(), Some("w"));
     }
 
     #[test]
     fn the_share_set_aside_is_that_of_the_library() {
-        let share = |arguments: &str| plan(arguments).unwrap().pca((9, 9)).early_stopping;
-        assert_eq!(share("x.csv --missing --early-stopping"), Some(IncompletePca::HELD_OUT));
-        assert_eq!(share("x.csv --missing --early-stopping=0.1"), Some(0.1));
-        assert_eq!(share("x.csv --missing"), None);
+        let share = |arguments: &str, n| plan(arguments).unwrap().pca((9, 9), n).early_stopping;
+        for n in [81, 1000, 100_000] {
+            let usual = Some(IncompletePca::held_out_of(n));
+            assert_eq!(share("x.csv --missing --early-stopping", n), usual);
+            assert_eq!(share("x.csv --missing --early-stopping=0.1", n), Some(0.1));
+            assert_eq!(share("x.csv --missing", n), None);
+        }
         let mut command = Cli::command();
         let help = command.find_subcommand_mut("fit").unwrap().render_help().to_string();
-        let default = format!("[default share: {}]", IncompletePca::HELD_OUT);
+        let default = format!(
+            "[default share: {}; of fewer than 2500 entries more: 50 entries, or {}]",
+            IncompletePca::HELD_OUT,
+            IncompletePca::held_out_of(1)
+        );
+        assert_eq!(IncompletePca::held_out_of(1000), 50.0 / 1000.0);
+        assert_eq!(IncompletePca::held_out_of(2500), IncompletePca::HELD_OUT);
         assert!(help.split_whitespace().collect::<Vec<_>>().join(" ").contains(&default), "{help}");
     }
 
@@ -244,7 +263,7 @@ mod tests {
     fn components_left_open_are_ten_or_one_less_than_there_are() {
         let plan = plan("x.csv --missing").unwrap();
         for (shape, k) in [((100, 50), 10), ((100, 4), 3), ((3, 50), 2), ((0, 5), 1), ((1, 1), 1)] {
-            assert_eq!(plan.pca(shape).n_components, k, "{shape:?}");
+            assert_eq!(plan.pca(shape, 9).n_components, k, "{shape:?}");
         }
     }
 

@@ -65,7 +65,8 @@ pub(crate) struct MissingArgs {
     /// How often ccd fits scores and loadings of a component in turn [default: 3]
     #[arg(long, value_name = "N")]
     pub(crate) inner_iterations: Option<usize>,
-    /// Set a share of the entries aside, stop when their error no longer falls, and keep the best [default share: 0.02]
+    /// Set a share of the entries aside, stop when their error no longer falls, and keep the best [default share: 0.02; of
+    /// fewer than 2500 entries more: 50 entries, or 0.2]
     #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true)]
     pub(crate) early_stopping: Option<Option<f64>>,
     /// With the entries set aside having told how far to go, fit again with all
@@ -128,6 +129,11 @@ impl TriplesArgs {
 }
 
 impl MissingArgs {
+    /// Whether early stopping was asked for without a share.
+    pub(crate) fn usual_share(&self) -> bool {
+        self.early_stopping == Some(None)
+    }
+
     /// The first option given, of those that say nothing without missing values.
     fn given(&self) -> Option<&'static str> {
         let options = [

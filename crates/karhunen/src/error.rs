@@ -74,6 +74,22 @@ pub enum Error {
         /// First offending column.
         column: usize,
     },
+    /// Observed entries lie so far apart that squares of their deviations leave no room for sums.
+    #[error(
+        "the observed entries lie about {deviation:.1e} from the means of their columns, column {column} the farthest; fits \
+         with missing values add up squares, which {dtype} has room for up to deviations of {most:.0e}: {}",
+        room_advice(dtype)
+    )]
+    SpreadTooLarge {
+        /// The column of the largest sum of squared deviations.
+        column: usize,
+        /// The root of the mean square of the deviations.
+        deviation: f64,
+        /// The largest one allowed.
+        most: f64,
+        /// `"f32"` or `"f64"`.
+        dtype: &'static str,
+    },
     /// A vector of weights has another length than the data.
     #[error("{what} has {found} entries, but the data have {expected} {axis}; give one weight for each")]
     WeightLength {
@@ -247,6 +263,31 @@ pub enum Error {
         n_samples: usize,
         /// Columns of the data.
         n_features: usize,
+    },
+    /// No entry could be set aside.
+    #[error("{option} = {share} sets none of the {n_observed} observed entries aside: {}", none_aside(*share, *n_observed, *n_spare))]
+    NothingSetAside {
+        /// The option that asks for it.
+        option: &'static str,
+        /// The share that was asked for.
+        share: f64,
+        /// Entries observed.
+        n_observed: usize,
+        /// Those of them that are not alone in their row or column.
+        n_spare: usize,
+    },
+    /// More folds than entries that can be set aside.
+    #[error(
+        "n_folds = {n_folds} is more than the {n_spare} entries that can be set aside{}; {}",
+        alone(*n_observed, *n_spare), fewer_folds(*n_spare)
+    )]
+    Folds {
+        /// The folds asked for.
+        n_folds: usize,
+        /// Entries that are not alone in their row or column.
+        n_spare: usize,
+        /// Entries observed.
+        n_observed: usize,
     },
     /// Blocks of rows have different numbers of columns.
     #[error("row block {block} has {found} columns, but the first has {expected}")]
@@ -427,6 +468,19 @@ pub enum Error {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A number of a model is none that a fit gives.
+    #[error(
+        "{name} of the model is {value}: {rule}; a model from a file is damaged, fit it again; a fit of very large values needs \
+         them divided by a constant"
+    )]
+    ModelValue {
+        /// The part of the model.
+        name: &'static str,
+        /// What was found.
+        value: String,
+        /// The rule.
+        rule: &'static str,
+    },
     /// A checkpoint was made by another fit.
     #[error(
         "the checkpoint was made with other {what} ({found}, now {expected}); resume with those, or fit anew"
@@ -485,6 +539,39 @@ fn passes(n: usize) -> String {
     if n == 1 { "1 pass".to_owned() } else { format!("{n} passes") }
 }
 
+/// What makes room for squares.
+fn room_advice(dtype: &str) -> &'static str {
+    match dtype {
+        "f32" => "give the data as f64, or divide them by a constant",
+        _ => "divide the data by a constant",
+    }
+}
+
+fn none_aside(share: f64, n_observed: usize, n_spare: usize) -> String {
+    if n_spare == 0 {
+        return "each is alone in its row or column, which would have none left; give more entries, or set none aside"
+            .to_owned();
+    }
+    let least = 0.5 / n_observed as f64;
+    let wanted = share * n_observed as f64;
+    format!("{share} of them is {wanted:.2}, less than half an entry; ask for at least {least:.2e} of them")
+}
+
+fn alone(n_observed: usize, n_spare: usize) -> String {
+    match n_observed - n_spare {
+        0 => String::new(),
+        n => format!(" (of {n_observed} observed, {n} are alone in their row or column)"),
+    }
+}
+
+fn fewer_folds(n_spare: usize) -> String {
+    if n_spare < 2 {
+        "cross-validation needs two such entries".to_owned()
+    } else {
+        format!("ask for at most {n_spare}")
+    }
+}
+
 fn in_parentheses(row: Option<usize>) -> String {
     row.map_or_else(String::new, |row| format!(" (row {row})"))
 }
@@ -499,6 +586,8 @@ impl Error {
             | Error::ImportanceSingle { .. }
             | Error::Shape { .. }
             | Error::Option { .. }
+            | Error::NothingSetAside { .. }
+            | Error::Folds { .. }
             | Error::Memory { .. }
             | Error::OtherFit { .. }
             | Error::OtherOption { .. }
@@ -507,6 +596,7 @@ impl Error {
             | Error::OneSample
             | Error::NonFinite { .. }
             | Error::Overflow { .. }
+            | Error::SpreadTooLarge { .. }
             | Error::Strides { .. }
             | Error::SparsePointer { .. }
             | Error::SparseIndex { .. }
@@ -525,6 +615,7 @@ impl Error {
             | Error::WeightSum { .. }
             | Error::Degenerate { .. }
             | Error::CheckpointDamaged { .. }
+            | Error::ModelValue { .. }
             | Error::NegativeValue { .. }
             | Error::KernelValue { .. }
             | Error::NotSymmetric { .. }

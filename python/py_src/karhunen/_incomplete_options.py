@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from karhunen import _core
 from karhunen._options import count_option, flag_option, seed_option
 from karhunen._warning import warn
 
@@ -181,10 +180,10 @@ def _mean_prior(value: Any) -> tuple[float, float | None]:
     return float(count), None if prior is None else float(prior)
 
 
-def _share(value: Any) -> float | None:
-    """Take the share that is set aside, or whether the usual share is."""
+def _share(value: Any) -> float | bool:
+    """Take the share that is set aside, or whether the usual share is, which the engine knows."""
     if isinstance(value, (bool, np.bool_)):
-        return _core.HELD_OUT if value else None
+        return bool(value)
     if not isinstance(value, Real):
         raise ValueError(f"early_stopping = {value!r} is not allowed: give True, False or a share between 0 and 1")
     return float(value)

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen::{CrossValidated, CrossValidationTable, Matrix, Regularization};
+use karhunen::{CrossValidated, CrossValidationTable, IncompletePca, Matrix, Regularization};
 use karhunen_io::{NamedMatrix, ObservedData};
 
 use crate::commands::fit_incomplete::weighed;
@@ -25,10 +25,11 @@ pub(crate) fn run(args: CrossValidateArgs) -> Result<()> {
     let (dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
     let data = &dataset.table.data;
     let grid = plan.grid(data.shape());
+    let pca = plan.pca(data.n_observed());
     let started = Instant::now();
     let table = match data {
-        ObservedData::F32(observed) => grid.run(&plan.pca, observed, &progress),
-        ObservedData::F64(observed) => grid.run(&plan.pca, observed, &progress),
+        ObservedData::F32(observed) => grid.run(&pca, observed, &progress),
+        ObservedData::F64(observed) => grid.run(&pca, observed, &progress),
     };
     let table = table.map_err(|error| dataset.places().explain(error))?;
     let seconds = Seconds { read: dataset.seconds, fit: started.elapsed().as_secs_f64() };
@@ -36,7 +37,7 @@ pub(crate) fn run(args: CrossValidateArgs) -> Result<()> {
     if let Some(path) = &plan.output {
         write(&plan, path, &table, grid.n_folds)?;
     }
-    report(&plan, &dataset, (&table, grid.n_folds), weights, seconds)
+    report((&plan, &pca), &dataset, (&table, grid.n_folds), weights, seconds)
 }
 
 /// One row for each choice: its options, mean error, standard error, and the error of each fold.
@@ -85,18 +86,14 @@ fn write(plan: &CrossValidatePlan, path: &Path, table: &CrossValidationTable, n_
 }
 
 fn report(
-    plan: &CrossValidatePlan,
+    (plan, pca): (&CrossValidatePlan, &IncompletePca),
     dataset: &ObservedDataset,
     (table, n_folds): (&CrossValidationTable, usize),
     weights: Option<String>,
     seconds: Seconds,
 ) -> Result<()> {
     let text = |stream: &console::Term| {
-        let cut = format!(
-            "{n_folds} folds of the entries, method {}, seed {}",
-            plan.pca.method.name(),
-            plan.pca.seed
-        );
+        let cut = format!("{n_folds} folds of the entries, method {}, seed {}", pca.method.name(), pca.seed);
         let lines = [Some(dataset.headline()), dataset.remarks(), weights.clone(), Some(cut)];
         let data: Vec<String> = lines.into_iter().flatten().collect();
         let written = plan.output.as_ref().filter(|path| !is_standard(Some(path)));
@@ -122,7 +119,7 @@ fn report(
                 choices: table.choices(),
                 best: table.best(),
                 simplest: table.simplest(),
-                options: &plan.pca,
+                options: pca,
                 notes: &dataset.table.notes,
                 seconds,
             })?)

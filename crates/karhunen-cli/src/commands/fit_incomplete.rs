@@ -25,7 +25,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let progress = Progress::new(plan.files.quiet);
     let dataset = ObservedDataset::read(&plan.data, &plan.read, &plan.observe, &progress)?;
     let (dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
-    let pca = plan.pca(dataset.table.data.shape());
+    let pca = plan.pca(dataset.table.data.shape(), dataset.table.data.n_observed());
     let started = Instant::now();
     let model = plan.checkpoints.fit(&pca, &dataset.table.data, &progress, &dataset.places())?;
     let seconds = Seconds { read: dataset.seconds, fit: started.elapsed().as_secs_f64() };

@@ -118,6 +118,33 @@ fn refusals() {
             "t.csv: -k 9 is more than the 60 x 8 table allows; ask for at most 8",
         ),
         ("t.csv --label times --folds 1", 2, "--folds 1: at least two folds are needed"),
+        (
+            "t.csv --label times --folds 385",
+            2,
+            "t.csv: --folds 385 is more than the 384 entries that can be set aside; ask for at most 384",
+        ),
+        (
+            "t.csv --label times --folds 4294967296",
+            2,
+            "t.csv: --folds 4294967296 is more than the 384 entries that can be set aside; ask for at most 384",
+        ),
+        (
+            "t.csv --label times --folds 9223372036854775807",
+            2,
+            "t.csv: --folds 9223372036854775807 is more than the 384 entries that can be set aside; ask for at most 384",
+        ),
+        (
+            "t.csv --label times --starts 9223372036854775807",
+            2,
+            "--starts 9223372036854775807: more than a million starts are more than a fit has time for",
+        ),
+        (
+            "t.csv --label times --early-stopping=0.001",
+            2,
+            "t.csv: --early-stopping=0.001 sets none of the 307 observed entries aside: 0.001 of them is 0.31, less than half \
+             an entry; ask for at least 1.63e-3 of them",
+        ),
+        ("t.csv -k 1-9999999999", 2, "more than 1000 numbers to compare; give fewer"),
         ("t.csv --label times -o curve.xlsx", 4, "curve.xlsx: "),
     ] {
         let done =

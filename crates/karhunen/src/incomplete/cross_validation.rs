@@ -12,8 +12,9 @@ use crate::incomplete::observed::Observed;
 use crate::incomplete::options::{IncompletePca, Regularization};
 use crate::scalar::Scalar;
 
-/// A grid of options to compare by the error of entries that were set aside, in folds: each entry is in one of them, at
-/// random. A fold leaves the last entry of a row or column where it is.
+/// A grid of options to compare by the error of entries that were set aside, in folds of equal size: each entry is in one of
+/// them, at random, but for those that are alone in their row or column. A fold leaves the last entry of a row or column where
+/// it is.
 ///
 /// ```
 /// use karhunen::{CrossValidation, Dense, IncompletePca, Method, Observed, Unobserved};
@@ -31,7 +32,7 @@ use crate::scalar::Scalar;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct CrossValidation {
-    /// Into how many parts entries are cut.
+    /// Into how many parts entries are cut; as many as can be set aside at most.
     pub n_folds: usize,
     /// Numbers of components; that of the options if empty.
     pub n_components: Vec<usize>,
@@ -100,10 +101,13 @@ impl CrossValidationTable {
         &self.choices
     }
 
-    /// The choice of lowest mean error.
+    /// The choice of lowest mean error; one that is no number is the worst.
     pub fn best(&self) -> &CrossValidated {
         let first = &self.choices[0];
-        self.choices[1..].iter().fold(first, |best, other| if other.mean < best.mean { other } else { best })
+        let is_better = |other: &CrossValidated, best: &CrossValidated| {
+            other.mean < best.mean || best.mean.is_nan() && !other.mean.is_nan()
+        };
+        self.choices[1..].iter().fold(first, |best, other| if is_better(other, best) { other } else { best })
     }
 
     /// The simplest choice whose mean error is within one standard error of the lowest: fewest components, then the
@@ -131,8 +135,8 @@ impl CrossValidation {
     /// Memory: a copy of the entries for each thread.
     ///
     /// # Errors
-    /// As [`IncompletePca::fit`] for every choice; [`Error::Option`] for fewer than two folds, or more than leave entries
-    /// in each; [`Error::Stopped`] if the observer asks to stop.
+    /// As [`IncompletePca::fit`] for every choice; [`Error::Option`] for fewer than two folds, [`Error::Folds`] for more than
+    /// there are entries to set aside; [`Error::Stopped`] if the observer asks to stop.
     pub fn run<T: Scalar>(
         &self,
         pca: &IncompletePca,
@@ -149,7 +153,8 @@ impl CrossValidation {
         if self.n_folds < 2 {
             return Err(self.refuse("at least two folds are needed"));
         }
-        let mut errors = vec![0.0; choices.len() * self.n_folds];
+        data.check_folds(self.n_folds)?;
+        let mut errors = self.room_for_errors(choices.len())?;
         let done = AtomicUsize::new(0);
         let n_jobs = errors.len();
         Exec::run(pca.n_threads, observer, |exec| {
@@ -177,14 +182,21 @@ impl CrossValidation {
         watch: &Watch<'_>,
     ) -> Result<f64> {
         let (kept, aside) = data.fold(fold, self.n_folds, pca.seed, &Exec::sequential())?;
-        if aside.n_observed() == 0 {
-            return Err(
-                self.refuse("each fold must hold entries that are not the last of their row or column")
-            );
-        }
         let pca = IncompletePca { n_threads: Some(1), error_bars: false, ..pca.clone() };
         let context = FitContext { observer: Some(watch), ..FitContext::default() };
         error(&fit::fit(&pca, &kept, &context)?, &aside)
+    }
+
+    /// Zeros for the error of every choice in every fold.
+    fn room_for_errors(&self, n_choices: usize) -> Result<Vec<f64>> {
+        let too_many = || {
+            self.refuse("the errors of all folds of all choices do not fit in memory; ask for fewer folds")
+        };
+        let n = n_choices.checked_mul(self.n_folds).ok_or_else(too_many)?;
+        let mut errors = Vec::new();
+        errors.try_reserve_exact(n).map_err(|_| too_many())?;
+        errors.resize(n, 0.0);
+        Ok(errors)
     }
 
     fn grid(&self, pca: &IncompletePca) -> Vec<Choice> {
@@ -228,5 +240,23 @@ struct Watch<'a> {
 impl Observer for Watch<'_> {
     fn update(&self, _: &'static str, _: f64) -> Flow {
         self.observer.update(PHASE, self.done.load(Ordering::Relaxed) as f64 / self.n_jobs as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_is_no_number_is_the_worst() {
+        let choice = |c, mean| {
+            let errors = vec![mean, mean];
+            CrossValidated { n_components: c, regularization: None, errors, mean, standard_error: 0.0 }
+        };
+        for means in [[f64::NAN, 2.0, 1.0], [1.0, f64::NAN, 2.0], [f64::NAN, f64::INFINITY, 1.0]] {
+            let choices = means.iter().enumerate().map(|(c, mean)| choice(c, *mean)).collect();
+            let table = CrossValidationTable { choices };
+            assert_eq!((table.best().mean, table.simplest().mean), (1.0, 1.0), "{means:?}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::keeper::{Keeper, Patient};
 use crate::incomplete::kernels::normal::solve_side;
 use crate::incomplete::model::IncompleteModel;
-use crate::incomplete::observed::{Observed, Typed};
+use crate::incomplete::observed::{Observed, Share, Typed};
 use crate::incomplete::offsets::{Levels, begin_offsets};
 use crate::incomplete::options::{IncompletePca, Method, Regularization};
 use crate::incomplete::pace::{remaining, seconds_left};
@@ -63,17 +63,14 @@ fn fit_typed<T: Lane>(
         None
     };
     let split = match pca.early_stopping {
-        Some(share) => Some(data.split_by(
-            share,
-            Purpose::EarlyStopping.of(pca.seed),
-            &exec.phase("setting entries aside"),
-        )?),
+        Some(value) => {
+            let share = Share { option: "early_stopping", value };
+            let stream = Purpose::EarlyStopping.of(pca.seed);
+            Some(data.split_by(share, stream, &exec.phase("setting entries aside"))?)
+        }
         None => None,
     };
-    let (kept, held_out) = match &split {
-        Some((kept, aside)) => (kept, Some(aside).filter(|aside| aside.n_observed() > 0)),
-        None => (data, None),
-    };
+    let (kept, held_out) = split.as_ref().map_or((data, None), |(kept, aside)| (kept, Some(aside)));
     let setting = Setting::new(pca, (data, kept, held_out), context.start, exec)?;
     let mut legs = Legs { leg: setting.first_leg(), best: None, warm: None, runs: Vec::new(), spent: 0.0 };
     let exec = &exec.phase(setting.method.name());

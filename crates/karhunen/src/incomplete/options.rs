@@ -266,8 +266,9 @@ pub struct IncompletePca {
     pub rmse_tol: Option<f64>,
     /// Most iterations, of each start or penalty.
     pub max_iter: usize,
-    /// The share of the entries that is set aside to stop when their error no longer falls, between 0 and 1; the best
-    /// factors are kept. `None` for none.
+    /// The share of the entries that is set aside to stop when their error no longer falls, between 0 and 1, as
+    /// [`Observed::split`] does it with random numbers of its own; the best factors are kept. `None` for none;
+    /// [`IncompletePca::held_out_of`] is a good share.
     pub early_stopping: Option<f64>,
     /// Whether the fit is made again with all entries once those set aside have told how far to go: as many iterations from
     /// the same start, or to its end with the best penalty of a path. Needs `early_stopping`.
@@ -315,8 +316,22 @@ impl Default for IncompletePca {
 }
 
 impl IncompletePca {
-    /// The share of the entries that early stopping sets aside where none is given.
+    /// The share of the entries that early stopping sets aside where none is given, of large data.
     pub const HELD_OUT: f64 = 0.02;
+
+    /// The share of `n_observed` entries that early stopping sets aside where none is given: 0.02, or what fifty entries are,
+    /// up to 0.2. The error of fewer entries would be too uncertain to stop by: that of fifty has a standard error of a tenth.
+    ///
+    /// ```
+    /// use karhunen::IncompletePca;
+    /// let shares = [100, 1000, 1_000_000].map(IncompletePca::held_out_of);
+    /// assert_eq!(shares, [0.2, 0.05, 0.02]);
+    /// ```
+    pub fn held_out_of(n_observed: usize) -> f64 {
+        const LEAST: f64 = 50.0;
+        const MOST: f64 = 0.2;
+        (LEAST / n_observed.max(1) as f64).clamp(Self::HELD_OUT, MOST)
+    }
 
     /// Fits `n_components` components; everything else at its default.
     pub fn new(n_components: usize) -> Self {
@@ -327,7 +342,7 @@ impl IncompletePca {
     ///
     /// # Errors
     /// [`Error::NComponents`]; [`Error::Option`] for an option outside its rule or without use for the method;
-    /// [`Error::NothingObserved`]; [`Error::Threads`]; [`Error::Decomposition`] where values are beyond the range of
+    /// [`Error::NothingObserved`]; [`Error::NothingSetAside`] where `early_stopping` finds no entry to set aside; [`Error::Threads`]; [`Error::Decomposition`] where values are beyond the range of
     /// their type.
     pub fn fit<T: Scalar>(&self, data: &Observed<T>) -> Result<IncompleteModel> {
         self.fit_with(data, &FitContext::default())

@@ -1,11 +1,17 @@
 //! What options must obey.
 
 use crate::error::{Error, Result};
+use crate::incomplete::observed::Share;
 use crate::incomplete::online::OnlineRule;
 use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
 
 /// One rule: whether it is obeyed, the option, its value, and what it says.
 type Rule = (bool, &'static str, String, &'static str);
+
+/// Most fits of a component in turn: after some tens the two sides no longer move.
+const MOST_INNER: usize = 1000;
+/// Most random starts.
+const MOST_STARTS: usize = 1_000_000;
 
 fn positive(x: f64) -> bool {
     x > 0.0 && x.is_finite()
@@ -21,6 +27,11 @@ impl IncompletePca {
         if requested == 0 || requested > max {
             return Err(Error::NComponents { requested, max, n_samples, n_features });
         }
+        self.check_alone(has_start)
+    }
+
+    /// Every rule but that of the number of components, which depends on the data.
+    pub(crate) fn check_alone(&self, has_start: bool) -> Result<()> {
         let mut rules = self.rules_of_method();
         rules.extend(self.rules_of_penalties());
         rules.extend(self.rules_of_mean());
@@ -54,10 +65,10 @@ impl IncompletePca {
                 "a variance is positive and finite, and only the method vb-fixed has one that is given",
             ),
             (
-                self.inner_iterations >= 1,
+                (1..=MOST_INNER).contains(&self.inner_iterations),
                 "inner_iterations",
                 self.inner_iterations.to_string(),
-                "at least one is needed",
+                "at least one is needed, and more than 1000 change nothing any more",
             ),
             (
                 self.inner_iterations == default.inner_iterations || method == Method::Ccd,
@@ -170,10 +181,10 @@ impl IncompletePca {
                 "methods that learn variances or learn online do not follow the gradient of one cost",
             ),
             (
-                self.early_stopping.is_none_or(|share| share > 0.0 && share < 1.0),
+                self.early_stopping.is_none_or(Share::is_allowed),
                 "early_stopping",
                 given(self.early_stopping),
-                "the share set aside lies between 0 and 1, both excluded",
+                Share::RULE,
             ),
             (self.max_iter >= 1, "max_iter", self.max_iter.to_string(), "at least one iteration is needed"),
         ]
@@ -187,6 +198,12 @@ impl IncompletePca {
                 "n_starts",
                 self.n_starts.to_string(),
                 "at least one start is needed, and just one where it is given",
+            ),
+            (
+                self.n_starts <= MOST_STARTS,
+                "n_starts",
+                self.n_starts.to_string(),
+                "more than a million starts are more than a fit has time for",
             ),
             (
                 !path || (self.n_starts == 1 && !has_start),

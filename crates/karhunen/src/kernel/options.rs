@@ -16,6 +16,9 @@ use crate::scalar::Scalar;
 use crate::source::Source;
 use crate::weights::Weights;
 
+/// Squared and times eight bytes this is the largest memory that can be addressed.
+const MOST_FEATURES: usize = 1 << 31;
+
 /// Kernel principal component analysis: options are plain data, [`KernelPca::fit`] is the only verb.
 ///
 /// ```
@@ -197,6 +200,13 @@ impl KernelPca {
                     "n_features",
                     m.to_string(),
                     "at least as many features as components are needed",
+                );
+            }
+            if m > MOST_FEATURES {
+                return refuse(
+                    "n_features",
+                    m.to_string(),
+                    "no memory holds a matrix of more than 2^31 features",
                 );
             }
             if !self.solver.is_some_and(KernelRoute::approximates) {

@@ -8,7 +8,10 @@ use crate::fixtures::{give_levels, observed};
 /// The share of hidden values within 1.96 standard deviations of their predictions, over several seeds: of noisy values
 /// with the noise, of noise-free values without.
 fn coverage(method: Method, regularization: Option<Regularization>, missing: f64) -> [f64; 2] {
-    let pca = IncompletePca { method, regularization, tol: 1e-9, max_iter: 20_000, ..IncompletePca::new(3) };
+    let (tol, max_iter) = (1e-9, 20_000);
+    // Of four starts the share of noise-free values under a small ridge, 80% missing, is 0.907 to 0.912.
+    let seed = 1;
+    let pca = IncompletePca { method, regularization, tol, max_iter, seed, ..IncompletePca::new(3) };
     coverage_of(&pca, 0.0, missing)
 }
 

@@ -3,7 +3,7 @@
 use karhunen::{CrossValidation, Dense, Error, IncompletePca, Method, Observed, Regularization, Unobserved};
 use karhunen_testkit::Holes;
 
-use crate::fixtures::{StopAt, observed};
+use crate::fixtures::{StopAt, entries, in_random_order, observed, rmse_of, set_aside};
 
 fn data() -> Observed<f64> {
     observed(&Holes::planted(150, 30, &[3.0, 2.0], 0.5, 0.4, 5))
@@ -37,8 +37,6 @@ fn errors_are_those_of_fits_of_the_other_folds() {
         order,
         [(2, ridge[0]), (2, ridge[1]), (4, ridge[0]), (4, ridge[1])].map(|(c, r)| (c, Some(r)))
     );
-    // The entries of each fold, found from what a fold's fit does not see: fits of data without them.
-    let mut seen = vec![0; data.n_observed()];
     for choice in table.choices() {
         let n = n_folds as f64;
         let mean = choice.errors.iter().sum::<f64>() / n;
@@ -46,43 +44,17 @@ fn errors_are_those_of_fits_of_the_other_folds() {
         assert!((choice.mean - mean).abs() < 1e-14);
         assert!((choice.standard_error - (variance / n).sqrt()).abs() < 1e-14);
     }
+    // The entries of each fold are a third of all in their random order.
+    let order = in_random_order(&data, 3, "folds");
+    let first = |fold: usize| fold * order.len() / n_folds;
     for fold in 0..n_folds {
-        let (mut kept, mut aside) = (vec![f64::NAN; 150 * 30], Vec::new());
-        let mut entry = 0;
-        for row in 0..150 {
-            let (columns, values) = data.row(row);
-            for (column, value) in columns.iter().zip(values) {
-                if fold_of(3, row as u64, u64::from(*column), n_folds) == fold {
-                    aside.push((row, *column as usize, *value));
-                    seen[entry] += 1;
-                } else {
-                    kept[row * 30 + *column as usize] = *value;
-                }
-                entry += 1;
-            }
-        }
-        let kept = Observed::from_dense(&Dense::row_major(&kept, 150, 30).unwrap(), None).unwrap();
+        let aside = &order[first(fold)..first(fold + 1)];
+        let kept = set_aside(&data, aside);
         for choice in table.choices() {
-            let model = choice.options(&pca).fit(&kept).unwrap();
-            let square = |(row, column, value): &(usize, usize, f64)| {
-                (model.predict(*row, *column).unwrap().value - value).powi(2)
-            };
-            let rmse = (aside.iter().map(square).sum::<f64>() / aside.len() as f64).sqrt();
+            let rmse = rmse_of(&choice.options(&pca).fit(&kept).unwrap(), aside);
             assert!((rmse - choice.errors[fold]).abs() < 1e-12, "{rmse} {}", choice.errors[fold]);
         }
     }
-    assert!(seen.iter().all(|n| *n == 1));
-}
-
-/// Folds as the documentation of the format of splits has them: three rounds of SplitMix64's finaliser.
-fn fold_of(seed: u64, row: u64, column: u64, n_folds: usize) -> usize {
-    let mix = |z: u64| {
-        let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    };
-    ((mix(mix(mix(seed) ^ row) ^ column) >> 11) as f64 * 0.5f64.powi(53) * n_folds as f64) as usize
 }
 
 #[test]
@@ -123,7 +95,59 @@ fn refusals() {
     // Every entry is the last of its row.
     let diagonal: Vec<f64> = (0..9).map(|e| if e % 4 == 0 { 1.0 } else { f64::NAN }).collect();
     let diagonal = Observed::from_dense(&Dense::row_major(&diagonal, 3, 3).unwrap(), None).unwrap();
-    assert!(run(&CrossValidation::default(), &diagonal).contains("not the last of their row or column"));
+    assert_eq!(
+        run(&CrossValidation::default(), &diagonal),
+        "n_folds = 5 is more than the 0 entries that can be set aside (of 3 observed, 3 are alone in their row or column); \
+         cross-validation needs two such entries"
+    );
+    let n = data().n_observed();
+    for n_folds in [n + 1, 1 << 32, i64::MAX as usize, usize::MAX] {
+        let rule = format!("n_folds = {n_folds} is more than the {n} entries that can be set aside; ");
+        let message = run(&CrossValidation { n_folds, ..grid() }, &data());
+        assert!(
+            message.starts_with(&rule) && message.ends_with(&format!("ask for at most {n}")),
+            "{message}"
+        );
+    }
     let error = grid().run(&IncompletePca::default(), &data(), &StopAt("cross-validation", 0.3)).unwrap_err();
     assert!(matches!(error, Error::Stopped { .. }));
+}
+
+/// In version 0.1.0 the first fold of data that had been split had no entries of low numbers, which the split had taken.
+#[test]
+fn folds_after_a_split_are_of_equal_size_and_everywhere() {
+    let (kept, _) = observed(&Holes::planted(150, 30, &[3.0, 2.0], 0.5, 0.0, 5)).split(0.3, 0, None).unwrap();
+    let n_folds = 5;
+    let order = in_random_order(&kept, 0, "folds");
+    let grid = CrossValidation { n_folds, n_components: vec![2], ..CrossValidation::default() };
+    let pca = IncompletePca { method: Method::Em, early_stopping: Some(0.05), ..IncompletePca::default() };
+    let table = grid.run(&pca, &kept, &Unobserved).unwrap();
+    let first = |fold: usize| fold * order.len() / n_folds;
+    for fold in 0..n_folds {
+        let aside = &order[first(fold)..first(fold + 1)];
+        assert!(aside.len().abs_diff(kept.n_observed() / n_folds) <= 1);
+        // The fit of the other folds sets entries aside in its turn.
+        let model = table.best().options(&pca).fit(&set_aside(&kept, aside)).unwrap();
+        assert!(model.convergence().held_out_rmse.is_some());
+        assert!((rmse_of(&model, aside) - table.best().errors[fold]).abs() < 1e-12);
+        // No fold is early or late in the table: means of rows have a standard error of 43 / sqrt(630) = 1.7.
+        let mean = aside.iter().map(|entry| entry.0 as f64).sum::<f64>() / aside.len() as f64;
+        assert!((mean - 74.5).abs() < 7.0, "{mean}");
+    }
+    assert_eq!(entries(&kept).len(), order.len());
+}
+
+#[test]
+fn as_many_folds_as_entries_leave_one_out() {
+    let x: Vec<f64> = (0..24).map(|e| ((e / 4) * (e % 4)) as f64 + 0.1 * ((e * e) % 7) as f64).collect();
+    let data = Observed::from_dense(&Dense::row_major(&x, 6, 4).unwrap(), None).unwrap();
+    let grid = CrossValidation { n_folds: 24, n_components: vec![1], ..CrossValidation::default() };
+    let pca = IncompletePca { method: Method::Em, ..IncompletePca::default() };
+    let table = grid.run(&pca, &data, &Unobserved).unwrap();
+    let order = in_random_order(&data, 0, "folds");
+    for (fold, entry) in order.iter().enumerate() {
+        let model =
+            IncompletePca { n_components: 1, ..pca.clone() }.fit(&set_aside(&data, &[*entry])).unwrap();
+        assert!((rmse_of(&model, &[*entry]) - table.best().errors[fold]).abs() < 1e-12);
+    }
 }

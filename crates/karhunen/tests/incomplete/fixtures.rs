@@ -2,6 +2,8 @@
 
 use karhunen::{Dense, Flow, IncompleteModel, Matrix, Observed, Observer, Start};
 use karhunen_testkit::{Holes, Rows, SplitMix64};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub(crate) fn observed(holes: &Holes) -> Observed<f64> {
     let (n, p) = holes.shape();
@@ -37,6 +39,54 @@ pub(crate) fn test_rmse(model: &IncompleteModel, holes: &Holes) -> f64 {
     let error =
         |(row, column, value): &(usize, usize, f64)| model.predict(*row, *column).unwrap().value - value;
     (hidden.iter().map(|e| error(e).powi(2)).sum::<f64>() / hidden.len() as f64).sqrt()
+}
+
+/// A row, a column and a value.
+pub(crate) type Entry = (usize, usize, f64);
+
+/// All entries, row by row.
+pub(crate) fn entries(data: &Observed<f64>) -> Vec<Entry> {
+    let of_row = |row| {
+        let (columns, values) = data.row(row);
+        columns.iter().zip(values).map(move |(column, value)| (row, *column as usize, *value))
+    };
+    (0..data.n_samples()).flat_map(of_row).collect()
+}
+
+/// The entries in the order of their random numbers, as `docs/determinism.md` defines these: a hash of the place whose key is
+/// the beginning of the stream of a seed and a purpose. Of data without entries that are alone in their row or column.
+pub(crate) fn in_random_order(data: &Observed<f64>, seed: u64, purpose: &str) -> Vec<Entry> {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    key[8..8 + purpose.len()].copy_from_slice(purpose.as_bytes());
+    let key = ChaCha8Rng::from_seed(key).next_u64();
+    let mix = |z: u64| {
+        let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    };
+    let mut entries = entries(data);
+    entries.sort_by_key(|(row, column, _)| mix(mix(mix(key) ^ *row as u64) ^ *column as u64));
+    entries
+}
+
+/// The entries but for those that are set aside, and these. No row or column may lose all its entries.
+pub(crate) fn set_aside(data: &Observed<f64>, aside: &[Entry]) -> Observed<f64> {
+    let (n, p) = data.shape();
+    let mut kept = vec![f64::NAN; n * p];
+    entries(data).into_iter().for_each(|(row, column, value)| kept[row * p + column] = value);
+    aside.iter().for_each(|(row, column, _)| kept[row * p + column] = f64::NAN);
+    let kept = Observed::from_dense(&Dense::row_major(&kept, n, p).unwrap(), None).unwrap();
+    assert!((0..n).all(|row| (kept.n_observed_in_row(row) == 0) == (data.n_observed_in_row(row) == 0)));
+    assert!((0..p).all(|column| kept.n_observed_in_column(column) > 0));
+    kept
+}
+
+/// Root mean squared error of predictions of some entries.
+pub(crate) fn rmse_of(model: &IncompleteModel, entries: &[Entry]) -> f64 {
+    let square = |(row, column, value): &Entry| (model.predict(*row, *column).unwrap().value - value).powi(2);
+    (entries.iter().map(square).sum::<f64>() / entries.len() as f64).sqrt()
 }
 
 /// Stops what is called so once it has come so far.

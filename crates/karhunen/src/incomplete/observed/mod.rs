@@ -6,6 +6,7 @@ mod sample_weights;
 mod split;
 
 pub(crate) use lines::{Lines, Rows, Segment};
+pub(crate) use split::Share;
 
 use std::any::Any;
 use std::sync::Arc;
