@@ -102,14 +102,14 @@ impl KernelReport<'_> {
     }
 }
 
-/// How far an approximate kernel matrix is from the exact one. A bound that says nothing is left out: no eigenvalue of
-/// landmarks is above that of all rows, so none is off by more than itself.
+/// How far an approximate kernel matrix is from the exact one, and whether the bound says something.
 fn error_of(approximation: &Approximation, solver: KernelRoute) -> String {
     let what = if solver == KernelRoute::Nystrom { "landmarks" } else { "random features" };
-    let bound = approximation
-        .bound
-        .filter(|bound| *bound < 1.0)
-        .map_or_else(String::new, |bound| format!(", and no more than {}", percent(bound)));
+    let bound = match (approximation.useful_bound(), approximation.bound) {
+        (Some(bound), _) => format!(", and no more than {}", percent(bound)),
+        (None, Some(_)) => " (an estimate; the bound that is certain says nothing here)".to_owned(),
+        (None, None) => String::new(),
+    };
     format!(
         "eigenvalues are off by about {} of the largest{bound}, with {} {what}",
         percent(approximation.estimate),
@@ -164,7 +164,8 @@ mod tests {
         );
         assert_eq!(
             error(Some(1.9), KernelRoute::Nystrom),
-            "eigenvalues are off by about 1.23% of the largest, with 1,000 landmarks"
+            "eigenvalues are off by about 1.23% of the largest (an estimate; the bound that is certain says nothing here), \
+             with 1,000 landmarks"
         );
         assert_eq!(
             error(None, KernelRoute::Fourier),

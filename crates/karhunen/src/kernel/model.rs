@@ -44,13 +44,21 @@ pub struct KernelConvergence {
 pub struct Approximation {
     /// Landmarks, or random features.
     pub n_features: usize,
-    /// A bound: the trace of the difference, which the exact matrix exceeds the approximation by in every direction.
-    /// Nyström only.
+    /// A bound that holds for certain: the trace of the difference, which is the sum of the errors in all directions, none of
+    /// them negative. Nyström only. It says nothing where it is 1 or more, as it often is where many small eigenvalues add up
+    /// to more than the largest: [`Approximation::useful_bound`].
     pub bound: Option<f64>,
     /// An estimate of the spectral norm: that of the difference on at most 500 rows, drawn by the seed in proportion to their
-    /// weights, each of which stands for others. Too large rather than too small where the difference has no leading
-    /// directions; never more than the bound.
+    /// weights, each of which stands for others. Not certain, but near the truth where the bound is far from it; too large
+    /// rather than too small where the difference has no leading directions; never more than the bound.
     pub estimate: f64,
+}
+
+impl Approximation {
+    /// The bound, where it says something: an error of the size of the largest eigenvalue is no news.
+    pub fn useful_bound(&self) -> Option<f64> {
+        self.bound.filter(|bound| *bound < 1.0)
+    }
 }
 
 impl KernelConvergence {
