@@ -179,6 +179,13 @@ impl IncompleteModel {
         give_matrix(py, Matrix::from_vec(runs.len(), 5, values.collect()).map_err(to_python)?)
     }
 
+    /// Predictions of missing entries far outside what was observed: how many, row, column, value and deviations of the farthest.
+    #[getter]
+    fn far(&self) -> Option<(usize, usize, usize, f64, f64)> {
+        let far = self.model.convergence().far?;
+        Some((far.count, far.row, far.column, far.value, far.deviations))
+    }
+
     /// Whether the model was fitted again to all entries, those set aside included.
     #[getter]
     fn refitted(&self) -> bool {

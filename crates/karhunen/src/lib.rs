@@ -34,9 +34,9 @@ pub use error::{Error, ErrorKind, Result};
 pub use exec::{Exec, Flow, Iteration, Observer, Unobserved};
 pub use incomplete::{
     Checkpoint, Checkpoints, Covariances, CrossValidated, CrossValidation, CrossValidationTable, Duplicates,
-    Every, Fingerprint, FitContext, IncompleteConvergence, IncompleteModel, IncompleteParts, IncompletePca,
-    IncompleteStream, MeanMode, MeanPrior, Method, NotKept, Observed, OnlineRule, Prediction, Prior,
-    Regularization, RowScores, RunSummary, Start, StopReason, TraceEntry, Triples,
+    Every, FarPredictions, Fingerprint, FitContext, IncompleteConvergence, IncompleteModel, IncompleteParts,
+    IncompletePca, IncompleteStream, MeanMode, MeanPrior, Method, NotKept, Observed, OnlineRule, Prediction,
+    Prior, Regularization, RowScores, RunSummary, Start, StopReason, TraceEntry, Triples,
 };
 pub use kernel::{
     Approximation, BlockKernel, Gamma, Kernel, KernelBasis, KernelConvergence, KernelModel, KernelParts,

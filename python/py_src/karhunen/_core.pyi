@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 __all__ = [
-    "HELD_OUT",
     "Entries",
     "IncompleteModel",
     "KernelModel",
@@ -43,7 +42,6 @@ __all__ = [
     "to_state",
 ]
 
-HELD_OUT: float
 __version__: str
 
 _Float: TypeAlias = np.float32 | np.float64
@@ -262,6 +260,9 @@ class IncompleteModel:
         """Give iteration, cost, RMSE, held-out RMSE, step and seconds as columns; NaN where there is none."""
     def runs(self) -> NDArray[np.float64]:
         """Give penalty, cost, RMSE, held-out RMSE and iterations of every run as columns; NaN where there is none."""
+    @property
+    def far(self) -> tuple[int, int, int, float, float] | None:
+        """Count of predictions far outside what was observed, and row, column, value, deviations of the farthest."""
     @property
     def refitted(self) -> bool:
         """Whether the model was fitted again to all entries."""

@@ -55,6 +55,29 @@ class Run:
         return cls(optional[0], float(cost), float(rmse), optional[1], int(n_iterations))
 
 
+@dataclass(frozen=True)
+class FarPredictions:
+    """Predictions of missing entries far outside what was observed: by ten standard deviations of their column, or more.
+
+    Attributes
+    ----------
+    count : int
+        How many were found: of all missing entries of small data, of large data where they are to be expected.
+    row, column : int
+        The place of the farthest.
+    value : float
+        What is predicted there.
+    deviations : float
+        How far that is beyond the observed entries of the column, in standard deviations of these.
+    """
+
+    count: int
+    row: int
+    column: int
+    value: float
+    deviations: float
+
+
 @dataclass(frozen=True, eq=False)
 class IncompleteConvergence:
     """How a fit of incomplete data went.
@@ -79,6 +102,8 @@ class IncompleteConvergence:
         Every run: one for each start, or one for each penalty of a path.
     refitted : bool
         Whether the model was fitted again to all entries, those set aside included.
+    far_predictions : FarPredictions or None
+        Predictions of missing entries that nothing observed supports, if there are any; a fit warns of them.
     iterations : ndarray of int
         Number of each iteration; zero is the start, which methods that learn variances leave out.
     costs, rmses, held_out_rmses, steps, seconds : ndarray of float
@@ -95,6 +120,7 @@ class IncompleteConvergence:
     held_out_rmse: float | None
     runs: tuple[Run, ...] = field(repr=False)
     refitted: bool
+    far_predictions: FarPredictions | None
     iterations: np.ndarray = field(repr=False)
     costs: np.ndarray = field(repr=False)
     rmses: np.ndarray = field(repr=False)
@@ -116,6 +142,7 @@ class IncompleteConvergence:
             held_out_rmse=model.held_out_rmse,
             runs=tuple(Run.of(*run) for run in model.runs()),
             refitted=model.refitted,
+            far_predictions=None if model.far is None else FarPredictions(*model.far),
             iterations=iterations.astype(np.int64),
             costs=costs,
             rmses=rmses,
@@ -137,4 +164,19 @@ def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
         f"method {convergence.method}: {convergence.stop} after {n} iteration{'' if n == 1 else 's'} (RMSE "
         f"{convergence.rmse:.4g}, {fell}tol {tol:.1e}); raise the limit or tol",
         ConvergenceWarning,
+    )
+
+
+def warn_of_far_predictions(convergence: IncompleteConvergence, names: np.ndarray | None = None) -> None:
+    """Warn of predictions that nothing observed supports."""
+    far = convergence.far_predictions
+    if far is None:
+        return
+    column = f"column {far.column}" if names is None else f"column {names[far.column]!r}"
+    several = "1 missing entry is predicted" if far.count == 1 else f"{far.count} missing entries are predicted"
+    warn(
+        f"{several} far outside what was observed: row {far.row}, {column} as {far.value:.4g}, {far.deviations:.0f} standard "
+        "deviations beyond the values of its column; there are too few of them for so many components: lower n_components, "
+        'give a regularization with method="als", or use method="auto", which learns how much to shrink',
+        UserWarning,
     )

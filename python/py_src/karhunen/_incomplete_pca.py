@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from karhunen import _core
 from karhunen._fitted_incomplete import FittedIncomplete
-from karhunen._incomplete_convergence import warn_unless_ended
+from karhunen._incomplete_convergence import warn_of_far_predictions, warn_unless_ended
 from karhunen._incomplete_inputs import row_ids, to_entries, to_fit_entries, to_start
 from karhunen._incomplete_options import engine_options, to_checkpoint, told_as_given
 from karhunen._progress import progress
@@ -82,8 +82,8 @@ class IncompletePCA(FittedIncomplete):
     max_iter : int, default=1000
         Most iterations, of each start or penalty.
     early_stopping : bool or float, default=False
-        Set this share of the entries aside (2% if True), stop when their error no longer falls, and keep the best
-        model.
+        Set this share of the entries aside, stop when their error no longer falls, and keep the best model. True is 2%
+        of the entries, and more of fewer than 2,500: fifty entries, or a fifth where that is less.
     refit : bool, default=False
         Fit again with all entries once those set aside have told how far to go.
     time_limit : float or None, default=None
@@ -329,6 +329,7 @@ class IncompletePCA(FittedIncomplete):
         self._stream = None
         self._adopt(model)
         warn_unless_ended(self.convergence_, self.tol)
+        warn_of_far_predictions(self.convergence_, getattr(self, "feature_names_in_", None))
         return entries
 
     @available_if(_learns_row_by_row)

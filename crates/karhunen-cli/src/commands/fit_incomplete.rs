@@ -8,6 +8,7 @@ use karhunen_io::{NamedMatrix, ReadOptions, SavedIncomplete};
 
 use crate::args::FitArgs;
 use crate::error::{Failure, Result};
+use crate::figures;
 use crate::fit_files::{Part, asked_id_column};
 use crate::fit_weights::sample_weights;
 use crate::incomplete_plan::IncompletePlan;
@@ -31,6 +32,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let seconds = Seconds { read: dataset.seconds, fit: started.elapsed().as_secs_f64() };
     progress.clear();
     check_convergence(&plan, &dataset, &model)?;
+    warn_of_far_predictions(&dataset, &model);
     let saved = saved(&plan, &dataset, model);
     write(&plan, &dataset, &saved)?;
     report(&plan, &dataset, (&saved, weights), seconds)
@@ -83,6 +85,29 @@ fn check_convergence(
         print_aside(&format!("{label} {}\n", names::visible(&message)));
     }
     Ok(())
+}
+
+/// Tells of predictions that nothing observed supports.
+fn warn_of_far_predictions(dataset: &ObservedDataset, model: &IncompleteModel) {
+    let Some(far) = model.convergence().far else { return };
+    let places = dataset.places();
+    let several = if far.count == 1 {
+        "a missing value is filled".to_owned()
+    } else {
+        format!("{} missing values are filled", figures::count(far.count))
+    };
+    let message = format!(
+        "{}: {several} far outside what was observed: {}, {} gets {}, {:.0} standard deviations beyond the values of its \
+         column; there are too few of them for so many components; lower -k, give --regularization with --missing=als, or \
+         use --missing, which learns how much to shrink",
+        dataset.file,
+        places.row(far.row),
+        places.column(far.column),
+        figures::significant(far.value),
+        far.deviations
+    );
+    let label = console::style("warning:").for_stderr().yellow().bold();
+    print_aside(&format!("{label} {}\n", names::visible(&message)));
 }
 
 fn saved(plan: &IncompletePlan, dataset: &ObservedDataset, model: IncompleteModel) -> SavedIncomplete {

@@ -410,3 +410,48 @@ fn a_fit_that_stops_at_its_limit_warns_or_fails() {
     assert_eq!(refusal(&folder, &format!("{arguments} --strict -o m"), 5), format!("error: {message}"));
     assert!(!folder.path().join("m").exists());
 }
+
+#[test]
+fn entries_that_cannot_be_set_aside_are_an_error() {
+    let folder = folder(&[("t.csv", "a,b,c\n1,2,3\n4,,6\n7,8,10\n1,0,2\n"), ("d.csv", "a,b\n1,\n,2\n")]);
+    let few = "t.csv: --early-stopping=0.01 sets none of the 11 observed entries aside: 0.01 of them is 0.11, less than half an \
+               entry; ask for at least 4.55e-2 of them";
+    for options in ["", " --refit", " --regularization path"] {
+        let method = if options.contains("path") { "als" } else { "em" };
+        let arguments = format!("fit t.csv --missing={method} -k 1 --early-stopping=0.01{options}");
+        assert_eq!(refusal(&folder, &arguments, 2), format!("error: {few}\n"));
+    }
+    let alone = "error: d.csv: --early-stopping=0.2 sets none of the 2 observed entries aside: each is alone in its row or \
+                 column, which would have none left; give more entries, or set none aside\n";
+    assert_eq!(refusal(&folder, "fit d.csv --missing=em -k 1 --early-stopping", 2), alone);
+    // The usual share is more of a small table: two of eleven entries.
+    let found =
+        json(karhunen("fit t.csv --missing=em -k 1 --early-stopping --json").current_dir(folder.path()));
+    assert!(found["convergence"]["held_out_rmse"].is_number(), "{found}");
+}
+
+/// A column that is ten times a difference of two others, of which one row has a difference as none before it.
+#[test]
+fn values_filled_far_outside_what_was_observed_are_warned_of() {
+    let mut table = String::from("a,b,c\n");
+    for i in 0..12 {
+        let (a, c) = ((f64::from(i) * 1.7).sin() * 2.0, (f64::from(i) * 2.3).cos());
+        table +=
+            &if i == 7 { "0.5,10.5,\n".to_owned() } else { format!("{a:.6},{:.6},{c:.6}\n", a + 0.1 * c) };
+    }
+    let folder = folder(&[("far.csv", &table)]);
+    let said = |method: &str| {
+        let arguments = format!("fit far.csv --missing={method} -k 2 -q -o m --max-iter 5000");
+        let done = karhunen(&arguments).current_dir(folder.path()).assert().success();
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    let warned = said("em");
+    let start = "warning: far.csv: a missing value is filled far outside what was observed: row 8, column 3 (`c`) gets ";
+    assert!(warned.contains(start), "{warned}");
+    let filled = run(&folder, "impute m far.csv -q");
+    let value: f64 = filled.lines().nth(8).unwrap().rsplit(',').next().unwrap().parse().unwrap();
+    assert!(value.abs() > 50.0, "{value}");
+    for method in ["als", "vb-full"] {
+        assert!(!said(method).contains("far outside"), "{method}");
+    }
+}

@@ -1,4 +1,7 @@
 //! States as named arrays of plain numbers, from which they come back with the same bits.
+//!
+//! Whoever takes a number says what it may be. A checkpoint is a file, and files are changed, cut and made by others: a number
+//! outside its rule is an error, so that no iteration begins from it.
 
 use std::collections::BTreeMap;
 
@@ -45,14 +48,26 @@ impl Arrays {
         self.0.remove(name).ok_or_else(|| damaged(name, "is missing"))
     }
 
-    /// As many values as the caller expects.
+    /// As many values as the caller expects, of any kind: the caller looks at each.
     pub(crate) fn take_array<const N: usize>(&mut self, name: &str) -> Result<[f64; N]> {
         <[f64; N]>::try_from(self.take(name)?).map_err(|_| damaged(name, "has another length"))
     }
 
+    /// Finite numbers.
     pub(crate) fn take_vec(&mut self, name: &str, len: usize) -> Result<Vec<f64>> {
         let values = self.take(name)?;
-        if values.len() == len { Ok(values) } else { Err(damaged(name, "has another length")) }
+        if values.len() != len {
+            return Err(damaged(name, "has another length"));
+        }
+        values.iter().try_for_each(|x| finite(name, *x).map(|_| ()))?;
+        Ok(values)
+    }
+
+    /// Variances, weights, shares: finite and not negative.
+    pub(crate) fn take_sizes(&mut self, name: &str, len: usize) -> Result<Vec<f64>> {
+        let values = self.take_vec(name, len)?;
+        values.iter().try_for_each(|x| size(name, *x).map(|_| ()))?;
+        Ok(values)
     }
 
     pub(crate) fn take_matrix(&mut self, name: &str, n_rows: usize, n_cols: usize) -> Result<Matrix> {
@@ -76,6 +91,7 @@ impl Arrays {
         let values = self.take_vec(name, n_rows * width)?;
         for (to, from) in factor.as_mut_slice().iter_mut().zip(values) {
             *to = T::from_f64(from);
+            finite(name, to.to_f64())?;
         }
         Ok(factor)
     }
@@ -87,6 +103,10 @@ impl Arrays {
             return Err(damaged(name, "is empty"));
         }
         let kind = values.remove(0);
+        // Infinite where a variance has come to nothing.
+        if values.iter().any(|x| x.is_nan() || *x < 0.0) {
+            return Err(damaged(name, "holds a penalty that is negative or no number"));
+        }
         match (kind, values.len()) {
             (0.0, 1) => Ok(Diagonal::Same(values[0])),
             (1.0, n) if n == c => Ok(Diagonal::ByComponent(values)),
@@ -125,9 +145,40 @@ pub(crate) fn count(name: &str, value: f64) -> Result<usize> {
     }
 }
 
-/// A number that may be none.
-pub(crate) fn optional(value: f64) -> Option<f64> {
-    (!value.is_nan()).then_some(value)
+/// A finite number.
+pub(crate) fn finite(name: &str, value: f64) -> Result<f64> {
+    if value.is_finite() { Ok(value) } else { Err(damaged(name, "holds a number that is not finite")) }
+}
+
+/// A variance, an error, a sum of squares: finite and not negative.
+pub(crate) fn size(name: &str, value: f64) -> Result<f64> {
+    if finite(name, value)? >= 0.0 { Ok(value) } else { Err(damaged(name, "holds a negative number")) }
+}
+
+/// A number that may be none, which is stored as NaN.
+pub(crate) fn optional(name: &str, value: f64) -> Result<Option<f64>> {
+    if value.is_nan() { Ok(None) } else { finite(name, value).map(Some) }
+}
+
+/// The same, never negative.
+pub(crate) fn optional_size(name: &str, value: f64) -> Result<Option<f64>> {
+    if value.is_nan() { Ok(None) } else { size(name, value).map(Some) }
+}
+
+/// Yes or no.
+pub(crate) fn flag(name: &str, value: f64) -> Result<bool> {
+    match value {
+        0.0 => Ok(false),
+        1.0 => Ok(true),
+        _ => Err(damaged(name, "holds a number where 0 or 1 is expected")),
+    }
+}
+
+/// Seconds that a fit may have run.
+pub(crate) fn seconds(name: &str, value: f64) -> Result<f64> {
+    // Thirty thousand years; a few of them can be added up as a `Duration`.
+    const MOST: f64 = 1e12;
+    if (0.0..=MOST).contains(&value) { Ok(value) } else { Err(damaged(name, "holds no time")) }
 }
 
 #[cfg(test)]
@@ -163,6 +214,23 @@ mod tests {
         assert_eq!(message, "the checkpoint is damaged: `n` has another length; fit anew");
         assert!(arrays.take("m").unwrap_err().to_string().contains("`m` is missing"));
         assert!(arrays.take_diagonal("n", 3, 2).is_err());
+        arrays.put("d", [0.0, f64::NAN]);
+        assert!(arrays.clone().take_diagonal("d", 3, 2).is_err());
+        let [nan, inf] = [f64::NAN, f64::INFINITY];
+        assert!(arrays.clone().take_vec("d", 2).is_err() && arrays.clone().take_matrix("d", 1, 2).is_err());
+        assert!(arrays.clone().take_vec("n", 2).is_ok() && arrays.clone().take_sizes("n", 2).is_err());
+        let tall = [1e300; 48];
+        arrays.put("f", tall);
+        assert!(arrays.clone().take_factor::<f64>("f", 6, 2).is_ok());
+        // Beyond the range of the type of the data.
+        arrays.put("f", [&tall[..], &tall].concat());
+        assert!(arrays.clone().take_factor::<f32>("f", 6, 2).is_err());
+        assert!([nan, inf, -inf].iter().all(|x| finite("n", *x).is_err() && size("n", *x).is_err()));
+        assert!(size("n", -1e-300).is_err() && size("n", 0.0).is_ok());
+        assert!(optional("n", inf).is_err() && optional("n", nan).unwrap().is_none());
+        assert!(optional_size("n", -1.0).is_err() && optional_size("n", 2.0).unwrap() == Some(2.0));
+        assert!(flag("n", 2.0).is_err() && flag("n", nan).is_err() && flag("n", 1.0).unwrap());
+        assert!([nan, inf, -1.0, 1e13, 1e300].iter().all(|x| seconds("n", *x).is_err()));
         assert!(count("n", -1.0).is_err() && count("n", 0.5).is_err() && count("n", 7.0).unwrap() == 7);
     }
 }

@@ -5,6 +5,7 @@ use crate::exec::Exec;
 use crate::incomplete::error_bars::{Precision, count_parameters, inverses};
 use crate::incomplete::explained::{Explained, left_by_fit, of_scores};
 use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::far::far_predictions;
 use crate::incomplete::model::{Covariances, IncompleteModel, IncompleteParts, Prior};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method};
 use crate::incomplete::posterior::{Posterior, Rotation};
@@ -43,6 +44,7 @@ impl<T: Lane> Run<T> {
             }
         };
         let Found { rotated, explained, prior, noise, score_covariances, loading_covariances } = found;
+        let far = far_predictions(problem.data, &rotated, exec)?;
         let weight = prepared.weight();
         let pulled = problem.mean.under(noise).kappa;
         let of_mean = |w: f64| if w > 0.0 { noise / w } else { prepared.spread.mean_square };
@@ -80,6 +82,7 @@ impl<T: Lane> Run<T> {
                 trace: self.trace,
                 runs: Vec::new(),
                 refitted: false,
+                far,
             },
         })
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::exec::{Exec, Iteration, Observer, Unobserved};
-use crate::incomplete::arrays::{Arrays, count, damaged};
+use crate::incomplete::arrays::{Arrays, count, damaged, finite, optional_size, seconds, size};
 use crate::incomplete::checkpoint::{Checkpoint, Fingerprint, FitContext};
 use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::keeper::{Keeper, Patient};
@@ -156,6 +156,17 @@ impl<'a, T: Lane> Setting<'a, T> {
         self.top.map(|top| top * RUNG.powi(rung as i32 + 1))
     }
 
+    /// The leg that a checkpoint names, if this fit can have it.
+    fn leg_of_codes(&self, name: &str, kind: f64, number: f64) -> Result<Leg> {
+        let (number, path) = (count(name, number)?, self.top.is_some());
+        match kind {
+            0.0 if !path && number < self.pca.n_starts => Ok(Leg::Start(number)),
+            1.0 if path && number < MOST_RUNGS => Ok(Leg::Rung(number)),
+            2.0 if self.whole.is_some() && number == 0 => Ok(Leg::Refit),
+            _ => Err(damaged(name, "holds no part of this fit")),
+        }
+    }
+
     fn part(&self, leg: Leg) -> &Part<'a, T> {
         match (leg, &self.whole) {
             (Leg::Refit, Some(whole)) => whole,
@@ -273,15 +284,17 @@ impl<T: Lane> Legs<T> {
     ) -> Result<Running<'b, T>> {
         let mut from = Arrays(checkpoint.arrays.clone());
         let [kind, number, spent] = from.take_array("leg")?;
-        self.leg = Leg::from_codes(kind, number)?;
-        self.spent = spent;
+        self.leg = setting.leg_of_codes("leg", kind, number)?;
+        self.spent = seconds("leg", spent)?;
         self.runs = restore_runs(&from.take("runs")?)?;
         let shape = setting.kept.data.shape();
         if from.has("best_leg") {
             let [kind, number] = from.take_array("best_leg")?;
-            let leg = Leg::from_codes(kind, number)?;
-            self.best = Some((Run::restore(&mut from.take_part("best"), setting.kept.data)?, leg));
+            let leg = setting.leg_of_codes("best_leg", kind, number)?;
+            let of = (setting.pca, setting.method);
+            self.best = Some((Run::restore(&mut from.take_part("best"), setting.kept.data, of)?, leg));
         }
+        self.check_order()?;
         if from.has("warm_loadings") {
             let c = setting.pca.n_scores();
             let a = from.take_factor("warm_loadings", shape.1, c + 1)?;
@@ -295,6 +308,28 @@ impl<T: Lane> Legs<T> {
         match from.0.first_key_value() {
             Some((name, _)) => Err(damaged(name, "belongs to nothing")),
             None => Ok(running),
+        }
+    }
+
+    /// Refuses a leg without those before it.
+    fn check_order(&self) -> Result<()> {
+        let before = match self.leg {
+            Leg::Start(number) | Leg::Rung(number) => Some(number),
+            Leg::Refit => None,
+        };
+        if before.is_some_and(|before| before != self.runs.len()) {
+            return Err(damaged("runs", "holds another number of runs"));
+        }
+        let best = match &self.best {
+            Some((_, Leg::Refit)) => return Err(damaged("best_leg", "holds no start and no penalty")),
+            Some((_, Leg::Start(number) | Leg::Rung(number))) => Some(*number),
+            None => None,
+        };
+        let is_before = best.map_or(self.runs.is_empty(), |best| best < self.runs.len());
+        if is_before && (before.is_some() || best.is_some()) {
+            Ok(())
+        } else {
+            Err(damaged("best_leg", "does not go with the runs that were made"))
         }
     }
 
@@ -365,7 +400,7 @@ impl<T: Lane> Legs<T> {
             cost: last.cost,
             rmse: last.rmse,
             held_out_rmse: trace.iter().rev().find_map(|entry| entry.held_out_rmse),
-            elapsed: Duration::from_secs_f64(self.spent + last.seconds),
+            elapsed: Duration::try_from_secs_f64(self.spent + last.seconds).unwrap_or(Duration::MAX),
             remaining: remaining(seconds_left(&running.stopping, trace), last.seconds, n_starts - 1 - start),
         })
     }
@@ -442,16 +477,6 @@ impl Leg {
             Leg::Refit => [2.0, 0.0],
         }
     }
-
-    fn from_codes(kind: f64, number: f64) -> Result<Self> {
-        let number = count("leg", number)?;
-        match kind {
-            0.0 => Ok(Leg::Start(number)),
-            1.0 => Ok(Leg::Rung(number)),
-            2.0 => Ok(Leg::Refit),
-            _ => Err(damaged("leg", "holds no kind of leg")),
-        }
-    }
 }
 
 /// A start that was given, with the offsets that suit it.
@@ -496,14 +521,13 @@ fn restore_runs(numbers: &[f64]) -> Result<Vec<RunSummary>> {
     let (runs, []) = numbers.as_chunks::<SUMMARY>() else {
         return Err(damaged("runs", "has another length"));
     };
-    let or_none = |x: f64| (!x.is_nan()).then_some(x);
     runs.iter()
         .map(|run| {
             Ok(RunSummary {
-                lambda: or_none(run[0]),
-                cost: run[1],
-                rmse: run[2],
-                held_out_rmse: or_none(run[3]),
+                lambda: optional_size("runs", run[0])?,
+                cost: finite("runs", run[1])?,
+                rmse: size("runs", run[2])?,
+                held_out_rmse: optional_size("runs", run[3])?,
                 n_iterations: count("runs", run[4])?,
             })
         })

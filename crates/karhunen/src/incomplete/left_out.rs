@@ -43,7 +43,8 @@ impl Division {
     ) -> Result<IncompleteModel> {
         let start = context.start.map(|start| Start { scores: self.pick(&start.scores), ..start.clone() });
         let context = FitContext { start: start.as_ref(), ..*context };
-        let model = pca.fit_with(&self.data(data, pca.n_threads)?, &context)?;
+        let mut model = pca.fit_with(&self.data(data, pca.n_threads)?, &context)?;
+        model.rename_rows(|row| Some(self.taking_part[row]));
         let rest = Exec::run(pca.n_threads, &Unobserved, |exec| data.select(&self.left_out, exec))?;
         let observer = context.observer.unwrap_or(&Unobserved);
         let (found, covariances) = match model.score_covariances() {

@@ -7,12 +7,14 @@
 
 mod affine;
 mod arrays;
+mod check_parts;
 mod checkpoint;
 mod cholesky;
 mod cross_validation;
 mod error_bars;
 mod explained;
 mod factors;
+mod far;
 mod finish;
 mod fit;
 mod gauge;
@@ -46,6 +48,7 @@ mod stopping;
 
 pub use checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, NotKept};
 pub use cross_validation::{CrossValidated, CrossValidation, CrossValidationTable};
+pub use far::FarPredictions;
 pub use model::{Covariances, IncompleteModel, IncompleteParts, Prediction, Prior, RowScores};
 pub use observed::{Duplicates, Observed, Triples};
 pub use online::{IncompleteStream, OnlineRule};

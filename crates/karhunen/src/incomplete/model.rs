@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
+use crate::incomplete::far::FarPredictions;
 use crate::incomplete::new_rows::{Equations, Loadings};
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::IncompletePca;
@@ -174,7 +175,7 @@ pub struct IncompleteModel {
 impl TryFrom<IncompleteParts> for IncompleteModel {
     type Error = Error;
 
-    /// Checks that the shapes agree.
+    /// Checks that the shapes agree, and that numbers and options are such as a fit gives.
     fn try_from(parts: IncompleteParts) -> Result<Self> {
         let (c, p) = parts.components.shape();
         let n = parts.scores.n_rows();
@@ -208,6 +209,7 @@ impl TryFrom<IncompleteParts> for IncompleteModel {
                 return Err(Error::Shape { what, axis: "values", found, expected });
             }
         }
+        parts.check_values()?;
         Ok(Self { parts })
     }
 }
@@ -286,6 +288,12 @@ impl IncompleteModel {
     pub(crate) fn record(&mut self, runs: Vec<RunSummary>, refitted: bool) {
         self.parts.convergence.runs = runs;
         self.parts.convergence.refitted = refitted;
+    }
+
+    /// Numbers the row of the farthest prediction as it is called outside; `None` where it is no row there.
+    pub(crate) fn rename_rows(&mut self, name: impl Fn(usize) -> Option<usize>) {
+        let far = &mut self.parts.convergence.far;
+        *far = far.and_then(|far| Some(FarPredictions { row: name(far.row)?, ..far }));
     }
 
     /// The same with the scores (and their covariances) of other rows.

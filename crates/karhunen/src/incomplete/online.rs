@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Unobserved};
-use crate::incomplete::arrays::{Arrays, count, optional};
+use crate::incomplete::arrays::{Arrays, count, damaged, flag, optional_size};
 use crate::incomplete::cholesky::{BLOCK, Upper};
 use crate::incomplete::fit::finish_from;
 use crate::incomplete::least_norm::solve;
@@ -103,7 +103,7 @@ impl IncompleteStream {
     /// Small random loadings.
     ///
     /// # Errors
-    /// [`Error::Option`] unless 1 <= n_components <= n_features.
+    /// [`Error::Option`] unless 1 <= n_components <= n_features; [`Error::TooLarge`] for more than 2^32 - 1 features.
     pub fn new(n_components: usize, n_features: usize, rule: OnlineRule, seed: u64) -> Result<Self> {
         if n_components == 0 || n_components > n_features {
             return Err(Error::Option {
@@ -111,6 +111,9 @@ impl IncompleteStream {
                 value: n_components.to_string(),
                 rule: "at least one component and at most one for each feature can be learned",
             });
+        }
+        if n_features > u32::MAX as usize {
+            return Err(Error::TooLarge { n_samples: 0, n_features });
         }
         let c = n_components;
         let random = gaussian(n_features, c, Purpose::StreamStart.of(seed));
@@ -206,22 +209,33 @@ impl IncompleteStream {
         out
     }
 
-    /// Reads what [`IncompleteStream::save`] wrote, of `p` features and `c` components.
-    pub(crate) fn restore(from: &mut Arrays, rule: OnlineRule, (p, c): (usize, usize)) -> Result<Self> {
+    /// Reads what [`IncompleteStream::save`] wrote, of `p` features and `c` components, with offsets or not.
+    pub(crate) fn restore(
+        from: &mut Arrays,
+        rule: OnlineRule,
+        (p, c): (usize, usize),
+        row_offsets: bool,
+    ) -> Result<Self> {
         let [n_samples, deviation] = from.take_array("numbers")?;
-        let [mean, mean_known, row_offsets] = from.take_array("flags")?;
+        let [mean, mean_known, had_offsets] = from.take_array("flags")?;
+        if flag("flags", had_offsets)? != row_offsets {
+            return Err(damaged(
+                "flags",
+                "holds offsets of rows where there are none, or none where there are",
+            ));
+        }
         Ok(Self {
             rule,
             c,
             loadings: from.take_matrix("loadings", p, c + 1)?,
             curvatures: from.take_matrix("curvatures", p, rule.n_curvatures(c))?,
-            seen: from.take_vec("seen", p)?,
+            seen: from.take_sizes("seen", p)?,
             n_samples: count("numbers", n_samples)?,
-            mean: mean != 0.0,
-            row_offsets: row_offsets != 0.0,
+            mean: flag("flags", mean)?,
+            row_offsets,
             recent: Recent::default(),
-            mean_known: mean_known != 0.0,
-            deviation: optional(deviation),
+            mean_known: flag("flags", mean_known)?,
+            deviation: optional_size("numbers", deviation)?,
         })
     }
 
@@ -243,7 +257,7 @@ impl IncompleteStream {
     /// Learns from every row in turn: time O(|O_j| c^2 + c^3) for a row of `|O_j|` entries, on the calling thread.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of columns; [`Error::Overflow`] for values beyond range; [`Error::Option`] for
+    /// [`Error::Shape`] for another number of columns; [`Error::SpreadTooLarge`] for values beyond range; [`Error::Option`] for
     /// rows with weights.
     pub fn partial_fit<T: Scalar>(&mut self, rows: &Observed<T>) -> Result<()> {
         let p = self.loadings.n_rows();
@@ -268,7 +282,12 @@ impl IncompleteStream {
             let mean = sums.means(0.0, sums.grand_mean());
             let found = spread(rows, &mean, &exec)?;
             if !found.mean_square.is_finite() {
-                return Err(Error::Overflow { statistic: "variance", column: found.widest });
+                return Err(Error::SpreadTooLarge {
+                    column: found.widest,
+                    deviation: found.mean_square.sqrt(),
+                    most: f64::MAX.sqrt(),
+                    dtype: "f64",
+                });
             }
             let overall = spread(rows, &vec![sums.grand_mean(); p], &exec)?;
             // One value in each column shows no deviation but that between columns, and equal values none at all.
@@ -380,7 +399,8 @@ impl IncompleteStream {
         if rows.n_samples() >= self.c || self.recent.is_empty() {
             return self.finish_all(rows, &options);
         }
-        let model = self.finish_all(&self.recent.observed(self.loadings.n_rows(), self.c)?, &options)?;
+        let mut model = self.finish_all(&self.recent.observed(self.loadings.n_rows(), self.c)?, &options)?;
+        model.rename_rows(|_| None);
         let (found, covariances) = model.rows_with_covariances(rows, options.n_threads, &Unobserved)?;
         Ok(model.with_rows(found, options.error_bars.then_some(covariances)))
     }

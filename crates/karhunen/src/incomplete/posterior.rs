@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::Arrays;
+use crate::incomplete::arrays::{Arrays, flag, size};
 use crate::incomplete::cholesky::{BLOCK, Upper};
 use crate::incomplete::explained;
 use crate::incomplete::factors::{Factor, Factors, Side};
@@ -56,9 +56,15 @@ impl<T: Lane> Posterior<T> {
     /// Reads what [`Posterior::save`] wrote, of `p` features and `c` components.
     pub(crate) fn restore(from: &mut Arrays, p: usize, c: usize) -> Result<Self> {
         let [noise, point, held] = from.take_array("noise")?;
-        let score_penalty = from.take_vec("score_penalty", c)?;
+        let score_penalty = from.take_sizes("score_penalty", c)?;
         let table = from.take_factor("table", p, Expected::new::<T>(c).width)?;
-        Ok(Self { noise, score_penalty, table, point: point != 0.0, held: held != 0.0 })
+        Ok(Self {
+            noise: size("noise", noise)?,
+            score_penalty,
+            table,
+            point: flag("noise", point)?,
+            held: flag("noise", held)?,
+        })
     }
 
     /// Posterior of the scores given the loadings, all in the coordinates of the principal components.

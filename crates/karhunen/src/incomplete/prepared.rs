@@ -46,7 +46,12 @@ impl Prepared {
         // Squares of residuals and their sums must be in the range of the type.
         let largest = if T::EPSILON > f64::EPSILON { 1e30 } else { 1e290 };
         if deviations.mean_square.is_nan() || deviations.mean_square > largest {
-            return Err(Error::Overflow { statistic: "variance", column: deviations.widest });
+            return Err(Error::SpreadTooLarge {
+                column: deviations.widest,
+                deviation: deviations.mean_square.sqrt(),
+                most: f64::sqrt(largest),
+                dtype: T::NAME,
+            });
         }
         let mut rule = MeanRule { joint, kappa: count, prior, precision: 0.0 };
         if of_posterior && count > 0.0 {

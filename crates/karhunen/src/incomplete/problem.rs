@@ -94,13 +94,13 @@ impl Penalties {
         }
     }
 
-    /// Reads what [`Penalties::save`] wrote of `n` rows of `c` scores and `p` features.
-    pub(crate) fn restore(from: &mut Arrays, (n, p): (usize, usize), c: usize) -> Result<Self> {
-        let offsets = if from.has("penalty_offsets") {
-            Some(from.take_diagonal("penalty_offsets", n, 1)?)
-        } else {
-            None
-        };
+    /// Reads what [`Penalties::save`] wrote of `n` rows of `c` scores, with offsets or not, and `p` features.
+    pub(crate) fn restore(
+        from: &mut Arrays,
+        (n, p): (usize, usize),
+        (c, row_offsets): (usize, bool),
+    ) -> Result<Self> {
+        let offsets = if row_offsets { Some(from.take_diagonal("penalty_offsets", n, 1)?) } else { None };
         let free = c.saturating_sub(usize::from(offsets.is_some()));
         Ok(Self {
             loadings: from.take_diagonal("penalty_loadings", p, free)?,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::{Arrays, count, optional};
+use crate::incomplete::arrays::{Arrays, count, damaged, finite, flag, optional_size, seconds, size};
 use crate::incomplete::factors::Factors;
 use crate::incomplete::gauge::{gauge, penalties};
 use crate::incomplete::kernels::gradient::squares;
@@ -37,9 +37,9 @@ pub(crate) struct Run<T> {
 }
 
 impl<T: Lane> Run<T> {
-    /// Lower is better.
+    /// Lower is better; what is no number is the worst.
     pub(crate) fn rank(&self) -> f64 {
-        self.held_out_rmse.unwrap_or(self.cost)
+        Some(self.held_out_rmse.unwrap_or(self.cost)).filter(|rank| !rank.is_nan()).unwrap_or(f64::INFINITY)
     }
 
     pub(crate) fn save(&self) -> Arrays {
@@ -58,32 +58,64 @@ impl<T: Lane> Run<T> {
         out
     }
 
-    /// Reads what [`Run::save`] wrote of a fit of `data`.
-    pub(crate) fn restore(from: &mut Arrays, data: &Observed<T>) -> Result<Self> {
+    /// Reads what [`Run::save`] wrote of a fit of `data` by a method.
+    pub(crate) fn restore(
+        from: &mut Arrays,
+        data: &Observed<T>,
+        (pca, method): (&IncompletePca, Method),
+    ) -> Result<Self> {
         let (n, p) = data.shape();
         let [c, iteration, cost, squares, held_out] = from.take_array("numbers")?;
         let [stop, collapsed] = from.take_array("end")?;
-        let c = count("numbers", c)?;
-        let (a, s) = (from.take_factor("loadings", p, c + 1)?, from.take_factor("scores", n, c + 1)?);
-        let factors = Factors { a, s, c }.counted(data.times());
+        let c = n_scores(c, pca, method)?;
+        let factors = restore_factors(from, data, c)?;
         let mut posterior = from.take_part("posterior");
         Ok(Self {
             factors,
             trace: restore_trace(&from.take("trace")?)?,
             stop: StopReason::from_code(stop)?,
             iteration: count("numbers", iteration)?,
-            cost,
-            squares,
-            held_out_rmse: optional(held_out),
+            cost: finite("numbers", cost)?,
+            squares: size("numbers", squares)?,
+            held_out_rmse: optional_size("numbers", held_out)?,
             posterior: if posterior.0.is_empty() {
                 None
             } else {
                 Some(Posterior::restore(&mut posterior, p, c)?)
             },
-            penalties: Penalties::restore(from, (n, p), c)?,
-            collapsed: collapsed != 0.0,
+            penalties: Penalties::restore(from, (n, p), (c, pca.row_offsets))?,
+            collapsed: flag("end", collapsed)?,
         })
     }
+}
+
+/// How many scores rows of a checkpoint have: as many as the options say, or fewer where the method leaves components out.
+fn n_scores(stored: f64, pca: &IncompletePca, method: Method) -> Result<usize> {
+    let (c, most) = (count("numbers", stored)?, pca.n_scores());
+    let least = if method.learns_variances() { 1 + usize::from(pca.row_offsets) } else { most };
+    if (least..=most).contains(&c) {
+        Ok(c)
+    } else {
+        Err(damaged("numbers", "holds another number of components"))
+    }
+}
+
+/// Loadings and scores of rows of `c` scores, whose values after these are what they always are.
+fn restore_factors<T: Lane>(from: &mut Arrays, data: &Observed<T>, c: usize) -> Result<Factors<T>> {
+    let (n, p) = data.shape();
+    let (a, s) = (from.take_factor::<T>("loadings", p, c + 1)?, from.take_factor::<T>("scores", n, c + 1)?);
+    let is_zero = |x: &T| x.to_f64() == 0.0;
+    for j in 0..n {
+        let (one, filling) =
+            s.row(j)[c..].split_first().map_or((0.0, &[][..]), |(x, rest)| (x.to_f64(), rest));
+        if one != 1.0 || !filling.iter().all(is_zero) {
+            return Err(damaged("scores", "holds values where there are none"));
+        }
+    }
+    if (0..p).any(|i| !a.row(i)[c + 1..].iter().all(is_zero)) {
+        return Err(damaged("loadings", "holds values where there are none"));
+    }
+    Ok(Factors { a, s, c }.counted(data.times()))
 }
 
 /// What stays the same over a run.
@@ -280,17 +312,18 @@ impl<'a, T: Lane> Running<'a, T> {
         let regularized = !problem.loadings.is_zero() || !problem.scores.is_zero();
         let (n, p) = problem.data.shape();
         let [c, iteration, before] = from.take_array("numbers")?;
-        let c = count("numbers", c)?;
-        let problem = Penalties::restore(from, (n, p), c)?.give(&problem, c);
-        let (a, s) = (from.take_factor("loadings", p, c + 1)?, from.take_factor("scores", n, c + 1)?);
-        let factors = Factors { a, s, c }.counted(problem.data.times());
+        let before = seconds("numbers", before)?;
+        let of = (course.pca, course.method);
+        let c = n_scores(c, course.pca, course.method)?;
+        let problem = Penalties::restore(from, (n, p), (c, course.pca.row_offsets))?.give(&problem, c);
+        let factors = restore_factors(from, problem.data, c)?;
         let mut iterations = of_method(course.pca, course.method, course.prepared);
         iterations.restore(&mut from.take_part("method"), &problem, &factors, exec)?;
         course.rules.window = iterations.window();
         let mut stopping = Stopping::new(course.rules);
         stopping.restore(&mut from.take_part("stopping"))?;
         stopping.begin_from(&factors, exec)?;
-        let best = Run::restore(&mut from.take_part("best"), problem.data)?;
+        let best = Run::restore(&mut from.take_part("best"), problem.data, of)?;
         let iteration = count("numbers", iteration)?;
         let began = Instant::now();
         Ok(Self {

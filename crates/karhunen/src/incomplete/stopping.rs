@@ -2,8 +2,9 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::{Arrays, count, damaged};
+use crate::incomplete::arrays::{Arrays, count, damaged, finite, optional, optional_size, seconds, size};
 use crate::incomplete::factors::Factors;
+use crate::incomplete::far::FarPredictions;
 use crate::incomplete::methods::Progress;
 use crate::incomplete::options::Method;
 use crate::incomplete::problem::Problem;
@@ -107,6 +108,10 @@ pub struct IncompleteConvergence {
     /// Whether the model was fitted again to all entries, those set aside included.
     #[cfg_attr(feature = "serde", serde(default))]
     pub refitted: bool,
+    /// Predictions of missing entries far outside what was observed, if there are any: the entries do not determine the fit
+    /// there.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub far: Option<FarPredictions>,
 }
 
 /// How one run of a fit ended.
@@ -183,6 +188,8 @@ impl Stopping {
 
     /// Whether this held-out error is the lowest so far.
     pub(crate) fn improves(&mut self, held_out: f64) -> bool {
+        // An error that is no number is the worst.
+        let held_out = if held_out.is_nan() { f64::INFINITY } else { held_out };
         match self.best {
             Some((lowest, since)) if held_out >= lowest * (1.0 - LEAST_IMPROVEMENT) => {
                 self.best = Some((lowest, since + 1));
@@ -295,8 +302,13 @@ impl Stopping {
 
     pub(crate) fn restore(&mut self, from: &mut Arrays) -> Result<()> {
         self.costs = from.take("costs")?;
+        self.costs.iter().try_for_each(|cost| finite("costs", *cost).map(|_| ()))?;
         self.best = if from.has("best") {
             let [lowest, since] = from.take_array("best")?;
+            // Infinite before anything was looked at.
+            if lowest != f64::INFINITY {
+                size("best", lowest)?;
+            }
             Some((lowest, count("best", since)?))
         } else {
             None
@@ -322,18 +334,43 @@ pub(crate) fn restore_trace(numbers: &[f64]) -> Result<Vec<TraceEntry>> {
     let (entries, []) = numbers.as_chunks::<ENTRY>() else {
         return Err(damaged("trace", "has another length"));
     };
-    let or_none = |x: f64| (!x.is_nan()).then_some(x);
-    entries
-        .iter()
-        .map(|e| {
-            Ok(TraceEntry {
-                iteration: count("trace", e[0])?,
-                cost: e[1],
-                rmse: e[2],
-                held_out_rmse: or_none(e[3]),
-                step: or_none(e[4]),
-                seconds: e[5],
-            })
+    let entry = |e: &[f64; ENTRY]| {
+        Ok(TraceEntry {
+            iteration: count("trace", e[0])?,
+            cost: finite("trace", e[1])?,
+            rmse: size("trace", e[2])?,
+            held_out_rmse: optional_size("trace", e[3])?,
+            step: optional("trace", e[4])?,
+            seconds: seconds("trace", e[5])?,
         })
-        .collect()
+    };
+    let trace: Vec<TraceEntry> = entries.iter().map(entry).collect::<Result<_>>()?;
+    if trace.windows(2).any(|pair| pair[0].iteration >= pair[1].iteration) {
+        return Err(damaged("trace", "holds iterations in another order"));
+    }
+    Ok(trace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_is_no_number_is_no_improvement() {
+        let rules = Rules {
+            tol: 0.0,
+            gradient_tol: None,
+            angle_tol: None,
+            rmse_tol: None,
+            max_iter: 1,
+            time_limit: None,
+            window: 1,
+            floor: 0.0,
+            early: true,
+        };
+        let mut stopping = Stopping::new(rules);
+        assert!(stopping.improves(2.0) && !stopping.improves(f64::NAN) && !stopping.improves(3.0));
+        assert_eq!(stopping.best, Some((2.0, 2)));
+        assert!(stopping.improves(1.0));
+    }
 }

@@ -224,3 +224,104 @@ fn a_checkpoint_that_cannot_be_kept_ends_the_fit() {
     let error = IncompletePca::new(2).fit_with(&data, &context).unwrap_err();
     assert_eq!(error.to_string(), "keeping a checkpoint failed: the disk is full");
 }
+
+/// A checkpoint with one number changed.
+fn changed(checkpoint: &Checkpoint, name: &str, at: usize, value: f64) -> Checkpoint {
+    let mut changed = checkpoint.clone();
+    changed.arrays.get_mut(name).unwrap()[at] = value;
+    changed
+}
+
+/// In version 0.1.0 a negative time of a checkpoint was a panic, and a number of components an allocation of any size.
+#[test]
+fn numbers_outside_their_rules_are_damage() {
+    let data = observed(&Holes::problem_q());
+    let vb = IncompletePca { method: Method::Vb, max_iter: 12, n_starts: 2, ..IncompletePca::new(2) };
+    let (_, checkpoints) = fit_and_keep(&vb, &data, &FitContext::default(), 1);
+    let last = checkpoints.last().unwrap();
+    let nan = f64::NAN;
+    let times = [nan, -1.0, f64::INFINITY, 1e13, 1e300];
+    let counts = [nan, -1.0, 0.5, 1e15, 1e300];
+    let sizes = [nan, -1.0, f64::INFINITY];
+    for (name, at, values) in [
+        ("leg", 0, &[nan, -1.0, 1.0, 2.0, 7.0][..]),
+        ("leg", 1, &[nan, -1.0, 0.0, 2.0, 1e15]),
+        ("leg", 2, &times),
+        ("runs", 1, &[nan, f64::INFINITY]),
+        ("runs", 2, &sizes),
+        ("runs", 4, &counts[..3]),
+        ("best_leg", 1, &counts),
+        ("best.numbers", 0, &[nan, -1.0, 0.0, 0.5, 3.0, 1e15]),
+        ("best.numbers", 1, &counts[..3]),
+        ("best.numbers", 2, &[nan, f64::INFINITY]),
+        ("best.numbers", 3, &sizes),
+        ("best.end", 0, &[nan, -1.0, 99.0]),
+        ("best.end", 1, &[nan, -1.0, 0.5]),
+        ("best.trace", 0, &counts),
+        ("best.trace", 2, &sizes),
+        ("best.trace", 5, &times),
+        ("best.loadings", 0, &[nan, f64::INFINITY]),
+        ("running.numbers", 0, &[nan, -1.0, 0.0, 0.5, 3.0, 1e15]),
+        ("running.numbers", 1, &counts[..3]),
+        ("running.numbers", 2, &times),
+        ("running.scores", 0, &[nan, f64::INFINITY]),
+        // Of two components the constant score of the mean, and what fills up the line.
+        ("running.scores", 2, &[0.0, 2.0]),
+        ("running.scores", 3, &[1.0]),
+        ("running.loadings", 3, &[1.0]),
+        ("running.penalty_loadings", 1, &[nan, -1.0]),
+        ("running.method.noise", 0, &sizes),
+        ("running.method.prior", 0, &sizes),
+        ("running.best.trace", 5, &times),
+    ] {
+        for value in values {
+            let damaged = changed(last, name, at, *value);
+            let context = FitContext { resume: Some(&damaged), ..FitContext::default() };
+            let error = vb.fit_with(&data, &context).unwrap_err();
+            assert!(matches!(error, Error::CheckpointDamaged { .. }), "{name} {at} {value}: {error}");
+        }
+    }
+    let em = IncompletePca { method: Method::Em, max_iter: 12, ..IncompletePca::new(2) };
+    let (_, checkpoints) = fit_and_keep(&em, &data, &FitContext::default(), 1);
+    for (name, value) in [("costs", nan), ("costs", f64::INFINITY), ("best", nan)] {
+        let mut damaged = checkpoints[3].clone();
+        damaged.arrays.insert(format!("running.stopping.{name}"), vec![value, 1.0]);
+        let context = FitContext { resume: Some(&damaged), ..FitContext::default() };
+        let error = em.fit_with(&data, &context).unwrap_err();
+        assert!(matches!(error, Error::CheckpointDamaged { .. }), "{name} {value}: {error}");
+    }
+}
+
+#[test]
+fn no_number_of_a_checkpoint_makes_a_fit_panic() {
+    let data = observed(&Holes::problem_q());
+    let of = |method| IncompletePca { method, max_iter: 9, ..IncompletePca::new(2) };
+    let path = Some(Regularization::Path);
+    let fits = Method::ALL.map(of).into_iter().chain([
+        IncompletePca { row_offsets: true, early_stopping: Some(0.1), refit: true, ..of(Method::Em) },
+        IncompletePca { row_offsets: true, ..of(Method::VbFull) },
+        IncompletePca { regularization: path, early_stopping: Some(0.1), max_iter: 4, ..of(Method::Als) },
+    ]);
+    for pca in fits {
+        let (_, checkpoints) = fit_and_keep(&pca, &data, &FitContext::default(), 1);
+        let checkpoint = &checkpoints[checkpoints.len() * 2 / 3];
+        for (name, values) in &checkpoint.arrays {
+            for at in [0, values.len() / 2, values.len().saturating_sub(1)] {
+                for value in [f64::NAN, f64::INFINITY, -1.0, 0.0, 0.5, 3.0, 1e15, 1e300, -1e300] {
+                    if values.is_empty() {
+                        continue;
+                    }
+                    let damaged = changed(checkpoint, name, at, value);
+                    let context = FitContext { resume: Some(&damaged), ..FitContext::default() };
+                    // What is possible goes on, to a model of finite numbers; all else is an error.
+                    if let Ok(model) = pca.fit_with(&data, &context) {
+                        let finite = |x: &[f64]| x.iter().all(|x| x.is_finite());
+                        let method = pca.method.name();
+                        assert!(finite(model.components().as_slice()), "{method} {name} {at} {value}");
+                        assert!(finite(model.scores().as_slice()), "{method} {name} {at} {value}");
+                    }
+                }
+            }
+        }
+    }
+}

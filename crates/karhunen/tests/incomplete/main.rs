@@ -5,6 +5,7 @@ mod checkpoints;
 mod cross_validation;
 mod explained;
 mod faded;
+mod far;
 mod few_entries;
 mod fixtures;
 mod invariants;

@@ -23,6 +23,12 @@ fn options_outside_their_rules() {
     refused(IncompletePca { alpha: f64::NAN, ..ok.clone() }, "alpha = NaN");
     refused(IncompletePca { tol: -1.0, ..ok.clone() }, "tol = -1");
     refused(IncompletePca { max_iter: 0, ..ok.clone() }, "max_iter = 0");
+    for huge in [1 << 32, i64::MAX as usize, usize::MAX] {
+        refused(IncompletePca { n_starts: huge, ..ok.clone() }, "more than a million starts");
+        let ccd = IncompletePca { method: Method::Ccd, inner_iterations: huge, ..ok.clone() };
+        refused(ccd, "more than 1000 change nothing");
+        refused(IncompletePca { n_components: huge, ..ok.clone() }, "ask for at most");
+    }
     refused(IncompletePca { early_stopping: Some(1.0), ..ok.clone() }, "early_stopping");
     refused(IncompletePca { gradient_tol: Some(0.0), ..ok.clone() }, "gradient_tol = 0 ");
     refused(IncompletePca { angle_tol: Some(1.0), ..ok.clone() }, "angle_tol = 1 ");
@@ -101,7 +107,7 @@ fn data_that_cannot_be_used() {
     assert!(matches!(IncompletePca::new(1).fit(&data), Err(Error::Empty { .. })));
     let huge = [1e200, -1e200, 1e200, 1.0];
     let data = Observed::from_dense(&Dense::row_major(&huge, 2, 2).unwrap(), None).unwrap();
-    assert!(matches!(IncompletePca::new(1).fit(&data), Err(Error::Overflow { column: 1, .. })));
+    assert!(matches!(IncompletePca::new(1).fit(&data), Err(Error::SpreadTooLarge { column: 1, .. })));
 }
 
 fn triples<'a>(

@@ -204,7 +204,7 @@ impl<T: Lane> Iterate<T> for Conjugate<T> {
         }
         let [product] = from.take_array("product")?;
         let mut state = State::zeros(factors);
-        state.product = optional(product);
+        state.product = optional("product", product)?;
         state.before.a = from.take_like("before_loadings", &factors.a)?;
         state.before.s = from.take_like("before_scores", &factors.s)?;
         state.directions.a = from.take_like("direction_loadings", &factors.a)?;

@@ -5,7 +5,7 @@ use super::preconditioner::{Preconditioner, Sizes};
 use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::{Arrays, count, optional};
+use crate::incomplete::arrays::{Arrays, count, finite, optional_size, size};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::gradient::gradient_pass;
 use crate::incomplete::kernels::line_search::{best_step, polynomial};
@@ -186,12 +186,13 @@ impl<T: Lane> Iterate<T> for Descent<T> {
         exec: &Exec<'_>,
     ) -> Result<()> {
         let [first_step] = from.take_array("first_step")?;
-        self.first_step = optional(first_step);
+        self.first_step = optional_size("first_step", first_step)?;
         if !from.has("state") {
             return Ok(());
         }
         let [cost, squares, step, n_refusals] = from.take_array("state")?;
-        let n_refusals = count("state", n_refusals)?;
+        let (cost, squares) = (finite("state", cost)?, size("state", squares)?);
+        let (step, n_refusals) = (size("state", step)?, count("state", n_refusals)?);
         let mut directions = Factors { a: factors.a.zeros_like(), s: factors.s.zeros_like(), c: factors.c };
         self.direct(problem, factors, Side::Scores, &mut directions.s, exec)?;
         self.direct(problem, factors, Side::Loadings, &mut directions.a, exec)?;

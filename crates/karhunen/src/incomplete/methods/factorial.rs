@@ -9,7 +9,7 @@ use super::preconditioner::{Preconditioner, Sizes};
 use super::{Iterate, Progress, unit_of_posteriors};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::{Arrays, count};
+use crate::incomplete::arrays::{Arrays, count, size};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::gauge::{Map, Moments, level, shift, transform};
 use crate::incomplete::kernels::gradient::squares;
@@ -414,9 +414,9 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
         let c = problem.c;
         let [noise] = from.take_array("noise")?;
         self.state = Some(State {
-            noise,
-            prior: from.take_vec("prior", c)?,
-            shares: from.take_vec("shares", c)?,
+            noise: size("noise", noise)?,
+            prior: from.take_sizes("prior", c)?,
+            shares: from.take_sizes("shares", c)?,
             of_loadings: from.take_like("of_loadings", &factors.a)?,
             of_scores: from.take_like("of_scores", &factors.s)?,
             pull_loadings: from.take_like("pull_loadings", &factors.a)?,

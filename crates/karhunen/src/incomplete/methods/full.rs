@@ -12,7 +12,7 @@ use super::{Iterate, Progress, unit_of_posteriors};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::affine::{Affine, Priors, best_affine};
-use crate::incomplete::arrays::{Arrays, count};
+use crate::incomplete::arrays::{Arrays, count, damaged, size};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::gradient::squares;
 use crate::incomplete::kernels::moments::{Expected, moments_pass};
@@ -336,6 +336,10 @@ impl<T: Lane> Iterate<T> for Full<T> {
         let [iteration] = from.take_array("iteration")?;
         self.iteration = count("iteration", iteration)?;
         [self.before] = from.take_array("before")?;
+        // Infinite before there was a cost.
+        if self.before.is_nan() {
+            return Err(damaged("before", "holds no cost"));
+        }
         let [first] = from.take_array("first_learned")?;
         self.first_learned = Some(count("first_learned", first)?).filter(|first| *first > 0);
         if !from.has("noise") {
@@ -344,11 +348,12 @@ impl<T: Lane> Iterate<T> for Full<T> {
         let (p, c) = (problem.data.n_features(), problem.c);
         let [noise] = from.take_array("noise")?;
         let of_offsets = match problem.held() {
-            Some(_) => Some(from.take_array::<1>("of_offsets")?[0]),
+            Some(_) => Some(from.take_sizes("of_offsets", 1)?[0]),
             None => None,
         };
-        let prior = from.take_vec("prior", problem.free())?;
+        let prior = from.take_sizes("prior", problem.free())?;
         let table = from.take_factor("table", p, Expected::new::<T>(c).width)?;
+        let noise = size("noise", noise)?;
         self.state = Some(State { noise, prior, of_offsets, table });
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::full::LEAST_NOISE;
 use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::Arrays;
+use crate::incomplete::arrays::{Arrays, flag, size};
 use crate::incomplete::factors::Factors;
 use crate::incomplete::gauge::{gauge, level, shift};
 use crate::incomplete::posterior::{pull_of_means, without_component};
@@ -207,12 +207,12 @@ impl<T: Lane> Iterate<T> for Map {
     ) -> Result<()> {
         self.variances = if from.has("noise") {
             let [noise] = from.take_array("noise")?;
-            Some((noise, from.take_vec("prior", problem.free())?))
+            Some((size("noise", noise)?, from.take_sizes("prior", problem.free())?))
         } else {
             None
         };
         let [collapsed, pruned] = from.take_array("flags")?;
-        (self.collapsed, self.pruned) = (collapsed != 0.0, pruned != 0.0);
+        (self.collapsed, self.pruned) = (flag("flags", collapsed)?, flag("flags", pruned)?);
         Ok(())
     }
 

@@ -67,8 +67,9 @@ impl<T: Lane> Iterate<T> for Online {
     ) -> Result<()> {
         let mut stream = from.take_part("stream");
         if !stream.0.is_empty() {
-            let (p, c) = (problem.data.n_features(), problem.free());
-            self.stream = Some(IncompleteStream::restore(&mut stream, self.rule, (p, c))?);
+            let shape = (problem.data.n_features(), problem.free());
+            let row_offsets = problem.held().is_some();
+            self.stream = Some(IncompleteStream::restore(&mut stream, self.rule, shape, row_offsets)?);
         }
         Ok(())
     }

@@ -1,0 +1,56 @@
+//! Rules of the numbers of a model, which may come from a file that was changed.
+
+use crate::error::{Error, Result};
+use crate::incomplete::model::IncompleteParts;
+
+type Rule = (fn(f64) -> bool, &'static str);
+
+const FINITE: Rule = (f64::is_finite, "it must be finite");
+const SIZE: Rule = (|x| x >= 0.0 && x.is_finite(), "it must be finite and not negative");
+/// Norms may be beyond f64 where variances are not.
+const NORM: Rule = (|x| x >= 0.0, "it must not be negative");
+
+impl IncompleteParts {
+    /// Refuses numbers that no fit gives, and options outside their rules.
+    pub(crate) fn check_values(&self) -> Result<()> {
+        let total = [self.total_variance];
+        let noise = [self.noise_variance];
+        let offsets = self.row_offsets.as_deref().unwrap_or(&[]);
+        let values: [(&'static str, &[f64], Rule); 12] = [
+            ("components", self.components.as_slice(), FINITE),
+            ("mean", &self.mean, FINITE),
+            ("explained_variance", &self.explained_variance, SIZE),
+            ("explained_variance_ratio", &self.explained_variance_ratio, SIZE),
+            ("singular_values", &self.singular_values, NORM),
+            ("total_variance", &total, SIZE),
+            ("noise_variance", &noise, SIZE),
+            ("scores", self.scores.as_slice(), FINITE),
+            ("row_offsets", offsets, FINITE),
+            ("mean_variance", &self.mean_variance, SIZE),
+            ("prior", self.prior.precision.as_slice(), FINITE),
+            ("prior", &self.prior.mean, FINITE),
+        ];
+        for (name, values, (obeys, rule)) in values {
+            refuse(name, values.iter().copied().find(|x| !obeys(*x)), rule)?;
+        }
+        for (name, covariances) in [
+            ("score_covariances", &self.score_covariances),
+            ("loading_covariances", &self.loading_covariances),
+        ] {
+            let mut values = covariances.iter().flat_map(|covariances| &covariances.packed);
+            refuse(name, values.find(|x| !x.is_finite()).map(|x| f64::from(*x)), FINITE.1)?;
+        }
+        if !["f32", "f64"].contains(&self.dtype.as_str()) {
+            let rule = "it must be f32 or f64";
+            return Err(Error::ModelValue { name: "dtype", value: self.dtype.clone(), rule });
+        }
+        self.options.check_alone(false)
+    }
+}
+
+fn refuse(name: &'static str, found: Option<f64>, rule: &'static str) -> Result<()> {
+    match found {
+        Some(value) => Err(Error::ModelValue { name, value: value.to_string(), rule }),
+        None => Ok(()),
+    }
+}

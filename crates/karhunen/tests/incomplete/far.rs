@@ -1,0 +1,126 @@
+//! Predictions far outside what was observed.
+
+use karhunen::{Dense, IncompletePca, Method, Observed, Regularization};
+use karhunen_testkit::{Holes, SplitMix64};
+
+use crate::fixtures::observed;
+
+/// A fit of three components to a few entries of noise: least squares has room to put missing entries anywhere.
+fn few_entries(seed: u64) -> Observed<f64> {
+    let noise = SplitMix64::new(seed).normals(12, 6);
+    let holes = SplitMix64::new(seed + 1000).normals(12, 6);
+    let x: Vec<f64> = noise
+        .iter()
+        .zip(&holes)
+        .flat_map(|(noise, holes)| noise.iter().zip(holes))
+        .map(|(x, hole)| if *hole > 0.3 { f64::NAN } else { *x })
+        .collect();
+    Observed::from_dense(&Dense::row_major(&x, 12, 6).unwrap(), None).unwrap()
+}
+
+#[test]
+fn what_is_found_is_what_all_predictions_are() {
+    let mut found = 0;
+    for seed in 0..60 {
+        let data = few_entries(seed);
+        for method in [Method::Em, Method::Cg] {
+            let model = IncompletePca { method, ..IncompletePca::new(3) }.fit(&data).unwrap();
+            let (count, most) = one_by_one(&data, &model);
+            let far = model.convergence().far;
+            assert_eq!(far.map_or(0, |far| far.count), count, "{} {seed}", method.name());
+            let Some(far) = far else { continue };
+            found += 1;
+            assert!((far.deviations / most - 1.0).abs() < 1e-6, "{} {seed}: {far:?} {most}", method.name());
+            let predicted = model.predict(far.row, far.column).unwrap().value;
+            assert!((far.value - predicted).abs() < 1e-9 * predicted.abs());
+        }
+        // What is shrunk stays near what was observed.
+        let shrunk = [
+            IncompletePca::new(3),
+            IncompletePca {
+                method: Method::Als,
+                regularization: Some(Regularization::Ridge(1.0)),
+                ..IncompletePca::new(3)
+            },
+        ];
+        for pca in shrunk {
+            let model = pca.fit(&data).unwrap();
+            assert_eq!(model.convergence().far, None, "{} {seed}", pca.method.name());
+        }
+    }
+    assert!(found >= 3, "{found}");
+}
+
+#[test]
+fn fits_that_their_entries_determine_have_none() {
+    let holes = Holes::planted(300, 40, &[3.0, 2.0, 1.0], 0.5, 0.5, 3);
+    for method in Method::ALL {
+        let model = IncompletePca { method, ..IncompletePca::new(3) }.fit(&observed(&holes)).unwrap();
+        assert_eq!(model.convergence().far, None, "{}", method.name());
+    }
+}
+
+/// Whether there are far predictions, and the farthest, by looking at every missing entry one by one.
+fn one_by_one(data: &Observed<f64>, model: &karhunen::IncompleteModel) -> (usize, f64) {
+    let (n, p) = data.shape();
+    let squares = |column: usize| {
+        let values = data.column(column).1;
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        values.iter().map(|x| (x - mean).powi(2)).sum::<f64>()
+    };
+    let several = || (0..p).filter(|column| data.n_observed_in_column(*column) > 1);
+    let freedom: f64 = several().map(|column| data.n_observed_in_column(column) as f64 - 1.0).sum();
+    let common = several().map(squares).sum::<f64>() / freedom;
+    let (mut count, mut most) = (0, 0.0f64);
+    for column in several() {
+        let (rows, values) = data.column(column);
+        let (low, high) =
+            values.iter().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
+        let variance = (squares(column) + 2.0 * common) / (values.len() as f64 + 1.0);
+        for row in (0..n).filter(|row| rows.binary_search(&(*row as u32)).is_err()) {
+            let value = model.predict(row, column).unwrap().value;
+            let beyond = (low - value).max(value - high) / variance.sqrt();
+            count += usize::from(beyond > 10.0);
+            most = if beyond > most { beyond } else { most };
+        }
+    }
+    (count, most)
+}
+
+/// More than is looked at one by one: rows and columns of large scores and loadings are where it is.
+#[test]
+fn a_far_prediction_of_large_data_is_found() {
+    let (n, p) = (12_000, 500);
+    let noise = SplitMix64::new(1).normals(n, 8);
+    let row_scores = SplitMix64::new(2).normals(n, 1);
+    let loadings = SplitMix64::new(3).normals(p, 1);
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..n {
+        for at in 0..8 {
+            let column = (row * 7 + at * 61) % p;
+            // One row is a hundred times as large.
+            let size = if row == 1234 { 100.0 } else { 1.0 };
+            rows.push(row as u32);
+            columns.push(column as u32);
+            values.push(size * row_scores[row][0] * loadings[column][0] + 0.1 * noise[row][at]);
+        }
+    }
+    let triples = karhunen::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
+    let data = Observed::from_triples(&triples, (n, p), karhunen::Duplicates::Average, None).unwrap();
+    let of = |n_threads| {
+        let pca = IncompletePca {
+            method: Method::Em,
+            max_iter: 20,
+            n_threads: Some(n_threads),
+            error_bars: false,
+            ..IncompletePca::new(1)
+        };
+        pca.fit(&data).unwrap()
+    };
+    let model = of(1);
+    let far = model.convergence().far.unwrap();
+    let (count, most) = one_by_one(&data, &model);
+    assert!((far.deviations / most - 1.0).abs() < 1e-6, "{far:?} {most}");
+    assert!((1..=count).contains(&far.count), "{far:?} {count}");
+    assert_eq!(of(3).convergence().far, Some(far));
+}
