@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 import sklearn.decomposition as peer
+from compare import assert_allclose
 from karhunen import PCA, TruncatedSVD
-from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import StandardScaler
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from compare import assert_allclose
 from karhunen import EntryCrossValidation, IncompletePCA, Observed, cross_validate_entries
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from test_incomplete import planted
 
 

@@ -7,8 +7,9 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from compare import assert_allclose
 from karhunen import PCA, NotConvergedError, TruncatedSVD
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from compare import assert_allclose
 from karhunen import PCA, IncompletePCA, TruncatedSVD
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 
 def test_a_file_reads_back_with_the_same_bits(table, tmp_path):

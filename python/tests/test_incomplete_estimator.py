@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from compare import assert_allclose
 from karhunen import IncompleteConvergence, IncompletePCA, Observed
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from problem_q import problem
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError

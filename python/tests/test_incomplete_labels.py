@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from compare import assert_allclose
 from karhunen import IncompletePCA, Observed, cross_validate_entries
 
 
@@ -86,7 +87,7 @@ def test_frames_and_triples_have_the_same_columns():
     pca = IncompletePCA(1, method="em").fit(x)
     seen = x.stack().dropna()
     triples = Observed(*(seen.index.get_level_values(level) for level in (0, 1)), seen.to_numpy())
-    np.testing.assert_allclose(pca.transform(triples), pca.transform(x), rtol=1e-12)
+    assert_allclose(pca.transform(triples), pca.transform(x), rtol=1e-12)
 
 
 def test_ids_of_partial_fits_are_those_of_the_last_rows():

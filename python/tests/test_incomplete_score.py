@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from compare import assert_allclose
 from karhunen import PCA, IncompletePCA, Observed, _core
 from scipy.stats import multivariate_normal
 from sklearn.model_selection import GridSearchCV
@@ -42,7 +43,7 @@ def test_scores_are_log_densities_of_what_was_observed(method, row_offsets):
     covariance[np.ix_(used, used)] = pca.noise_variance_ * np.linalg.inv(precision[np.ix_(used, used)])
     expected = densities(x, pca.mean_, loadings, (prior_mean, covariance), pca.noise_variance_)
     found = pca.score_samples(x)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     assert found[5] == 0.0
     assert pca.score(x) == pytest.approx(expected.mean(), rel=1e-9)
     weights = np.arange(len(x), dtype=float)

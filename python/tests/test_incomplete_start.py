@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from compare import assert_allclose
 from karhunen import IncompletePCA
-from numpy.testing import assert_allclose
 from problem_q import normals, problem, uniforms
 from sklearn.exceptions import ConvergenceWarning
 

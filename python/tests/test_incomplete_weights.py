@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
+from compare import assert_allclose
 from karhunen import IncompletePCA, Observed, cross_validate_entries
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 

@@ -8,10 +8,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from compare import assert_allclose
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from karhunen import PCA, TruncatedSVD, _inputs
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 
 DTYPES = [np.float32, np.float64, np.int8, np.int32, np.uint16, np.int64, np.bool_]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from compare import assert_allclose
 from karhunen import PCA, KernelPCA
 from sklearn.base import clone
 
@@ -92,7 +93,7 @@ def test_the_command_line_reads_our_files_and_we_its(table, program, tmp_path):
     ours.save(tmp_path / "ours.model")
     run("transform", "ours.model", "x.csv", "-o", "scores.csv")
     scores = pd.read_csv(tmp_path / "scores.csv").to_numpy()[:, -3:]
-    np.testing.assert_allclose(scores, ours.transform(x), rtol=0, atol=1e-12)
+    assert_allclose(scores, ours.transform(x), rtol=0, atol=1e-12)
     run(
         "fit",
         "x.csv",
@@ -109,8 +110,8 @@ def test_the_command_line_reads_our_files_and_we_its(table, program, tmp_path):
     )
     its = KernelPCA.load(tmp_path / "its.model")
     # Means are summed in another order: pandas lays columns side by side, files rows.
-    np.testing.assert_allclose(its.transform(x), ours.transform(x), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(its.inverse_transform(scores), ours.inverse_transform(scores), rtol=0, atol=1e-6)
+    assert_allclose(its.transform(x), ours.transform(x), rtol=0, atol=1e-12)
+    assert_allclose(its.inverse_transform(scores), ours.inverse_transform(scores), rtol=0, atol=1e-6)
     assert list(its.feature_names_in_) == list(x.columns)
     its.save(tmp_path / "again.model")
     run("transform", "again.model", "x.csv", "-o", "scores.csv")

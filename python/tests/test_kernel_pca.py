@@ -6,6 +6,7 @@ import numpy as np
 import polars
 import pytest
 import scipy.sparse as sp
+from compare import assert_allclose
 from karhunen import PCA, KernelPCA, NotConvergedError
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA as SklearnKernelPCA
@@ -45,9 +46,9 @@ def test_agrees_with_scikit_learn(table, kernel, parameters, positive, solver):
     theirs = SklearnKernelPCA(4, kernel="precomputed", eigen_solver="dense").fit(values)
     ours = KernelPCA(4, kernel=kernel, solver=solver, tol=1e-12, **parameters).fit(x[:45])
     scale = theirs.eigenvalues_[0]
-    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=0, atol=1e-10 * scale)
-    np.testing.assert_allclose(ours.transform(x), theirs.transform(new), rtol=0, atol=1e-7 * np.sqrt(scale))
-    np.testing.assert_allclose(ours.eigenvectors_, theirs.eigenvectors_, rtol=0, atol=1e-7)
+    assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=0, atol=1e-10 * scale)
+    assert_allclose(ours.transform(x), theirs.transform(new), rtol=0, atol=1e-7 * np.sqrt(scale))
+    assert_allclose(ours.eigenvectors_, theirs.eigenvectors_, rtol=0, atol=1e-7)
     np.testing.assert_array_equal(ours.X_fit_, x[:45])
     assert ours.solver_ == ours.convergence_.solver == solver
     assert ours.n_features_in_ == 8
@@ -63,7 +64,7 @@ def test_all_components_are_those_of_scikit_learn(table):
     theirs = SklearnKernelPCA(20, kernel="linear", remove_zero_eig=True).fit(table)
     ours = KernelPCA(kernel="linear").fit(table)
     assert len(ours.eigenvalues_) == len(theirs.eigenvalues_) == 8
-    np.testing.assert_allclose(ours.explained_variance_ratio_, PCA().fit(table).explained_variance_ratio_, rtol=1e-9)
+    assert_allclose(ours.explained_variance_ratio_, PCA().fit(table).explained_variance_ratio_, rtol=1e-9)
 
 
 def test_eigenvalues_of_zero_are_kept_unless_they_are_not_wanted(table):
@@ -75,9 +76,7 @@ def test_eigenvalues_of_zero_are_kept_unless_they_are_not_wanted(table):
     np.testing.assert_array_equal(removed.eigenvectors_, kept.eigenvectors_[:, :8])
     np.testing.assert_array_equal(removed.transform(table), kept.transform(table)[:, :8])
     scores = kept.transform(table)
-    np.testing.assert_allclose(
-        removed.inverse_transform(scores[:, :8]), kept.inverse_transform(scores), rtol=0, atol=1e-9
-    )
+    assert_allclose(removed.inverse_transform(scores[:, :8]), kept.inverse_transform(scores), rtol=0, atol=1e-9)
     assert list(removed.get_feature_names_out()) == [f"kernelpca{i}" for i in range(8)]
 
 
@@ -87,9 +86,9 @@ def test_weights_are_repetitions(table, solver):
     pca = KernelPCA(3, kernel="rbf", gamma=0.01, solver=solver, tol=1e-12)
     weighted = clone(pca).fit(table, sample_weight=counts)
     repeated = clone(pca).fit(np.repeat(table, counts, axis=0))
-    np.testing.assert_allclose(weighted.eigenvalues_, repeated.eigenvalues_, rtol=1e-7)
-    np.testing.assert_allclose(weighted.transform(table), repeated.transform(table), rtol=0, atol=1e-5)
-    np.testing.assert_allclose(
+    assert_allclose(weighted.eigenvalues_, repeated.eigenvalues_, rtol=1e-7)
+    assert_allclose(weighted.transform(table), repeated.transform(table), rtol=0, atol=1e-5)
+    assert_allclose(
         clone(pca).fit_transform(table, sample_weight=counts), weighted.transform(table), rtol=0, atol=1e-10
     )
 
@@ -97,7 +96,7 @@ def test_weights_are_repetitions(table, solver):
 def test_fit_transform_is_transform(table):
     for solver in ("full", "tiles", "nystrom", "fourier"):
         pca = KernelPCA(3, kernel="rbf", gamma=0.01, solver=solver, tol=1e-10)
-        np.testing.assert_allclose(pca.fit_transform(table), pca.transform(table), rtol=0, atol=1e-8)
+        assert_allclose(pca.fit_transform(table), pca.transform(table), rtol=0, atol=1e-8)
 
 
 def test_sparse_rows_stay_sparse(table):
@@ -106,10 +105,8 @@ def test_sparse_rows_stay_sparse(table):
         dense = KernelPCA(3, kernel=kernel, tol=1e-12).fit(x.toarray())
         for container in (sp.csr_array(x), sp.csc_matrix(x), sp.coo_array(x)):
             ours = KernelPCA(3, kernel=kernel, tol=1e-12).fit(container)
-            np.testing.assert_allclose(ours.eigenvalues_, dense.eigenvalues_, rtol=1e-9)
-            np.testing.assert_allclose(
-                np.abs(ours.transform(container)), np.abs(dense.transform(x.toarray())), atol=1e-7
-            )
+            assert_allclose(ours.eigenvalues_, dense.eigenvalues_, rtol=1e-9)
+            assert_allclose(np.abs(ours.transform(container)), np.abs(dense.transform(x.toarray())), atol=1e-7)
             assert sp.issparse(ours.X_fit_)
             np.testing.assert_array_equal(ours.X_fit_.toarray(), x.toarray())
 
@@ -122,15 +119,15 @@ def test_single_precision_comes_back(table):
         scores = ours.transform(single)
         assert scores.dtype == ours.fit_transform(single).dtype == ours.inverse_transform(scores).dtype == np.float32
         assert ours.eigenvalues_.dtype == np.float64
-        np.testing.assert_allclose(ours.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
+        assert_allclose(ours.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
 
 
 def test_precomputed_is_computed(table):
     computed = KernelPCA(3, kernel="rbf", gamma=0.01, tol=1e-12).fit(table[:40])
     ours = KernelPCA(3, kernel="precomputed", tol=1e-12).fit(rbf_kernel(table[:40], gamma=0.01))
-    np.testing.assert_allclose(ours.eigenvalues_, computed.eigenvalues_, rtol=1e-9)
+    assert_allclose(ours.eigenvalues_, computed.eigenvalues_, rtol=1e-9)
     new = rbf_kernel(table, table[:40], gamma=0.01)
-    np.testing.assert_allclose(ours.transform(new), computed.transform(table), atol=1e-8)
+    assert_allclose(ours.transform(new), computed.transform(table), atol=1e-8)
     assert not hasattr(ours, "X_fit_")
     assert ours.__sklearn_tags__().input_tags.pairwise
     with pytest.raises(ValueError, match=r"row 1, column 0 is 0.5.*row 0, column 1 is 0.25"):
@@ -147,8 +144,8 @@ def test_a_function_gets_blocks(table):
 
         pca = KernelPCA(3, kernel=kernel, kernel_params={"width": 100.0}, solver=solver, tol=1e-12).fit(table)
         named = KernelPCA(3, kernel="rbf", gamma=0.01, solver=solver, tol=1e-12).fit(table)
-        np.testing.assert_allclose(pca.eigenvalues_, named.eigenvalues_, rtol=1e-9)
-        np.testing.assert_allclose(pca.transform(table), named.transform(table), atol=1e-8)
+        assert_allclose(pca.eigenvalues_, named.eigenvalues_, rtol=1e-9)
+        assert_allclose(pca.transform(table), named.transform(table), atol=1e-8)
         assert max(x[0] for x, _ in shapes) > 1
         assert pca.gamma_ is None
 
@@ -157,7 +154,7 @@ def test_a_function_of_scikit_learns_blocks_works(table):
     x = np.abs(table)
     ours = KernelPCA(2, kernel=chi2_kernel, kernel_params={"gamma": 0.05}, tol=1e-12).fit(x)
     named = KernelPCA(2, kernel="chi2", gamma=0.05, tol=1e-12).fit(x)
-    np.testing.assert_allclose(ours.eigenvalues_, named.eigenvalues_, rtol=1e-9)
+    assert_allclose(ours.eigenvalues_, named.eigenvalues_, rtol=1e-9)
 
 
 def test_a_function_of_pairs_is_told_from_one_of_blocks(table):
@@ -240,9 +237,9 @@ def test_ridge_pre_images_are_those_of_scikit_learn(table):
         theirs = SklearnKernelPCA(4, kernel=kernel, fit_inverse_transform=True, alpha=0.1, **parameters).fit(table)
         ours = KernelPCA(4, kernel=kernel, fit_inverse_transform=True, alpha=0.1, tol=1e-12, **parameters).fit(table)
         scores = ours.transform(table)
-        np.testing.assert_allclose(ours.inverse_transform(scores), theirs.inverse_transform(scores), atol=1e-6)
-        np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-5)
-        np.testing.assert_allclose(ours.X_transformed_fit_, theirs.X_transformed_fit_, atol=1e-7)
+        assert_allclose(ours.inverse_transform(scores), theirs.inverse_transform(scores), atol=1e-6)
+        assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-5)
+        assert_allclose(ours.X_transformed_fit_, theirs.X_transformed_fit_, atol=1e-7)
     with pytest.raises(NotFittedError, match="fit_inverse_transform=True"):
         KernelPCA(2).fit(table).inverse_transform(np.zeros((1, 2)))
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from compare import assert_allclose
 from karhunen import KernelPCA, Nystroem
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem as SklearnNystroem
@@ -34,9 +35,9 @@ def test_all_rows_as_landmarks_give_the_kernel_as_in_scikit_learn(table, kernel,
     ours = Nystroem(kernel, n_components=60, **parameters).fit(x)
     theirs = SklearnNystroem(kernel, n_components=60, **parameters).fit(x)
     z, exact = ours.transform(x), pairwise_kernels(x, metric=kernel, **parameters)
-    np.testing.assert_allclose(z @ z.T, exact, rtol=0, atol=1e-6 * np.abs(exact).max())
+    assert_allclose(z @ z.T, exact, rtol=0, atol=1e-6 * np.abs(exact).max())
     t = theirs.transform(x)
-    np.testing.assert_allclose(z @ z.T, t @ t.T, rtol=0, atol=1e-6 * np.abs(exact).max())
+    assert_allclose(z @ z.T, t @ t.T, rtol=0, atol=1e-6 * np.abs(exact).max())
 
 
 def test_attributes_are_those_of_scikit_learn(table):
@@ -48,9 +49,9 @@ def test_attributes_are_those_of_scikit_learn(table):
     assert ours.gamma_ == 0.01
     # scikit-learn's own steps on our landmarks.
     theirs = rbf_kernel(table, ours.components_, gamma=0.01) @ ours.normalization_.T
-    np.testing.assert_allclose(ours.transform(table), theirs, rtol=0, atol=1e-9)
+    assert_allclose(ours.transform(table), theirs, rtol=0, atol=1e-9)
     inverse = np.linalg.inv(rbf_kernel(ours.components_, gamma=0.01))
-    np.testing.assert_allclose(ours.normalization_ @ ours.normalization_, inverse, rtol=1e-6)
+    assert_allclose(ours.normalization_ @ ours.normalization_, inverse, rtol=1e-6)
     assert list(ours.get_feature_names_out()) == [f"nystroem{i}" for i in range(15)]
 
 
@@ -69,11 +70,11 @@ def test_sparse_and_single_precision():
     x = sp.random(300, 40, density=0.1, random_state=0, format="csr")
     dense = Nystroem("cosine", n_components=30).fit(x.toarray())
     ours = Nystroem("cosine", n_components=30).fit(x)
-    np.testing.assert_allclose(ours.transform(sp.csc_array(x)), dense.transform(x.toarray()), atol=1e-9)
+    assert_allclose(ours.transform(sp.csc_array(x)), dense.transform(x.toarray()), atol=1e-9)
     np.testing.assert_array_equal(ours.components_.toarray(), dense.components_)
     single = ours.transform(x.astype(np.float32))
     assert single.dtype == np.float32
-    np.testing.assert_allclose(single, dense.transform(x.toarray()), atol=1e-5)
+    assert_allclose(single, dense.transform(x.toarray()), atol=1e-5)
 
 
 def dot_plus(X, Y, plus):
@@ -102,7 +103,7 @@ def test_parameters_by_either_name(table):
     np.testing.assert_array_equal(x, y)
     of_dot = Nystroem(dot_plus, kernel_params={"plus": 1.0}, n_components=5).fit_transform(table)
     named = Nystroem("poly", gamma=1.0, degree=1, coef0=1.0, n_components=5).fit_transform(table)
-    np.testing.assert_allclose(of_dot @ of_dot.T, named @ named.T, rtol=1e-6)
+    assert_allclose(of_dot @ of_dot.T, named @ named.T, rtol=1e-6)
 
 
 def test_more_landmarks_than_rows_are_told(table):

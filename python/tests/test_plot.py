@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn.decomposition
+from compare import assert_allclose
 from karhunen import PCA, TruncatedSVD, plot
 from sklearn.datasets import load_wine
 
@@ -52,10 +53,10 @@ def offsets(ax):
 def test_scree_shows_shares_and_their_running_sum(pca):
     ax = plot.scree(pca)
     heights = [bar.get_height() for bar in ax.patches]
-    np.testing.assert_allclose(heights, 100.0 * pca.explained_variance_ratio_)
+    assert_allclose(heights, 100.0 * pca.explained_variance_ratio_)
     x, total = ax.lines[0].get_data()
-    np.testing.assert_allclose(x, np.arange(1, 14))
-    np.testing.assert_allclose(total[-1], 100.0)
+    assert_allclose(x, np.arange(1, 14))
+    assert_allclose(total[-1], 100.0)
     assert [t.get_text() for t in ax.texts][:2] == ["36.2", "19.2"]
 
 
@@ -85,7 +86,7 @@ def test_subfigures_are_drawn_into(pca, wine):
 
 def test_scores_are_those_of_transform(pca, wine):
     ax = plot.scores(pca, wine.data, components=(2, 0))
-    np.testing.assert_allclose(offsets(ax), pca.transform(wine.data)[:, [2, 0]])
+    assert_allclose(offsets(ax), pca.transform(wine.data)[:, [2, 0]])
     assert ax.get_xlabel() == "PC3 (11.1 % of the variance)"
     assert ax.get_ylabel() == "PC1 (36.2 % of the variance)"
     assert ax.get_aspect() == 1.0
@@ -102,7 +103,7 @@ def test_groups_get_a_legend_and_numbers_a_colour_bar(pca, wine):
     ax = plot.scores(pca, wine.data, color_by=wine.data["alcohol"])
     assert ax.get_legend() is None
     assert ax.figure.axes[1].get_ylabel() == "alcohol"
-    np.testing.assert_allclose(ax.collections[0].get_array(), wine.data["alcohol"])
+    assert_allclose(ax.collections[0].get_array(), wine.data["alcohol"])
 
 
 @pytest.mark.parametrize("nothing", [None, np.nan, pd.NA], ids=str)
@@ -192,17 +193,17 @@ def test_arrows_of_a_biplot_are_components_up_to_one_factor(pca, wine):
     assert set(tips) == set(wine.data.columns)
     found = np.array([tips[name] for name in wine.data.columns])
     factor = found / pca.components_[:2].T
-    np.testing.assert_allclose(factor, factor[0, 0])
+    assert_allclose(factor, factor[0, 0])
     assert factor[0, 0] > 0.0
     assert len(texts(plot.biplot(pca, wine.data, n_arrows=5))) == 5
 
 
 def test_a_covariance_biplot_has_scores_of_unit_variance_and_loadings(pca, wine):
     ax = plot.biplot(pca, wine.data, scaling="covariance")
-    np.testing.assert_allclose(offsets(ax).std(axis=0), 1.0)
+    assert_allclose(offsets(ax).std(axis=0), 1.0)
     tips = {t.get_text(): t.xy for t in texts(ax)}
     factor = np.array([tips[name] for name in wine.data.columns]) / pca.loadings_[:, :2]
-    np.testing.assert_allclose(factor, factor[0, 0])
+    assert_allclose(factor, factor[0, 0])
 
 
 def circle_tips(ax, names):
@@ -221,10 +222,10 @@ def test_the_circle_shows_correlations(wine, scale, sparse, weighted):
     ax = plot.correlation_circle(pca, data, sample_weight=weight, feature_names=wine.feature_names)
     repeated = np.repeat(x, weight, axis=0)
     expected = np.corrcoef(repeated.T, pca.transform(repeated).T)[:13, 13:]
-    np.testing.assert_allclose(circle_tips(ax, wine.feature_names), expected, atol=1e-9)
+    assert_allclose(circle_tips(ax, wine.feature_names), expected, atol=1e-9)
     if scale:
         ax = plot.correlation_circle(pca, feature_names=wine.feature_names)
-        np.testing.assert_allclose(circle_tips(ax, wine.feature_names), expected, atol=1e-9)
+        assert_allclose(circle_tips(ax, wine.feature_names), expected, atol=1e-9)
 
 
 def test_the_circle_asks_for_the_data_where_the_model_cannot_tell(wine):
@@ -235,7 +236,7 @@ def test_the_circle_asks_for_the_data_where_the_model_cannot_tell(wine):
     whole = PCA().fit(wine.data)
     expected = np.corrcoef(wine.data.T, whole.transform(wine.data).T)[:13, 13:15]
     tips = circle_tips(plot.correlation_circle(whole), wine.feature_names)
-    np.testing.assert_allclose(tips, expected, atol=1e-9)
+    assert_allclose(tips, expected, atol=1e-9)
     with pytest.raises(ValueError, match="pass X as well"):
         plot.correlation_circle(whole, sample_weight=np.ones(178))
 
@@ -245,8 +246,8 @@ def test_constant_features_have_no_correlation():
     x[:, 1] = 5.0
     for pca, data in [(PCA(2, scale=True).fit(x), None), (PCA(2).fit(x), x), (PCA().fit(x), None)]:
         tips = circle_tips(plot.correlation_circle(pca, data), ["x0", "x1", "x2"])
-        np.testing.assert_allclose(tips[1], 0.0, atol=1e-7)
-        np.testing.assert_allclose(np.hypot(*tips[[0, 2]].T), 1.0, atol=1e-7)
+        assert_allclose(tips[1], 0.0, atol=1e-7)
+        assert_allclose(np.hypot(*tips[[0, 2]].T), 1.0, atol=1e-7)
 
 
 def test_the_heat_map_shows_the_largest_loadings(pca, wine):
@@ -254,7 +255,7 @@ def test_the_heat_map_shows_the_largest_loadings(pca, wine):
     chosen = [label.get_text() for label in ax.get_yticklabels()]
     rows = [list(wine.data.columns).index(name) for name in chosen]
     shown = np.asarray(ax.images[0].get_array())
-    np.testing.assert_allclose(shown, pca.loadings_[rows, :3])
+    assert_allclose(shown, pca.loadings_[rows, :3])
     lengths = np.linalg.norm(pca.loadings_[:, :3], axis=1)
     assert sorted(rows) == sorted(np.argsort(-lengths)[:4])
     low, high = ax.images[0].get_clim()
@@ -279,11 +280,11 @@ def test_other_estimators_are_drawn(estimator, wine):
     x = (wine.data - wine.data.mean()) / wine.data.std()
     estimator.fit(x)
     assert len(plot.scree(estimator, n_components=5).patches) == 5
-    np.testing.assert_allclose(offsets(plot.scores(estimator, x)), estimator.transform(x)[:, :2])
+    assert_allclose(offsets(plot.scores(estimator, x)), estimator.transform(x)[:, :2])
     assert len(texts(plot.biplot(estimator, x))) == 13
     expected = np.corrcoef(x.T, estimator.transform(x)[:, :2].T)[:13, 13:]
     tips = circle_tips(plot.correlation_circle(estimator, x), x.columns)
-    np.testing.assert_allclose(tips, expected, atol=1e-9)
+    assert_allclose(tips, expected, atol=1e-9)
     assert plot.loadings(estimator).images
 
 
@@ -291,10 +292,10 @@ def test_scores_in_a_data_frame_and_sparse_rows():
     x = sp.random(80, 12, density=0.3, random_state=0, format="csr")
     pca = PCA(3).fit(x)
     expected = np.asarray(pca.transform(x))[:, :2]
-    np.testing.assert_allclose(offsets(plot.scores(pca, x)), expected)
+    assert_allclose(offsets(plot.scores(pca, x)), expected)
     frame = pd.DataFrame(x.toarray(), columns=[f"c{j}" for j in range(12)])
     pca = PCA(3).set_output(transform="pandas").fit(frame)
-    np.testing.assert_allclose(offsets(plot.scores(pca, frame)), expected, atol=1e-12)
+    assert_allclose(offsets(plot.scores(pca, frame)), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(

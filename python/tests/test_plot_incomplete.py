@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from compare import assert_allclose
 from karhunen import PCA, IncompletePCA, plot
 from test_incomplete import planted
 
@@ -44,7 +45,7 @@ def test_ellipses_have_the_axes_of_the_covariances(x):
         width, height, angle = ellipses._widths[i], ellipses._heights[i], ellipses._angles[i]
         turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         rebuilt = turn @ np.diag([(width / 2) ** 2, (height / 2) ** 2]) @ turn.T
-        np.testing.assert_allclose(rebuilt, covariances[i], rtol=1e-4)
+        assert_allclose(rebuilt, covariances[i], rtol=1e-4)
     left, right = ax.get_xlim()
     assert left < (scores[:, 0] - 2 * np.sqrt(covariances[:, 0, 0])).min()
     assert right > (scores[:, 0] + 2 * np.sqrt(covariances[:, 0, 0])).max()

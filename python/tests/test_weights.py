@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
+from compare import assert_allclose
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from karhunen import PCA
-from numpy.testing import assert_allclose
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 

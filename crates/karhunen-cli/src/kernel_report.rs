@@ -69,7 +69,7 @@ impl KernelReport<'_> {
 
     fn accuracy(&self) -> String {
         let convergence = self.model.convergence();
-        let worst = convergence.residuals.iter().copied().fold(0.0, f64::max);
+        let worst = convergence.worst_residual();
         let over = if convergence.solver.approximates() { "the data" } else { "the kernel matrix" };
         let passes = match convergence.n_passes {
             1 => format!("1 pass over {over}"),

@@ -99,7 +99,7 @@ impl ModelReport<'_> {
         let convergence = self.model.convergence();
         let solver = convergence.solver.name();
         wrapped(out, "solver", &format!("{solver}: {}", convergence.reason), layout.width);
-        let worst = convergence.residuals.iter().copied().fold(0.0, f64::max);
+        let worst = convergence.worst_residual();
         let passes = match convergence.n_passes {
             1 => "1 pass over the data".to_owned(),
             n => format!("{n} passes over the data"),

@@ -8,6 +8,7 @@ use karhunen_io::{
     Data, ErrorKind, NamedMatrix, ReadOptions, Table, Values, read, read_weights, write_table,
 };
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/text").join(name)
@@ -254,7 +255,10 @@ fn numbers_are_written_in_the_fewest_digits_and_names_in_quotes_where_needed() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct("proptest-regressions/text.txt"))),
+        ..ProptestConfig::with_cases(64)
+    })]
 
     #[test]
     fn what_is_written_reads_back_bit_for_bit(

@@ -48,10 +48,31 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Compares `found` with `expected` entry by entry. NaN equals nothing.
+/// The largest absolute value: NaN if any value is NaN, zero if there are none.
+///
+/// Every comparison with NaN is false, so an assertion that a result is below a bound fails if any of the values is NaN.
+/// `f64::max` would drop it.
+pub fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(0.0, |largest, value| {
+        if largest.is_nan() || value.abs() <= largest { largest } else { value.abs() }
+    })
+}
+
+/// The largest absolute difference of two lists of numbers: NaN if any difference is NaN, as that of two infinities is.
+///
+/// # Panics
+/// If the lengths differ.
+#[track_caller]
+pub fn largest_difference(found: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(found.len(), expected.len(), "lists of different lengths were compared");
+    largest(found.iter().zip(expected).map(|(found, expected)| found - expected))
+}
+
+/// Compares `found` with `expected` entry by entry. NaN and infinities equal nothing, not even themselves.
 ///
 /// # Errors
-/// The entry that differs most, if by more than the tolerance; entry 0 holds the lengths where they differ.
+/// The entry that differs most, if by more than the tolerance or if the tolerance is not finite; entry 0 holds the lengths
+/// where they differ.
 pub fn check_close(
     what: &str,
     found: &[f64],
@@ -69,7 +90,7 @@ pub fn check_close(
         if d.is_nan() { f64::INFINITY } else { d }
     };
     match (0..found.len()).max_by(|&a, &b| difference(a).total_cmp(&difference(b))) {
-        Some(worst) if difference(worst) > allowed || allowed.is_nan() => {
+        Some(worst) if difference(worst) > allowed || !allowed.is_finite() => {
             Err(mismatch(worst, found[worst], expected[worst]))
         }
         _ => Ok(()),
@@ -145,7 +166,7 @@ pub fn check_components(
         let is_null_space = variances[start] <= 20.0 * perturbation;
         let sine = if is_null_space {
             // It may be larger than what is known of it: hold it against all that it must not touch.
-            cluster.iter().flat_map(|x| expected[..start].iter().map(|y| dot(x, y).abs())).fold(0.0, f64::max)
+            largest(cluster.iter().flat_map(|x| expected[..start].iter().map(|y| dot(x, y))))
         } else {
             subspace_sine(cluster, &expected[start..end])
         };
@@ -209,6 +230,39 @@ mod tests {
         let mismatch = check_close("x", &[1.0, 2.0], &[1.0], EXACT).unwrap_err();
         assert_eq!((mismatch.found, mismatch.expected), (2.0, 1.0));
         assert_eq!(mismatch.to_string(), "x[0]: found 2e0, expected 1e0: 1.00e0 apart, 8.88e-16 allowed");
+    }
+
+    #[test]
+    fn infinities_fail_and_so_do_tolerances_without_bound() {
+        let inf = f64::INFINITY;
+        for (found, expected) in [(inf, inf), (-inf, inf), (1.0, -inf), (inf, f64::NAN)] {
+            assert!(check_close("x", &[0.0, found], &[0.0, expected], EXACT).is_err(), "{found} {expected}");
+        }
+        assert!(check_close("x", &[inf], &[1.0], Tolerance { norm: inf, ..EXACT }).is_err());
+        assert!(check_close("x", &[2.0], &[1.0], Tolerance { norm: inf, ..EXACT }).is_err());
+    }
+
+    #[test]
+    fn the_largest_of_values_with_nan_is_nan_wherever_it_stands() {
+        let nan = f64::NAN;
+        for values in [[nan, 1.0, 2.0], [1.0, nan, 2.0], [1.0, 2.0, nan], [nan; 3], [f64::INFINITY, nan, 1.0]]
+        {
+            assert!(largest(values).is_nan(), "{values:?}");
+            assert!(largest_difference(&values, &[1.0, 2.0, 3.0]).is_nan(), "{values:?}");
+            assert!(largest_difference(&[1.0, 2.0, 3.0], &values).is_nan(), "{values:?}");
+        }
+        assert_eq!(largest([1.0, -3.0, 2.0]), 3.0);
+        assert_eq!(largest([1.0, f64::NEG_INFINITY]), f64::INFINITY);
+        assert_eq!(largest([]), 0.0);
+        assert_eq!(largest_difference(&[1.0, 5.0], &[2.0, 1.0]), 4.0);
+        assert_eq!(largest_difference(&[f64::INFINITY], &[1.0]), f64::INFINITY);
+        assert!(largest_difference(&[f64::INFINITY], &[f64::INFINITY]).is_nan());
+    }
+
+    #[test]
+    #[should_panic(expected = "different lengths")]
+    fn lists_of_different_lengths_have_no_difference() {
+        let _ = largest_difference(&[1.0], &[1.0, 2.0]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Singular value decomposition by one-sided Jacobi rotations: slow, short, and right in the small values too.
 
 use crate::Rows;
+use crate::compare::largest;
 
 /// `A = U S V'` of an (m, n) matrix, with `r = min(m, n)` triplets, largest first.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ pub fn svd(rows: &[Vec<f64>]) -> Svd {
 /// The decomposition of a matrix with at least as many rows as columns, given by columns.
 fn tall(mut columns: Rows) -> Svd {
     let n = columns.len();
-    let largest = columns.iter().flatten().fold(0.0, |a: f64, x| a.max(x.abs()));
+    let largest = largest(columns.iter().flatten().copied());
     if largest > 0.0 {
         columns.iter_mut().flatten().for_each(|x| *x /= largest);
     }
@@ -57,7 +58,7 @@ fn tall(mut columns: Rows) -> Svd {
 
 fn rotate_until_orthogonal(columns: &mut [Vec<f64>], rotations: &mut [Vec<f64>]) {
     let n = columns.len();
-    let tiny = columns.iter().map(|c| dot(c, c)).fold(0.0, f64::max) * 1e-40;
+    let tiny = largest(columns.iter().map(|c| dot(c, c))) * 1e-40;
     for _ in 0..100 {
         let mut rotated = false;
         for i in 0..n {

@@ -12,7 +12,8 @@ mod ratings;
 mod sparse;
 
 pub use compare::{
-    Mismatch, Tolerance, assert_close, assert_components, check_close, check_components, subspace_sine,
+    Mismatch, Tolerance, assert_close, assert_components, check_close, check_components, largest,
+    largest_difference, subspace_sine,
 };
 pub use holes::{Holes, SplitMix64};
 pub use jacobi::{Svd, svd};

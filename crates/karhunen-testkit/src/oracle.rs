@@ -1,6 +1,7 @@
 //! Weighted principal component analysis written down as the definition reads: dense, in f64, and slow.
 
 use crate::Rows;
+use crate::compare::largest;
 use crate::jacobi::{dot, svd};
 
 /// What a sample weight means; decides the divisor.
@@ -174,7 +175,7 @@ fn factor(weighting: Weighting, sum: f64, v: &[f64]) -> f64 {
 fn spread(rows: &[Vec<f64>], v: &[f64], fit: &Fit, j: usize) -> f64 {
     let centred = |row: &Vec<f64>| row[j] - fit.pivot[j] - fit.mean_beyond_pivot[j];
     let weighted = |(row, v): (&Vec<f64>, &f64)| v.sqrt() * centred(row);
-    let largest = rows.iter().zip(v).map(weighted).fold(0.0, |a: f64, x| a.max(x.abs()));
+    let largest = largest(rows.iter().zip(v).map(weighted));
     if largest == 0.0 {
         return 1.0;
     }

@@ -33,6 +33,23 @@ pub trait Scalar:
     fn from_f64(value: f64) -> Self;
 }
 
+/// The largest of non-negative values: NaN if any value is NaN, zero if there are none.
+///
+/// NaN counts as the worst: it is within no bound, where `f64::max` would drop it and call residuals of NaN converged.
+pub(crate) fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(
+        0.0,
+        |largest, value| {
+            if largest.is_nan() || value <= largest { largest } else { value }
+        },
+    )
+}
+
+/// The largest absolute value: NaN if any value is NaN, zero if there are none.
+pub(crate) fn largest_magnitude<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
+    largest(values.into_iter().map(|value| value.abs()))
+}
+
 impl Scalar for f32 {
     const NAME: &'static str = "f32";
     const EPSILON: f64 = f32::EPSILON as f64;
@@ -56,5 +73,22 @@ impl Scalar for f64 {
     #[inline(always)]
     fn from_f64(value: f64) -> Self {
         value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_is_the_worst_wherever_it_stands() {
+        for values in
+            [[f64::NAN, 1.0, 2.0], [1.0, f64::NAN, 2.0], [f64::INFINITY, 1.0, f64::NAN], [f64::NAN; 3]]
+        {
+            assert!(largest(values).is_nan(), "{values:?}");
+            assert!(largest_magnitude(&values).is_nan(), "{values:?}");
+        }
+        assert_eq!((largest([0.5, 2.0, 1.0]), largest([])), (2.0, 0.0));
+        assert_eq!((largest_magnitude(&[0.5, -2.0]), largest([1.0, f64::INFINITY])), (2.0, f64::INFINITY));
     }
 }

@@ -1,6 +1,7 @@
 //! What weights mean, and the divisor that follows from it.
 
 use crate::error::{Error, Result};
+use crate::scalar;
 
 /// The meaning of a sample weight: it decides the divisor of every reported variance.
 ///
@@ -170,7 +171,7 @@ fn check((what, axis): Kind, weights: &[f64], expected: usize) -> Result<()> {
 /// Checks length and values; returns the largest weight, which is positive.
 fn largest(kind: Kind, weights: &[f64], expected: usize) -> Result<f64> {
     check(kind, weights, expected)?;
-    match weights.iter().copied().fold(0.0, f64::max) {
+    match scalar::largest(weights.iter().copied()) {
         0.0 => Err(Error::WeightsAllZero { what: kind.0, n: weights.len() }),
         largest => Ok(largest),
     }

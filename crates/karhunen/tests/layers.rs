@@ -65,6 +65,29 @@ fn modules_import_only_from_lower_layers() {
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
+/// `f64::max` drops NaN: maxima are taken by `scalar::largest`, and in tests by `karhunen_testkit::largest`.
+#[test]
+fn no_maximum_drops_nan() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = Vec::new();
+    for folder in ["karhunen/src", "karhunen/tests", "karhunen-testkit/src"] {
+        rust_files(&crates.join(folder), &mut files);
+    }
+    let drops = |line: &str| {
+        let code = line.split("//").next().unwrap_or("");
+        code.contains("fold(") && (code.contains("f64::max)") || code.contains(".max("))
+    };
+    // Smallest and largest at once, of numbers that are no results.
+    let allowed = ["(f64::MAX, 0.0_f64)", "(0.0_f64, 0.0_f64)", "contains(\"fold(\")"];
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a source file can be read");
+        for (at, line) in text.lines().enumerate() {
+            let allowed = allowed.iter().any(|known| line.contains(known));
+            assert!(!drops(line) || allowed, "{}:{}: {}", file.display(), at + 1, line.trim());
+        }
+    }
+}
+
 fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a source folder can be read") {
         let path = entry.expect("a folder entry can be read").path();

@@ -17,6 +17,7 @@ mod streams;
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
+use karhunen_testkit::{Tolerance, largest};
 use serde_json::Value;
 
 /// The folder of the example data.
@@ -52,12 +53,15 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 /// Refuses values that differ by more than `tolerance`, relative to the largest.
+#[track_caller]
 fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
-    assert_eq!(found.len(), expected.len());
-    let largest = expected.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-    for (a, b) in found.iter().zip(expected) {
-        assert!((a - b).abs() <= tolerance * largest, "{found:?} {expected:?}");
-    }
+    let norm = largest(expected.iter().copied());
+    karhunen_testkit::assert_close(
+        "number",
+        found,
+        expected,
+        Tolerance { multiple: 1.0, epsilon: tolerance, norm },
+    );
 }
 
 /// A CSV with a header and a column of names as numbers, row by row.

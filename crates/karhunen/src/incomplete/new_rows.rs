@@ -12,7 +12,7 @@ use crate::incomplete::model::{Covariances, IncompleteModel, IncompleteParts};
 use crate::incomplete::observed::{Lines, Observed};
 use crate::linalg::Matrix;
 use crate::linalg::simd::dispatch;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, largest};
 
 /// Most moments that are kept, 64 MiB of them.
 const MOST_KEPT: usize = 1 << 23;
@@ -149,7 +149,7 @@ impl Equations {
             }
         }
         // As large as the others: it must not make them look like rounding.
-        let largest = (0..c).map(|k| self.g[k * stride + k]).fold(0.0, f64::max);
+        let largest = largest((0..c).map(|k| self.g[k * stride + k]));
         for k in &self.silent {
             Upper { values: &mut self.g, m: c, stride }.isolate(*k, largest);
             self.b[*k] = 0.0;

@@ -14,7 +14,7 @@ use crate::linalg::simd::Lane;
 use crate::linalg::small::{multiply, t_multiply};
 use crate::linalg::svd::svd;
 use crate::random::Purpose;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, largest};
 
 /// The principal components of a fit, and the map from the fitted factors to them.
 #[derive(Clone, Debug)]
@@ -193,8 +193,7 @@ pub(crate) fn rotate<T: Scalar>(
 
 /// Singular values that are no larger are zero to rounding, whose share of a direction beyond is a sixteenth at most.
 fn least(singular_values: &[f64]) -> f64 {
-    let largest = singular_values.iter().fold(0.0f64, |m, d| m.max(*d));
-    largest * 16.0 * f64::EPSILON * singular_values.len() as f64
+    largest(singular_values.iter().copied()) * 16.0 * f64::EPSILON * singular_values.len() as f64
 }
 
 /// `X = Q R` with orthonormal columns of `Q`; random ones beside those of a small or deficient `X`.
@@ -237,7 +236,7 @@ fn left_vectors(mv: Matrix, d: &[f64], exec: &Exec<'_>) -> Result<Matrix> {
 /// The sign that makes the entry of largest absolute value positive, the first of them where several are as large.
 fn sign(values: impl Iterator<Item = f64> + Clone) -> f64 {
     const TIE: f64 = 1e-10;
-    let largest = values.clone().fold(0.0f64, |m, x| m.max(x.abs()));
+    let largest = largest(values.clone().map(f64::abs));
     match values.into_iter().find(|x| x.abs() >= largest * (1.0 - TIE)) {
         Some(x) if x < 0.0 => -1.0,
         _ => 1.0,
@@ -248,6 +247,7 @@ fn sign(values: impl Iterator<Item = f64> + Clone) -> f64 {
 mod tests {
     use super::*;
     use crate::linalg::test_matrices::gaussian;
+    use crate::linalg::test_matrices::max_difference;
 
     #[test]
     fn predictions_survive_components_that_have_died() {
@@ -260,8 +260,7 @@ mod tests {
             let rotated = rotate(&factors, 4, false, &exec).unwrap();
             let (before, after) =
                 (multiply(&s, &a.transposed()), multiply(&rotated.scores, &rotated.loadings.transposed()));
-            let far =
-                before.as_slice().iter().zip(after.as_slice()).fold(0.0f64, |m, (x, y)| m.max((x - y).abs()));
+            let far = max_difference(&before, &after);
             assert!(far < 1e-12, "{faded:e}: {far:e}");
         }
     }

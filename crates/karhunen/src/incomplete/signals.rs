@@ -10,6 +10,7 @@ use crate::linalg::eigh::eigh;
 use crate::linalg::orthonormal::orthonormalize;
 use crate::linalg::simd::Lane;
 use crate::linalg::small::{multiply, t_multiply};
+use crate::scalar::largest;
 
 /// `sqrt(sum g^2 / h / F)`, `g` minus half the gradient of F and `h` half its second derivatives: what a step of the
 /// diagonal Newton method promises to gain, as a share of the cost. It depends on no unit of the data.
@@ -41,7 +42,7 @@ pub(crate) fn basis<T: Lane>(factors: &Factors<T>, exec: &Exec<'_>) -> Result<Ma
 pub(crate) fn largest_angle(x: &Matrix, y: &Matrix) -> Result<f64> {
     let inside = multiply(x, &t_multiply(x, y));
     let outside = Matrix::from_fn(y.n_rows(), y.n_cols(), |i, k| y[(i, k)] - inside[(i, k)]);
-    let largest = eigh(&t_multiply(&outside, &outside))?.values.into_iter().fold(0.0, f64::max);
+    let largest = largest(eigh(&t_multiply(&outside, &outside))?.values);
     Ok(largest.sqrt().min(1.0).asin())
 }
 

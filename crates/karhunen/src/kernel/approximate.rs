@@ -12,7 +12,7 @@ use crate::linalg::Matrix;
 use crate::linalg::eigh::eigh;
 use crate::linalg::pairs::{Pairing, add_pair_sums, width};
 use crate::linalg::small::{multiply, t_multiply};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, largest_magnitude};
 use crate::solver::{Iteration, Wanted, solve_matrix};
 use crate::source::Source;
 
@@ -326,7 +326,7 @@ pub(super) fn estimate(
         }
     }
     let pairs = eigh(&difference)?;
-    Ok(pairs.values.iter().fold(0.0, |m: f64, value| m.max(value.abs())))
+    Ok(largest_magnitude(&pairs.values))
 }
 
 /// How much of the difference of two kernel matrices may be rounding: of kernel values of relative precision `epsilon` (that of the

@@ -18,7 +18,7 @@ use crate::kernel::{gamma, memory};
 use crate::linalg::exp::Exp;
 use crate::linalg::{Dense, Matrix};
 use crate::moments::{Moments, check_size};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, largest};
 use crate::solver::Iteration;
 use crate::source::Source;
 use crate::weights::{Shares, Weights};
@@ -244,7 +244,7 @@ fn check_convergence(
     if !options.strict || converged == requested {
         return Ok(());
     }
-    let residual = residuals.iter().copied().fold(0.0, f64::max);
+    let residual = largest(residuals.iter().copied());
     let over = if route.approximates() { "the data" } else { "the kernel matrix" };
     let advice = if route.iterates() { "raise max_iter or tol" } else { "raise tol" };
     let solver = route.name();
@@ -395,7 +395,7 @@ fn eigenvectors(vectors: &Matrix, weights: Option<&[f64]>) -> Matrix {
         .collect();
     let mut flipped = Matrix::from_fn(n, k, |i, c| vectors[(i, c)] * factor[i]);
     for c in 0..k {
-        let largest = (0..n).map(|i| flipped[(i, c)].abs()).fold(0.0, f64::max);
+        let largest = largest((0..n).map(|i| flipped[(i, c)].abs()));
         let decisive = (0..n).map(|i| flipped[(i, c)]).find(|x| x.abs() >= largest * (1.0 - TIE));
         if decisive.is_some_and(|x| x < 0.0) {
             (0..n).for_each(|i| flipped[(i, c)] = -flipped[(i, c)]);

@@ -10,6 +10,7 @@ use crate::kernel::preimage::PreImageParts;
 use crate::kernel::rows::KernelRows;
 use crate::kernel::select::KernelRoute;
 use crate::linalg::Matrix;
+use crate::scalar::largest;
 
 /// How a fit went.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +63,11 @@ impl Approximation {
 }
 
 impl KernelConvergence {
+    /// The largest of the residuals: NaN if one is NaN, zero if there are none.
+    pub fn worst_residual(&self) -> f64 {
+        largest(self.residuals.iter().copied())
+    }
+
     /// Whether every component is within the tolerance.
     pub fn converged(&self) -> bool {
         self.n_converged == self.residuals.len()

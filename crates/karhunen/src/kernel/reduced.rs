@@ -19,7 +19,7 @@ use crate::kernel::spectrum::zero_share;
 use crate::linalg::Matrix;
 use crate::linalg::small::multiply;
 use crate::random::Purpose;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, largest, largest_magnitude};
 use crate::solver::Iteration;
 use crate::source::Source;
 
@@ -111,7 +111,7 @@ impl<T: Scalar> Reduced<'_, T> {
                 if values.row(i).iter().any(|value| !value.is_finite()) {
                     return Ok(start + i);
                 }
-                let here = values.row(i).iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+                let here = largest_magnitude(values.row(i));
                 if here > largest {
                     (row, largest) = (start + i, here);
                 }
@@ -138,7 +138,7 @@ fn choose_signs(features: &Matrix, projected: &mut Projected) {
         scores.row_mut(i).iter_mut().zip(&projected.offsets).for_each(|(z, offset)| *z -= offset);
     }
     for c in 0..scores.n_cols() {
-        let largest = (0..scores.n_rows()).map(|i| scores[(i, c)].abs()).fold(0.0, f64::max);
+        let largest = largest((0..scores.n_rows()).map(|i| scores[(i, c)].abs()));
         let decisive = (0..scores.n_rows()).find(|&i| scores[(i, c)].abs() >= largest * (1.0 - TIE));
         if decisive.is_some_and(|i| scores[(i, c)] < 0.0) {
             let m = projected.coefficients.n_rows();

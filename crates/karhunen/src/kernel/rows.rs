@@ -10,7 +10,7 @@ use crate::linalg::exp::Exp;
 use crate::linalg::pairs::{Pairing, pair_sums, squared_distances, width};
 use crate::linalg::{Dense, Matrix, Sparse};
 use crate::operator::blocks;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, largest_magnitude};
 use crate::source::{Block, Source};
 
 /// Rows kept by a model.
@@ -163,7 +163,7 @@ impl Preparation<'_> {
             line.iter_mut().zip(self.shift).for_each(|(x, shift)| *x -= shift);
         }
         if self.normalize {
-            let largest = line.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            let largest = largest_magnitude(&*line);
             if largest > 0.0 {
                 let sum: f64 = line.iter().map(|x| (x / largest).powi(2)).sum();
                 let length = largest * sum.sqrt();

@@ -65,13 +65,14 @@ mod tests {
     use crate::linalg::small::{multiply, t_multiply};
     use crate::linalg::test_matrices::gaussian;
     use crate::linalg::test_matrices::{identity_error, max_difference};
+    use crate::scalar::largest_magnitude;
 
     fn check(a: &Matrix) {
         let Eigh { values, vectors } = eigh(a).unwrap();
         assert!(values.windows(2).all(|w| w[0] >= w[1]), "descending");
         assert!(identity_error(&vectors) < 1e-13 * a.n_rows() as f64);
         let scaled = Matrix::from_fn(a.n_rows(), a.n_rows(), |i, j| vectors[(i, j)] * values[j]);
-        let scale = a.as_slice().iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let scale = largest_magnitude(a.as_slice());
         let error = max_difference(&multiply(&scaled, &vectors.transposed()), a);
         assert!(error <= 1e-13 * a.n_rows() as f64 * scale, "{error:e}");
     }

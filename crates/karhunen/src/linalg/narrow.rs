@@ -8,7 +8,7 @@ use crate::exec::Accumulate;
 use crate::linalg::Matrix;
 use crate::linalg::pack::{Layout, Mapped};
 use crate::linalg::simd::{Lane, dispatch};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, largest_magnitude};
 
 /// Memory of a panel: it should stay in the cache of one core between the two products.
 const PANEL_BYTES: usize = 512 << 10;
@@ -175,7 +175,7 @@ impl<E: Lane> Panel<E> {
     pub(super) fn multiply_t(&self, g: &mut Narrow<f64>) {
         let y = &self.y[..self.n_rows * self.y_width];
         // Products must neither overflow nor vanish in f32: y is brought near one, by a power of two.
-        let largest = y.iter().fold(0.0_f64, |a, y| a.max(y.abs()));
+        let largest = largest_magnitude(y);
         let unit = power_of_two_near(largest);
         let y: Vec<E> = y.iter().map(|y| E::from_f64(y / unit)).collect();
         let x = &self.x[..self.n_rows * self.width];

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::random::{Purpose, Stream};
+use crate::scalar::largest;
 
 /// Equilibrated pivots (squared sines of the angle to the columns before) from which a Cholesky factor is trusted
 /// without projecting again.
@@ -37,7 +38,7 @@ pub(crate) fn orthonormalize(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Resul
     let unit = super::small::binade(w.as_slice()).unwrap_or(1.0);
     w.as_mut_slice().iter_mut().for_each(|x| *x /= unit);
     let gram = tall_t_product(&w, &w, exec)?;
-    let largest = (0..w.n_cols()).fold(0.0f64, |m, j| m.max(gram[(j, j)])).sqrt();
+    let largest = largest((0..w.n_cols()).map(|j| gram[(j, j)])).sqrt();
     let mut fresh = Fresh::new(Purpose::Completion.of(seed));
     let basis = Basis::new(w.n_rows(), 0);
     let mut result = orthonormalize_against(&basis, w, &gram, 1e-14 * largest, &mut fresh, exec)?;
@@ -112,13 +113,14 @@ const CLEAN: f64 = 1e-14;
 pub(crate) fn polish(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
     let gram = tall_t_product(&w, &w, exec)?;
     match deviation(&gram) {
-        far if far > NEAR => Ok(orthonormalize(w, seed, exec)?.q),
-        near => {
+        near if near <= NEAR => {
             if let Some((factor, _)) = (near > CLEAN).then(|| cholesky(&gram)).flatten() {
                 multiply_then_gram(&mut w, &inverse_upper(&factor), exec)?;
             }
             Ok(w)
         }
+        // Far, or not a number.
+        _ => Ok(orthonormalize(w, seed, exec)?.q),
     }
 }
 
@@ -135,25 +137,26 @@ pub(crate) fn polish_rows(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<M
     let gram = rank_k::gram(Dense::from(&w), unchanged, None, &exec.part(0.0, 0.5))?;
     let exec = exec.part(0.5, 1.0);
     match deviation(&gram) {
-        far if far > NEAR => {
-            let columns = w.transposed_by(&exec.part(0.0, 0.0))?;
-            orthonormalize(columns, seed, &exec.part(0.0, 0.0))?.q.transposed_by(&exec)
-        }
-        near => {
+        near if near <= NEAR => {
             if let Some((factor, _)) = (near > CLEAN).then(|| cholesky(&gram)).flatten() {
                 multiply_rows(&inverse_upper(&factor).transposed(), &mut w, &exec)?;
             }
             Ok(w)
         }
+        // Far, or not a number.
+        _ => {
+            let columns = w.transposed_by(&exec.part(0.0, 0.0))?;
+            orthonormalize(columns, seed, &exec.part(0.0, 0.0))?.q.transposed_by(&exec)
+        }
     }
 }
 
-/// The largest entry of `G - I`; infinite where that is not a number.
+/// The largest entry of `G - I` in absolute value; NaN if an entry is.
 fn deviation(gram: &Matrix) -> f64 {
     let n = gram.n_rows();
     let error = |i: usize, j: usize| (gram[(i, j)] - f64::from(u8::from(i == j))).abs();
     let errors = (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| error(i, j));
-    errors.fold(0.0, |worst: f64, error| if error.is_nan() { f64::INFINITY } else { worst.max(error) })
+    largest(errors)
 }
 
 /// `W <- C W`, in place, for square `c`.
@@ -341,10 +344,11 @@ mod tests {
     use crate::linalg::test_matrices::{
         gaussian, identity_error, max_difference, orthonormal, with_singular_values,
     };
+    use crate::scalar::largest_magnitude;
 
     /// Columns of `q` that `W` has a part along: the others are random ones beside it.
     fn n_given(result: &Orthonormal) -> usize {
-        let largest = result.r.as_slice().iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let largest = largest_magnitude(result.r.as_slice());
         (0..result.r.n_rows())
             .filter(|&i| largest > 0.0 && result.r.row(i).iter().any(|x| x.abs() > 1e-13 * largest))
             .count()
@@ -352,7 +356,7 @@ mod tests {
 
     fn check(w: &Matrix, rank: usize) -> Orthonormal {
         let exec = Exec::sequential();
-        let scale = w.as_slice().iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let scale = largest_magnitude(w.as_slice());
         let result = orthonormalize(w.clone(), 1, &exec).unwrap();
         let width = w.n_cols().min(w.n_rows());
         assert_eq!(result.q.shape(), (w.n_rows(), width));

@@ -7,7 +7,7 @@ use crate::linalg::Matrix;
 pub(crate) fn relative_residuals(product: &Matrix, vectors: &Matrix, values: &[f64]) -> Vec<f64> {
     let largest = values.first().copied().unwrap_or(0.0);
     let mut squares = vec![0.0; values.len()];
-    if largest > 0.0 {
+    if largest > 0.0 || largest.is_nan() {
         for i in 0..vectors.n_rows() {
             let (a, v) = (product.row(i), vectors.row(i));
             for (j, square) in squares.iter_mut().enumerate() {
@@ -33,5 +33,6 @@ mod tests {
         assert_eq!(residuals[0], 0.0);
         assert!((residuals[1] - 0.3).abs() < 1e-15);
         assert_eq!(relative_residuals(&product, &vectors, &[0.0, 0.0]), [0.0, 0.0]);
+        assert!(relative_residuals(&product, &vectors, &[f64::NAN; 2]).iter().all(|r| r.is_nan()));
     }
 }

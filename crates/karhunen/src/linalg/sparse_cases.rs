@@ -140,7 +140,7 @@ pub(crate) fn weighted(a: &Matrix, weights: Option<&[f64]>) -> Matrix {
 /// absolute values: the bound that rounding errors of sums obey.
 pub(crate) fn assert_near(name: &str, found: &[f64], expected: &[f64], scale: &[f64], tolerance: f64) {
     assert_eq!(found.len(), expected.len(), "{name}");
-    let bound = tolerance * scale.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+    let bound = tolerance * karhunen_testkit::largest(scale.iter().copied());
     for (i, (a, b)) in found.iter().zip(expected).enumerate() {
         assert!((a - b).abs() <= bound, "{name}: entry {i} is {a}, expected {b} within {bound:e}");
     }

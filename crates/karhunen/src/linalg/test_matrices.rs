@@ -1,5 +1,6 @@
 //! What the tests of decompositions share.
 
+use karhunen_testkit::largest_difference;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::small::{multiply, t_multiply};
@@ -19,10 +20,10 @@ pub(crate) fn identity_error(q: &Matrix) -> f64 {
     max_difference(&gram, &Matrix::from_fn(q.n_cols(), q.n_cols(), |i, j| f64::from(u8::from(i == j))))
 }
 
-/// The largest entry of `A - B` in absolute value.
+/// The largest entry of `A - B` in absolute value; NaN if one is.
 pub(crate) fn max_difference(a: &Matrix, b: &Matrix) -> f64 {
     assert_eq!(a.shape(), b.shape());
-    a.as_slice().iter().zip(b.as_slice()).fold(0.0f64, |m, (x, y)| m.max((x - y).abs()))
+    largest_difference(a.as_slice(), b.as_slice())
 }
 
 /// A matrix of shape (n_rows, n) with orthonormal columns.

@@ -260,7 +260,7 @@ fn check_convergence(
         requested,
         n_passes: spectrum.n_passes,
         over: "the data",
-        residual: spectrum.residuals.iter().copied().fold(0.0, f64::max),
+        residual: crate::scalar::largest(spectrum.residuals.iter().copied()),
         tol,
         advice: if cancelled > tol * spectrum.values[0] { CANCELLED } else { "raise max_iter or tol" },
     })

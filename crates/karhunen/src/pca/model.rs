@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::linalg::{ColumnMap, Matrix};
 use crate::pca::Pca;
+use crate::scalar::largest;
 use crate::solver::Route;
 
 /// How a fit went.
@@ -24,6 +25,11 @@ pub struct Convergence {
 }
 
 impl Convergence {
+    /// The largest of the residuals: NaN if one is NaN, zero if there are none.
+    pub fn worst_residual(&self) -> f64 {
+        largest(self.residuals.iter().copied())
+    }
+
     /// Whether every component is within the tolerance.
     pub fn converged(&self) -> bool {
         self.n_converged == self.residuals.len()

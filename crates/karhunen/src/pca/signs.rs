@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
+use crate::scalar::largest_magnitude;
 
 /// Entries that differ by no more than this share count as equally large: rounding must not decide a sign.
 const TIE: f64 = 1e-10;
@@ -12,7 +13,7 @@ const TIE: f64 = 1e-10;
 pub(crate) fn make_largest_positive(components: &mut Matrix, exec: &Exec<'_>) -> Result<()> {
     let p = components.n_cols();
     exec.fill(components.as_mut_slice(), p, |_, component| {
-        let largest = component.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        let largest = largest_magnitude(&*component);
         let decisive = component.iter().find(|x| x.abs() >= largest * (1.0 - TIE));
         if decisive.is_some_and(|x| *x < 0.0) {
             component.iter_mut().for_each(|x| *x = -*x);

@@ -14,6 +14,7 @@ use crate::linalg::orthonormal::{Fresh, Orthonormal, orthonormalize_against, pol
 use crate::linalg::small::{binade, multiply, t_multiply};
 use crate::operator::SymOp;
 use crate::random::Purpose;
+use crate::scalar::largest;
 use crate::solver::pace::{Patience, Progress, Schedule};
 
 /// Residuals below this, relative to the largest eigenvalue, are rounding: smaller tolerances are raised to it.
@@ -97,7 +98,7 @@ struct Ritz {
 
 impl Ritz {
     fn worst(&self) -> f64 {
-        self.residuals.iter().fold(0.0, |m: f64, r| m.max(*r))
+        largest(self.residuals.iter().copied())
     }
 }
 
@@ -269,7 +270,7 @@ impl<'a> BlockKrylov<'a> {
         self.noise = self.noise.max((asymmetry / width as f64).sqrt());
         self.slack.resize(len + width, 0.0);
 
-        let largest = (0..len + width).fold(0.0f64, |m, i| m.max(self.h[(i, i)]));
+        let largest = largest((0..len + width).map(|i| self.h[(i, i)]));
         let floor = NEGLIGIBLE * largest * (dim as f64).sqrt().max(4.0);
         let Orthonormal { q, r, .. } =
             orthonormalize_against(&self.basis, w, &gram, floor, &mut self.fresh, exec)?;
@@ -292,7 +293,7 @@ impl<'a> BlockKrylov<'a> {
                 let slack: f64 = (0..len).map(|i| (wanted[(i, j)] * self.slack[i]).powi(2)).sum();
                 let norm =
                     (column_norm_squared(&inside, j) + column_norm_squared(&outside, j) + slack).sqrt();
-                if norm > 0.0 { norm / scale } else { 0.0 }
+                if norm == 0.0 { 0.0 } else { norm / scale }
             })
             .collect();
         Ok(Ritz { values: pairs.values, vectors: pairs.vectors, residuals })

@@ -1,5 +1,7 @@
 //! When an iterative solver looks at its residuals, gives up, and how far it says it has come.
 
+use crate::scalar::largest;
+
 /// Decides when residuals are worth computing, which costs a small eigendecomposition.
 #[derive(Debug)]
 pub(crate) struct Schedule {
@@ -55,7 +57,7 @@ impl Patience {
     /// Whether to give up, told at every restart. Only where the worst residual is near `noise`, which is relative to
     /// the largest eigenvalue as the residuals are: slow convergence far above it is no reason.
     pub(crate) fn lost(&mut self, residuals: &[f64], tol: f64, noise: f64) -> bool {
-        let worst = residuals.iter().fold(0.0f64, |m, r| m.max(*r));
+        let worst = largest(residuals.iter().copied());
         let level = residuals.iter().map(|r| r.max(tol).ln()).sum::<f64>() / residuals.len().max(1) as f64;
         if level < self.best - 0.02 {
             self.best = level;

@@ -1,7 +1,7 @@
 //! Holds a fitted model to the oracle's answer.
 
 use karhunen::{Matrix, NComponents, Pca, PcaModel, Route, Scalar, Weights};
-use karhunen_testkit::{Fit, Options, Rows, Tolerance, check_close, check_components, weighted_pca};
+use karhunen_testkit::{Fit, Options, Rows, Tolerance, check_close, check_components, largest, weighted_pca};
 
 use crate::sources::{Layout, rounded};
 
@@ -135,7 +135,7 @@ impl<'a> Problem<'a> {
             return Err(format!("{k} components instead of {wanted}"));
         }
         let perturbation = self.perturbation::<T>(route, layout);
-        let largest = |values: &[f64]| values.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
+        let largest = |values: &[f64]| largest(values.iter().copied());
         // Moments are f64 sums of n terms in any type; each value is read without rounding.
         let sums = Tolerance { multiple: 10.0 + self.rows.len() as f64, epsilon: f64::EPSILON, norm: 0.0 };
         let checks = [
@@ -219,7 +219,7 @@ impl<'a> Problem<'a> {
             let variance = model.explained_variance()[i];
             let rest: f64 = image.iter().zip(w).map(|(y, w)| (y - variance * w).powi(2)).sum();
             let (residual, reported) = (rest.sqrt() / largest, convergence.residuals[i]);
-            if residual > 1.01 * reported + unit {
+            if residual.is_nan() || reported.is_nan() || residual > 1.01 * reported + unit {
                 return Err(format!(
                     "component {i}: residual {residual:.2e}, but {reported:.2e} is reported"
                 ));
@@ -306,8 +306,7 @@ impl<'a> Problem<'a> {
         let oracle = &self.oracle;
         let relative =
             (0..oracle.mean.len()).map(|j| oracle.mean[j] / oracle.scale[j] * oracle.root_feature_weights[j]);
-        let norm =
-            rows.iter().map(length).fold(0.0, f64::max) + length(&relative.collect()) + length(&oracle.mean);
+        let norm = largest(rows.iter().map(length)) + length(&relative.collect()) + length(&oracle.mean);
         let multiple = if T::NAME == "f32" { 4.0 } else { 10.0 + oracle.mean.len() as f64 };
         Tolerance { multiple, epsilon: T::EPSILON, norm }
     }

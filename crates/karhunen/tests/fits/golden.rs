@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use karhunen::{Dense, NComponents, Pca, PcaModel, SparseMatrix, Weighting, Weights};
-use karhunen_testkit::{Rows, Tolerance, assert_close};
+use karhunen_testkit::{Rows, Tolerance, assert_close, largest};
 use serde_json::Value;
 
 use crate::expect::{SOLVERS, components};
@@ -66,7 +66,7 @@ fn assert_agrees(golden: &Golden, pca: &Pca, weights: &Weights<'_>, factor: f64)
 const AGREEMENT: Tolerance = Tolerance { multiple: 600.0, epsilon: f64::EPSILON, norm: 1.0 };
 
 fn assert_numbers(golden: &Golden, model: &PcaModel, head: &[Vec<f64>], factor: f64) {
-    let largest = |values: &[f64]| values.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
+    let largest = |values: &[f64]| largest(values.iter().copied());
     let assert = |what: &str, found: &[f64], expected: &[f64]| {
         assert_close(what, found, expected, Tolerance { norm: largest(expected), ..AGREEMENT });
     };

@@ -46,7 +46,7 @@ fn complete(solver: Option<Route>, scale: bool) -> Pca {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn whole_weights_equal_repeated_rows(

@@ -2,7 +2,7 @@
 
 use karhunen::{Error, Exec, Matrix, Moments, NComponents, Pca, Route, Scatter, Weighting, Weights};
 use karhunen_testkit::{
-    Rows, Tolerance, assert_close, assert_components, gaussian, planted, power_law, uniform_weights,
+    Rows, Tolerance, assert_close, assert_components, gaussian, largest, planted, power_law, uniform_weights,
 };
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn within(size: f64) -> Tolerance {
 
 fn assert_same(found: &Scatter, expected: &Scatter, offset: f64) {
     assert_eq!(found.moments.n_samples, expected.moments.n_samples);
-    let size = expected.matrix.as_slice().iter().fold(offset, |m, x| m.max(x.abs()));
+    let size = largest(expected.matrix.as_slice().iter().copied().chain([offset]));
     let (a, b) = (&found.moments, &expected.moments);
     assert_close("weight", &[a.weight], &[b.weight], within(b.weight));
     assert_close("squared", &[a.weight_squared], &[b.weight_squared], within(b.weight_squared));
@@ -42,7 +42,7 @@ fn weighted_rows() -> impl Strategy<Value = (Rows, Vec<f64>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn parts_merged_in_any_order_are_the_whole(

@@ -1,7 +1,7 @@
 //! Tables that hardly hold anything: predictions stay near what was observed.
 
 use karhunen::{Dense, IncompletePca, MeanMode, Method, Observed};
-use karhunen_testkit::SplitMix64;
+use karhunen_testkit::{SplitMix64, largest};
 
 /// A table of 10 x 3 with three entries.
 fn three_entries(seed: u64) -> Vec<f64> {
@@ -25,14 +25,13 @@ fn penalised_predictions_stay_within_the_range_of_the_data() {
             x.fill(f64::NAN);
             (x[5], x[6], x[20]) = (-3.228083777013916, -2.059530703095768, -1.6278509950469415);
         }
-        let range = x.iter().filter(|x| !x.is_nan()).fold(0.0f64, |m, x| m.max(x.abs()));
+        let range = largest(x.iter().copied().filter(|x| !x.is_nan()));
         let data = Observed::from_dense(&Dense::row_major(&x, 10, 3).unwrap(), None).unwrap();
         for method in shrinking {
             for mean in [MeanMode::None, MeanMode::Joint] {
                 let model = IncompletePca { method, mean, ..IncompletePca::new(2) }.fit(&data).unwrap();
                 let all = (0..10).flat_map(|j| (0..3).map(move |i| (j, i)));
-                let largest =
-                    all.map(|(j, i)| model.predict(j, i).unwrap().value.abs()).fold(0.0f64, f64::max);
+                let largest = largest(all.map(|(j, i)| model.predict(j, i).unwrap().value));
                 if largest.is_nan() || largest > 1.5 * range {
                     beyond.push(format!("{} {mean:?} {seed}: {largest:e} of {range}", method.name()));
                 }

@@ -4,7 +4,7 @@ use karhunen::{
     CrossValidation, IncompleteModel, IncompletePca, IncompleteStream, MeanMode, MeanPrior, Method, Observed,
     OnlineRule, Regularization, Unobserved,
 };
-use karhunen_testkit::Holes;
+use karhunen_testkit::{Holes, largest};
 
 use crate::fixtures::observed;
 
@@ -45,7 +45,7 @@ fn same(what: &str, weighted: &IncompleteModel, expected: &IncompleteModel, rows
         ("ratio", &x.explained_variance_ratio, &y.explained_variance_ratio),
         ("singular_values", &x.singular_values, &y.singular_values),
     ] {
-        let scale = b.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let scale = largest(b.iter().copied());
         a.iter().zip(b.iter()).for_each(|(a, b)| close(name, *a, *b, scale));
     }
     close("noise", x.noise_variance, y.noise_variance, y.noise_variance);

@@ -1,7 +1,7 @@
 //! Fits of data in another unit are the same fits in that unit.
 
 use karhunen::{Dense, IncompleteModel, IncompletePca, Method, Observed, OnlineRule};
-use karhunen_testkit::Holes;
+use karhunen_testkit::{Holes, largest};
 
 /// The largest relative difference of what two fits found, where the second is of data times `unit`.
 fn apart(model: &IncompleteModel, scaled: &IncompleteModel, unit: f64) -> f64 {
@@ -22,15 +22,13 @@ fn apart(model: &IncompleteModel, scaled: &IncompleteModel, unit: f64) -> f64 {
         let found: Vec<f64> = found.iter().map(of).collect();
         relative(&found, &expected.iter().map(of).collect::<Vec<f64>>(), unit)
     };
-    [
+    largest([
         pairs(&|p| p.value, unit),
         pairs(&|p| p.std().unwrap(), unit),
         relative(&[scaled.noise_variance()], &[model.noise_variance()], unit * unit),
         relative(scaled.explained_variance(), model.explained_variance(), unit * unit),
         relative(scaled.mean(), model.mean(), unit),
-    ]
-    .into_iter()
-    .fold(0.0, f64::max)
+    ])
 }
 
 /// How far fits in the units `units` are from that in the unit one, of every kind that is more than `allowed` apart.

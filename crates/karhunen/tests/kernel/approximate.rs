@@ -4,9 +4,9 @@ use karhunen::{
     Dense, Error, Gamma, Kernel, KernelBasis, KernelModel, KernelPca, KernelRoute, KernelRows, Landmarks,
     Sparse, SparseMatrix, Weights,
 };
-use karhunen_testkit::{Rows, SparseArrays, integer_weights};
+use karhunen_testkit::{Rows, SparseArrays, integer_weights, largest_difference};
 
-use crate::fixtures::{assert_same, cloud, distance, fit, rbf, scores};
+use crate::fixtures::{assert_same, cloud, fit, rbf, scores};
 
 const RULES: [Landmarks; 3] = [Landmarks::Uniform, Landmarks::KMeansPlusPlus, Landmarks::LeverageScores];
 
@@ -24,7 +24,7 @@ fn nystrom(m: usize, landmarks: Landmarks) -> KernelPca {
 
 /// The largest difference of eigenvalues, relative to the largest.
 fn off(model: &KernelModel, exact: &KernelModel) -> f64 {
-    distance(model.eigenvalues(), exact.eigenvalues()) / exact.eigenvalues()[0]
+    largest_difference(model.eigenvalues(), exact.eigenvalues()) / exact.eigenvalues()[0]
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn all_rows_as_landmarks_are_exact() {
         let model = fit(&nystrom(300, Landmarks::Uniform), &rows, weights);
         // Directions of eigenvalues below 1.5e-8 of the largest are left out.
         assert!(off(&model, &exact) < 1e-7, "{:e}", off(&model, &exact));
-        let apart = distance(scores(&model, &rows).as_slice(), scores(&exact, &rows).as_slice());
+        let apart = largest_difference(scores(&model, &rows).as_slice(), scores(&exact, &rows).as_slice());
         assert!(apart < 1e-4, "{apart:e}");
         let approximation = model.convergence().approximation.unwrap();
         assert!(approximation.bound.unwrap() < 1e-5 && approximation.estimate < 1e-6, "{approximation:?}");
@@ -114,13 +114,13 @@ fn features_of_sparse_and_single_precision_rows() {
         let by_entries = pca.fit(&sparse, &none).unwrap();
         assert_same("sparse", &by_entries, &dense, &rows, 1e-9);
         let z = by_entries.transform(&sparse).unwrap();
-        assert!(distance(z.as_slice(), scores(&dense, &rows).as_slice()) < 1e-6);
+        assert!(largest_difference(z.as_slice(), scores(&dense, &rows).as_slice()) < 1e-6);
         let x = Dense::row_major(&single, 700, 5).unwrap();
         let narrow = pca.fit(&x, &none).unwrap();
         assert_same("f32", &narrow, &dense, &rows, 1e-9);
         let z = narrow.transform(&x).unwrap();
         let z: Vec<f64> = z.as_slice().iter().map(|z| f64::from(*z)).collect();
-        let apart = distance(&z, scores(&dense, &rows).as_slice());
+        let apart = largest_difference(&z, scores(&dense, &rows).as_slice());
         assert!(apart < 2e-3, "{apart:e}");
     }
 }

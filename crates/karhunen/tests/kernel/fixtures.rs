@@ -1,7 +1,7 @@
 //! Data, and comparisons of fits.
 
 use karhunen::{Dense, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Weights};
-use karhunen_testkit::{Rows, SplitMix64};
+use karhunen_testkit::{Rows, SplitMix64, largest_difference};
 
 /// The exact routes.
 pub(crate) const EXACT: [KernelRoute; 3] = [KernelRoute::Full, KernelRoute::Stored, KernelRoute::Tiles];
@@ -30,12 +30,6 @@ pub(crate) fn scores(model: &KernelModel, rows: &Rows) -> Matrix {
     model.transform(&Dense::row_major(&values, rows.len(), rows[0].len()).unwrap()).unwrap()
 }
 
-/// The largest difference.
-pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    a.iter().zip(b).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()))
-}
-
 /// Holds eigenvalues and scores to others, relative to the largest.
 #[track_caller]
 pub(crate) fn assert_same(
@@ -46,9 +40,9 @@ pub(crate) fn assert_same(
     tolerance: f64,
 ) {
     let scale = expected.eigenvalues()[0];
-    let values = distance(found.eigenvalues(), expected.eigenvalues());
+    let values = largest_difference(found.eigenvalues(), expected.eigenvalues());
     assert!(values <= tolerance * scale, "{what}: eigenvalues differ by {values:e} of {scale:e}");
-    let apart = distance(scores(found, rows).as_slice(), scores(expected, rows).as_slice());
+    let apart = largest_difference(scores(found, rows).as_slice(), scores(expected, rows).as_slice());
     assert!(
         apart <= tolerance.sqrt().min(100.0 * tolerance) * scale.sqrt(),
         "{what}: scores differ by {apart:e}"

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use karhunen::{Gamma, Kernel, KernelPca, KernelRoute};
-use karhunen_testkit::Rows;
+use karhunen_testkit::{Rows, largest_difference};
 use serde_json::Value;
 
-use crate::fixtures::{EXACT, distance, fit, rbf, scores};
+use crate::fixtures::{EXACT, fit, rbf, scores};
 
 pub(crate) fn golden() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/sklearn_kernel_iris.json");
@@ -59,14 +59,17 @@ fn sklearn_kernels_on_every_exact_route() {
             let model = fit(&pca, &x, None);
             let what = format!("{name} {route}");
             // Both sides round their sums of 150 products; eigenvalues are a hundred times apart at most.
-            let apart = distance(model.eigenvalues(), &eigenvalues);
+            let apart = largest_difference(model.eigenvalues(), &eigenvalues);
             assert!(apart <= 1e-12 * eigenvalues[0], "{what}: eigenvalues differ by {apart:e}");
             let scale = eigenvalues[0].sqrt();
             let fitted = model.fitted_scores();
-            let apart =
-                distance(&fitted.as_slice()[..3 * eigenvalues.len()], &rows(&case["fitted_head"]).concat());
+            let apart = largest_difference(
+                &fitted.as_slice()[..3 * eigenvalues.len()],
+                &rows(&case["fitted_head"]).concat(),
+            );
             assert!(apart <= 1e-9 * scale, "{what}: scores differ by {apart:e}");
-            let apart = distance(scores(&model, &new).as_slice(), &rows(&case["new_scores"]).concat());
+            let apart =
+                largest_difference(scores(&model, &new).as_slice(), &rows(&case["new_scores"]).concat());
             assert!(apart <= 1e-9 * scale, "{what}: scores of new rows differ by {apart:e}");
         }
     }

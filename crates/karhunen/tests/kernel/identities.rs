@@ -1,9 +1,9 @@
 //! What must hold whatever the numbers: explicit feature maps, repeated rows, precomputed kernels.
 
 use karhunen::{Dense, Error, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Pca, Weights};
-use karhunen_testkit::{Rows, integer_weights, repeat_rows};
+use karhunen_testkit::{Rows, integer_weights, largest_difference, repeat_rows};
 
-use crate::fixtures::{EXACT, assert_same, cloud, distance, fit, rbf, scores};
+use crate::fixtures::{EXACT, assert_same, cloud, fit, rbf, scores};
 
 /// Eigenvalues and scores of ordinary PCA of `rows`, in units of kernel PCA.
 fn pca_of(rows: &Rows, k: usize) -> (Vec<f64>, Vec<f64>) {
@@ -22,14 +22,14 @@ fn assert_equal_up_to_signs(
     what: &str,
 ) {
     let k = values.len();
-    let apart = distance(model.eigenvalues(), values);
+    let apart = largest_difference(model.eigenvalues(), values);
     assert!(apart <= 1e-11 * values[0], "{what}: eigenvalues differ by {apart:e}");
     for found in [scores(model, rows), model.fitted_scores()] {
         for c in 0..k {
             let column = |z: &[f64]| -> Vec<f64> { z.iter().skip(c).step_by(k).copied().collect() };
             let (a, b) = (column(found.as_slice()), column(expected));
             let flipped: Vec<f64> = b.iter().map(|b| -b).collect();
-            let apart = distance(&a, &b).min(distance(&a, &flipped));
+            let apart = largest_difference(&a, &b).min(largest_difference(&a, &flipped));
             assert!(apart <= 1e-8 * values[0].sqrt(), "{what}: component {c} differs by {apart:e}");
         }
     }
@@ -88,7 +88,7 @@ fn integer_weights_are_repeated_rows() {
                 })
                 .flatten()
                 .collect();
-            assert!(distance(&expanded, copied.eigenvectors().as_slice()) < 1e-8, "{route}");
+            assert!(largest_difference(&expanded, copied.eigenvectors().as_slice()) < 1e-8, "{route}");
             assert!(weighted.eigenvectors().row(0).iter().all(|v| *v == 0.0));
         }
     }
@@ -108,9 +108,12 @@ fn a_precomputed_matrix_is_the_kernel() {
             fit(&KernelPca { kernel: rbf(0.2), tol: Some(1e-12), ..KernelPca::new(4) }, &rows, None);
         let pca = KernelPca { kernel: Kernel::Precomputed, tol: Some(1e-12), ..KernelPca::new(4) };
         let given = fit(&pca, &kernel(&rows, &rows), None);
-        assert!(distance(given.eigenvalues(), computed.eigenvalues()) < 1e-11 * computed.eigenvalues()[0]);
+        assert!(
+            largest_difference(given.eigenvalues(), computed.eigenvalues())
+                < 1e-11 * computed.eigenvalues()[0]
+        );
         let (a, b) = (scores(&given, &kernel(&new, &rows)), scores(&computed, &new));
-        assert!(distance(a.as_slice(), b.as_slice()) < 1e-8);
+        assert!(largest_difference(a.as_slice(), b.as_slice()) < 1e-8);
     }
 }
 
@@ -233,9 +236,10 @@ fn a_given_matrix_may_differ_from_its_mirror_image_by_rounding() {
             for size in [1e-12, 1e-6] {
                 let (found, mean) =
                     (fit(&pca, &noisy(size, false), None), fit(&pca, &noisy(size, true), None));
-                let apart = distance(found.eigenvalues(), mean.eigenvalues());
+                let apart = largest_difference(found.eigenvalues(), mean.eigenvalues());
                 assert!(apart <= 1e-13 * mean.eigenvalues()[0], "{n} {solver} {size}: {apart:e}");
-                let apart = distance(found.eigenvectors().as_slice(), mean.eigenvectors().as_slice());
+                let apart =
+                    largest_difference(found.eigenvectors().as_slice(), mean.eigenvectors().as_slice());
                 assert!(apart < 1e-8, "{n} {solver} {size}: {apart:e}");
             }
             let far = noisy(1e-2, false).concat();

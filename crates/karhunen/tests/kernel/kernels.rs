@@ -6,9 +6,9 @@ use karhunen::{
     BlockKernel, Dense, Error, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Result, Sparse,
     Unobserved, Weights,
 };
-use karhunen_testkit::{Rows, SparseArrays, SplitMix64};
+use karhunen_testkit::{Rows, SparseArrays, SplitMix64, largest_difference};
 
-use crate::fixtures::{assert_same, cloud, distance, fit, rbf, scores};
+use crate::fixtures::{assert_same, cloud, fit, rbf, scores};
 
 fn kernels() -> [Kernel; 9] {
     let gamma = Gamma::Value(0.3);
@@ -71,9 +71,9 @@ fn values_are_those_of_the_definitions() {
             let what = format!("{} of {n}", kernel.name());
             let check = |model: &KernelModel, z: &[f64], tolerance: f64, what: &str| {
                 let scale = expected.eigenvalues()[0];
-                let apart = distance(model.eigenvalues(), expected.eigenvalues());
+                let apart = largest_difference(model.eigenvalues(), expected.eigenvalues());
                 assert!(apart <= tolerance * scale, "{what}: eigenvalues differ by {apart:e} of {scale:e}");
-                let apart = distance(z, expected_scores.as_slice());
+                let apart = largest_difference(z, expected_scores.as_slice());
                 let allowed = 1e3 * tolerance * scale.sqrt();
                 assert!(apart <= allowed, "{what}: scores differ by {apart:e}, allowed {allowed:e}");
             };
@@ -108,7 +108,7 @@ fn offsets_cost_kernels_of_differences_no_digits() {
     for kernel in [Kernel::Linear, rbf(0.2), Kernel::Laplacian { gamma: Gamma::Value(0.2) }] {
         let pca = KernelPca { kernel, tol: Some(1e-12), ..KernelPca::new(4) };
         let (near, far) = (fit(&pca, &exact, None), fit(&pca, &far, None));
-        let apart = distance(near.eigenvalues(), far.eigenvalues());
+        let apart = largest_difference(near.eigenvalues(), far.eigenvalues());
         assert!(apart <= 1e-9 * near.eigenvalues()[0], "{}: {apart:e}", kernel.name());
     }
 }

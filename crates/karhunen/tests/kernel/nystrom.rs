@@ -6,9 +6,9 @@ use karhunen::{
     Dense, Error, Gamma, Kernel, Landmarks, Matrix, Nystrom, NystromMap, NystromParts, Result, Sparse,
     SparseMatrix, Transform, Unobserved, Weights,
 };
-use karhunen_testkit::{Rows, SparseArrays, SplitMix64};
+use karhunen_testkit::{Rows, SparseArrays, SplitMix64, largest, largest_difference};
 
-use crate::fixtures::{cloud, distance, rbf};
+use crate::fixtures::{cloud, rbf};
 
 const RULES: [Landmarks; 3] = [Landmarks::Uniform, Landmarks::KMeansPlusPlus, Landmarks::LeverageScores];
 
@@ -50,10 +50,8 @@ fn off(map: &NystromMap, kernel: &Kernel, rows: &Rows) -> f64 {
     let z = features(map, rows);
     let inner = |i: usize, j: usize| z.row(i).iter().zip(z.row(j)).map(|(a, b)| a * b).sum::<f64>();
     let pairs = || (0..rows.len()).flat_map(|i| (0..rows.len()).map(move |j| (i, j)));
-    let largest = pairs().map(|(i, j)| value(kernel, &rows[i], &rows[j]).abs()).fold(0.0, f64::max);
-    let worst =
-        |m: f64, (i, j): (usize, usize)| m.max((inner(i, j) - value(kernel, &rows[i], &rows[j])).abs());
-    pairs().fold(0.0, worst) / largest
+    let size = largest(pairs().map(|(i, j)| value(kernel, &rows[i], &rows[j])));
+    largest(pairs().map(|(i, j)| inner(i, j) - value(kernel, &rows[i], &rows[j]))) / size
 }
 
 fn kernels() -> [Kernel; 6] {
@@ -117,13 +115,13 @@ fn sparse_rows_and_rows_of_f32_have_the_same_features() {
         let sparse = Sparse::csr(90, 12, &indptr, &indices, &values).unwrap();
         let found = nystrom.fit(&sparse, &Weights::default()).unwrap();
         assert_eq!(found.parts().indices, map.parts().indices);
-        let apart = distance(found.transform(&sparse).unwrap().as_slice(), expected.as_slice());
+        let apart = largest_difference(found.transform(&sparse).unwrap().as_slice(), expected.as_slice());
         assert!(apart < 1e-6, "{kernel:?}: {apart:e}");
         let single: Vec<f32> = rows.concat().iter().map(|x| *x as f32).collect();
         let single = Dense::row_major(&single, 90, 12).unwrap();
         let found = nystrom.fit(&single, &Weights::default()).unwrap().transform(&single).unwrap();
         let found: Vec<f64> = found.as_slice().iter().map(|x| f64::from(*x)).collect();
-        let apart = distance(&found, expected.as_slice());
+        let apart = largest_difference(&found, expected.as_slice());
         assert!(apart < 1e-3, "{kernel:?}: {apart:e}");
     }
     let empty = SparseMatrix::<f64>::canonical(
@@ -149,7 +147,7 @@ fn a_function_of_the_caller_is_called_for_new_rows_too() {
     let custom = Nystrom { kernel: Kernel::Custom, ..Nystrom::new(20) };
     let map = custom.fit_function(&x, &Weights::default(), Arc::new(kernel), &Unobserved).unwrap();
     let named = fit(&Nystrom { kernel: rbf(0.2), ..Nystrom::new(20) }, &rows);
-    let apart = distance(features(&map, &rows).as_slice(), features(&named, &rows).as_slice());
+    let apart = largest_difference(features(&map, &rows).as_slice(), features(&named, &rows).as_slice());
     assert!(apart < 1e-7, "{apart:e}");
     let plain = NystromMap::try_from(map.parts().clone()).unwrap();
     assert!(plain.transform(&x).unwrap_err().to_string().contains("with_function"));

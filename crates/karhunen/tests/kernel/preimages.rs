@@ -4,9 +4,9 @@ use karhunen::{
     Dense, Error, Flow, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Observer, PreImage,
     PreImageParts, Source, Sparse, Transform, Weights,
 };
-use karhunen_testkit::{Rows, SplitMix64, repeat_rows};
+use karhunen_testkit::{Rows, SplitMix64, largest_difference, repeat_rows};
 
-use crate::fixtures::{cloud, distance, fit, rbf, scores};
+use crate::fixtures::{cloud, fit, rbf, scores};
 use crate::golden::{golden, iris, rows as golden_rows};
 
 fn with(pre_image: PreImage, k: usize) -> KernelPca {
@@ -19,7 +19,7 @@ fn ridge_is_that_of_scikit_learn() {
     let model = fit(&with(PreImage::Ridge { alpha: 0.1 }, 3), &iris(), None);
     let new = golden_rows(&golden["new_rows"]);
     let found = model.inverse_transform(&scores(&model, &new)).unwrap();
-    let apart = distance(found.as_slice(), &golden_rows(&golden["inverse_rows"]).concat());
+    let apart = largest_difference(found.as_slice(), &golden_rows(&golden["inverse_rows"]).concat());
     assert!(apart < 1e-8, "{apart:e}");
 }
 
@@ -61,7 +61,7 @@ fn a_fixed_point_of_all_components_is_the_row_itself() {
     let rows = cloud(60, 3, 9);
     let model = fit(&KernelPca { n_components: None, ..with(PreImage::FixedPoint, 1) }, &rows, None);
     let found = model.inverse_transform(&model.fitted_scores()).unwrap();
-    let apart = distance(found.as_slice(), &rows.concat());
+    let apart = largest_difference(found.as_slice(), &rows.concat());
     assert!(apart < 1e-4, "{apart:e}");
 }
 
@@ -76,7 +76,7 @@ fn weights_are_repeated_rows() {
             (fit(&with(pre_image, 4), &rows, Some(&weights)), fit(&with(pre_image, 4), &repeated, None));
         let z = scores(&copied, &rows[..20].to_vec());
         let (a, b) = (weighted.inverse_transform(&z).unwrap(), copied.inverse_transform(&z).unwrap());
-        let apart = distance(a.as_slice(), b.as_slice());
+        let apart = largest_difference(a.as_slice(), b.as_slice());
         assert!(apart < 1e-6, "{pre_image:?}: {apart:e}");
     }
 }
@@ -92,7 +92,7 @@ fn whitened_scores_and_threads() {
         let z = model.transform_with(&x, &whiten).unwrap();
         let plain = model.inverse_transform(&model.transform(&x).unwrap()).unwrap();
         let whitened = model.inverse_transform_with(&z, &whiten).unwrap();
-        assert!(distance(plain.as_slice(), whitened.as_slice()) < 1e-6);
+        assert!(largest_difference(plain.as_slice(), whitened.as_slice()) < 1e-6);
         let threads = Transform { whiten: true, n_threads: Some(3), ..Transform::default() };
         assert_eq!(model.inverse_transform_with(&z, &threads).unwrap(), whitened);
     }
@@ -176,7 +176,7 @@ fn leaving_out_zeros_changes_no_score_and_no_row() {
     assert!(left.convergence().converged());
     let (few, all) = (scores(&left, &rows), scores(&model, &rows));
     let (found, expected) = (left.inverse_transform(&few).unwrap(), model.inverse_transform(&all).unwrap());
-    assert!(distance(found.as_slice(), expected.as_slice()) < 1e-9);
+    assert!(largest_difference(found.as_slice(), expected.as_slice()) < 1e-9);
     assert!(KernelModel::try_from(left.parts().clone()).is_ok());
 }
 
@@ -226,9 +226,9 @@ fn the_default_of_other_kernels_keeps_the_mean() {
                 .collect();
             // Nothing is known of a row whose scores are zero.
             let found = model.inverse_transform(&Matrix::<f64>::zeros(1, 3)).unwrap();
-            assert!(distance(found.as_slice(), &mean) < 1e-10, "{found:?} {mean:?}");
+            assert!(largest_difference(found.as_slice(), &mean) < 1e-10, "{found:?} {mean:?}");
             let again = model.inverse_transform(&scores(&model, &rows)).unwrap();
-            let apart = distance(again.as_slice(), &rows.concat());
+            let apart = largest_difference(again.as_slice(), &rows.concat());
             assert!(apart < 0.5, "{solver:?}: {apart}");
         }
     }
@@ -236,5 +236,5 @@ fn the_default_of_other_kernels_keeps_the_mean() {
         (fit(&linear, &rows, Some(&weights)), fit(&linear, &repeat_rows(&rows, &counts), None));
     let z = scores(&copied, &rows);
     let (a, b) = (weighted.inverse_transform(&z).unwrap(), copied.inverse_transform(&z).unwrap());
-    assert!(distance(a.as_slice(), b.as_slice()) < 1e-8);
+    assert!(largest_difference(a.as_slice(), b.as_slice()) < 1e-8);
 }

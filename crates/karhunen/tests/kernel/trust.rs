@@ -1,9 +1,9 @@
 //! How far approximations can be trusted: uneven weights, bounds at the level of rounding, components of no variance.
 
 use karhunen::{Dense, Kernel, KernelBasis, KernelModel, KernelPca, KernelRoute, Landmarks, Matrix, Weights};
-use karhunen_testkit::{Rows, SplitMix64};
+use karhunen_testkit::{Rows, SplitMix64, largest_difference};
 
-use crate::fixtures::{cloud, distance, fit, rbf, scores};
+use crate::fixtures::{cloud, fit, rbf, scores};
 
 const RULES: [Landmarks; 3] = [Landmarks::Uniform, Landmarks::KMeansPlusPlus, Landmarks::LeverageScores];
 
@@ -104,7 +104,7 @@ fn the_estimate_is_within_the_bound() {
 }
 
 fn off(model: &KernelModel, exact: &KernelModel) -> f64 {
-    distance(model.eigenvalues(), exact.eigenvalues()) / exact.eigenvalues()[0]
+    largest_difference(model.eigenvalues(), exact.eigenvalues()) / exact.eigenvalues()[0]
 }
 
 #[test]

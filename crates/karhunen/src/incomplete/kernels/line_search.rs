@@ -9,6 +9,7 @@ use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::observed::Segment;
 use crate::incomplete::problem::Problem;
 use crate::linalg::simd::{Lane, dispatch};
+use crate::scalar::largest;
 
 /// `F(t) - F(0) = t p[0] + t^2 p[1] + t^3 p[2] + t^4 p[3]` along `t` times `directions`, whose constant score is zero.
 pub(crate) fn polynomial<T: Lane>(
@@ -62,7 +63,7 @@ fn positive_roots(q: [f64; 4]) -> Vec<f64> {
     if lead == 0 || q.iter().any(|x| !x.is_finite()) {
         return Vec::new();
     }
-    let bound = 1.0 + q[..lead].iter().fold(0.0f64, |m, x| m.max((x / q[lead]).abs()));
+    let bound = 1.0 + largest(q[..lead].iter().map(|x| (x / q[lead]).abs()));
     let value = |t: f64| q[0] + t * (q[1] + t * (q[2] + t * q[3]));
     let (a, b, c) = (3.0 * q[3], 2.0 * q[2], q[1]);
     let mut cuts = vec![0.0, bound.min(f64::MAX / 4.0)];

@@ -16,6 +16,7 @@ use crate::incomplete::least_norm::{solve_few, solve_in};
 use crate::incomplete::observed::{Lines, Rows, Segment};
 use crate::incomplete::problem::Problem;
 use crate::linalg::simd::{Lane, dispatch, prefetch};
+use crate::scalar::largest;
 
 /// Rows of the other factor that are gathered at a time.
 const GATHERED: usize = 64;
@@ -220,7 +221,7 @@ pub(crate) fn solve_side<T: Lane>(
             if let (Side::Loadings, Some(held)) = (side, problem.held()) {
                 squares = hold(&mut g, b, squares, held);
                 // Nothing pulls at what is held: any curvature will do, of the size of the others.
-                let largest = (0..g.m).map(|k| g.values[k * layout.stride + k]).fold(0.0, f64::max);
+                let largest = largest((0..g.m).map(|k| g.values[k * layout.stride + k]));
                 g.values[held * layout.stride + held] = if largest > 0.0 { largest } else { 1.0 };
             }
             // Unknown is the change of the mean: its pull is towards the prior as seen from where it is.

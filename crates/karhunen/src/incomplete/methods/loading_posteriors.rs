@@ -11,6 +11,7 @@ use crate::incomplete::kernels::moments::Expected;
 use crate::incomplete::kernels::normal::hold;
 use crate::incomplete::problem::MeanRule;
 use crate::linalg::simd::Lane;
+use crate::scalar::largest;
 
 /// What the pass over the features found.
 pub(super) struct OfLoadings {
@@ -75,7 +76,7 @@ impl LoadingSolver<'_> {
         } else {
             let m = c + usize::from(pulled);
             if let Some(held) = self.held {
-                let largest = (0..m).map(|k| g[k * stride + k]).fold(0.0, f64::max);
+                let largest = largest((0..m).map(|k| g[k * stride + k]));
                 g[held * stride + held] = if largest > 0.0 { largest } else { 1.0 };
             }
             g[c * stride + c] += kappa;

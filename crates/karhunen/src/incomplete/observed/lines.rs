@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, largest};
 
 /// Entries (and lines) of one piece of work.
 const PIECE: usize = 1 << 15;
@@ -135,7 +135,7 @@ impl<T: Scalar> Lines<T> {
 
     /// The largest weight: one where entries have none.
     pub(crate) fn largest_weight(&self) -> f64 {
-        self.weights.as_ref().map_or(1.0, |w| w.iter().fold(0.0, |m: f64, w| m.max(w.to_f64())))
+        self.weights.as_ref().map_or(1.0, |w| largest(w.iter().map(|w| w.to_f64())))
     }
 
     /// Number of entries of a line.

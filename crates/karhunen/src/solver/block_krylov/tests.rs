@@ -298,6 +298,14 @@ fn reports_progress_and_stops_on_request() {
 }
 
 #[test]
+fn residuals_of_nan_are_within_no_tolerance() {
+    let ritz = |residuals: Vec<f64>| Ritz { values: Vec::new(), vectors: Matrix::zeros(0, 0), residuals };
+    assert!(ritz(vec![f64::NAN; 3]).worst().is_nan());
+    assert!(ritz(vec![1e-9, f64::NAN, 1e-12]).worst().is_nan());
+    assert_eq!(ritz(vec![1e-9, 1e-3, 1e-12]).worst(), 1e-3);
+}
+
+#[test]
 fn refusals() {
     let op = Diagonal(vec![1.0; 3]);
     assert!(BlockKrylov::new(&op, tol(f64::NAN)).is_err());
