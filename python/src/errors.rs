@@ -124,6 +124,7 @@ pub(crate) fn file_to_python(error: karhunen_io::Error) -> PyErr {
             }
             None => PyOSError::new_err(error.to_string()),
         },
+        Cause::Changed { .. } => PyOSError::new_err(error.to_string()),
         Cause::Library(inner) => of_kind(inner.kind(), error.to_string()),
         _ => PyValueError::new_err(error.to_string()),
     }

@@ -42,6 +42,22 @@ impl Dataset {
         Places::of(&self.file, &self.table)
     }
 
+    /// What an error of the library means for the user: where the file changed while its values were used, that comes first.
+    pub(crate) fn explain(&self, error: karhunen::Error) -> Failure {
+        match (error, self.check_unchanged()) {
+            (error @ karhunen::Error::Stopped { .. }, _) | (error, Ok(())) => self.places().explain(error),
+            (_, Err(changed)) => changed,
+        }
+    }
+
+    /// Checks that the file is still as it was read, where its values are used in place: before anything is written of them.
+    ///
+    /// # Errors
+    /// Those of [`Data::check_unchanged`].
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
+        Ok(self.table.data.check_unchanged()?)
+    }
+
     /// Reads a table or a model, and tells how long that took.
     ///
     /// # Errors

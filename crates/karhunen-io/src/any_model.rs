@@ -25,7 +25,7 @@ pub enum AnyModel {
 /// # Errors
 /// As [`crate::load_model`].
 pub fn load_any_model(path: &Path) -> Result<AnyModel> {
-    read_model(&Input::open(path)?).map(|(model, _)| model)
+    read_model(&Input::load(path)?).map(|(model, _)| model)
 }
 
 /// Reads a model, and the version of karhunen that wrote it, from the content of a file.

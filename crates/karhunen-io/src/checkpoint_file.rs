@@ -44,7 +44,7 @@ pub fn save_checkpoint(path: &Path, checkpoint: &Checkpoint) -> Result<()> {
 /// # Errors
 /// [`Cause::Format`] for a file that is damaged or no checkpoint; [`Cause::Io`].
 pub fn load_checkpoint(path: &Path) -> Result<Checkpoint> {
-    from_file(path, ModelFile::read(&Input::open(path)?)?)
+    from_file(path, ModelFile::read(&Input::load(path)?)?)
 }
 
 /// The checkpoint of a file of this kind.

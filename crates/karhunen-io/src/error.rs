@@ -66,6 +66,14 @@ pub enum Cause {
         /// The system's error.
         source: std::io::Error,
     },
+    /// A file that was written to while it was read.
+    #[error("{}", changed(*before, *after))]
+    Changed {
+        /// Its length in bytes when it was opened.
+        before: u64,
+        /// Its length after reading.
+        after: u64,
+    },
     /// An option that does not fit the file.
     #[error("{0}")]
     Option(String),
@@ -99,7 +107,7 @@ impl Error {
     /// The coarse kind.
     pub fn kind(&self) -> ErrorKind {
         match &*self.cause {
-            Cause::Io { .. } => ErrorKind::Io,
+            Cause::Io { .. } | Cause::Changed { .. } => ErrorKind::Io,
             Cause::Option(_) => ErrorKind::Argument,
             Cause::Format(_) | Cause::Value(_) => ErrorKind::Data,
             Cause::Library(error) => match error.kind() {
@@ -109,6 +117,15 @@ impl Error {
             },
         }
     }
+}
+
+fn changed(before: u64, after: u64) -> String {
+    let what = match after.cmp(&before) {
+        std::cmp::Ordering::Less => format!("became shorter, from {before} bytes to {after},"),
+        std::cmp::Ordering::Greater => format!("became longer, from {before} bytes to {after},"),
+        std::cmp::Ordering::Equal => "was written to".to_owned(),
+    };
+    format!("the file {what} while it was read; try again when no other program writes to it")
 }
 
 /// What is advised where a value is missing.

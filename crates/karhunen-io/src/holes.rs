@@ -5,7 +5,7 @@ use std::path::Path;
 use karhunen::{Matrix, Observed, Scalar};
 
 use crate::csv::Form;
-use crate::input::Input;
+use crate::input::{Bytes, Input};
 use crate::name_list::named;
 use crate::read::{Format, decompressed, read_input, sniff};
 use crate::replace::{Staged, stage};
@@ -26,12 +26,15 @@ pub struct HoledTable {
 /// As [`crate::read`].
 pub fn read_holed(path: &Path, options: &ReadOptions) -> Result<HoledTable> {
     let options = &ReadOptions { missing: true, ..options.clone() };
-    let input = decompressed(Input::open(path)?)?;
-    if sniff(input.as_slice(), path) != Format::Text {
-        return Ok(HoledTable { table: named(read_input(input, options)?, options)?, text: None });
-    }
-    let (table, form) = csv::read_form(&input, options)?;
-    Ok(HoledTable { table: named(table, options)?, text: Some((input, form)) })
+    decompressed(Input::open(path)?)?.through(|input| {
+        if sniff(input.as_slice(), path) != Format::Text {
+            return Ok(HoledTable { table: named(read_input(input, options)?, options)?, text: None });
+        }
+        // A copy: the text is read a second time, when nothing checks any more that it is the same.
+        let input = Input { path: input.path, bytes: Bytes::Owned(input.bytes.into_owned()) };
+        let (table, form) = csv::read_form(&input, options)?;
+        Ok(HoledTable { table: named(table, options)?, text: Some((input, form)) })
+    })
 }
 
 impl HoledTable {
@@ -58,6 +61,7 @@ impl HoledTable {
             _ => {
                 let observed =
                     self.table.data.observed(None).map_err(|error| Error::new(path, error.into()))?;
+                self.table.data.check_unchanged()?;
                 match observed {
                     ObservedData::F32(observed) => self.stage_matrix(path, &filled(&observed, value)),
                     ObservedData::F64(observed) => self.stage_matrix(path, &filled(&observed, value)),

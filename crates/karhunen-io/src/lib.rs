@@ -2,6 +2,8 @@
 
 mod any_model;
 mod arrow;
+#[cfg(unix)]
+mod bus_error;
 mod checkpoint_file;
 mod checkpoint_keeper;
 mod checksum;
@@ -17,6 +19,7 @@ mod ids;
 mod input;
 mod journal;
 mod kernel_rows;
+mod mapped;
 mod matrix_market;
 mod model_file;
 mod model_numbers;
@@ -50,6 +53,7 @@ pub use error::{Cause, Error, ErrorKind, Place, Result};
 pub use existing::Existing;
 pub use holes::{HoledTable, read_holed};
 pub use ids::{IdLookup, Ids};
+pub use mapped::Mapped;
 pub use observed::{ObserveOptions, ObservedData, ObservedTable, Pairs, read_observed, read_pairs};
 pub use options::{IdColumn, ReadOptions};
 pub use read::{Content, read, read_any};

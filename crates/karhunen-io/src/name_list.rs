@@ -48,30 +48,31 @@ pub(crate) fn listed(options: &ReadOptions, n: usize, p: usize) -> Result<Lists>
 /// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for what is no text, an empty line before the last name,
 /// or another number of names.
 fn read_names(path: &Path, what: &str, n_expected: usize) -> Result<Vec<String>> {
-    let input = decompressed(Input::open(path)?)?;
-    let bytes = input.as_slice();
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let at = |line: usize, message: String| {
-        let line = Some(line as u64 + 1);
-        Error::at(path, Place { line, ..Place::default() }, Cause::Format(message))
-    };
-    let mut names = Vec::with_capacity(n_expected.min(bytes.len()));
-    for (line, text) in bytes.trim_ascii_end().split(|&byte| byte == b'\n').enumerate() {
-        let not_text = || at(line, "is not UTF-8 text; give one name on each line".to_owned());
-        let name = std::str::from_utf8(text).map_err(|_| not_text())?.trim_end_matches('\r');
-        if name.contains('\0') {
-            return Err(not_text());
+    decompressed(Input::open(path)?)?.through(|input| {
+        let bytes = input.as_slice();
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let at = |line: usize, message: String| {
+            let line = Some(line as u64 + 1);
+            Error::at(path, Place { line, ..Place::default() }, Cause::Format(message))
+        };
+        let mut names = Vec::with_capacity(n_expected.min(bytes.len()));
+        for (line, text) in bytes.trim_ascii_end().split(|&byte| byte == b'\n').enumerate() {
+            let not_text = || at(line, "is not UTF-8 text; give one name on each line".to_owned());
+            let name = std::str::from_utf8(text).map_err(|_| not_text())?.trim_end_matches('\r');
+            if name.contains('\0') {
+                return Err(not_text());
+            }
+            if name.trim().is_empty() {
+                return Err(at(line, format!("is empty; give a name for each of the {what}")));
+            }
+            names.push(name.to_owned());
         }
-        if name.trim().is_empty() {
-            return Err(at(line, format!("is empty; give a name for each of the {what}")));
+        if names.len() != n_expected {
+            let message = format!("holds {} names, but the data have {n_expected} {what}", names.len());
+            return Err(Error::new(path, Cause::Format(message)));
         }
-        names.push(name.to_owned());
-    }
-    if names.len() != n_expected {
-        let message = format!("holds {} names, but the data have {n_expected} {what}", names.len());
-        return Err(Error::new(path, Cause::Format(message)));
-    }
-    Ok(names)
+        Ok(names)
+    })
 }
 
 #[cfg(test)]

@@ -91,22 +91,23 @@ pub struct ObservedTable {
 /// As [`crate::read`]; [`Cause::Value`] with its lines for a pair that is there twice where that is refused.
 pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedTable> {
     let options = &ReadOptions { missing: true, ..options.clone() };
-    let input = decompressed(Input::open(path)?)?;
-    let format = sniff(input.as_slice(), path);
-    if how.triples.is_none() && format != Format::MatrixMarket {
-        let averaged = format == Format::Npz && how.duplicates == Duplicates::Average && !how.double;
-        if averaged && let Some(data) = npz::averaged(&input, options)? {
-            return ObservedTable::averaged(data, options);
+    decompressed(Input::open(path)?)?.through(|input| {
+        let format = sniff(input.as_slice(), path);
+        if how.triples.is_none() && format != Format::MatrixMarket {
+            let averaged = format == Format::Npz && how.duplicates == Duplicates::Average && !how.double;
+            if averaged && let Some(data) = npz::averaged(&input, options)? {
+                return ObservedTable::averaged(data, options);
+            }
+            check_duplicates(path, how)?;
+            let table = named(read_input(input, options)?, options)?;
+            return ObservedTable::of(table, path, options.n_threads);
         }
-        check_duplicates(path, how)?;
-        let table = named(read_input(input, options)?, options)?;
-        return ObservedTable::of(table, path, options.n_threads);
-    }
-    if how.double {
-        read_as::<f64>(input, format, options, how)
-    } else {
-        read_as::<f32>(input, format, options, how)
-    }
+        if how.double {
+            read_as::<f64>(input, format, options, how)
+        } else {
+            read_as::<f32>(input, format, options, how)
+        }
+    })
 }
 
 /// Only triples can be averaged, and sparse matrices; only what has no type of its own can be given one.
@@ -223,11 +224,12 @@ impl Pairs {
 /// # Errors
 /// As [`read_observed`].
 pub fn read_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> Result<Pairs> {
-    let input = decompressed(Input::open(path)?)?;
-    let format = sniff(input.as_slice(), path);
     let [row, column] = columns.clone();
     let wanted = Wanted { option: "--pairs", columns: vec![(Role::Row, row), (Role::Column, column)] };
-    let (entries, _) = read_entries::<f32>(input, format, &wanted, options)?;
+    let (entries, _) = decompressed(Input::open(path)?)?.through(|input| {
+        let format = sniff(input.as_slice(), path);
+        read_entries::<f32>(input, format, &wanted, options)
+    })?;
     let [row_ids, column_ids] =
         entries.ids.unwrap_or_else(|| [Ids::Texts(Vec::new()), Ids::Texts(Vec::new())]);
     Ok(Pairs {

@@ -32,14 +32,15 @@ pub(crate) enum Format {
 /// Reads a table or a sparse matrix, in whichever format the file is; `-` reads the standard input. Files compressed
 /// with gzip are read as they are.
 ///
-/// The file must not be shortened or rewritten while it is read or, where [`crate::Buffer::Mapped`] says so, used.
+/// A file that is written to while it is read is refused. Where the values lie in the file ([`crate::Buffer::Mapped`]), call
+/// [`crate::Data::check_unchanged`] after their last use. A file that is replaced by another of the same name is read on as it was.
 ///
 /// # Errors
-/// [`Cause::Io`] if it cannot be opened or read; [`Cause::Option`] for options that the format has no use for or that
+/// [`Cause::Io`] if it cannot be opened or read; [`Cause::Changed`]; [`Cause::Option`] for options that the format has no use for or that
 /// name what the file does not have; [`Cause::Format`] and [`Cause::Value`] for content that cannot be used, with the
 /// line and the column where there are such.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
-    named(read_input(decompressed(Input::open(path)?)?, options)?, options)
+    decompressed(Input::open(path)?)?.through(|input| named(read_input(input, options)?, options))
 }
 
 /// What a file can hold.
@@ -64,20 +65,21 @@ pub enum Content {
 /// # Errors
 /// Those of [`read`] and [`crate::load_any_model`].
 pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
-    let input = decompressed(Input::open(path)?)?;
-    if sniff(input.as_slice(), path) == Format::Model {
-        options.allow_none(path, "model")?;
-        let file = ModelFile::read(&input)?;
-        if file.kind == checkpoint_file::KIND {
-            return Ok(Content::Checkpoint(Box::new(checkpoint_file::from_file(path, file)?)));
+    decompressed(Input::open(path)?)?.through(|input| {
+        if sniff(input.as_slice(), path) == Format::Model {
+            options.allow_none(path, "model")?;
+            let file = ModelFile::read(&input)?;
+            if file.kind == checkpoint_file::KIND {
+                return Ok(Content::Checkpoint(Box::new(checkpoint_file::from_file(path, file)?)));
+            }
+            let (saved, version) = any_model::from_file(path, file)?;
+            return Ok(Content::Model { saved, version });
         }
-        let (saved, version) = any_model::from_file(path, file)?;
-        return Ok(Content::Model { saved, version });
-    }
-    // What a sparse matrix does not store is zero for most, so that it has no holes to show.
-    let missing = !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz);
-    let options = &ReadOptions { missing, ..options.clone() };
-    Ok(Content::Table(Box::new(named(read_input(input, options)?, options)?)))
+        // What a sparse matrix does not store is zero for most, so that it has no holes to show.
+        let missing = !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz);
+        let options = &ReadOptions { missing, ..options.clone() };
+        Ok(Content::Table(Box::new(named(read_input(input, options)?, options)?)))
+    })
 }
 
 /// Hands the content to the reader of its format.
@@ -101,12 +103,15 @@ pub(crate) fn decompressed(input: Input) -> Result<Input> {
     if !input.as_slice().starts_with(b"\x1f\x8b") {
         return Ok(input);
     }
-    let mut content = Vec::with_capacity(input.as_slice().len().saturating_mul(4));
-    if let Err(error) = MultiGzDecoder::new(input.as_slice()).read_to_end(&mut content) {
-        let message = format!("the gzip file is damaged or cut short ({error}); fetch or compress it again");
-        return Err(Error::new(&input.path, Cause::Format(message)));
-    }
-    Ok(Input { path: input.path, bytes: Bytes::Owned(content) })
+    input.through(|input| {
+        let mut content = Vec::with_capacity(input.as_slice().len().saturating_mul(4));
+        if let Err(error) = MultiGzDecoder::new(input.as_slice()).read_to_end(&mut content) {
+            let message =
+                format!("the gzip file is damaged or cut short ({error}); fetch or compress it again");
+            return Err(Error::new(&input.path, Cause::Format(message)));
+        }
+        Ok(Input { path: input.path, bytes: Bytes::Owned(content) })
+    })
 }
 
 /// What the content is by its first bytes, and where they say nothing by the file's name.

@@ -81,7 +81,7 @@ pub fn stage_incomplete(path: &Path, saved: &SavedIncomplete) -> Result<Staged> 
 /// # Errors
 /// As [`crate::load_model`].
 pub fn load_incomplete(path: &Path) -> Result<SavedIncomplete> {
-    let input = Input::open(path)?;
+    let input = Input::load(path)?;
     from_file(path, ModelFile::read(&input)?)
 }
 

@@ -75,7 +75,7 @@ pub fn stage_kernel(path: &Path, saved: &SavedKernel) -> Result<Staged> {
 /// # Errors
 /// As [`crate::load_model`].
 pub fn load_kernel(path: &Path) -> Result<SavedKernel> {
-    let input = Input::open(path)?;
+    let input = Input::load(path)?;
     from_file(path, ModelFile::read(&input)?)
 }
 

@@ -86,7 +86,7 @@ pub fn stage_model(path: &Path, saved: &SavedModel) -> Result<Staged> {
 /// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for a file that is damaged, of another program, or of
 /// a newer karhunen; [`Cause::Library`] for arrays that contradict each other.
 pub fn load_model(path: &Path) -> Result<SavedModel> {
-    let input = Input::open(path)?;
+    let input = Input::load(path)?;
     from_file(path, ModelFile::read(&input)?)
 }
 

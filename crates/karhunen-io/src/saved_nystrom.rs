@@ -47,7 +47,7 @@ pub fn save_nystrom(path: &Path, saved: &SavedNystrom) -> Result<()> {
 /// # Errors
 /// As [`crate::load_model`].
 pub fn load_nystrom(path: &Path) -> Result<SavedNystrom> {
-    let input = Input::open(path)?;
+    let input = Input::load(path)?;
     from_file(path, ModelFile::read(&input)?)
 }
 

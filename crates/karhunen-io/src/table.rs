@@ -1,7 +1,9 @@
 //! What every reader returns: values in memory or mapped, with the names that came with them.
 
 use karhunen::{Block, Dense, Matrix, RowBlocks, Scalar, Source, SparseMatrix};
-use memmap2::Mmap;
+
+use crate::Result;
+use crate::mapped::Mapped;
 
 /// A table as read from a file.
 #[derive(Debug)]
@@ -70,7 +72,7 @@ pub enum Buffer<T> {
     /// A part of a mapped file.
     Mapped {
         /// The whole file.
-        map: Mmap,
+        map: Mapped,
         /// Where the values begin, in bytes: a multiple of the size of `T`.
         offset: usize,
         /// Number of values.
@@ -123,6 +125,19 @@ impl<T: Scalar> Values<T> {
 }
 
 impl Data {
+    /// Checks that values which lie in a mapped file are still those that were read: to be called after their last use, before
+    /// anything that came of them is relied upon. All other values are copies, for which there is nothing to check.
+    ///
+    /// # Errors
+    /// Those of [`Mapped::check_unchanged`].
+    pub fn check_unchanged(&self) -> Result<()> {
+        match self {
+            Data::F32(Values::Dense { buffer: Buffer::Mapped { map, .. }, .. })
+            | Data::F64(Values::Dense { buffer: Buffer::Mapped { map, .. }, .. }) => map.check_unchanged(),
+            _ => Ok(()),
+        }
+    }
+
     /// (n_samples, n_features).
     pub fn shape(&self) -> (usize, usize) {
         match self {

@@ -14,35 +14,38 @@ use crate::{Cause, Data, Error, Place, ReadOptions, Result, Values};
 /// Those of [`crate::read`]; [`Cause::Format`] for more than one column, or another number of weights than
 /// `n_expected`; [`Cause::Value`] for a negative weight, with its line.
 pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> {
-    let input = decompressed(Input::open(path)?)?;
-    let is_text = sniff(input.as_slice(), path) == Format::Text;
-    let leading_lines = input.as_slice().iter().take_while(|byte| byte.is_ascii_whitespace());
-    let n_leading = leading_lines.filter(|&&byte| byte == b'\n').count();
-    let table = read_input(input, &ReadOptions::default())?;
-    let refuse = |message: String| Err(Error::new(path, Cause::Format(message)));
-    let (n_rows, n_cols) = table.data.shape();
-    if table.sample_names.is_some() || (n_cols != 1 && (is_text || n_rows != 1)) {
-        let n_found = n_cols + usize::from(table.sample_names.is_some());
-        return refuse(format!("{n_found} columns, but a file of weights has one; keep the weights alone"));
-    }
-    let weights = match table.data {
-        Data::F64(values) => flatten(values, path)?,
-        Data::F32(values) => flatten(values, path)?.into_iter().map(f64::from).collect(),
-    };
-    if let Some(index) = weights.iter().position(|weight| *weight < 0.0) {
-        let n_before = n_leading + usize::from(table.feature_names.is_some()) + index;
-        let line = is_text.then_some(n_before as u64 + 1);
-        let message =
-            format!("the weight {} is negative; weights must be finite and not negative", weights[index]);
-        return Err(Error::at(path, Place { line, ..Place::default() }, Cause::Value(message)));
-    }
-    match n_expected {
-        Some(n) if n != weights.len() => {
-            let header = if table.feature_names.is_some() { " below a header" } else { "" };
-            refuse(format!("{} weights{header}, but {n} are needed", weights.len()))
+    decompressed(Input::open(path)?)?.through(|input| {
+        let is_text = sniff(input.as_slice(), path) == Format::Text;
+        let leading_lines = input.as_slice().iter().take_while(|byte| byte.is_ascii_whitespace());
+        let n_leading = leading_lines.filter(|&&byte| byte == b'\n').count();
+        let table = read_input(input, &ReadOptions::default())?;
+        let refuse = |message: String| Err(Error::new(path, Cause::Format(message)));
+        let (n_rows, n_cols) = table.data.shape();
+        if table.sample_names.is_some() || (n_cols != 1 && (is_text || n_rows != 1)) {
+            let n_found = n_cols + usize::from(table.sample_names.is_some());
+            return refuse(format!(
+                "{n_found} columns, but a file of weights has one; keep the weights alone"
+            ));
         }
-        _ => Ok(weights),
-    }
+        let weights = match table.data {
+            Data::F64(values) => flatten(values, path)?,
+            Data::F32(values) => flatten(values, path)?.into_iter().map(f64::from).collect(),
+        };
+        if let Some(index) = weights.iter().position(|weight| *weight < 0.0) {
+            let n_before = n_leading + usize::from(table.feature_names.is_some()) + index;
+            let line = is_text.then_some(n_before as u64 + 1);
+            let message =
+                format!("the weight {} is negative; weights must be finite and not negative", weights[index]);
+            return Err(Error::at(path, Place { line, ..Place::default() }, Cause::Value(message)));
+        }
+        match n_expected {
+            Some(n) if n != weights.len() => {
+                let header = if table.feature_names.is_some() { " below a header" } else { "" };
+                refuse(format!("{} weights{header}, but {n} are needed", weights.len()))
+            }
+            _ => Ok(weights),
+        }
+    })
 }
 
 fn flatten<T: Scalar>(values: Values<T>, path: &Path) -> Result<Vec<T>> {

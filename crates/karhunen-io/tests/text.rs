@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use karhunen::{Block, Major, Matrix, SparseMatrix};
 use karhunen_io::{
-    Data, ErrorKind, NamedMatrix, ReadOptions, Table, Values, read, read_weights, write_table,
+    Buffer, Data, ErrorKind, NamedMatrix, ReadOptions, Table, Values, read, read_weights, write_table,
 };
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -252,6 +252,29 @@ fn numbers_are_written_in_the_fewest_digits_and_names_in_quotes_where_needed() {
         write_table(&path, &table).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
     }
+}
+
+/// Maps that are alive are guarded, and there are guards for some dozens.
+#[test]
+fn more_files_than_can_be_mapped_are_read_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.npy");
+    let matrix = Matrix::from_fn(2, 2, |i, j| (2 * i + j) as f64);
+    let names: Vec<String> = vec!["a".into(), "b".into()];
+    let table = NamedMatrix {
+        matrix: &matrix,
+        row_names: None,
+        row_header: "",
+        labels: &[],
+        column_names: &names,
+        numeric_ids: false,
+    };
+    write_table(&path, &table).unwrap();
+    let tables: Vec<Table> = (0..80).map(|_| read(&path, &ReadOptions::default()).unwrap()).collect();
+    assert!(tables.iter().all(|table| rows(table) == [[0.0, 1.0], [2.0, 3.0]]));
+    let is_mapped =
+        |table: &Table| matches!(&table.data, Data::F64(Values::Dense { buffer: Buffer::Mapped { .. }, .. }));
+    assert!(is_mapped(&tables[0]) && !is_mapped(&tables[79]));
 }
 
 proptest! {

@@ -57,7 +57,7 @@ impl OnValues for Fit<'_> {
     type Output = Result<(PcaModel, Seconds)>;
 
     fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
-        let explain = |error| self.dataset.places().explain(error);
+        let explain = |error| self.dataset.explain(error);
         let source = values.source().map_err(explain)?;
         let started = Instant::now();
         let model = self.pca.fit_observed(&*source, &self.weights.lend(), self.progress).map_err(explain)?;
@@ -74,6 +74,7 @@ impl OnValues for Fit<'_> {
             None => None,
         };
         self.progress.clear();
+        self.dataset.check_unchanged()?;
         self.write(&model, scores.as_ref())?;
         Ok((model, seconds))
     }

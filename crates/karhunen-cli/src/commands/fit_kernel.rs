@@ -49,7 +49,7 @@ impl OnValues for Fit<'_> {
     type Output = Result<(SavedKernel, Seconds)>;
 
     fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
-        let explain = |error| self.dataset.places().explain(error);
+        let explain = |error| self.dataset.explain(error);
         let source = values.source().map_err(explain)?;
         let started = Instant::now();
         let model = self.pca.fit_observed(&*source, &self.weights.lend(), self.progress).map_err(explain)?;
@@ -59,6 +59,7 @@ impl OnValues for Fit<'_> {
             None => None,
         };
         self.progress.clear();
+        self.dataset.check_unchanged()?;
         let saved = self.saved(model);
         self.write(&saved, scores.as_ref())?;
         Ok((saved, seconds))

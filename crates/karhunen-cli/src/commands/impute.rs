@@ -40,6 +40,7 @@ fn fill(
     let places = matched(saved, &file, table.feature_names.as_deref(), p, Advice::Columns)?;
     let model = &saved.model;
     let data = table.data.observed(options.n_threads).map_err(explain)?;
+    table.data.check_unchanged()?;
     let n_holes = n * p - data.n_observed();
     let data = placed(data, &places, model.n_features()).map_err(explain)?;
     let RowScores { scores, offsets } = scores(model, &data, options.n_threads, progress).map_err(explain)?;

@@ -239,6 +239,7 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
         Ok(columns) => (Some(columns), None),
         Err(error) => (None, Some(dataset.places().explain(error).to_string())),
     };
+    dataset.check_unchanged()?;
     let holes = columns.as_ref().and_then(|columns| columns.n_missing.as_deref());
     if args.json.is_some() {
         return print(&to_json(&DataInspection {

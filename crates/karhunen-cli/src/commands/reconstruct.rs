@@ -63,12 +63,13 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
 fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
     let options = saved.read_options(read_options(&args.input, &args.threads));
     let dataset = Dataset::read(&args.data, &ReadOptions { missing: true, ..options.clone() }, progress)?;
-    let explain = |error| dataset.places().explain(error);
+    let explain = |error| dataset.explain(error);
     let model = &saved.model;
     let p = model.n_features();
     let expected = names::of_scores(model);
     let from = args.from.map_or_else(|| recognise(&dataset, expected.len(), p), Ok)?;
     let data = dataset.table.data.observed(options.n_threads).map_err(explain)?;
+    dataset.check_unchanged()?;
     let features = saved.column_ids.as_ref().map(Ids::texts);
     let RowScores { mut scores, offsets } = match from {
         ReconstructFrom::Scores => {
@@ -205,7 +206,7 @@ impl OnValues for Reconstruction<'_> {
     type Output = Result<()>;
 
     fn on<T: Scalar>(self, values: &Values<T>) -> Result<()> {
-        let explain = |error| self.dataset.places().explain(error);
+        let explain = |error| self.dataset.explain(error);
         let source = values.source().map_err(explain)?;
         let how = Transform {
             whiten: self.args.whiten,
@@ -218,6 +219,7 @@ impl OnValues for Reconstruction<'_> {
         };
         let rows = self.model.inverse_transform_with(&scores, &how).map_err(explain)?;
         self.progress.clear();
+        self.dataset.check_unchanged()?;
         let mut outputs = Outputs::new(self.args.force);
         let table = NamedMatrix {
             matrix: &rows,
@@ -257,7 +259,7 @@ impl Reconstruction<'_> {
             }
             Ok(())
         });
-        outcome.map_err(|error| self.dataset.places().explain(error))?;
+        outcome.map_err(|error| self.dataset.explain(error))?;
         Ok(scores)
     }
 }

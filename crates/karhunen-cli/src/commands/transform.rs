@@ -78,7 +78,7 @@ impl OnValues for Scores<'_> {
     type Output = Result<()>;
 
     fn on<T: Scalar>(self, values: &Values<T>) -> Result<()> {
-        let explain = |error| self.dataset.places().explain(error);
+        let explain = |error| self.dataset.explain(error);
         let source = values.source().map_err(explain)?;
         let how = Transform {
             whiten: self.args.whiten,
@@ -87,6 +87,7 @@ impl OnValues for Scores<'_> {
         };
         let scores = self.model.transform_with(&*source, &how).map_err(explain)?;
         self.progress.clear();
+        self.dataset.check_unchanged()?;
         let mut outputs = Outputs::new(self.args.force);
         let table = NamedMatrix {
             matrix: &scores,

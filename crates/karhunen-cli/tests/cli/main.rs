@@ -1,5 +1,7 @@
 //! The command line as a user meets it: what it prints, writes and answers.
 
+#[cfg(target_os = "linux")]
+mod changes;
 mod checkpoints;
 mod cross_validation;
 mod errors;
