@@ -1,7 +1,10 @@
-//! Tasks of the workspace: `cargo xtask test` runs every test, `cargo xtask bench` the side by side with the peers.
+//! Tasks of the workspace: `cargo xtask test` runs every test, `cargo xtask faults` what kills, stops and starves the
+//! command line, `cargo xtask bench` the side by side with the peers.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(unix)]
+mod faults;
 mod licences;
 mod python;
 mod steps;
@@ -11,6 +14,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 const USAGE: &str = "\
 usage: cargo xtask test [STEP …]    run every test, or only the named steps
+       cargo xtask faults [--moments N] [--seed S] [KIND …]
+                                    kill, stop and starve the command line at random moments
        cargo xtask bench [ARG …]    run benchmarks/run.py with these arguments
 
 steps:";
@@ -22,6 +27,8 @@ fn main() -> ExitCode {
             steps::run(names)
         }
         Some((task, rest)) if task == "bench" => bench(rest),
+        #[cfg(unix)]
+        Some((task, rest)) if task == "faults" => faults::main(rest),
         _ => {
             eprintln!("{USAGE} {}", steps::names().join(", "));
             ExitCode::from(2)

@@ -11,11 +11,12 @@ use crate::workspace::{Package, cargo, packages};
 type Step = (&'static str, fn(&mut Counts) -> Result<(), String>);
 
 /// Cheap ones first. Everything compiles in the release profile: dependencies once for checks, once for programs.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     ("format", format_is_kept),
     ("licences", licences_are_allowed),
     ("clippy", clippy_is_silent),
     ("tests", tests_pass),
+    ("faults", faults_lose_nothing),
     ("python", python::test),
     ("features", each_feature_compiles_alone),
     ("docs", docs_build),
@@ -109,6 +110,18 @@ fn test_result(line: &str) -> Option<Counts> {
     let count =
         |name: &str| numbers.split("; ").find_map(|part| part.strip_suffix(name)?.trim().parse().ok());
     Some(Counts { passed: count(" passed")?, failed: count(" failed")? })
+}
+
+/// Processes that are killed, stopped and starved: at a few moments each, of one seed.
+#[cfg(unix)]
+fn faults_lose_nothing(counts: &mut Counts) -> Result<(), String> {
+    crate::faults::step(counts)
+}
+
+#[cfg(not(unix))]
+fn faults_lose_nothing(_: &mut Counts) -> Result<(), String> {
+    println!("skipped: there are no signals here");
+    Ok(())
 }
 
 /// Each package without its default features, and with each of its features alone.

@@ -1,0 +1,267 @@
+//! Faults: processes that are killed, disks that are full, files that change, memory that runs out. Each kind of fault strikes the
+//! command line at many moments of its work, drawn from a seed, and each time the same is asked: no result is lost, none is half
+//! written, and the command says what happened.
+//!
+//! `cargo xtask faults [--moments N] [--seed S] [KIND …]`; the step `faults` of the test command runs all kinds.
+
+mod bench;
+mod changes;
+mod kills;
+mod memory;
+mod run;
+mod space;
+mod stops;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use karhunen_testkit::SplitMix64;
+
+use crate::steps::Counts;
+use bench::Bench;
+
+/// Moments of each kind in the test command.
+const MOMENTS: usize = 30;
+/// The seed of the test command.
+const SEED: u64 = 12;
+/// Violations shown of each kind.
+const SHOWN: usize = 5;
+
+/// What strikes at one moment; an error says which promise was broken.
+type Strike<'a> = Box<dyn Fn(&mut Moment) -> Result<(), String> + Sync + 'a>;
+
+/// A kind of fault: its name, what it does, and its preparation, which may say why it cannot be done here.
+struct Kind {
+    name: &'static str,
+    about: &'static str,
+    prepare: for<'a> fn(&'a Bench) -> Result<Strike<'a>, Unable>,
+}
+
+/// Why a kind of fault is not tried.
+enum Unable {
+    /// The machine has no means for it: skipped with these words.
+    Skip(String),
+    /// The preparation itself failed.
+    Fail(String),
+}
+
+impl From<String> for Unable {
+    fn from(message: String) -> Self {
+        Unable::Fail(message)
+    }
+}
+
+const KINDS: [Kind; 9] = [
+    Kind {
+        name: "kill-fit",
+        about: "SIGKILL during a fit with checkpoints; resumed, to the same bits",
+        prepare: kills::fits,
+    },
+    Kind {
+        name: "kill-write",
+        about: "SIGKILL while outputs are written; each is whole, old or new",
+        prepare: kills::writes,
+    },
+    Kind {
+        name: "stop-fit",
+        about: "SIGINT, SIGTERM or SIGHUP during a fit with checkpoints",
+        prepare: stops::fits,
+    },
+    Kind {
+        name: "stop-write",
+        about: "SIGINT, SIGTERM or SIGHUP while outputs are written",
+        prepare: stops::writes,
+    },
+    Kind { name: "full-disk", about: "outputs on a file system that fills up", prepare: space::disk },
+    Kind { name: "size-limit", about: "outputs beyond the largest size of a file", prepare: space::limit },
+    Kind {
+        name: "changed-data",
+        about: "data cut, rewritten, lengthened or replaced while they are used",
+        prepare: changes::files_that_change,
+    },
+    Kind {
+        name: "cut-pipe",
+        about: "data from a pipe in small pieces that ends early",
+        prepare: changes::pipes,
+    },
+    Kind { name: "memory", about: "memory that runs out, over every command", prepare: memory::limits },
+];
+
+/// One moment at which a fault strikes.
+pub(super) struct Moment {
+    /// Its number, from zero.
+    pub(super) index: usize,
+    /// Where it lies in the work, in 0..1: moments are spread evenly, each at random in its share.
+    pub(super) at: f64,
+    /// All other choices.
+    pub(super) random: SplitMix64,
+    /// An empty folder.
+    pub(super) folder: PathBuf,
+}
+
+impl Moment {
+    fn new(bench: &Bench, kind: &str, index: usize, n: usize, seed: u64) -> Result<Self, String> {
+        let mixed = kind.bytes().fold(seed, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        let mut random = SplitMix64::new(mixed.wrapping_add((index as u64) << 32));
+        random.bits();
+        let folder = bench.folder.join(format!("{kind}-{index}"));
+        std::fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(Self { index, at: (index as f64 + random.uniform()) / n as f64, random, folder })
+    }
+
+    /// One of several.
+    pub(super) fn choose<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[((self.random.uniform() * of.len() as f64) as usize).min(of.len() - 1)]
+    }
+}
+
+/// What came of a kind.
+struct Outcome {
+    name: &'static str,
+    moments: usize,
+    lost: Vec<String>,
+    skipped: Option<String>,
+    time: Duration,
+}
+
+/// The arguments of `cargo xtask faults`.
+struct Wanted {
+    moments: usize,
+    seed: u64,
+    kinds: Vec<String>,
+}
+
+impl Wanted {
+    fn parse(arguments: &[String]) -> Result<Self, String> {
+        let mut wanted = Self { moments: MOMENTS, seed: SEED, kinds: Vec::new() };
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let mut number = |what: &str| {
+                let value = rest.next().ok_or_else(|| format!("{argument} needs {what}"))?;
+                value.parse::<u64>().map_err(|_| format!("{argument} {value}: it must be {what}"))
+            };
+            match argument.as_str() {
+                "--moments" => {
+                    wanted.moments = usize::try_from(number("a count")?).unwrap_or(usize::MAX).max(1);
+                }
+                "--seed" => wanted.seed = number("a whole number")?,
+                name if KINDS.iter().any(|kind| kind.name == name) => wanted.kinds.push(name.to_owned()),
+                other => return Err(format!("{other} is neither an option nor a kind of fault")),
+            }
+        }
+        Ok(wanted)
+    }
+}
+
+/// Runs `cargo xtask faults`.
+pub(crate) fn main(arguments: &[String]) -> ExitCode {
+    match Wanted::parse(arguments).and_then(|wanted| strike(&wanted)) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("{message}\nusage: cargo xtask faults [--moments N] [--seed S] [KIND …]\n\nkinds:");
+            KINDS.iter().for_each(|kind| eprintln!("  {:<13} {}", kind.name, kind.about));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The step of the test command: every kind, at a few moments, of one seed.
+pub(crate) fn step(counts: &mut Counts) -> Result<(), String> {
+    let wanted = Wanted { moments: MOMENTS, seed: SEED, kinds: Vec::new() };
+    let lost = strike(&wanted)?;
+    counts.failed += lost as u64;
+    counts.passed += (KINDS.len() * MOMENTS).saturating_sub(lost) as u64;
+    if lost == 0 { Ok(()) } else { Err(format!("{lost} moments broke a promise")) }
+}
+
+/// Tries the kinds that are wanted, all if none is named, and prints a table. Returns how many moments broke a promise.
+fn strike(wanted: &Wanted) -> Result<usize, String> {
+    let bench = Bench::new()?;
+    let mut outcomes = Vec::new();
+    for kind in &KINDS {
+        if wanted.kinds.is_empty() || wanted.kinds.iter().any(|name| name == kind.name) {
+            let outcome = moments(&bench, kind, wanted);
+            for message in outcome.lost.iter().take(SHOWN) {
+                eprintln!("{}: {message}", kind.name);
+            }
+            outcomes.push(outcome);
+        }
+    }
+    let lost: usize = outcomes.iter().map(|outcome| outcome.lost.len()).sum();
+    println!("seed {}", wanted.seed);
+    println!("{:<13} {:>8} {:>6} {:>9}", "kind", "moments", "lost", "seconds");
+    for Outcome { name, moments, lost, skipped, time } in &outcomes {
+        let note = skipped.as_ref().map_or_else(String::new, |why| format!("  skipped: {why}"));
+        println!("{name:<13} {moments:>8} {:>6} {:>9.1}{note}", lost.len(), time.as_secs_f64());
+    }
+    if lost > 0 {
+        let failed = outcomes.iter().filter(|outcome| !outcome.lost.is_empty());
+        for Outcome { name, .. } in failed {
+            println!(
+                "repeat with: cargo xtask faults --moments {} --seed {} {name}",
+                wanted.moments, wanted.seed
+            );
+        }
+    }
+    Ok(lost)
+}
+
+/// All moments of a kind, several at a time.
+fn moments(bench: &Bench, kind: &Kind, wanted: &Wanted) -> Outcome {
+    let started = Instant::now();
+    let outcome =
+        |moments, lost, skipped| Outcome { name: kind.name, moments, lost, skipped, time: started.elapsed() };
+    let strike = match (kind.prepare)(bench) {
+        Ok(strike) => strike,
+        Err(Unable::Skip(why)) => return outcome(0, Vec::new(), Some(why)),
+        Err(Unable::Fail(message)) => return outcome(0, vec![format!("preparation: {message}")], None),
+    };
+    let (next, lost) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= wanted.moments {
+                break;
+            }
+            let result =
+                Moment::new(bench, kind.name, index, wanted.moments, wanted.seed).and_then(|mut moment| {
+                    strike(&mut moment)?;
+                    // What failed is kept to be looked at.
+                    std::fs::remove_dir_all(&moment.folder).map_err(|error| error.to_string())
+                });
+            if let (Err(message), Ok(mut lost)) = (result, lost.lock()) {
+                lost.push(format!("moment {index}: {message}"));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..std::thread::available_parallelism().map_or(1, usize::from)).for_each(|_| {
+            scope.spawn(work);
+        });
+    });
+    outcome(wanted.moments, lost.into_inner().unwrap_or_default(), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_kinds_and_numbers() {
+        let parse = |text: &str| {
+            let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            Wanted::parse(&words)
+        };
+        let wanted = parse("kill-fit --moments 1000 --seed 7 memory").unwrap();
+        assert_eq!((wanted.moments, wanted.seed), (1000, 7));
+        assert_eq!(wanted.kinds, ["kill-fit", "memory"]);
+        assert_eq!(parse("").unwrap().moments, MOMENTS);
+        for wrong in ["--moments", "--moments many", "earthquake"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
