@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use karhunen_testkit::SplitMix64;
@@ -15,6 +16,8 @@ pub(super) struct Bench {
     /// Emptied at the start; what failed is left in it.
     pub(super) folder: PathBuf,
     program: PathBuf,
+    /// How many folders of undisturbed runs there are.
+    jobs: AtomicUsize,
 }
 
 /// A command, what it writes where nothing disturbs it, and how long it takes.
@@ -34,7 +37,7 @@ impl Bench {
             fs::remove_dir_all(&folder).map_err(failed)?;
         }
         fs::create_dir_all(&folder).map_err(failed)?;
-        let bench = Self { folder, program };
+        let bench = Self { folder, program, jobs: AtomicUsize::new(0) };
         bench.write("x.csv", &table(2000, 8, 0.0, 1))?;
         bench.write("other.csv", &table(2000, 8, 0.0, 2))?;
         bench.write("holes.csv", &table(400, 10, 0.3, 3))?;
@@ -84,8 +87,8 @@ impl Bench {
         let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
         let mut length = Duration::ZERO;
         let mut outputs = Files::new();
-        for time in ["first", "second"] {
-            let folder = self.folder.join(format!("{name}-{time}"));
+        for _ in 0..2 {
+            let folder = self.folder.join(format!("{name}-{}", self.jobs.fetch_add(1, Ordering::Relaxed)));
             fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
             let started = Instant::now();
             succeed(&mut self.command(&folder, &arguments), &self.folder.join(format!("{name}-errors")))?;
