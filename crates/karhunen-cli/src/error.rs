@@ -178,7 +178,7 @@ impl<'a> Places<'a> {
                 "{file}: the weights sum to {sum:?}, but as frequencies (the times each row was seen) they must sum to \
                  at least 2; use --weighting importance for relative weights, or --weighting population"
             )),
-            E::NComponents { requested, max, n_samples, n_features } => Failure::Usage(format!(
+            E::NComponents { requested, max, n_samples, n_features, .. } => Failure::Usage(format!(
                 "{file}: -k {requested} is more than the {n_samples} x {n_features} table allows; ask for at most {max}"
             )),
             E::WeightValue { what: "sample weights", index, value } => Failure::Data(format!(

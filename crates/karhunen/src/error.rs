@@ -24,12 +24,14 @@ pub enum ErrorKind {
 pub enum Error {
     /// The number of components is outside its range.
     #[error(
-        "n_components = {requested} is outside 1..={max} for data of shape ({n_samples}, {n_features}); \
+        "n_components = {requested} is outside {min}..={max} for data of shape ({n_samples}, {n_features}); \
          ask for at most {max}, or add samples or features"
     )]
     NComponents {
         /// What was asked for.
         requested: usize,
+        /// The smallest possible number: 0 where none need be computed, 1 elsewhere.
+        min: usize,
         /// The largest possible number: min(n_samples, n_features).
         max: usize,
         /// Rows of the data.
@@ -91,7 +93,7 @@ pub enum Error {
         dtype: &'static str,
     },
     /// A vector of weights has another length than the data.
-    #[error("{what} has {found} entries, but the data have {expected} {axis}; give one weight for each")]
+    #[error("{what}: length {found}, but the data have {expected} {axis}; give one weight for each")]
     WeightLength {
         /// `"sample weights"` or `"feature weights"`.
         what: &'static str,

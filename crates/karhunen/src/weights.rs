@@ -242,7 +242,7 @@ mod tests {
         );
         assert_eq!(
             message(&[1.0; 4]),
-            "sample weights has 4 entries, but the data have 3 rows; give one weight for each"
+            "sample weights: length 4, but the data have 3 rows; give one weight for each"
         );
         let lonely = Shares::new(Some(&[0.0, 1.0, 0.0]), 3).unwrap();
         assert!(matches!(

@@ -25,7 +25,7 @@ impl IncompletePca {
         }
         let (requested, max) = (self.n_components, n_samples.min(n_features));
         if requested == 0 || requested > max {
-            return Err(Error::NComponents { requested, max, n_samples, n_features });
+            return Err(Error::NComponents { requested, min: 1, max, n_samples, n_features });
         }
         self.check_alone(has_start)
     }

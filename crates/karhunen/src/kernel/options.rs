@@ -150,7 +150,7 @@ impl KernelPca {
         if let Some(requested) = self.n_components
             && !(1..=n_samples).contains(&requested)
         {
-            return Err(Error::NComponents { requested, max: n_samples, n_samples, n_features });
+            return Err(Error::NComponents { requested, min: 1, max: n_samples, n_samples, n_features });
         }
         self.kernel.check()?;
         let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });

@@ -38,6 +38,7 @@ pub(crate) fn fit<T: Scalar>(
     Exec::run(pca.n_threads, observer, |exec| {
         // Products and moments in one pass, where they need no corrections for zeros.
         let one_pass = route == Route::Covariance && !x.is_sparse() && p <= dense_scatter::WIDEST;
+        let one_pass = one_pass && pca.n_components != NComponents::Count(0);
         let (moments, scatter) = if one_pass {
             let scatter = Scatter::of(x, shares, &exec.phase("covariance"))?;
             (scatter.moments.clone(), Some(scatter))
@@ -189,7 +190,8 @@ fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
         NComponents::Count(k) => Wanted::Count(k),
         // Of nothing, one component explains every fraction.
         NComponents::Variance(_) if total == 0.0 => Wanted::Count(1),
-        NComponents::Variance(fraction) => Wanted::Sum(fraction * total),
+        // There is no more than all of it: what reaches the total, to the digits that `solver::count` compares.
+        NComponents::Variance(fraction) => Wanted::Sum(fraction.min(1.0 - 2e-12) * total),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, eigh};
 use crate::operator::blocks;
 use crate::pca::PcaModel;
 use crate::scalar::Scalar;
@@ -34,18 +34,32 @@ impl PcaModel {
 
     /// The log-likelihood of each row under the model. One pass over `x`, and one over its mapped values.
     ///
+    /// Where the covariance is singular, because a kept variance or the noise is zero, it is the density within the space
+    /// of the components that have variance, by the pseudo-inverse and the pseudo-determinant, and minus infinity for rows
+    /// outside that space, up to rounding.
+    ///
     /// # Errors
-    /// As [`PcaModel::transform`]; [`Error::Degenerate`] where the density has no finite value.
+    /// As [`PcaModel::transform`]; [`Error::Degenerate`] if a feature weight is zero.
     pub fn score_samples<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Vec<f64>> {
         let factor = self.positive_factors()?;
-        let noise_precision = self.noise_precision()?;
-        let (p, k) = (self.n_features() as f64, self.n_components() as f64);
-        let mut log_determinant: f64 = self.explained_variance().iter().map(|v| v.ln()).sum();
-        if noise_precision > 0.0 {
-            log_determinant -= (p - k) * noise_precision.ln();
+        let (p, k, noise) = (self.n_features(), self.n_components(), self.noise_variance());
+        // Variances descend.
+        let variances = self.explained_variance();
+        let variances = &variances[..variances.iter().take_while(|&&v| v > 0.0).count()];
+        let singular = variances.len() < k || (k < p && noise <= 0.0);
+        let (rank, noise_precision) =
+            if singular { (variances.len(), 0.0) } else { (p, if k < p { 1.0 / noise } else { 0.0 }) };
+        let mut log_determinant: f64 = variances.iter().map(|v| v.ln()).sum();
+        if singular {
+            log_determinant += self.log_volume(variances.len())?;
+        } else {
+            log_determinant += (p - k) as f64 * if k < p { noise.ln() } else { 0.0 };
+            log_determinant -= 2.0 * factor.iter().map(|f| f.ln()).sum::<f64>();
         }
-        log_determinant -= 2.0 * factor.iter().map(|f| f.ln()).sum::<f64>();
-        let constant = -0.5 * (p * std::f64::consts::TAU.ln() + log_determinant);
+        let constant = -0.5 * (rank as f64 * std::f64::consts::TAU.ln() + log_determinant);
+        let relative = 4.0 * T::EPSILON + 16.0 * f64::EPSILON * p as f64;
+        let rounded_mean: f64 =
+            self.mean().iter().zip(factor).map(|(m, f)| (16.0 * f64::EPSILON * m * f).powi(2)).sum();
         let scores = self.transform(x)?;
         let lengths = self.squared_lengths(x)?;
         Ok(lengths
@@ -53,12 +67,16 @@ impl PcaModel {
             .enumerate()
             .map(|(i, length)| {
                 let (mut inside, mut kept) = (0.0, 0.0);
-                for (z, variance) in scores.row(i).iter().zip(self.explained_variance()) {
+                for (z, variance) in scores.row(i).iter().zip(variances) {
                     let square = z.to_f64() * z.to_f64();
                     inside += square / variance;
                     kept += square;
                 }
-                constant - 0.5 * (inside + (length - kept).max(0.0) * noise_precision)
+                let rest = (length - kept).max(0.0);
+                if singular && rest > relative * (length + self.total_variance()) + rounded_mean {
+                    return f64::NEG_INFINITY;
+                }
+                constant - 0.5 * (inside + rest * noise_precision)
             })
             .collect())
     }
@@ -82,6 +100,20 @@ impl PcaModel {
             })
         })?;
         Ok(lengths)
+    }
+
+    /// Logarithm of the determinant of `W G^-2 W'`, `W` the first `rank` components and `G` the factors: the squared volume,
+    /// in the units of the features, of the unit cube along these components.
+    fn log_volume(&self, rank: usize) -> Result<f64> {
+        let factor = self.map().factor;
+        if rank == 0 || factor.iter().all(|&f| f == 1.0) {
+            return Ok(0.0);
+        }
+        let w = self.components();
+        let product = |a: usize, b: usize| {
+            w.row(a).iter().zip(w.row(b)).zip(factor).map(|((x, y), f)| x * y / (f * f)).sum()
+        };
+        Ok(eigh::eigh(&Matrix::from_fn(rank, rank, product))?.values.iter().map(|v| v.ln()).sum())
     }
 
     /// `G (W' diag(weights) W + rest I) G` with `G = diag(outer)`.

@@ -25,9 +25,11 @@ pub enum NComponents {
     /// All: min(n_samples, n_features).
     #[default]
     All,
-    /// This many, at least 1 and at most min(n_samples, n_features).
+    /// This many, at most min(n_samples, n_features). None (0) leaves the mean and one noise variance for all directions;
+    /// [`Route::BlockKrylov`] needs at least 1.
     Count(usize),
-    /// As few as explain this fraction of the total variance, 0 < fraction <= 1.
+    /// As few as explain more than this fraction of the total variance, 0 < fraction < 1, or all of it if 1. Shares equal to
+    /// 12 digits are equal.
     Variance(f64),
     /// As many as the data have, by the evidence of probabilistic PCA (Minka 2000): needs at least as many rows as
     /// columns, and all components are computed.
@@ -106,7 +108,7 @@ impl Pca {
     /// [`Convergence::n_passes`]. Beside `x` it holds the route's own matrices.
     ///
     /// # Errors
-    /// [`Error::NComponents`] unless 1 <= n_components <= min(n_samples, n_features); [`Error::NonFinite`] for NaN
+    /// [`Error::NComponents`] unless 0 <= n_components <= min(n_samples, n_features); [`Error::NonFinite`] for NaN
     /// and infinite values; those of weights; [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error `x`
     /// raises while read.
     pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<PcaModel> {
@@ -147,9 +149,11 @@ impl Pca {
             return Err(Error::Empty { n_samples, n_features });
         }
         let max = n_samples.min(n_features);
+        // An iteration looks for at least one.
+        let min = usize::from(self.solver == Some(Route::BlockKrylov));
         match self.n_components {
-            NComponents::Count(requested) if requested == 0 || requested > max => {
-                return Err(Error::NComponents { requested, max, n_samples, n_features });
+            NComponents::Count(requested) if !(min..=max).contains(&requested) => {
+                return Err(Error::NComponents { requested, min, max, n_samples, n_features });
             }
             NComponents::Variance(fraction) if !(fraction > 0.0 && fraction <= 1.0) => {
                 return Err(Error::VarianceFraction { fraction });

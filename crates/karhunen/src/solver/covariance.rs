@@ -25,6 +25,9 @@ pub(crate) fn solve_matrix(
     iteration: &Iteration,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
+    if matches!(wanted, Wanted::Count(0)) {
+        return Ok(Spectrum::none(covariance.n_cols()));
+    }
     let pairs =
         leading_of_matrix(covariance, wanted, iteration, |_| iteration.tol, &exec.phase("eigenvectors"))?;
     Ok(Spectrum { n_passes: 0, ..pairs.into_spectrum(&exec.phase("components"))? })

@@ -25,7 +25,7 @@ use crate::operator::LinOp;
 pub(crate) enum Wanted {
     /// This many.
     Count(usize),
-    /// As many as are needed for the sum of squared singular values to reach this number.
+    /// As many as are needed for the sum of squared singular values to exceed this number, to 12 digits.
     Sum(f64),
 }
 
@@ -56,6 +56,16 @@ pub(crate) struct Spectrum {
 }
 
 impl Spectrum {
+    /// Of no pair: nothing was asked for, and nothing is computed.
+    fn none(n_columns: usize) -> Self {
+        Self {
+            values: Vec::new(),
+            components: Matrix::zeros(0, n_columns),
+            residuals: Vec::new(),
+            n_passes: 0,
+        }
+    }
+
     /// Keeps the first `k` pairs.
     pub(crate) fn truncate(&mut self, k: usize) {
         self.values.truncate(k);
@@ -72,6 +82,9 @@ pub(crate) fn solve(
     iteration: &Iteration,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
+    if matches!(wanted, Wanted::Count(0)) {
+        return Ok(Spectrum::none(op.shape().1));
+    }
     match route {
         Route::Svd => svd::solve(op, wanted, exec),
         Route::Covariance => covariance::solve(op, wanted, iteration, exec),
@@ -90,8 +103,8 @@ pub(crate) fn count(values: &[f64], wanted: Wanted) -> Option<usize> {
                 .iter()
                 .position(|value| {
                     reached += value;
-                    // A sum that is reached in exact arithmetic must not be missed by its rounding.
-                    reached >= sum * (1.0 - 1e-12)
+                    // What equals the sum in exact arithmetic must not exceed it by its rounding.
+                    reached > sum * (1.0 + 1e-12)
                 })
                 .map(|last| last + 1)
         }

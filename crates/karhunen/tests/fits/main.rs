@@ -1,6 +1,7 @@
 //! Fits against the oracle: one case table, properties, hard cases, and the numbers of other packages.
 
 mod cases;
+mod density;
 mod expect;
 mod golden;
 mod hard_cases;

@@ -80,9 +80,10 @@ fn refusal(pca: &Pca, weights: &Weights<'_>) -> String {
 #[test]
 fn arguments_outside_their_rule_are_refused() {
     let none = Weights::default();
-    let count = "n_components = 0 is outside 1..=3 for data of shape (4, 3); ask for at most 3, or add samples or features";
-    assert_eq!(refusal(&Pca::new(0), &none), count);
-    assert!(refusal(&Pca::new(4), &none).starts_with("n_components = 4 is outside 1..=3"));
+    let count = "n_components = 4 is outside 0..=3 for data of shape (4, 3); ask for at most 3, or add samples or features";
+    assert_eq!(refusal(&Pca::new(4), &none), count);
+    let iterated = Pca { solver: Some(karhunen::Route::BlockKrylov), ..Pca::new(0) };
+    assert!(refusal(&iterated, &none).starts_with("n_components = 0 is outside 1..=3"));
     for fraction in [0.0, -0.5, 1.5, f64::NAN] {
         let pca = Pca { n_components: NComponents::Variance(fraction), ..Pca::default() };
         assert_eq!(
@@ -133,11 +134,11 @@ fn weights_outside_their_rule_are_refused() {
     let features = |w: &[f64]| refusal(&pca, &Weights { samples: None, features: Some(w) });
     assert_eq!(
         samples(&[1.0; 3]),
-        "sample weights has 3 entries, but the data have 4 rows; give one weight for each"
+        "sample weights: length 3, but the data have 4 rows; give one weight for each"
     );
     assert_eq!(
         features(&[1.0; 4]),
-        "feature weights has 4 entries, but the data have 3 columns; give one weight for each"
+        "feature weights: length 4, but the data have 3 columns; give one weight for each"
     );
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
         let rule = format!("entry 2 is {bad}; a weight must be finite and not negative");

@@ -153,7 +153,7 @@ fn what_does_not_fit_is_refused() {
     );
     assert_eq!(
         message(&Pca::new(4), &whole),
-        "n_components = 4 is outside 1..=3 for data of shape (4, 3); ask for at most 3, or add samples or features"
+        "n_components = 4 is outside 0..=3 for data of shape (4, 3); ask for at most 3, or add samples or features"
     );
     assert_eq!(
         message(&pca, &Scatter::empty(3)),
@@ -185,10 +185,7 @@ fn what_does_not_fit_is_refused() {
             .unwrap_err()
             .to_string()
     };
-    assert_eq!(
-        of(&[1.0; 3]),
-        "sample weights has 3 entries, but the data have 4 rows; give one weight for each"
-    );
+    assert_eq!(of(&[1.0; 3]), "sample weights: length 3, but the data have 4 rows; give one weight for each");
     assert_eq!(
         of(&[1.0, -1.0, 1.0, 1.0]),
         "sample weights: entry 1 is -1; a weight must be finite and not negative"

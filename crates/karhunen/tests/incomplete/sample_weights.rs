@@ -178,7 +178,7 @@ fn threads_change_no_bit() {
 fn refusals() {
     let message =
         |weights: &[f64]| observed(&problem()).with_sample_weights(weights).unwrap_err().to_string();
-    assert!(message(&[1.0]).starts_with("sample weights has 1 entries, but the data have 60 rows"));
+    assert!(message(&[1.0]).starts_with("sample weights: length 1, but the data have 60 rows"));
     assert!(message(&[-1.0; 60]).starts_with("sample weights: entry 0 is -1"));
     assert!(message(&[0.0; 60]).starts_with("sample weights: all 60 entries are zero"));
     let weighted = observed(&problem()).with_sample_weights(&weights()).unwrap();
