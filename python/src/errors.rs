@@ -19,6 +19,33 @@ pub(crate) fn to_python(error: Error) -> PyErr {
             "row {row}, column {column} is NaN; remove or impute it, or use karhunen.IncompletePCA, which takes missing \
              values"
         ),
+        // scikit-learn's words, which other people's tests look for.
+        Error::NComponents { requested, min, max, n_samples, n_features } => {
+            let limit =
+                if max == n_samples.min(n_features) { "min(n_samples, n_features)" } else { "n_samples" };
+            format!(
+                "n_components={requested} must be between {min} and {limit}={max} for X of shape ({n_samples}, \
+                 {n_features}); ask for at most {max}, or add rows or columns"
+            )
+        }
+        Error::Option { option: "n_components", ref value, rule } if value == "mle" => format!(
+            "n_components='mle' is only supported if n_samples >= n_features: {rule}; give a number of components"
+        ),
+        Error::NegativeEigenvalue { .. } => format!("There are significant negative eigenvalues: {error}"),
+        Error::FrequencyTooSmall { sum } => format!(
+            "sample_weight sums to {sum:?}, but a variance with the divisor sum - 1 needs at least 2 observations; use \
+             weighting='importance' (a constant factor changes nothing) or weighting='population' (divisor sum), or give \
+             the number of times each row was seen"
+        ),
+        Error::WeightLength { what, axis, found, expected } => {
+            format!("{} has {found} entries; X has {expected} {axis}", weights(what))
+        }
+        Error::WeightValue { what, index, value } => {
+            format!("{}[{index}] is {value}; a weight must be finite and not negative", weights(what))
+        }
+        Error::WeightsAllZero { what, n } => {
+            format!("{}: all {n} entries are zero; at least one must be positive", weights(what))
+        }
         // scikit-learn's words, which its checks of estimators ask for.
         Error::NegativeValue { row, column, value, kernel } => {
             let error = Error::NegativeValue { row, column, value, kernel: kernel_name(kernel) };
@@ -36,6 +63,8 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         }
         _ => error.to_string(),
     };
+    let message =
+        if names_row(&error) { format!("{message}; rows and columns count from 0") } else { message };
     let exception = of_kind(error.kind(), message);
     if let Error::Option { option, rule, .. } = error {
         // Estimators tell the argument as it was given to them; without these attributes the message is still complete.
@@ -61,6 +90,31 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         });
     }
     exception
+}
+
+/// Whether the message of an error tells a row of the data by its number.
+fn names_row(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::NonFinite { .. }
+            | Error::NegativeValue { .. }
+            | Error::EntryWeight { .. }
+            | Error::DuplicateEntry { .. }
+            | Error::KernelValue { .. }
+            | Error::NotSymmetric { .. }
+            | Error::ScoreOverflow { .. }
+            | Error::ImportanceSingle { row: Some(_) }
+    )
+}
+
+/// Weights as the argument that users give.
+fn weights(what: &str) -> &str {
+    match what {
+        "sample weights" => "sample_weight",
+        "feature weights" => "feature_weight",
+        "entry weights" => "entry_weight",
+        what => what,
+    }
 }
 
 /// An option of the engine as the argument that users give.

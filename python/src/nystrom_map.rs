@@ -113,6 +113,12 @@ impl NystromMap {
         }
     }
 
+    /// `"f32"` or `"f64"`: the type of the data.
+    #[getter]
+    fn dtype(&self) -> &str {
+        &self.map.parts().dtype
+    }
+
     #[getter]
     fn n_features(&self) -> usize {
         self.map.parts().landmarks.shape().1

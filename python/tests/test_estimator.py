@@ -10,6 +10,7 @@ import pytest
 from compare import assert_allclose
 from karhunen import PCA, NotConvergedError, TruncatedSVD
 from numpy.testing import assert_array_equal
+from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -137,10 +138,13 @@ def test_the_bits_do_not_depend_on_threads(solver):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_components": 0}, "n_components = 0 is not allowed: a whole number of at least 1 is needed"),
-        ({"n_components": 9}, r"n_components = 9 is outside 1\.\.=8 for data of shape \(60, 8\)"),
+        ({"n_components": 9}, r"n_components=9 must be between 0 and min\(n_samples, n_features\)=8 for X of"),
         ({"n_components": 1.0}, "n_components = 1.0 is not allowed"),
         ({"n_components": "all"}, "n_components = 'all' is not allowed"),
+        ({"n_components": "0%"}, "n_components = '0%' is not allowed"),
+        ({"n_components": "101%"}, "n_components = '101%' is not allowed"),
+        ({"n_components": "ten %"}, "or a text \\('95%', or '100%' for all of it\\)"),
+        ({"n_components": -1}, "n_components = -1 is not allowed"),
         ({"n_components": True}, "n_components = True is not allowed"),
         (
             {"solver": "qr"},
@@ -162,6 +166,13 @@ def test_the_bits_do_not_depend_on_threads(solver):
         ({"center": "yes"}, "center = 'yes' is not allowed: it must be True or False"),
         ({"whiten": None}, "whiten = None is not allowed"),
         ({"random_state": "x"}, "'x' cannot be used to seed"),
+        ({"iterated_power": "many"}, "iterated_power = 'many' is not allowed: give a whole number from 0 on or 'auto'"),
+        ({"iterated_power": -1}, "iterated_power = -1 is not allowed"),
+        ({"n_oversamples": 0}, "n_oversamples = 0 is not allowed: give a whole number from 1 on"),
+        (
+            {"power_iteration_normalizer": "qr"},
+            "power_iteration_normalizer = 'qr' is not allowed: give 'auto' or 'QR' or",
+        ),
     ],
 )
 def test_options_out_of_range_are_named(options, message, table):
@@ -173,9 +184,10 @@ def test_options_out_of_range_are_named(options, message, table):
     ("options", "message"),
     [
         ({"n_components": 0}, "n_components = 0 is not allowed"),
-        ({"n_components": 9}, "n_components = 9 is outside"),
+        ({"n_components": 9}, r"n_components=9 must be between 1 and min\(n_samples, n_features\)=8"),
         ({"algorithm": "magic"}, "algorithm = 'magic' is not known; choose one of 'auto', 'svd'"),
         ({"algorithm": None}, "algorithm = None is not known"),
+        ({"n_iter": 1.5}, "n_iter = 1.5 is not allowed"),
     ],
 )
 def test_options_of_truncated_svd_out_of_range_are_named(options, message, table):
@@ -183,7 +195,95 @@ def test_options_of_truncated_svd_out_of_range_are_named(options, message, table
         TruncatedSVD(**options).fit(table)
 
 
-def test_a_density_without_noise_is_refused():
-    x = np.array([[0.0, 0, 1], [1, 1, 1], [2, 2, 1], [3, 3, 1]])
-    with pytest.raises(ValueError, match="noise variance after component 1 is zero"):
-        PCA(1).fit(x).score(x)
+def test_a_density_without_noise_is_that_within_the_space_of_the_components():
+    # Whole numbers: of rank 3 in float32, too.
+    rng = np.random.default_rng(0)
+    x = rng.integers(-4, 5, size=(6, 3)) @ rng.integers(-4, 5, size=(3, 9)) + 5.0
+    for dtype, atol in ((np.float64, 1e-6), (np.float32, 1e-2)):
+        for n_components in (6, None):
+            pca = PCA(n_components, svd_solver="full").fit(x.astype(dtype))
+            assert pca.noise_variance_ == 0
+            peer = multivariate_normal(PCA(3).fit(x).mean_, np.cov(x.T), allow_singular=True)
+            assert_allclose(pca.score_samples(x.astype(dtype)), peer.logpdf(x), atol=atol)
+            assert pca.score(x.astype(dtype)) == pytest.approx(peer.logpdf(x).mean(), abs=atol)
+            assert pca.score_samples(x[:1].astype(dtype) + 1) == -np.inf
+    # There is no inverse of a covariance that is singular.
+    with pytest.raises(ValueError, match="so the covariance of the model is singular"):
+        PCA().fit(x).get_precision()
+
+
+def test_no_component_leaves_a_mean_and_a_noise(table, tmp_path):
+    pca = PCA(0).fit(table)
+    assert pca.components_.shape == (0, 8)
+    assert pca.fit_transform(table).shape == pca.transform(table).shape == (60, 0)
+    assert pca.noise_variance_ == pytest.approx(table.var(axis=0, ddof=1).mean())
+    assert_allclose(pca.inverse_transform(np.empty((2, 0))), [table.mean(axis=0)] * 2)
+    expected = multivariate_normal(table.mean(axis=0), pca.noise_variance_ * np.eye(8))
+    assert_allclose(pca.score_samples(table), expected.logpdf(table))
+    assert [pca.get_feature_names_out().tolist(), pca.loadings_.shape] == [[], (8, 0)]
+    for again in (pickle.loads(pickle.dumps(pca)), clone(pca).fit(table)):
+        assert again.noise_variance_ == pca.noise_variance_
+    pca.save(tmp_path / "none.model")
+    again = PCA.load(tmp_path / "none.model")
+    assert (again.n_components, again.noise_variance_) == (0, pca.noise_variance_)
+    assert_array_equal(again.score_samples(table), pca.score_samples(table))
+
+
+@pytest.mark.parametrize(("text", "share"), [("95%", 0.95), (" 50 % ", 0.5), ("99%", 0.99)])
+def test_a_share_of_the_variance_may_be_a_text(text, share, table, tmp_path):
+    pca, same = PCA(text).fit(table), PCA(share).fit(table)
+    assert pca.n_components == text
+    assert_array_equal(pca.components_, same.components_)
+    pca.save(tmp_path / "share.model")
+    assert PCA.load(tmp_path / "share.model").n_components == share
+
+
+def test_all_of_the_variance_is_the_rank(tmp_path):
+    x = np.random.default_rng(0).normal(size=(30, 3)) @ np.random.default_rng(1).normal(size=(3, 7))
+    pca = PCA("100%").fit(x)
+    assert pca.n_components_ == 3
+    pca.save(tmp_path / "all.model")
+    again = PCA.load(tmp_path / "all.model")
+    assert again.n_components == "100%"
+    assert clone(again).fit(x).n_components_ == 3
+
+
+def test_a_share_is_exceeded():
+    # Four equal variances: as scikit-learn, a half is not more than a half.
+    x = np.concatenate([np.eye(4), -np.eye(4)])
+    assert [PCA(share).fit(x).n_components_ for share in (0.2, 0.25, 0.5, 0.75)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("estimator", [PCA(2), PCA(2, scale=True, whiten=True), TruncatedSVD(2)])
+def test_fitted_arrays_have_the_type_of_the_data(estimator, table, tmp_path):
+    double, single = clone(estimator).fit(table), clone(estimator).fit(table.astype(np.float32))
+    path = tmp_path / "single.model"
+    single.save(path)
+    for pca in (single, pickle.loads(pickle.dumps(single)), type(single).load(path)):
+        for name, value in vars(double).items():
+            if isinstance(value, np.ndarray):
+                found = getattr(pca, name)
+                assert (name, value.dtype, found.dtype) == (name, np.float64, np.float32)
+                if name != "residuals_":
+                    assert_allclose(found, value, rtol=1e-4, atol=1e-5, err_msg=name)
+        assert not pca.components_.flags.writeable
+    if isinstance(estimator, PCA):
+        assert single.loadings_.dtype == single.get_covariance().dtype == single.get_precision().dtype == np.float32
+        assert (
+            clone(estimator)
+            .set_params(scale=False)
+            .fit(table.astype(np.float32))
+            .to_sklearn()
+            .transform(table.astype(np.float32))
+            .dtype
+            == np.float32
+        )
+
+
+@pytest.mark.parametrize("size", [1e25, 1e-25])
+def test_variances_that_float32_cannot_hold_stay_float64(size, table):
+    x = (table * size).astype(np.float32)
+    pca = PCA(2).fit(x)
+    assert pca.components_.dtype == pca.mean_.dtype == pca.singular_values_.dtype == np.float32
+    assert pca.explained_variance_.dtype == np.float64
+    assert_allclose(pca.explained_variance_, np.var(pca.transform(x).astype(float), axis=0, ddof=1), rtol=1e-4)

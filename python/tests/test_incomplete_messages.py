@@ -143,7 +143,9 @@ def test_early_stopping_sets_aside_what_the_command_line_does():
 
 def test_a_share_that_sets_nothing_aside_is_refused():
     x = np.arange(12.0).reshape(4, 3)
-    words = "early_stopping = 0.02 sets none of the 12 observed entries aside: .* less than half an entry; ask for at least"
+    words = (
+        "early_stopping = 0.02 sets none of the 12 observed entries aside: .* less than half an entry; ask for at least"
+    )
     for options in ({}, {"refit": True}, {"method": "ridge", "regularization": "path"}):
         with pytest.raises(ValueError, match=words):
             IncompletePCA(1, early_stopping=0.02, **options).fit(x)

@@ -135,8 +135,8 @@ def test_they_are_routed(x, weights):
 
 def test_refusals(x):
     for weights, message in [
-        (np.ones(5), "sample_weight has shape"),
-        (np.full(30, -1.0), "sample weights: entry 0 is -1"),
+        (np.ones(5), "sample_weight has 5 entries; X has 30 rows"),
+        (np.full(30, -1.0), r"sample_weight\[0\] is -1"),
         (np.zeros(30), "all 30 entries are zero"),
         (["a"] * 30, "sample_weight cannot be read as numbers"),
     ]:

@@ -1,6 +1,8 @@
 """What is read, in which form, and what is refused."""
 
+import io
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,8 +13,9 @@ import scipy.sparse as sp
 from compare import assert_allclose
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from karhunen import PCA, TruncatedSVD, _inputs
+from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, TruncatedSVD, _inputs
 from numpy.testing import assert_array_equal
+from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import DataConversionWarning
 
 DTYPES = [np.float32, np.float64, np.int8, np.int32, np.uint16, np.int64, np.bool_]
@@ -194,7 +197,10 @@ def test_what_is_not_finite_is_named_wherever_it_is(estimator, table):
         (np.zeros((3, 2), complex), "Complex data not supported: X has dtype complex128"),
         (np.full((3, 2), "a"), "X has dtype <U1"),
         (np.full((3, 2), "a", object), "row 0, column 0: could not convert string to float: 'a'"),
-        (np.array([[1, 2], [3, "x"]], object), "row 1, column 1: could not convert string to float: 'x'"),
+        (
+            np.array([[1, 2], [3, "x"]], object),
+            "row 1, column 1: could not convert string to float: 'x'; rows and columns count from 0",
+        ),
         (np.zeros((3, 2), "M8[s]"), r"X has dtype datetime64\[s\]"),
         (pd.DataFrame({"a": [1.0, 2], "b": [1j, 2]}), "column 'b' has dtype complex128"),
         (pd.DataFrame({"a": [1.0, 2], "b": ["1", "y"]}), r"row 1, column 1 \('b'\): could not convert string"),
@@ -220,6 +226,59 @@ def test_what_is_not_finite_is_named_wherever_it_is(estimator, table):
 def test_what_cannot_be_analysed_is_refused(x, message):
     with pytest.raises(ValueError, match=message):
         PCA(1).fit(x)
+
+
+class AnnData:
+    """What has the name of an AnnData, which is not installed."""
+
+
+class CSRDataset(AnnData):
+    """A sparse matrix in a file."""
+
+
+class DuckDBPyRelation(AnnData):
+    """A query that was not run."""
+
+
+AnnData.__module__ = "anndata._core.anndata"
+CSRDataset.__module__ = "anndata._core.sparse_dataset"
+DuckDBPyRelation.__module__ = "_duckdb"
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (AnnData(), "X is an AnnData; pass its matrix, X.X, or one of its layers"),
+        (CSRDataset(), r"X is a sparse matrix that AnnData left in its file; pass X\.to_memory\(\)"),
+        (DuckDBPyRelation(), r"X is a DuckDB relation, which was not run yet; pass X\.df\(\)"),
+        (
+            ([i, 2.0] for i in range(3)),
+            r"X is an iterator, which gives its rows only once \(generator\); pass list\(X\)",
+        ),
+        (zip([1.0, 2.0], [3.0, 5.0], strict=True), r"\(zip\); pass list\(X\)"),
+        ("data.csv", r"X is a text or path \(str\); pass what the file holds: np\.load\(X\), pandas\.read_csv\(X\)"),
+        (Path("data.npy"), r"X is a text or path \(PosixPath\)"),
+        (io.StringIO("1,2"), r"X is an open file \(StringIO\)"),
+        ({"a": [1.0, 2.0], "b": [3.0, 5.0]}, r"X is a mapping \(dict\); pass .* pandas\.DataFrame\(X\)"),
+        (LinearOperator((3, 3), matvec=lambda v: v), "X is a LinearOperator"),
+    ],
+)
+@pytest.mark.parametrize(
+    "call", [PCA(1).fit, TruncatedSVD(1).fit, KernelPCA(1).fit, Nystroem().fit, IncompletePCA(1).fit]
+)
+def test_what_is_no_data_yet_is_named(call, x, message):
+    with pytest.raises(ValueError, match=message):
+        call(x)
+
+
+def test_data_that_look_like_something_else_are_read(table):
+    for same in (
+        sp.dok_array(table),
+        list(table),
+        [list(row) for row in table],
+        table.view(type("Dataset", (np.ndarray,), {})),
+    ):
+        assert_allclose(PCA(1).fit(same).components_, PCA(1).fit(table).components_)
 
 
 def test_large_conversions_are_told_and_only_those(table, monkeypatch):

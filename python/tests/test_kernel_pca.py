@@ -118,7 +118,12 @@ def test_single_precision_comes_back(table):
         exact = KernelPCA(2, kernel="rbf", gamma=0.01, solver=solver).fit(table)
         scores = ours.transform(single)
         assert scores.dtype == ours.fit_transform(single).dtype == ours.inverse_transform(scores).dtype == np.float32
-        assert ours.eigenvalues_.dtype == np.float64
+        for name in ("eigenvalues_", "explained_variance_ratio_", "residuals_"):
+            assert getattr(ours, name).dtype == getattr(pickle.loads(pickle.dumps(ours)), name).dtype == np.float32
+        if solver != "nystrom":
+            assert ours.eigenvectors_.dtype == ours.X_fit_.dtype == np.float32
+            assert ours.X_fit_ is ours.X_fit_
+            np.testing.assert_array_equal(ours.X_fit_, single)
         assert_allclose(ours.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
 
 
@@ -132,6 +137,11 @@ def test_precomputed_is_computed(table):
     assert ours.__sklearn_tags__().input_tags.pairwise
     with pytest.raises(ValueError, match=r"row 1, column 0 is 0.5.*row 0, column 1 is 0.25"):
         KernelPCA(1, kernel="precomputed").fit([[1.0, 0.25], [0.5, 1.0]])
+
+
+def inner_of_rows(x, y):
+    """Give the inner product of two rows; of two blocks of three rows of three features, a wrong product."""
+    return x @ y
 
 
 def test_a_function_gets_blocks(table):
@@ -158,15 +168,56 @@ def test_a_function_of_scikit_learns_blocks_works(table):
 
 
 def test_a_function_of_pairs_is_told_from_one_of_blocks(table):
+    pairs = {
+        "inner products": lambda x, y: x @ y,
+        "a number of Python": lambda x, y: float(np.sum(x) * np.sum(y)),
+        "an array of one number": lambda x, y: np.exp(-0.01 * np.square(x - y).sum(keepdims=True)),
+        "a function that refuses blocks": lambda x, y: sum(a * b for a, b in zip(x, y, strict=True) if a < 1e9),
+    }
+    for name, kernel in pairs.items():
+        # Three rows of three features multiply as matrices do: a block of the right shape, wrong values.
+        for n, p in [(60, 8), (60, 3), (60, 2), (60, 1), (2, 3), (3, 3)]:
+            x = table[:n, :p]
+            ours = KernelPCA(1, kernel=kernel).fit(x)
+            matrix = np.array([[np.squeeze(kernel(a, b)) for b in x] for a in x])
+            expected = KernelPCA(1, kernel="precomputed").fit(matrix)
+            assert_allclose(ours.eigenvalues_, expected.eigenvalues_, rtol=1e-9, err_msg=name)
+            assert_allclose(ours.transform(x), expected.transform(matrix), rtol=1e-7, atol=1e-7)
+
+
+def test_a_function_of_neither_form_is_refused(table):
+    def whole_block(X, Y):
+        return X @ Y.T / np.abs(X).max()
+
     with pytest.raises(
-        ValueError, match=r"shape \(\) for blocks of shapes \(2, 8\) and \(3, 8\); karhunen calls .* pair"
+        ValueError, match=r"another value beside other rows than alone; for two rows .* \(8,\) it raised"
     ):
-        KernelPCA(2, kernel=lambda x, y: float(np.sum(x) * np.sum(y))).fit(table)
-    with pytest.raises(ValueError, match=r"raised ValueError .* scikit-learn calls it with one pair") as caught:
-        KernelPCA(2, kernel=lambda x, y: x @ y).fit(table)
-    assert isinstance(caught.value.__cause__, ValueError)
+        KernelPCA(2, kernel=lambda X, Y: np.atleast_2d(whole_block(X, Y) if X.ndim == 2 else [1.0, 2.0])).fit(table)
+    with pytest.raises(
+        ValueError, match=r"shapes \(2, 8\) and \(3, 8\) the kernel function raised KeyError: 'gamma'"
+    ) as caught:
+        KernelPCA(2, kernel=lambda X, Y: {}["gamma"]).fit(table)
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(ValueError, match=r"returned an array of shape \(2,\); for two rows"):
+        KernelPCA(2, kernel=lambda X, Y: np.ones(2)).fit(table)
     with pytest.raises(ValueError, match="values of dtype <U1"):
         KernelPCA(2, kernel=lambda x, y: np.full((len(x), len(y)), "a")).fit(table)
+    with pytest.raises(ValueError, match="masked values"):
+        KernelPCA(2, kernel=lambda X, Y: np.ma.masked_less(np.ones((len(X), len(Y))), 2)).fit(table)
+    with pytest.raises(ValueError, match="not symmetric: of rows "):
+        KernelPCA(2, kernel=lambda x, y: float(x[0] - y[0])).fit(table)
+
+
+def test_a_function_of_pairs_is_known_again_after_a_pickle_and_a_file(table, tmp_path):
+    x = table[:, :3]
+    pca = KernelPCA(2, kernel=np.inner).fit(x)
+    of_pairs = KernelPCA(2, kernel=inner_of_rows).fit(x)
+    scores = of_pairs.transform(x)
+    assert_allclose(scores, pca.transform(x), atol=1e-9)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(of_pairs)).transform(x), scores)
+    of_pairs.save(tmp_path / "pairs.model")
+    again = KernelPCA.load(tmp_path / "pairs.model", kernel=inner_of_rows)
+    np.testing.assert_array_equal(again.transform(x[:1]), scores[:1])
 
 
 class Interesting(Exception):
@@ -340,7 +391,7 @@ REFUSED = [
     ({"kernel": "poly", "degree": 0}, "finite and positive"),
     ({"kernel": "rbf", "kernel_params": {"gamma": 1.0}}, "for kernel functions"),
     ({"kernel_params": 3}, "must be a dict or None"),
-    ({"n_components": 61}, "outside 1..=60"),
+    ({"n_components": 61}, r"n_components=61 must be between 1 and n_samples=60"),
     ({"n_components": 0}, "at least 1"),
     ({"n_components": 0.5}, "whole number"),
     ({"n_components": 2, "n_features": 10}, "only the solvers nystrom and fourier"),
@@ -355,7 +406,7 @@ REFUSED = [
     ({"kernel": "rbf", "gamma": "half", "pre_image": "ridge"}, "gamma = 'half'"),
     ({"kernel": "poly", "gamma": "median"}, "gamma = 'median' is not allowed"),
     ({"kernel": "rbf", "n_components": 2, "landmarks": "kmeans++"}, "landmarks = 'kmeans\\+\\+' is not allowed"),
-    ({"kernel": "precomputed", "fit_inverse_transform": True}, "X has shape"),
+    ({"kernel": "precomputed", "fit_inverse_transform": True}, "Cannot fit_inverse_transform with a precomputed"),
     (
         {"kernel": "rbf", "solver": "fourier", "n_components": 2, "fit_inverse_transform": True},
         "^fit_inverse_tr.* = True",
@@ -388,7 +439,7 @@ def test_refuses(table, options, message):
 
 def test_refusals_speak_of_arguments(table):
     gram = table @ table.T
-    with pytest.raises(ValueError, match="fit_inverse_transform = True is not allowed: the regression compares scores"):
+    with pytest.raises(ValueError, match="Cannot fit_inverse_transform with a precomputed kernel: it holds no"):
         KernelPCA(kernel="precomputed", fit_inverse_transform=True).fit(gram)
     with pytest.raises(ValueError, match="solver = 'tiles' is not allowed"):
         KernelPCA(2, kernel="precomputed", solver="tiles").fit(gram)

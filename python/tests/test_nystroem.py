@@ -188,7 +188,8 @@ REFUSED = [
     ({"landmarks": "random"}, "'uniform', 'kmeans\\+\\+', 'leverage'"),
     ({"kernel": dot_plus, "gamma": 1.0}, "kernel_params"),
     ({"kernel_params": {"width": 1.0}}, "kernel_params has \\['width'\\]"),
-    ({"kernel": lambda x, y: 1.0}, "one pair of rows at a time"),
+    ({"kernel": lambda x, y: np.ones(2)}, "as in scikit-learn, two rows, and gives a number"),
+    ({"kernel": lambda x, y: 1.0, "gamma": 1}, "Don't pass gamma, coef0 or degree to Nystroem"),
     ({"n_jobs": 2, "n_threads": 2}, "say the same"),
 ]
 

@@ -306,14 +306,20 @@ def test_scores_in_a_data_frame_and_sparse_rows():
         (lambda p, x: plot.scores(p, x, components=(1, 1)), "are the same"),
         (lambda p, x: plot.biplot(PCA(1).fit(x), x), "the model has one component, and a plane needs two"),
         (lambda p, x: plot.scores(p, x, components=3), "give the indices of two components"),
-        (lambda p, x: plot.scores(p, x, color_by=[1, 2]), r"color_by has shape \(2,\)"),
+        (lambda p, x: plot.scores(p, x, color_by=[1, 2]), "color_by has 2 entries; X has 178 rows"),
+        (lambda p, x: plot.scores(p, x, color_by=np.ones((178, 1))), r"color_by has shape \(178, 1\)"),
+        (lambda p, x: plot.scores(p, x, color_by="class"), r"color_by is 'class'; .* such as table\['class'\]"),
+        (lambda p, x: plot.biplot(p, x, color_by=3), "color_by is 3; give one value for each of the 178 rows of X$"),
         (lambda p, x: plot.scores(p, x, color_by=[str(i) for i in range(178)]), "178 groups; at most 10"),
         (lambda p, x: plot.scores(p.fit(x.to_numpy()), x.to_numpy(), labels=True), "takes the index of a data frame"),
         (lambda p, x: plot.biplot(p, x, scaling="both"), "scaling = 'both'"),
         (lambda p, x: plot.biplot(p, x, feature_names=["a"]), "feature_names has 1 names"),
         (lambda p, x: plot.biplot(p, x, n_arrows=0), "n_arrows = 0"),
         (lambda p, x: plot.scree(p, n_components=True), "n_components = True"),
-        (lambda p, x: plot.correlation_circle(p, x, sample_weight=[1.0]), r"sample_weight has shape \(1,\)"),
+        (
+            lambda p, x: plot.correlation_circle(p, x, sample_weight=[1.0]),
+            "sample_weight has 1 entries; X has 178 rows",
+        ),
     ],
 )
 def test_mistakes_are_told(wine, call, message):

@@ -1,6 +1,9 @@
-"""scikit-learn's own checks of estimators, all of them."""
+"""scikit-learn's own checks of estimators, all of them, and those that it makes of its own estimators alone."""
 
+import pytest
 from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, TruncatedSVD
+from sklearn.base import clone
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 ESTIMATORS = [
@@ -49,6 +52,32 @@ def expected_to_fail(estimator):
         # Scikit-learn 1.6 does not look at the tag; later versions do not run this check.
         expected["check_sample_weight_equivalence_on_sparse_data"] = "pre-images need dense rows"
     return expected
+
+
+#: Of scikit-learn's test_common.py. Left out is `check_param_validation`, which wants a table of types and messages of
+#: one form; ours are checked as they are, in test_estimator.py.
+MORE_CHECKS = [
+    "check_dataframe_column_names_consistency",
+    "check_get_feature_names_out_error",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_set_output_transform_polars",
+    "check_global_output_transform_pandas",
+    "check_global_set_output_transform_polars",
+    "check_inplace_ensure_writeable",
+]
+
+
+@pytest.mark.parametrize("check", MORE_CHECKS)
+@pytest.mark.parametrize(
+    "estimator",
+    [PCA(2, copy=False), TruncatedSVD(), KernelPCA(2, copy_X=False), Nystroem(n_components=3), IncompletePCA()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_more_checks(estimator, check):
+    getattr(estimator_checks, check)(type(estimator).__name__, clone(estimator))
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_to_fail)

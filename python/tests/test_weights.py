@@ -63,17 +63,17 @@ def test_feature_weights_multiply_standardized_columns_by_their_root(table):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1] * 59, r"sample_weight has shape \(59,\), but X has 60 rows"),
-        (np.ones((60, 1)), r"sample_weight has shape \(60, 1\)"),
-        ([1] * 59 + [-1], "sample weights: entry 59 is -1"),
-        ([1] * 59 + [np.nan], "sample weights: entry 59 is NaN"),
-        ([0] * 60, "sample weights: all 60 entries are zero"),
+        ([1] * 59, "sample_weight has 59 entries; X has 60 rows"),
+        (np.ones((60, 1)), r"sample_weight has shape \(60, 1\); X has 60 rows"),
+        ([1] * 59 + [-1], r"sample_weight\[59\] is -1; a weight must be finite"),
+        ([1] * 59 + [np.nan], r"sample_weight\[59\] is NaN"),
+        ([0] * 60, "sample_weight: all 60 entries are zero"),
         (["1"] * 60, "sample_weight cannot be read as numbers: the dtype is <U1"),
         (np.ones(60) * 1j, "sample_weight cannot be read as numbers: the dtype is complex128"),
         (np.arange(60).astype("M8[s]"), "sample_weight cannot be read as numbers: the dtype is datetime64"),
         (np.ma.masked_less(np.arange(60.0), 3), "sample_weight cannot be read as numbers: values are masked"),
         ([{}] * 60, "sample_weight cannot be read as numbers: float"),
-        (pd.Series([1] * 59 + [None], dtype="Int64"), "sample weights: entry 59 is NaN"),
+        (pd.Series([1] * 59 + [None], dtype="Int64"), r"sample_weight\[59\] is NaN"),
     ],
 )
 def test_bad_weights_are_named(weights, message, table):

@@ -49,7 +49,7 @@ class Convergence:
             n_passes=model.n_passes,
             tol=model.tol,
             n_converged=model.n_converged,
-            worst_residual=float(model.residuals.max()),
+            worst_residual=float(model.residuals.max(initial=0.0)),
         )
 
 
@@ -60,7 +60,7 @@ def warn_unless_converged(model: Model) -> None:
         return
     warn(
         f"solver {model.solver}: {model.n_converged} of {k} components converged in {model.n_passes} passes "
-        f"over the data (worst residual {model.residuals.max():.1e}, tol {model.tol:.1e}); "        + _advice(model.solver),
+        f"over the data (worst residual {model.residuals.max():.1e}, tol {model.tol:.1e}); " + _advice(model.solver),
         ConvergenceWarning,
     )
 

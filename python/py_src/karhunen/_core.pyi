@@ -507,6 +507,9 @@ class NystromMap:
     def gamma(self) -> float | None:
         """The coefficient of the kernel, if it has one."""
     @property
+    def dtype(self) -> str:
+        """`"f32"` or `"f64"`: the type of the data."""
+    @property
     def n_features(self) -> int:
         """Columns of the data."""
     def transform(self, x: _Data, n_threads: int | None = None) -> NDArray[Any]:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._convergence import Convergence, warn_unless_converged
+from karhunen._dtype import in_dtype
 from karhunen._inputs import name_column, to_matrix, to_scores
 from karhunen._progress import progress
 from karhunen._viewed_model import ViewedModel
@@ -138,6 +139,9 @@ class FittedComponents(ViewedModel):
                 return model.transform(matrix, whiten=self._whitened(), n_threads=self.n_threads, on_progress=draw)
         except ValueError as error:
             raise name_column(error, getattr(self, "feature_names_in_", None)) from None
+
+    def _show(self, model: _core.Model, value: Any) -> Any:
+        return in_dtype(model.dtype, value) if isinstance(value, np.ndarray) else value
 
     def _adopt(self, model: _core.Model) -> Self:
         super()._adopt(model)

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
+from karhunen._dtype import in_dtype
 from karhunen._inputs import name_column, to_matrix, to_scores
 from karhunen._kernel_convergence import KernelConvergence
 from karhunen._kernel_options import POSITIVE_ONLY, block_kernel, threads_option
@@ -42,7 +43,7 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     @property
     def eigenvalues_(self) -> np.ndarray:
         """Eigenvalues of the centred kernel matrix, shape (n_components,)."""
-        return self._fitted("eigenvalues_").eigenvalues
+        return self._array("eigenvalues_", self._fitted("eigenvalues_").eigenvalues)
 
     @property
     def eigenvectors_(self) -> np.ndarray:
@@ -50,17 +51,18 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         model = self._fitted("eigenvectors_")
         if model.approximation is not None:
             raise AttributeError(f"the solver {model.solver} keeps no eigenvectors: nothing that grows with n_samples")
-        return model.eigenvectors
+        return self._array("eigenvectors_", model.eigenvectors)
 
     @property
     def explained_variance_ratio_(self) -> np.ndarray:
         """Share of the sum of all eigenvalues, shape (n_components,)."""
-        return self._fitted("explained_variance_ratio_").explained_variance_ratio
+        ratio = self._fitted("explained_variance_ratio_").explained_variance_ratio
+        return self._array("explained_variance_ratio_", ratio)
 
     @property
     def residuals_(self) -> np.ndarray:
         """Residual of each component relative to the largest eigenvalue, shape (n_components,)."""
-        return self._fitted("residuals_").residuals
+        return self._array("residuals_", self._fitted("residuals_").residuals)
 
     @property
     def gamma_(self) -> float | None:
@@ -73,7 +75,7 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         model = self._fitted("X_fit_")
         if model.rows is None or model.approximation is not None:
             raise AttributeError("the rows fitted are not kept: the kernel is precomputed, or approximated")
-        return stored_rows(model.rows, model.n_features)
+        return self._array("X_fit_", stored_rows(model.rows, model.n_features))
 
     @property
     def landmarks_(self) -> np.ndarray | sp.csr_array:
@@ -81,23 +83,31 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         model = self._fitted("landmarks_")
         if model.solver != "nystrom":
             raise AttributeError(f"the solver {model.solver} has no landmarks")
-        return stored_rows(model.rows, model.n_features)
+        return self._array("landmarks_", stored_rows(model.rows, model.n_features))
 
     @property
     def X_transformed_fit_(self) -> np.ndarray:
         """Scores that rows are found from by kernel ridge regression, shape (n_samples, n_components)."""
-        return self._ridge("X_transformed_fit_")[0]
+        return self._array("X_transformed_fit_", self._ridge("X_transformed_fit_")[0])
 
     @property
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of kernel ridge regression, shape (n_samples, n_features)."""
-        return self._ridge("dual_coef_")[1]
+        return self._array("dual_coef_", self._ridge("dual_coef_")[1])
 
     def _fitted(self, attribute: str) -> _core.KernelModel:
         """Give the engine's model for an attribute, which an estimator that is not fitted lacks."""
         if "_model" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before it is fitted")
         return self._model
+
+    def _array(self, attribute: str, values: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
+        """Give an array of the engine in the type of the data; what is copied for that is copied once."""
+        if self._model.dtype == "f64":
+            return values
+        if attribute not in self._copies:
+            self._copies[attribute] = in_dtype(self._model.dtype, values)
+        return self._copies[attribute]
 
     def _ridge(self, attribute: str) -> tuple[np.ndarray, np.ndarray]:
         ridge = self._fitted(attribute).ridge
@@ -183,6 +193,7 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _adopt(self, model: _core.KernelModel) -> Self:
         """Show how a model was fitted."""
         self._model = model
+        self._copies: dict[str, Any] = {}
         self.solver_ = model.solver
         self.convergence_ = KernelConvergence.of(model)
         self.n_iter_ = model.n_passes
@@ -199,6 +210,7 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         state = dict(super().__getstate__())
         if "_model" in state:
             state["_state"] = _core.to_kernel_state(state.pop("_model"))
+            del state["_copies"]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -14,10 +14,14 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
 
 from karhunen import _tables
+from karhunen._no_data import refuse_no_data
 from karhunen._warning import warn
 
 #: A conversion that takes more bytes than this is told to the user.
 LARGE_COPY = 64 * 2**20
+
+#: What is said where a row or column is told by its number.
+COUNTED = "rows and columns count from 0"
 
 _FLOATS = (np.float64, np.float32)
 
@@ -52,6 +56,7 @@ def to_matrix(
     if type(X) is np.ndarray and X.dtype in _FLOATS and X.ndim == 2 and len(X) >= min_samples and X.shape[1]:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return _readable(X)
+    refuse_no_data(X)
     X = _tables.as_table(X)
     if _tables.is_table(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -85,14 +90,19 @@ def to_scores(estimator: BaseEstimator, X: Any) -> np.ndarray:
     ndarray of shape (n_samples, n_components)
         `X` itself wherever possible.
     """
+    refuse_no_data(X)
     X = _as_array(X)
     _refuse_dtype(X)
-    scores = check_array(X, dtype=_FLOATS, estimator=estimator, input_name="X", ensure_all_finite=False)
+    # Of a model without components there are no scores.
+    checks = {"dtype": _FLOATS, "ensure_all_finite": False, "ensure_min_features": 0}
+    scores = check_array(X, estimator=estimator, input_name="X", **checks)
     with np.errstate(over="ignore"):
         total = scores.sum()
     if not np.isfinite(total) and not np.isfinite(scores).all():
         row, column = np.argwhere(~np.isfinite(scores))[0]
-        raise ValueError(f"row {row}, column {column} of the scores is {scores[row, column]}; they must be finite")
+        raise ValueError(
+            f"row {row}, column {column} of the scores is {scores[row, column]}; they must be finite; {COUNTED}"
+        )
     return _readable(scores)
 
 
@@ -113,7 +123,8 @@ def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
     if vector.ndim == 0:
         return np.full(n, vector.item())
     if vector.shape != (n,):
-        raise ValueError(f"{name} has shape {vector.shape}, but X has {n} {axis}: expected ({n},)")
+        has = f"{len(vector)} entries" if vector.ndim == 1 else f"shape {vector.shape}"
+        raise ValueError(f"{name} has {has}; X has {n} {axis}")
     return vector
 
 
@@ -172,7 +183,7 @@ def _name_entry(error: TypeError | ValueError, X: Any) -> TypeError | ValueError
                 name = f" ({str(X.columns[j])!r})" if is_frame else ""
                 # scikit-learn's checks want a TypeError for objects in arrays.
                 kind = ValueError if is_frame else type(error)
-                return kind(f"row {i}, column {j}{name}: {reason}")
+                return kind(f"row {i}, column {j}{name}: {reason}; {COUNTED}")
     return error
 
 

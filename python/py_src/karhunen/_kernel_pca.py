@@ -26,7 +26,7 @@ from karhunen._kernel_options import (
     route_option,
     threads_option,
 )
-from karhunen._options import count_option, flag_option, name_option, seed_option, tol_option
+from karhunen._options import check_sketch_options, count_option, flag_option, name_option, seed_option, tol_option
 from karhunen._progress import progress
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class KernelPCA(FittedKernel):
 
     scikit-learn's `KernelPCA` on karhunen's engine: truncated and exact to a tolerance, within a limit of memory, with
     sample weights, and approximations that say how far they are off. Code for scikit-learn works after a change of the
-    import, but for kernel functions, which get blocks of rows here.
+    import.
 
     Parameters
     ----------
@@ -52,7 +52,9 @@ class KernelPCA(FittedKernel):
 or callable, default="linear"
         The kernel. "precomputed" means that `X` is the kernel matrix: of the fitted rows for :meth:`fit`, of new rows
         with the fitted ones for :meth:`transform`. A callable gets two blocks of rows, float64 arrays of shapes
-        (a, n_features) and (b, n_features), and gives an array of shape (a, b); it may be called from several threads.
+        (a, n_features) and (b, n_features), and gives an array of shape (a, b); or, as in scikit-learn, two rows of
+        shape (n_features,), and gives a number, which takes a call for each pair and is far slower. Which of the two it
+        takes is found out by calls with the first rows. It may be called from several threads.
     gamma : float, "scale", "median" or None, default=None
         Coefficient of the kernels "rbf", "laplacian", "poly", "sigmoid" and "chi2". None is 1 / n_features, "scale" is
         1 / (n_features * X.var()), "median" is 1 / the median distance between rows that differ (for the kernels that
@@ -146,8 +148,8 @@ or callable, default="linear"
 
     Notes
     -----
-    Fitted arrays are read-only views of the engine's memory, in float64, also for float32 data, whose kernel values are
-    computed in float32 on the iterative routes.
+    Fitted arrays are read-only views of the engine's memory; of float32 data they are copies in float32, in which the
+    iterative routes compute kernel values.
 
     Examples
     --------
@@ -306,7 +308,11 @@ or callable, default="linear"
         """Check every option and give those of the engine."""
         for name in ("copy_X", "verbose"):
             flag_option(name, getattr(self, name))
+        check_sketch_options(self)
         inverse = flag_option("fit_inverse_transform", self.fit_inverse_transform)
+        if inverse and isinstance(self.kernel, str) and self.kernel == "precomputed":
+            # scikit-learn's words.
+            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel: it holds no rows to be found")
         pre_image = name_option("pre_image", self.pre_image)
         if pre_image not in PRE_IMAGES:
             names = "', '".join(PRE_IMAGES)

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
+from karhunen._dtype import in_dtype
 from karhunen._fitted_kernel import stored_rows
 from karhunen._inputs import name_column, to_matrix, to_weights
 from karhunen._kernel_function import BlockKernel
@@ -47,8 +48,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "laplacian", "cosine", "chi2"} or callable, default="rbf"
-        A kernel that is positive semi-definite. A callable gets two blocks of rows, float64 arrays of shapes
-        (a, n_features) and (b, n_features), and gives an array of shape (a, b); it may be called from several threads.
+        A kernel that is positive semi-definite. A callable gets blocks of rows, or two rows, as for :class:`KernelPCA`.
     gamma : float, "scale", "median" or None, default=None
         Coefficient of the kernels "rbf", "laplacian", "poly" and "chi2", as for :class:`KernelPCA`; None is
         1 / n_features, but 1 for "chi2", as in scikit-learn.
@@ -247,7 +247,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def components_(self) -> np.ndarray | sp.csr_array:
         """The landmarks, shape (n_components, n_features)."""
         found = self._fitted("components_")
-        return stored_rows(found.landmarks, found.n_features)
+        return in_dtype(found.dtype, stored_rows(found.landmarks, found.n_features))
 
     @property
     def component_indices_(self) -> np.ndarray:
@@ -257,7 +257,8 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     @property
     def normalization_(self) -> np.ndarray:
         """The inverse root of the kernel matrix of the landmarks."""
-        return self._fitted("normalization_").normalization
+        found = self._fitted("normalization_")
+        return in_dtype(found.dtype, found.normalization)
 
     @property
     def gamma_(self) -> float | None:
@@ -283,7 +284,10 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Check every option and give those of the engine."""
         given = {name: getattr(self, name) for name in PARAMETERS}
         if callable(self.kernel) and any(value is not None for value in given.values()):
-            raise ValueError("gamma, coef0 and degree are for named kernels; give a function its kernel_params")
+            # scikit-learn's words.
+            raise ValueError(
+                "Don't pass gamma, coef0 or degree to Nystroem if the kernel is a function: give it its kernel_params"
+            )
         if not callable(self.kernel) and self.kernel_params is not None:
             unknown = set(self.kernel_params) - set(PARAMETERS)
             if unknown:

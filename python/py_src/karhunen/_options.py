@@ -27,13 +27,29 @@ def n_components_option(n_components: Any) -> int | float | str | None:
     if n_components is None or (isinstance(n_components, str) and n_components == "mle"):
         return n_components
     if isinstance(n_components, Integral) and not isinstance(n_components, bool):
-        return count_option("n_components", n_components)
-    if isinstance(n_components, Real) and not isinstance(n_components, bool) and 0 < n_components < 1:
-        return float(n_components)
+        return 0 if n_components == 0 else count_option("n_components", n_components)
+    share = _share(n_components) if isinstance(n_components, str) else n_components
+    if isinstance(share, Real) and not isinstance(share, bool) and 0 < share < 1:
+        return float(share)
+    if isinstance(n_components, str) and share == 1:
+        return 1.0
+    # 1.0 could be one component and could be all of the variance: scikit-learn refuses it, too.
     raise ValueError(
-        f"n_components = {n_components!r} is not allowed: give a number of components, a fraction of the variance "
-        "(0 < fraction < 1), None for all, or 'mle'"
+        f"n_components = {n_components!r} is not allowed: give a number of components as an int, a share of the "
+        "variance as a fraction (0 < fraction < 1) or a text ('95%', or '100%' for all of it), None for all, "
+        "or 'mle'"
     )
+
+
+def _share(text: str) -> float | None:
+    """Read a share of the variance such as ``"95%"``."""
+    number = text.strip()
+    if not number.endswith("%"):
+        return None
+    try:
+        return float(number[:-1]) / 100
+    except ValueError:
+        return None
 
 
 def solver_option(solver: Any, svd_solver: Any) -> str:
@@ -69,6 +85,25 @@ def count_option(name: str, value: Any) -> int:
     if value >= LARGE_COUNT:
         raise ValueError(f"{name} = {value!r} is not allowed: it must be below {LARGE_COUNT}")
     return int(value)
+
+
+def check_sketch_options(estimator: BaseEstimator) -> None:
+    """Check the settings of scikit-learn's randomized solver, which have no use here, by its own rules."""
+    for name, least, words in (
+        ("iterated_power", 0, ("auto",)),
+        ("n_iter", 0, ()),
+        ("n_oversamples", 1, ()),
+        ("power_iteration_normalizer", None, ("auto", "QR", "LU", "none")),
+    ):
+        if not hasattr(estimator, name):
+            continue
+        value = getattr(estimator, name)
+        if isinstance(value, str) and value in words:
+            continue
+        number = least is not None and isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+        if not number:
+            ways = ([] if least is None else [f"a whole number from {least} on"]) + [repr(word) for word in words]
+            raise ValueError(f"{name} = {value!r} is not allowed: give {' or '.join(ways)}")
 
 
 def flag_option(name: str, value: Any) -> bool:
@@ -114,4 +149,7 @@ def estimator_options(engine: dict[str, Any]) -> dict[str, Any]:
 def n_components_of(engine: dict[str, Any]) -> int | float | str | None:
     """Give the argument `n_components` for the options of the engine, as files hold them."""
     wanted = engine["n_components"]
-    return {"all": None, "mle": "mle"}[wanted] if isinstance(wanted, str) else next(iter(wanted.values()))
+    if isinstance(wanted, str):
+        return {"all": None, "mle": "mle"}[wanted]
+    way, value = next(iter(wanted.items()))
+    return "100%" if way == "variance" and value == 1 else value

@@ -11,9 +11,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
+from karhunen._dtype import in_dtype
 from karhunen._fitted import FittedComponents
 from karhunen._inputs import name_column, to_matrix, to_weights
 from karhunen._options import (
+    check_sketch_options,
     estimator_options,
     flag_option,
     iteration_options,
@@ -37,10 +39,11 @@ class PCA(FittedComponents):
 
     Parameters
     ----------
-    n_components : int, float or None, default=None
-        How many components to keep: a number of at most min(n_samples, n_features); a fraction between 0 and 1 for
-        as few as explain that share of the variance; None for all; ``"mle"`` for Minka's estimate of the dimension,
-        which needs at least as many rows as columns.
+    n_components : int, float, str or None, default=None
+        How many components to keep: a number from 0 to min(n_samples, n_features); a fraction between 0 and 1 for
+        as few as explain more than that share of the variance, also written as a text, ``"95%"`` (``"100%"``: as few as
+        explain all of it); None for all; ``"mle"`` for Minka's estimate of the dimension, which needs at least as many
+        rows as columns.
     center : bool, default=True
         Subtract the mean of each column.
     scale : bool, default=False
@@ -110,7 +113,7 @@ class PCA(FittedComponents):
     -----
     `X` is read where it lies: float32 or float64, of any memory order and strides, memory-mapped or read-only, CSR or
     CSC with 32- or 64-bit indices. Fitted arrays are read-only views of the engine's memory; assign an attribute to
-    change it. They are float64, also for float32 data.
+    change it. For float32 data they are copies in float32, as in scikit-learn, while the engine's own stay in float64.
 
     Examples
     --------
@@ -243,6 +246,7 @@ class PCA(FittedComponents):
         """Check every option and give those of the engine."""
         for name in ("whiten", "copy"):
             flag_option(name, getattr(self, name))
+        check_sketch_options(self)
         return {
             **iteration_options(self),
             "n_components": n_components_option(self.n_components),
@@ -259,7 +263,8 @@ class PCA(FittedComponents):
     def loadings_(self) -> np.ndarray:
         """Components times the square root of their variance, shape (n_features, n_components)."""
         check_is_fitted(self)
-        return self._model_now().loadings()
+        model = self._model_now()
+        return in_dtype(model.dtype, model.loadings())
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Compute the log-likelihood of each row under the model (Tipping & Bishop 1999).
@@ -272,7 +277,8 @@ class PCA(FittedComponents):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Natural logarithms of the density.
+            Natural logarithms of the density. Where the covariance is singular (all variance is kept, of fewer rows
+            than columns), it is the density within the space of the components, and minus infinity outside it.
         """
         check_is_fitted(self)
         matrix = to_matrix(self, X, reset=False)
@@ -311,7 +317,8 @@ class PCA(FittedComponents):
             Kept variances along the components, `noise_variance_` along all other directions.
         """
         check_is_fitted(self)
-        return self._model_now().covariance()
+        model = self._model_now()
+        return in_dtype(model.dtype, model.covariance())
 
     def get_precision(self) -> np.ndarray:
         """Compute the inverse of the covariance, without inverting a matrix.
@@ -322,7 +329,8 @@ class PCA(FittedComponents):
             The inverse of :meth:`get_covariance`.
         """
         check_is_fitted(self)
-        return self._model_now().precision()
+        model = self._model_now()
+        return in_dtype(model.dtype, model.precision())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

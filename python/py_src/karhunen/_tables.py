@@ -21,8 +21,6 @@ def as_table(X: Any) -> Any:
     """Give a record batch of pyarrow as a table, which scikit-learn knows; nothing is copied."""
     if _kind(X) == ("pyarrow", "RecordBatch"):
         return import_module("pyarrow").Table.from_batches([X])
-    if _kind(X) == ("polars", "LazyFrame"):
-        raise ValueError("X is a LazyFrame of polars, which holds no values yet; pass X.collect()")
     return X
 
 

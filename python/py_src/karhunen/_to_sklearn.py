@@ -24,7 +24,7 @@ def to_sklearn(pca: PCA, model: Model) -> SklearnPCA | Pipeline:
         )
     inner = _pca(pca, model)
     if weights is None and (model.scale == 1).all():
-        inner.mean_ = model.mean.copy()
+        inner.mean_ = pca.mean_.copy()
         return _named(inner, pca)
     scaler = StandardScaler()
     scaler.mean_ = model.mean.copy()
@@ -32,7 +32,7 @@ def to_sklearn(pca: PCA, model: Model) -> SklearnPCA | Pipeline:
     scaler.var_ = np.square(scaler.scale_)
     scaler.n_samples_seen_ = model.n_samples
     scaler.n_features_in_ = len(model.mean)
-    inner.mean_ = np.zeros(len(model.mean))
+    inner.mean_ = np.zeros(len(model.mean), dtype=pca.mean_.dtype)
     return make_pipeline(_named(scaler, pca), inner)
 
 
@@ -42,10 +42,8 @@ def _pca(pca: PCA, model: Model) -> SklearnPCA:
     inner.n_components_ = len(model.components)
     inner.n_samples_ = model.n_samples
     inner.n_features_in_ = len(model.mean)
-    inner.components_ = model.components.copy()
-    inner.explained_variance_ = model.explained_variance.copy()
-    inner.explained_variance_ratio_ = model.explained_variance_ratio.copy()
-    inner.singular_values_ = model.singular_values.copy()
+    for name in ("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_"):
+        setattr(inner, name, getattr(pca, name).copy())
     inner.noise_variance_ = model.noise_variance
     inner._fit_svd_solver = "full"
     return inner

@@ -12,7 +12,13 @@ import scipy.sparse as sp
 from karhunen import _core
 from karhunen._fitted import FittedComponents
 from karhunen._inputs import to_matrix
-from karhunen._options import count_option, estimator_options, iteration_options, n_components_of
+from karhunen._options import (
+    check_sketch_options,
+    count_option,
+    estimator_options,
+    iteration_options,
+    n_components_of,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -141,6 +147,12 @@ class TruncatedSVD(FittedComponents):
         """
         options = self._engine_options()
         matrix = to_matrix(self, X, reset=True)
+        most = min(matrix.shape)
+        if self.n_components > most:
+            raise ValueError(
+                f"n_components={self.n_components} must be between 1 and min(n_samples, n_features)={most} for X of "
+                f"shape {matrix.shape}; ask for at most {most}, or add rows or columns"
+            )
         self._fit_matrix(matrix, options)
         scores = self._scores(matrix)
         self._set_variances(matrix, scores)
@@ -149,14 +161,19 @@ class TruncatedSVD(FittedComponents):
     def _set_variances(self, matrix: np.ndarray | sp.csr_array | sp.csc_array, scores: np.ndarray) -> None:
         """Set the variances about the mean, as scikit-learn's estimator does: those of the scores."""
         total = _core.column_moments(matrix, self.n_threads)[1].sum()
-        self.explained_variance_ = np.var(scores, axis=0, dtype=np.float64)
-        self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else np.zeros(scores.shape[1])
+        variance = np.var(scores, axis=0, dtype=np.float64)
+        self._show_variances(variance, variance / total if total > 0 else np.zeros(scores.shape[1]))
+
+    def _show_variances(self, variance: np.ndarray, ratio: np.ndarray) -> None:
+        self.explained_variance_ = self._show(self._model, variance)
+        self.explained_variance_ratio_ = self._show(self._model, ratio)
 
     def _engine_options(self) -> dict[str, Any]:
         """Check every option and give those of the engine."""
         if not isinstance(self.algorithm, str) or self.algorithm not in ALGORITHMS:
             names = "', '".join(ALGORITHMS)
             raise ValueError(f"algorithm = {self.algorithm!r} is not known; choose one of '{names}'")
+        check_sketch_options(self)
         return {
             **iteration_options(self),
             "n_components": count_option("n_components", self.n_components),
@@ -208,5 +225,6 @@ class TruncatedSVD(FittedComponents):
         svd = cls(
             n_components=n_components_of(options), algorithm=options["solver"] or "auto", **estimator_options(options)
         )
-        svd.explained_variance_, svd.explained_variance_ratio_ = (np.array(values) for values in beside["about_mean"])
-        return svd._adopt_file(model, beside)
+        svd._adopt_file(model, beside)
+        svd._show_variances(*(np.array(values) for values in beside["about_mean"]))
+        return svd

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class ViewedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What estimators share once they are fitted.
 
-    The arrays among the fitted attributes are read-only views of the engine's memory. An attribute that is assigned
-    (rotated components, another mean) is what later calls work with.
+    The arrays among the fitted attributes are read-only views of the engine's memory, or read-only copies in the type
+    of the data. An attribute that is assigned (rotated components, another mean) is what later calls work with.
     """
 
     n_threads: int | None
@@ -38,10 +38,14 @@ class ViewedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _adopt(self, model: Any) -> Self:
         """Show a model's arrays as fitted attributes."""
         self._model = model
-        self._shown = {name: getattr(model, inner) for name, inner in self._views.items()}
+        self._shown = {name: self._show(model, getattr(model, inner)) for name, inner in self._views.items()}
         for name, value in self._shown.items():
             setattr(self, name, value)
         return self
+
+    def _show(self, model: Any, value: Any) -> Any:
+        """Give one of a model's values as a fitted attribute."""
+        return value
 
     def _model_now(self) -> Any:
         """Give the engine's model, made anew if an attribute was assigned since."""

@@ -120,7 +120,8 @@ def _correlations(X: Any, at: np.ndarray, sample_weight: Any) -> np.ndarray:
     matrix = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=float)
     weight = np.ones(len(at)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     if weight.shape != (len(at),):
-        raise ValueError(f"sample_weight has shape {weight.shape}, but X has {len(at)} rows")
+        has = f"{len(weight)} entries" if weight.ndim == 1 else f"shape {weight.shape}"
+        raise ValueError(f"sample_weight has {has}; X has {len(at)} rows")
     weight = weight / weight.sum()
     mean = matrix.T @ weight
     if sp.issparse(matrix):

@@ -44,7 +44,13 @@ def draw(ax: Axes, at: np.ndarray, color_by: Any) -> None:
         return
     values = np.asarray(color_by)
     if values.shape != (len(at),):
-        raise ValueError(f"color_by has shape {values.shape}; give one value for each of the {len(at)} rows of X")
+        if values.ndim == 0:
+            column = (
+                f": of a column of a table, its values, such as table[{color_by!r}]" if values.dtype.kind == "U" else ""
+            )
+            raise ValueError(f"color_by is {color_by!r}; give one value for each of the {len(at)} rows of X{column}")
+        has = f"{len(values)} entries" if values.ndim == 1 else f"shape {values.shape}"
+        raise ValueError(f"color_by has {has}; X has {len(at)} rows: give one value for each")
     name = getattr(color_by, "name", None)
     missing = np.array([_is_missing(value) for value in values])
     if missing.any():

@@ -1,0 +1,63 @@
+"""What is no array or table yet: named, with the way to one."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import scipy.sparse as sp
+
+#: Library, end of the name of the type, what it is, what to pass. No library is imported to find out.
+_WAYS = (
+    ("anndata", "AnnData", "an AnnData", "its matrix, X.X, or one of its layers, X.layers['name']"),
+    ("anndata", "Dataset", "a sparse matrix that AnnData left in its file", "X.to_memory()"),
+    ("mudata", "MuData", "a MuData", "the matrix of one modality, X['name'].X"),
+    ("duckdb", "Relation", "a DuckDB relation, which was not run yet", "X.df()"),
+    ("_duckdb", "Relation", "a DuckDB relation, which was not run yet", "X.df()"),
+    ("polars", "LazyFrame", "a LazyFrame of polars, which holds no values yet", "X.collect()"),
+    ("pyspark", "DataFrame", "a Spark frame, whose values are elsewhere", "X.toPandas()"),
+    ("xarray", "Dataset", "an xarray Dataset", "one of its variables, X['name']"),
+    ("h5py", "File", "an HDF5 file", "one of its datasets, X['name']"),
+    ("h5py", "Group", "a group of an HDF5 file", "one of its datasets, X['name']"),
+    ("zarr", "Group", "a zarr group", "one of its arrays, X['name']"),
+    ("numpy", "NpzFile", "an archive of arrays", "one of them, X['name']"),
+    ("scipy", "LinearOperator", "a LinearOperator, which has no entries", "the matrix itself"),
+)
+#: Types of Python, what they are, what to pass.
+_TYPES = (
+    (
+        (str, bytes, os.PathLike),
+        "a text or path",
+        "what the file holds: np.load(X), pandas.read_csv(X), ...; the command line reads files, `karhunen fit FILE`",
+    ),
+    (io.IOBase, "an open file", "what it holds: np.load(X), pandas.read_csv(X), ..."),
+    (Iterator, "an iterator, which gives its rows only once", "list(X)"),
+    (Mapping, "a mapping", "a table of its columns, pandas.DataFrame(X)"),
+)
+
+
+def refuse_no_data(X: Any) -> None:
+    """Refuse what numpy would make an array of one object of.
+
+    Parameters
+    ----------
+    X : object
+        What was given as data.
+
+    Raises
+    ------
+    ValueError
+        Tells what it is and what to pass.
+    """
+    if sp.issparse(X):
+        return  # A DOK matrix is a dict, too.
+    kind = type(X)
+    library = kind.__module__.partition(".")[0]
+    for of, ending, what, way in _WAYS:
+        if library == of and kind.__name__.endswith(ending):
+            raise ValueError(f"X is {what}; pass {way}")
+    for types, what, way in _TYPES:
+        if isinstance(X, types):
+            raise ValueError(f"X is {what} ({kind.__name__}); pass {way}")

@@ -1,0 +1,5 @@
+"""scikit-learn's tests of `KernelPCA`, of ours."""
+
+from theirs import their_tests
+
+globals().update(their_tests("sklearn.decomposition.tests.test_kernel_pca", "KernelPCA", "PCA"))

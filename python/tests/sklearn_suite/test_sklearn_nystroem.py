@@ -1,0 +1,5 @@
+"""scikit-learn's tests of `Nystroem`, of ours."""
+
+from theirs import their_tests
+
+globals().update(their_tests("sklearn.tests.test_kernel_approximation", "Nystroem", only="nystroem"))

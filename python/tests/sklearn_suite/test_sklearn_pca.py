@@ -1,0 +1,5 @@
+"""scikit-learn's tests of `PCA`, of ours."""
+
+from theirs import their_tests
+
+globals().update(their_tests("sklearn.decomposition.tests.test_pca", "PCA"))

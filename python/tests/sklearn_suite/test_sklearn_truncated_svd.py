@@ -1,0 +1,5 @@
+"""scikit-learn's tests of `TruncatedSVD`, of ours."""
+
+from theirs import their_tests
+
+globals().update(their_tests("sklearn.decomposition.tests.test_truncated_svd", "TruncatedSVD", "PCA"))
