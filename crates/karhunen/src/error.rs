@@ -562,6 +562,7 @@ fn none_aside(share: f64, n_observed: usize, n_spare: usize) -> String {
 fn alone(n_observed: usize, n_spare: usize) -> String {
     match n_observed - n_spare {
         0 => String::new(),
+        1 => format!(" (of {n_observed} observed, 1 is alone in its row or column)"),
         n => format!(" (of {n_observed} observed, {n} are alone in their row or column)"),
     }
 }

@@ -57,7 +57,7 @@ class Run:
 
 @dataclass(frozen=True)
 class FarPredictions:
-    """Predictions of missing entries far outside what was observed: by ten standard deviations of their column, or more.
+    """Predictions of missing entries that lie more than ten standard deviations outside the observed ones.
 
     Attributes
     ----------
@@ -175,8 +175,8 @@ def warn_of_far_predictions(convergence: IncompleteConvergence, names: np.ndarra
     column = f"column {far.column}" if names is None else f"column {names[far.column]!r}"
     several = "1 missing entry is predicted" if far.count == 1 else f"{far.count} missing entries are predicted"
     warn(
-        f"{several} far outside what was observed: row {far.row}, {column} as {far.value:.4g}, {far.deviations:.0f} standard "
-        "deviations beyond the values of its column; there are too few of them for so many components: lower n_components, "
-        'give a regularization with method="als", or use method="auto", which learns how much to shrink',
+        f"{several} far outside what was observed: row {far.row}, {column} as {far.value:.4g}, {far.deviations:.0f} "
+        "standard deviations beyond the values of its column; there are too few of them for so many components: lower "
+        'n_components, give a regularization with method="als", or use method="auto", which learns how much to shrink',
         UserWarning,
     )

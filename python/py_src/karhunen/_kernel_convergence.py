@@ -40,8 +40,8 @@ class KernelConvergence:
     n_features : int or None
         Landmarks, or random features, of an approximation.
     error_bound : float or None
-        No eigenvalue of an approximation by landmarks is off by more than this share of the largest: certain, but it adds
-        up the errors in all directions, and says nothing where it is 1 or more.
+        No eigenvalue of an approximation by landmarks is off by more than this share of the largest: certain, but
+        it adds up the errors in all directions, and says nothing where it is 1 or more.
     error_estimate : float or None
         The error of the eigenvalues as a share of the largest, estimated from 500 rows: what to go by where the bound
         is large.

@@ -102,9 +102,9 @@ fn checkpoints_of_other_fits_are_refused_by_name() {
     let message = refusal(&folder, &format!("{FIT} --seed 1 --checkpoint c --resume"));
     let expected = "error: c: the checkpoint was made with --seed 0, now there is --seed 1; resume with the same, or fit anew\n";
     assert_eq!(message, expected);
-    let message = refusal(&folder, &format!("{FIT} --early-stopping --checkpoint c --resume"));
+    let message = refusal(&folder, &format!("{FIT} --early-stopping=0.05 --checkpoint c --resume"));
     assert!(
-        message.contains("made with no --early-stopping, now there is --early-stopping=0.02;"),
+        message.contains("made with no --early-stopping, now there is --early-stopping=0.05;"),
         "{message}"
     );
     let cases = [
