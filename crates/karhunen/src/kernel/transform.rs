@@ -98,6 +98,10 @@ impl KernelModel {
         exec: &Exec<'_>,
     ) -> Result<()> {
         let (n, k) = (x.shape().0, self.n_components());
+        // Of no rows there is nothing to share out.
+        if n == 0 {
+            return Ok(());
+        }
         let factors = self.factors(whiten);
         let parts = self.parts();
         let coefficients =

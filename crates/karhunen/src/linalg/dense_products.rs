@@ -145,7 +145,7 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
     }
     let q = Narrow::<E>::transposed(q);
     let shape = PanelShape::new::<T, E>(m, l);
-    let rows = (PIECE_WORK / (p * l)).clamp(1, n).next_multiple_of(shape.n_rows);
+    let rows = (PIECE_WORK / (p * l)).clamp(1, n.max(1)).next_multiple_of(shape.n_rows);
     exec.fill(out, rows * l, |piece, out| {
         let mut panel = Panel::<E>::new(shape);
         for (k, out) in out.chunks_mut(shape.n_rows * l).enumerate() {

@@ -74,6 +74,10 @@ impl PcaModel {
             deviation => 1.0 / deviation,
         };
         check_output(scores, (n, k))?;
+        // Of no rows there is nothing to share out.
+        if n == 0 {
+            return Ok(());
+        }
         let q = Matrix::from_fn(p, k, |j, c| self.components()[(c, j)] * weight(c));
         let finite = AtomicBool::new(true);
         Exec::run(how.n_threads, how.observer, |exec| {
