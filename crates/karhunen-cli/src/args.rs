@@ -1,5 +1,6 @@
 //! The command line as it is typed: parsed, not yet resolved.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -172,15 +173,12 @@ pub(crate) struct InputArgs {
     /// Between the fields of a text table: one character, or tab, or space for any blanks [default: detected]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     pub(crate) delimiter: Option<u8>,
-    /// The first line holds names [default: detected]
-    #[arg(long, conflicts_with = "no_header")]
-    pub(crate) header: bool,
-    /// The first line holds values
-    #[arg(long)]
-    pub(crate) no_header: bool,
-    /// Column that names the rows, or none [default: a first column of text without repetition]
-    #[arg(long, value_name = "NAME|none")]
-    pub(crate) id_column: Option<String>,
+    #[command(flatten)]
+    pub(crate) header: HeaderArgs,
+    /// Column that names the rows, by name (by number, from 1, where there are no names), none, or auto: that of the model, or
+    /// a first column of text without repetition [default: auto]
+    #[arg(long, value_name = "COLUMN|none|auto", alias = "id-column")]
+    pub(crate) row_names: Option<String>,
     /// Column to set aside, by name (by number, from 1, where there are no names); may be repeated
     #[arg(long = "label", value_name = "NAME")]
     pub(crate) labels: Vec<String>,
@@ -202,6 +200,64 @@ pub(crate) struct InputArgs {
     /// Array of an NPZ archive to read [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub(crate) array: Option<String>,
+}
+
+/// Whether a text table begins with names.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct HeaderArgs {
+    /// Whether the first line holds names: yes (--header alone says so), no, or auto, by what a model knows and by the look of
+    /// the table [default: auto]
+    #[arg(
+        long, value_enum, value_name = "yes|no|auto", num_args = 0..=1, require_equals = true,
+        default_missing_value = "yes", hide_possible_values = true, conflicts_with = "no_header"
+    )]
+    header: Option<HeaderArg>,
+    /// The first line holds values: --header no
+    #[arg(long)]
+    no_header: bool,
+}
+
+impl HeaderArgs {
+    /// As the readers take it.
+    pub(crate) fn option(self) -> Option<bool> {
+        match self.header {
+            Some(HeaderArg::Yes) => Some(true),
+            Some(HeaderArg::No) => Some(false),
+            None if self.no_header => Some(false),
+            Some(HeaderArg::Auto) | None => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum HeaderArg {
+    /// It holds names
+    Yes,
+    /// It holds values
+    No,
+    /// By what a model knows and by the look of the table
+    Auto,
+}
+
+/// The words of a command line, with `--header yes` as `--header=yes`. Alone, `--header` says yes and may stand before a
+/// file, so that a word behind it is its value only if it can be nothing else: a file of that name is `./yes`.
+pub(crate) fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut all: Vec<OsString> = Vec::new();
+    let mut options_ended = false;
+    for word in words {
+        let is_value = ["yes", "no", "auto"].iter().any(|value| word == *value);
+        match all.last_mut() {
+            Some(last) if !options_ended && is_value && last == "--header" => {
+                last.push("=");
+                last.push(word);
+            }
+            _ => {
+                options_ended |= word == "--";
+                all.push(word);
+            }
+        }
+    }
+    all
 }
 
 #[derive(Debug, Args)]
@@ -443,6 +499,33 @@ mod tests {
         for text in ["0", "-1", "1.5", "0.0", "101%", "nan", "ten", ""] {
             assert!(n_components(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn the_header_has_three_values_and_two_older_names() {
+        let option = |line: &str| {
+            let words = words(line.split_whitespace().map(OsString::from));
+            match Cli::try_parse_from(words).unwrap().command {
+                Command::Inspect(args) => (args.file, args.input.header.option()),
+                other => panic!("{other:?}"),
+            }
+        };
+        for (line, expected) in [
+            ("x inspect t.csv", None),
+            ("x inspect --header t.csv", Some(true)),
+            ("x inspect t.csv --header", Some(true)),
+            ("x inspect --header yes t.csv", Some(true)),
+            ("x inspect --header=no t.csv", Some(false)),
+            ("x inspect t.csv --header no", Some(false)),
+            ("x inspect --header auto t.csv", None),
+            ("x inspect --no-header t.csv", Some(false)),
+            ("x inspect --header -- t.csv", Some(true)),
+        ] {
+            assert_eq!(option(line), (PathBuf::from("t.csv"), expected), "{line}");
+        }
+        assert_eq!(option("x inspect --header -- yes"), (PathBuf::from("yes"), Some(true)));
+        let both = ["x", "inspect", "t.csv", "--header=no", "--no-header"];
+        assert!(Cli::try_parse_from(both).is_err());
     }
 
     #[test]

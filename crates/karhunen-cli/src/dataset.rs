@@ -9,6 +9,7 @@ use crate::error::{Failure, Places, Result};
 use crate::figures::{count, share};
 use crate::names;
 use crate::names::visible;
+use crate::outputs::print_warnings;
 use crate::plan::input_name;
 use crate::progress::{Progress, check_stop};
 
@@ -20,6 +21,8 @@ pub(crate) struct Dataset {
     pub(crate) table: Table,
     /// Time that reading took.
     pub(crate) seconds: f64,
+    /// What a fit said of its columns.
+    pub(crate) hints: Vec<String>,
 }
 
 impl Dataset {
@@ -34,7 +37,20 @@ impl Dataset {
             .spin(format!("reading {}", visible(&file)), || karhunen_io::read(path, options))
             .map_err(|error| neither_file_nor_column(error, options))?;
         check_stop()?;
-        Ok(Self { file, table, seconds: started.elapsed().as_secs_f64() })
+        print_warnings(&file, &table.warnings);
+        Ok(Self { file, table, seconds: started.elapsed().as_secs_f64(), hints: Vec::new() })
+    }
+
+    /// Prints hints about the columns that are fitted, and keeps them for the summary.
+    pub(crate) fn hint(&mut self, hints: impl IntoIterator<Item = String>) {
+        let hints: Vec<String> = hints.into_iter().collect();
+        print_warnings(&self.file, &hints);
+        self.hints.extend(hints);
+    }
+
+    /// All that was said of the file, for JSON.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        [&self.table.notes, &self.table.warnings, &self.hints].into_iter().flatten().cloned().collect()
     }
 
     /// Rows and columns of the library's errors, in the user's terms.
@@ -71,6 +87,9 @@ impl Dataset {
         let message = format!("reading {}", visible(&input_name(path)));
         let content = progress.spin(message, || karhunen_io::read_any(path, options))?;
         check_stop()?;
+        if let Content::Table(table) = &content {
+            print_warnings(&input_name(path), &table.warnings);
+        }
         Ok((content, started.elapsed().as_secs_f64()))
     }
 

@@ -185,6 +185,26 @@ impl<'a> Places<'a> {
                 "{file}: the weight of {} is {value}; weights must be finite and not negative",
                 self.row(index)
             )),
+            E::WeightValue { what: "feature weights", index, value } => Failure::Data(format!(
+                "{file}: the weight of {} is {value}; weights must be finite and not negative",
+                self.column(index)
+            )),
+            E::EntryWeight { row, column, value } => Failure::Data(format!(
+                "{file}: {}, {}: the weight is {value}; weights must be finite and not negative",
+                self.row(row),
+                self.column(column)
+            )),
+            E::DuplicateEntry { row, column } => Failure::Data(format!(
+                "{file}: {}, {} is given more than once; give it once, or average it with --duplicates average",
+                self.row(row),
+                self.column(column)
+            )),
+            E::ScoreOverflow { row, component, dtype } => Failure::Data(format!(
+                "{file}: {}: the score on pc{} is beyond the range of {dtype}; give the data as f64, or divide them and the \
+                 model's data by a constant",
+                self.row(row),
+                component + 1
+            )),
             E::NegativeValue { row, column, value, kernel } => Failure::Data(format!(
                 "{file}: {}, {} is {value}, but the kernel {kernel} is defined for values >= 0 only",
                 self.row(row),
@@ -285,6 +305,24 @@ mod tests {
             "p.npy: row 5, column 2 (`weight`) is missing (NaN); remove or impute the row, or fit what was \
              observed with --missing"
         );
+        for (error, expected) in [
+            (
+                karhunen::Error::DuplicateEntry { row: 0, column: 1 },
+                "p.npy: row 1, column 2 (`weight`) is given more than once; give it once, or average it with --duplicates \
+                 average",
+            ),
+            (
+                karhunen::Error::WeightValue { what: "feature weights", index: 0, value: f64::NAN },
+                "p.npy: the weight of column 1 (`height`) is NaN; weights must be finite and not negative",
+            ),
+            (
+                karhunen::Error::ScoreOverflow { row: 0, component: 0, dtype: "f32" },
+                "p.npy: row 1: the score on pc1 is beyond the range of f32; give the data as f64, or divide them and the \
+                 model's data by a constant",
+            ),
+        ] {
+            assert_eq!(places.explain(error).to_string(), expected);
+        }
         let overflow = karhunen::Error::Overflow { statistic: "mean", column: 0 };
         assert!(
             places

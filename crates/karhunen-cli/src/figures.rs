@@ -28,6 +28,11 @@ pub(crate) fn share(cells: usize, (n_rows, n_columns): (usize, usize)) -> String
     percent(cells as f64 / (n_rows as f64 * n_columns as f64).max(1.0))
 }
 
+/// A sum of weights: all its digits where these are few.
+pub(crate) fn sum(value: f64) -> String {
+    if value == 0.0 || (1e-5..1e15).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
+}
+
 /// A loading: its sign and three digits.
 pub(crate) fn loading(value: f64) -> String {
     let size = value.abs();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use karhunen_io::IdColumn;
+use karhunen_io::RowNames;
 
 use crate::args::{FitOutputArgs, JsonExtent};
 use crate::error::{Failure, Result};
@@ -155,11 +155,11 @@ impl Part {
     }
 }
 
-/// The column that was asked for to name the rows.
-pub(crate) fn asked_id_column(asked: &IdColumn) -> Option<String> {
+/// The column that names the rows, by name, or by the number that was asked for.
+pub(crate) fn id_column(asked: &RowNames, found: Option<&String>) -> Option<String> {
     match asked {
-        IdColumn::Named(name) => Some(name.clone()),
-        _ => None,
+        RowNames::Column(name) => Some(name.clone()),
+        RowNames::Auto | RowNames::None => found.filter(|name| !name.is_empty()).cloned(),
     }
 }
 

@@ -67,6 +67,11 @@ impl KernelPlan {
         KernelPca { n_components, ..self.pca.clone() }
     }
 
+    /// The kernel.
+    pub(crate) fn kernel(&self) -> Kernel {
+        self.pca.kernel
+    }
+
     /// Whether the number of components was left to karhunen.
     pub(crate) fn chose_components(&self) -> bool {
         self.n_components.is_none()

@@ -12,6 +12,7 @@ mod error;
 mod figures;
 mod fit_files;
 mod fit_weights;
+mod hints;
 mod incomplete_plan;
 mod incomplete_report;
 mod incomplete_summary;
@@ -37,7 +38,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let outcome = match args::Cli::try_parse() {
+    let outcome = match args::Cli::try_parse_from(args::words(std::env::args_os())) {
         Ok(cli) => progress::watch_for_stop().and_then(|()| commands::run(cli.command)),
         // Help and the version are what was asked for: that they cannot be printed is a failure.
         Err(asked) if !asked.use_stderr() => outputs::print_asked(&asked),

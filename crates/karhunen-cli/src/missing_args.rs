@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use karhunen::{Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 use karhunen_io::TripleColumns;
 
-use crate::args::{InputArgs, ThreadArgs};
+use crate::args::{HeaderArgs, InputArgs, ThreadArgs};
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 
@@ -305,12 +305,8 @@ pub(crate) struct PredictArgs {
     /// Between the fields of a text table: one character, or tab, or space for any blanks [default: detected]
     #[arg(long, value_name = "CHAR", value_parser = crate::args::delimiter)]
     pub(crate) delimiter: Option<u8>,
-    /// The first line holds names [default: detected]
-    #[arg(long, conflicts_with = "no_header")]
-    pub(crate) header: bool,
-    /// The first line holds ids
-    #[arg(long)]
-    pub(crate) no_header: bool,
+    #[command(flatten)]
+    pub(crate) header: HeaderArgs,
 }
 
 /// What becomes of pairs that the model does not know.

@@ -8,8 +8,10 @@ use karhunen_io::{Cause, Ids, ObserveOptions, ObservedData, ObservedTable, ReadO
 
 use crate::dataset::neither_file_nor_column;
 use crate::error::{Failure, Places, Result};
-use crate::figures::{count, percent};
+use crate::figures::{count, share};
+use crate::hints;
 use crate::names::{list, visible};
+use crate::outputs::print_warnings;
 use crate::plan::input_name;
 use crate::progress::{Progress, check_stop};
 
@@ -24,6 +26,8 @@ pub(crate) struct ObservedDataset {
     pub(crate) column_names: Option<Vec<String>>,
     /// Time that reading took.
     pub(crate) seconds: f64,
+    /// What a fit said of its columns.
+    pub(crate) hints: Vec<String>,
 }
 
 impl ObservedDataset {
@@ -46,9 +50,28 @@ impl ObservedDataset {
             _ => neither_file_nor_column(error, options),
         })?;
         check_stop()?;
+        print_warnings(&file, &table.warnings);
         let texts = |ids: &Option<Ids>| ids.as_ref().map(Ids::texts);
         let (row_names, column_names) = (texts(&table.row_ids), texts(&table.column_ids));
-        Ok(Self { file, row_names, column_names, table, seconds: started.elapsed().as_secs_f64() })
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(Self { file, row_names, column_names, table, seconds, hints: Vec::new() })
+    }
+
+    /// Prints hints about the columns that are fitted, and keeps them for the summary. The columns of triples are items.
+    pub(crate) fn hint(&mut self) {
+        if self.table.triples.is_some() {
+            return;
+        }
+        let (data, names) = (&self.table.data, self.column_names.as_deref());
+        let mut hints = hints::of_observed(data, names);
+        hints.extend(hints::of_variances(&hints::variances(data), data.shape().0, names));
+        print_warnings(&self.file, &hints);
+        self.hints = hints;
+    }
+
+    /// All that was said of the file, for JSON.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        [&self.table.notes, &self.table.warnings, &self.hints].into_iter().flatten().cloned().collect()
     }
 
     /// The same entries, whose rows count so often.
@@ -96,8 +119,8 @@ impl ObservedDataset {
             count(p),
             self.table.data.dtype(),
             count(observed),
-            percent(observed as f64 / (n as f64 * p as f64)),
-            percent(1.0 - observed as f64 / (n as f64 * p as f64)),
+            share(observed, (n, p)),
+            share(n.saturating_mul(p) - observed, (n, p)),
         )
     }
 

@@ -97,6 +97,14 @@ pub(crate) fn print_aside(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// Prints what may be wrong with a file as it was read, and what to do: also with `--quiet`, for results depend on it.
+pub(crate) fn print_warnings(file: &str, warnings: &[String]) {
+    let label = console::style("note:").for_stderr().bold();
+    for warning in warnings {
+        print_aside(&format!("{label} {}\n", visible(&format!("{file}: {warning}"))));
+    }
+}
+
 /// Prints why a command failed on the standard error stream.
 pub(crate) fn print_failure(failure: &Failure) {
     let label = console::style("error:").for_stderr().red().bold();

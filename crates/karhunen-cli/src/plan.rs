@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use karhunen::{NComponents, Pca, Route, Scalar, Weighting};
-use karhunen_io::{Data, IdColumn, ReadOptions, SavedModel, Values};
+use karhunen_io::{Data, ReadOptions, RowNames, SavedModel, Values};
 
 use crate::args::{FitArgs, InputArgs, SolverArgs, ThreadArgs};
 use crate::error::{Failure, Result};
@@ -114,14 +114,14 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
     let either = |yes: bool, no: bool| if yes || no { Some(yes) } else { None };
     ReadOptions {
         delimiter: input.delimiter,
-        header: either(input.header, input.no_header),
-        id_column: match input.id_column.as_deref() {
-            None => IdColumn::Detect,
-            Some("none") => IdColumn::None,
-            Some(name) => IdColumn::Named(name.to_owned()),
+        header: input.header.option(),
+        row_names: match input.row_names.as_deref() {
+            None | Some("auto") => RowNames::Auto,
+            Some("none") => RowNames::None,
+            Some(name) => RowNames::Column(name.to_owned()),
         },
         labels: input.labels.clone(),
-        set_aside: Vec::new(),
+        fitted: None,
         feature_names: input.feature_names.clone(),
         sample_names: input.sample_names.clone(),
         weights_column: None,
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(plan.read.weights_column.as_deref(), Some("pop"));
         assert_eq!(plan.read.decimal_comma, Some(true));
         assert_eq!(plan.read.header, Some(false));
-        assert_eq!(plan.read.id_column, IdColumn::None);
+        assert_eq!(plan.read.row_names, RowNames::None);
         assert_eq!(plan.read.delimiter, Some(b'\t'));
         assert!(plan.read.transpose);
         assert_eq!(plan.read.array.as_deref(), Some("x"));

@@ -36,7 +36,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(
         &path,
         "Arrow",
-        &[OptionName::IdColumn, OptionName::Labels, OptionName::WeightsColumn],
+        &[OptionName::RowNames, OptionName::Labels, OptionName::WeightsColumn],
     )?;
     let work = || {
         let (file, schema, format) = open(&path, bytes)?;

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Schema};
 use karhunen::Scalar;
@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use crate::error::MISSING_ADVICE;
 use crate::names::shell_word;
 use crate::roles::{IdOrigin, Role, Roles, place};
+use crate::rounded::{Rounded, is_held, limit};
 use crate::{Buffer, Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
 
 /// How many groups of columns each thread is given: enough to even out those that take longer.
@@ -45,8 +46,14 @@ pub(crate) struct Columns<'a> {
     pub(crate) batches: &'a dyn Batches,
 }
 
-/// Where the first value is missing: row, then column, from zero.
-type Missing = Option<(usize, usize)>;
+/// What is first in a group of columns: by row, then column, from zero.
+#[derive(Debug, Default)]
+struct First {
+    /// A value that is missing where there must be none.
+    missing: Option<(usize, usize)>,
+    /// A whole number that was rounded.
+    rounded: Option<(usize, usize, String)>,
+}
 
 impl Columns<'_> {
     /// Reads the table.
@@ -62,16 +69,18 @@ impl Columns<'_> {
             labels.push(Label { name: self.name(column), values: self.text(column)? });
         }
         let weights = match roles.columns(Role::Weights)[..] {
-            [column] => Some(self.numbers::<f64>(&[column], false)?),
+            [column] => Some(self.numbers::<f64>(&[column], false)?.0),
             _ => None,
         };
         let columns = roles.columns(Role::Value);
         let single =
             columns.iter().all(|&column| *self.schema.field(column).data_type() == DataType::Float32);
-        let data = if single {
-            Data::F32(self.values(self.numbers(&columns, options.missing)?, columns.len()))
+        let (data, rounded) = if single {
+            let (values, rounded) = self.numbers(&columns, options.missing)?;
+            (Data::F32(self.values(values, columns.len())), rounded)
         } else {
-            Data::F64(self.values(self.numbers(&columns, options.missing)?, columns.len()))
+            let (values, rounded) = self.numbers(&columns, options.missing)?;
+            (Data::F64(self.values(values, columns.len())), rounded)
         };
         let feature_names = Some(columns.iter().map(|&column| self.name(column)).collect());
         let id_name = match roles.columns(Role::Id)[..] {
@@ -79,7 +88,17 @@ impl Columns<'_> {
             _ => None,
         };
         let format = self.format;
-        Ok(Table { data, sample_names, id_name, feature_names, labels, weights, format, notes })
+        Ok(Table {
+            data,
+            sample_names,
+            id_name,
+            feature_names,
+            labels,
+            weights,
+            format,
+            notes,
+            warnings: rounded.into_iter().collect(),
+        })
     }
 
     fn name(&self, column: usize) -> String {
@@ -137,8 +156,9 @@ impl Columns<'_> {
         Ok(values)
     }
 
-    /// Columns of numbers, one after the other; nulls are NaN where there may be `holes`.
-    fn numbers<T: Scalar>(&self, columns: &[usize], holes: bool) -> Result<Vec<T>> {
+    /// Columns of numbers, one after the other; nulls are NaN where there may be `holes`. Also what is said of the first whole
+    /// number that was rounded.
+    fn numbers<T: Scalar>(&self, columns: &[usize], holes: bool) -> Result<(Vec<T>, Option<String>)> {
         let too_large = || {
             let message = format!(
                 "{} rows and {} columns need more memory than can be had; fit a part of them",
@@ -151,33 +171,44 @@ impl Columns<'_> {
         let mut values: Vec<T> = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| too_large())?;
         let n_groups = rayon::current_num_threads() * GROUPS_PER_THREAD;
         let per_group = columns.len().div_ceil(n_groups).max(1);
-        let missing: Vec<Result<Missing>> = values
+        let firsts: Vec<Result<First>> = values
             .par_chunks_mut((self.n_rows * per_group).max(1))
             .zip(columns.par_chunks(per_group))
             .map(|(out, group)| self.fill(group, out, holes))
             .collect();
-        let missing = missing.into_iter().collect::<Result<Vec<_>>>()?;
-        match missing.into_iter().flatten().min() {
+        let firsts = firsts.into_iter().collect::<Result<Vec<_>>>()?;
+        let rounded = firsts.iter().filter_map(|first| first.rounded.clone()).min();
+        let rounded = rounded.map(|(row, column, text)| {
+            Rounded { text, place: place(self.schema, Some(row), column), line: "row" }.warning::<f64>()
+        });
+        match firsts.into_iter().filter_map(|first| first.missing).min() {
             Some((row, column)) => {
                 let message = format!("a null is a missing value; {MISSING_ADVICE}");
                 Err(self.error_at(row, column, message))
             }
-            None => Ok(values),
+            None => Ok((values, rounded)),
         }
     }
 
-    /// Fills `out` with the columns of `group`; tells the first missing value where there must be none.
-    fn fill<T: Scalar>(&self, group: &[usize], out: &mut [T], holes: bool) -> Result<Missing> {
-        let (mut begin, mut missing) = (0, None);
+    /// Fills `out` with the columns of `group`; tells the first missing value where there must be none, and the first whole
+    /// number that was rounded.
+    fn fill<T: Scalar>(&self, group: &[usize], out: &mut [T], holes: bool) -> Result<First> {
+        let (mut begin, mut found) = (0, First::default());
+        if self.n_rows == 0 {
+            return Ok(found);
+        }
         self.batches.visit(group, &mut |batch| {
             let end = begin + batch.num_rows();
             self.check_count(end.max(self.n_rows))?;
             for ((array, out), &column) in
                 batch.columns().iter().zip(out.chunks_exact_mut(self.n_rows)).zip(group)
             {
+                if let Some((row, text)) = first_rounded::<f64>(array) {
+                    let here = (begin + row, column, text);
+                    found.rounded = found.rounded.take().into_iter().chain([here]).min();
+                }
                 if let Some(row) = first_null(array).filter(|_| !holes) {
-                    let found = Some((begin + row, column));
-                    missing = if missing.is_none() { found } else { missing.min(found) };
+                    found.missing = found.missing.into_iter().chain([(begin + row, column)]).min();
                 } else {
                     copy(array, &mut out[begin..end]).map_err(|error| damaged(self.path, &error))?;
                 }
@@ -186,7 +217,7 @@ impl Columns<'_> {
             Ok(())
         })?;
         self.check_count(begin)?;
-        Ok(missing)
+        Ok(found)
     }
 
     fn check_count(&self, found: usize) -> Result<()> {
@@ -212,6 +243,36 @@ fn first_repetition(names: &[String]) -> Option<(usize, usize)> {
 fn first_null(array: &ArrayRef) -> Option<usize> {
     let nulls = array.logical_nulls()?;
     (0..array.len()).find(|&row| nulls.is_null(row))
+}
+
+/// The first whole number that `T` does not hold, and its row.
+pub(crate) fn first_rounded<T: Scalar>(array: &ArrayRef) -> Option<(usize, String)> {
+    let limit = limit::<T>() as u64;
+    let first = |numbers: &mut dyn Iterator<Item = i128>| {
+        let (row, number) =
+            numbers.enumerate().find(|(row, number)| !array.is_null(*row) && !is_held::<T>(*number))?;
+        Some((row, number.to_string()))
+    };
+    match array.data_type() {
+        DataType::Int64 => {
+            let values = array.as_primitive::<Int64Type>().values();
+            // Almost always there is none, and this is seen fast.
+            let small = values.iter().all(|value| value.unsigned_abs() <= limit);
+            if small { None } else { first(&mut values.iter().map(|value| i128::from(*value))) }
+        }
+        DataType::UInt64 => {
+            let values = array.as_primitive::<UInt64Type>().values();
+            let small = values.iter().all(|value| *value <= limit);
+            if small { None } else { first(&mut values.iter().map(|value| i128::from(*value))) }
+        }
+        DataType::Dictionary(_, values) if values.is_integer() => {
+            first_rounded::<T>(&arrow_cast::cast(array, values).ok()?)
+        }
+        kind if kind.is_integer() && limit < u64::from(u32::MAX) => {
+            first_rounded::<T>(&arrow_cast::cast(array, &DataType::Int64).ok()?)
+        }
+        _ => None,
+    }
 }
 
 /// Converts an array; nulls are NaN.

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::model_file::ModelFile;
-use crate::{Cause, Error, IdColumn, ReadOptions, Result};
+use crate::{Cause, Error, FittedTable, ReadOptions, Result};
 
 /// Adds what is known to the metadata.
 pub(crate) fn insert(
@@ -60,15 +60,7 @@ pub(crate) fn id_column(path: &Path, file: &ModelFile) -> Result<Option<String>>
     file.optional_json(path, "id_column")
 }
 
-/// Options that leave out what was no feature in a fit, and name rows as the fit did.
-pub(crate) fn read_options(
-    options: ReadOptions,
-    set_aside: &[String],
-    id_column: Option<&str>,
-) -> ReadOptions {
-    let id_column = match (options.id_column, id_column) {
-        (IdColumn::Detect, Some(name)) => IdColumn::Preferred(name.to_owned()),
-        (asked, _) => asked,
-    };
-    ReadOptions { set_aside: set_aside.to_vec(), id_column, ..options }
+/// Options that leave out what was no feature in a fit, and name rows and columns as the fit did.
+pub(crate) fn read_options(options: ReadOptions, fitted: FittedTable) -> ReadOptions {
+    ReadOptions { fitted: Some(fitted), ..options }
 }

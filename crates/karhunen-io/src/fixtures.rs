@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use karhunen::Matrix;
 
 use crate::input::Input;
-use crate::{Buffer, Data, IdColumn, ReadOptions, Result, Table, Values, arrow, npy, npz, parquet};
+use crate::{Buffer, Data, ReadOptions, Result, RowNames, Table, Values, arrow, npy, npz, parquet};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/binary")
@@ -147,7 +147,7 @@ fn options_choose_the_columns() {
     let read = |options: &ReadOptions| read_with("kinds.parquet", options).map_err(|error| error.to_string());
     let labels = |labels: &[&str]| labels.iter().map(|&label| label.to_owned()).collect::<Vec<_>>();
     let named = ReadOptions {
-        id_column: IdColumn::Named("int8".into()),
+        row_names: RowNames::Column("int8".into()),
         labels: labels(&["cell", "group", "day"]),
         ..Default::default()
     };
@@ -158,7 +158,7 @@ fn options_choose_the_columns() {
             "column 9 (`group`): holds text; set such columns aside with --label group --label day",
         ),
         (
-            ReadOptions { id_column: IdColumn::None, ..Default::default() },
+            ReadOptions { row_names: RowNames::None, ..Default::default() },
             "column 1 (`cell`): holds text; set such columns aside with --label cell --label group --label day",
         ),
         (
@@ -199,8 +199,11 @@ fn options_choose_the_columns() {
 #[test]
 fn columns_known_to_be_no_features_are_left_out_where_they_exist() {
     let options = ReadOptions {
-        set_aside: ["group", "day", "weight", "gone"].map(str::to_owned).to_vec(),
-        id_column: IdColumn::Preferred("int8".into()),
+        fitted: Some(crate::FittedTable {
+            set_aside: ["group", "day", "weight", "gone"].map(str::to_owned).to_vec(),
+            id_column: Some("int8".into()),
+            ..crate::FittedTable::default()
+        }),
         ..Default::default()
     };
     let labels = vec!["cell".to_owned()];
@@ -230,10 +233,10 @@ fn the_index_of_pandas() {
         assert_eq!(table.sample_names, samples, "{name}");
         assert_eq!(table.notes.first().map(String::as_str), note, "{name}");
     }
-    let options = ReadOptions { id_column: IdColumn::None, ..Default::default() };
+    let options = ReadOptions { row_names: RowNames::None, ..Default::default() };
     let table = read_with("text_index.parquet", &options).unwrap();
     assert_eq!((table.sample_names, table.notes.len()), (None, 1));
-    let options = ReadOptions { id_column: IdColumn::Named("a".into()), ..Default::default() };
+    let options = ReadOptions { row_names: RowNames::Column("a".into()), ..Default::default() };
     let table = read_with("text_index.parquet", &options).unwrap();
     assert_eq!((table.sample_names, table.data.shape()), (names(&["1.5", "4.0"]), (2, 2)));
 }

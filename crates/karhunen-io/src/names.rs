@@ -1,5 +1,6 @@
 //! Columns that the user names: found, or refused with the names that exist.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use crate::{Cause, Error, Result};
@@ -42,10 +43,27 @@ pub(crate) fn find_column(
     }
 }
 
-/// Index of the only column of a name.
-pub(crate) fn only(names: &[String], wanted: &str) -> Option<usize> {
-    let mut matching = (0..names.len()).filter(|&column| names[column] == wanted);
-    matching.next().filter(|_| matching.next().is_none())
+/// Where each name stands, for many that are looked for.
+#[derive(Debug)]
+pub(crate) struct NameTable<'a> {
+    /// None for a name that repeats.
+    places: HashMap<&'a str, Option<usize>>,
+}
+
+impl<'a> NameTable<'a> {
+    /// Of these names.
+    pub(crate) fn of(names: &'a [String]) -> Self {
+        let mut places = HashMap::with_capacity(names.len());
+        for (place, name) in names.iter().enumerate() {
+            places.entry(name.as_str()).and_modify(|at| *at = None).or_insert(Some(place));
+        }
+        Self { places }
+    }
+
+    /// Index of the only column of a name.
+    pub(crate) fn only(&self, name: &str) -> Option<usize> {
+        self.places.get(name).copied().flatten()
+    }
 }
 
 /// The names in backquotes, the first dozen of many.
@@ -119,6 +137,13 @@ mod tests {
                 format!("f: --label {wanted}: the columns have no names; give a number from 1 to 4")
             );
         }
+    }
+
+    #[test]
+    fn names_that_repeat_have_no_place() {
+        let names = ["a", "b", "a", "c"].map(str::to_owned);
+        let table = NameTable::of(&names);
+        assert_eq!(["a", "b", "c", "d"].map(|name| table.only(name)), [None, Some(1), Some(3), None]);
     }
 
     #[test]

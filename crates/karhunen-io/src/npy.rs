@@ -9,7 +9,8 @@ use karhunen::{Matrix, Scalar};
 use crate::input::{Bytes, Input};
 use crate::npy_header::{self, Header, Kind};
 use crate::options::OptionName;
-use crate::{Buffer, Cause, Data, Error, ReadOptions, Result, Table, Values};
+use crate::rounded::{Rounded, is_held};
+use crate::{Buffer, Cause, Data, Error, Place, ReadOptions, Result, Table, Values};
 
 type F16 = <Float16Type as ArrowPrimitiveType>::Native;
 
@@ -50,7 +51,15 @@ pub(crate) fn array_table(
         let line = if transpose { "row" } else { "column" };
         notes.push(format!("the array has one axis: read as one {line}"));
     }
-    elements(input.as_slice(), &header)?;
+    let rounded = first_rounded(elements(input.as_slice(), &header)?, &header);
+    let warnings = rounded.map(|(element, text)| {
+        let (row, column) = match column_major {
+            true => (element % n_rows, element / n_rows),
+            false => (element / n_cols, element % n_cols),
+        };
+        let place = Place { line: Some(row as u64 + 1), column: Some(column as u64 + 1), name: None };
+        Rounded { text, place, line: "row" }.warning::<f64>()
+    });
     let data = match (header.dtype.kind, header.dtype.size) {
         (Kind::Float, 4) if native(&header) => {
             Data::F32(Values::Dense { buffer: buffer(input, &header), n_rows, n_cols, column_major })
@@ -72,6 +81,7 @@ pub(crate) fn array_table(
         weights: None,
         format,
         notes,
+        warnings: warnings.into_iter().collect(),
     })
 }
 
@@ -138,6 +148,25 @@ pub(crate) fn to_f64(bytes: &[u8], header: &Header) -> std::result::Result<Vec<f
             ));
         }
     })
+}
+
+/// The first whole number that `f64` does not hold, and its place among the elements.
+pub(crate) fn first_rounded(bytes: &[u8], header: &Header) -> Option<(usize, String)> {
+    let big = header.dtype.big_endian;
+    let (elements, _) = bytes.as_chunks::<8>();
+    let number = |element: &[u8; 8]| match (header.dtype.kind, big) {
+        (Kind::Int, false) => i128::from(i64::from_le_bytes(*element)),
+        (Kind::Int, true) => i128::from(i64::from_be_bytes(*element)),
+        (_, false) => i128::from(u64::from_le_bytes(*element)),
+        (_, true) => i128::from(u64::from_be_bytes(*element)),
+    };
+    match (header.dtype.kind, header.dtype.size) {
+        (Kind::Int | Kind::Uint, 8) => {
+            let place = elements.iter().position(|element| !is_held::<f64>(number(element)))?;
+            Some((place, number(&elements[place]).to_string()))
+        }
+        _ => None,
+    }
 }
 
 /// Applies `from_le` to each element, its bytes turned around where they are big-endian.
@@ -289,7 +318,7 @@ mod tests {
             ReadOptions { delimiter: Some(b','), ..Default::default() },
             ReadOptions { header: Some(true), ..Default::default() },
             ReadOptions { decimal_comma: Some(false), ..Default::default() },
-            ReadOptions { id_column: crate::IdColumn::Named("a".into()), ..Default::default() },
+            ReadOptions { row_names: crate::RowNames::Column("a".into()), ..Default::default() },
             ReadOptions { labels: vec!["a".into()], ..Default::default() },
             ReadOptions { weights_column: Some("a".into()), ..Default::default() },
             ReadOptions { array: Some("a".into()), ..Default::default() },

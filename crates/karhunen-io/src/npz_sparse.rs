@@ -9,6 +9,7 @@ use crate::input::Input;
 use crate::npy;
 use crate::npy_header::{self, Header, Kind};
 use crate::npz::Archive;
+use crate::rounded::Rounded;
 use crate::{Cause, Data, Error, ObservedData, Place, ReadOptions, Result, Table, Values};
 
 /// Reads the matrix of an archive that has a `format` and a `shape`.
@@ -25,6 +26,8 @@ pub(crate) fn read(mut archive: Archive<'_>, options: &ReadOptions) -> Result<Ta
     let refuse = |refusal: Refusal| refusal.into_error(&archive.input.path);
     let places =
         Places { n_rows, n_cols, layout, transpose: options.transpose, may_repeat: !options.missing };
+    let warnings = npy::first_rounded(data.elements(), &data.header)
+        .map(|(_, text)| Rounded { text, place: Place::default(), line: "row" }.warning::<f64>());
     let data = if data.header.dtype.kind == Kind::Float && data.header.dtype.size == 4 {
         let values: Vec<f32> =
             npy::convert(data.elements(), data.header.dtype.big_endian, f32::from_le_bytes);
@@ -43,6 +46,7 @@ pub(crate) fn read(mut archive: Archive<'_>, options: &ReadOptions) -> Result<Ta
         weights: None,
         format: "NPZ (sparse)",
         notes,
+        warnings: warnings.into_iter().collect(),
     })
 }
 

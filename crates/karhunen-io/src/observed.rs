@@ -70,6 +70,8 @@ pub struct ObservedTable {
     pub row_ids: Option<Ids>,
     /// The same for the columns; of a table of features their names, in the order of the file.
     pub column_ids: Option<Ids>,
+    /// What the column of row ids is called, if a table has names.
+    pub id_name: Option<String>,
     /// Columns set aside by name.
     pub labels: Vec<Label>,
     /// The column set aside by [`ReadOptions::weights_column`]: one number for each row.
@@ -80,6 +82,9 @@ pub struct ObservedTable {
     pub format: &'static str,
     /// What was decided on the way.
     pub notes: Vec<String>,
+    /// What may be wrong with the entries as they were read: guesses that the look of the file does not settle, values that
+    /// were rounded. Each says what to do.
+    pub warnings: Vec<String>,
 }
 
 /// Reads observed entries; `-` reads the standard input. Of a table, empty cells, marks such as `NA`, nulls and NaN are
@@ -161,11 +166,13 @@ where
         data: observed.into(),
         row_ids,
         column_ids,
+        id_name: None,
         labels: Vec::new(),
         weights: None,
         triples: how.triples.clone(),
         format,
         notes: note.into_iter().collect(),
+        warnings: entries.warnings,
     })
 }
 
@@ -251,11 +258,13 @@ impl ObservedTable {
             data,
             row_ids: samples.map(Ids::Texts),
             column_ids: features.map(Ids::Texts),
+            id_name: None,
             labels: Vec::new(),
             weights: None,
             triples: None,
             format: "NPZ (sparse)",
             notes: Vec::new(),
+            warnings: Vec::new(),
         })
     }
 
@@ -264,12 +273,14 @@ impl ObservedTable {
         Ok(Self {
             data,
             row_ids: table.sample_names.map(Ids::Texts),
+            id_name: table.id_name,
             column_ids: table.feature_names.map(Ids::Texts),
             labels: table.labels,
             weights: table.weights,
             triples: None,
             format: table.format,
             notes: table.notes,
+            warnings: table.warnings,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::name_rule::FittedTable;
 use crate::{Cause, Error, Result};
 
 /// Options of [`crate::read`]. What a format has no use for is refused, not ignored.
@@ -13,11 +14,12 @@ pub struct ReadOptions {
     /// Whether a text table begins with names; detected if `None`.
     pub header: Option<bool>,
     /// The column that names the rows.
-    pub id_column: IdColumn,
+    pub row_names: RowNames,
     /// Columns to set aside, by name or (counted from 1, where there are no names) by number.
     pub labels: Vec<String>,
-    /// Columns to leave out where they exist, by name: what a model knows to be no features.
-    pub set_aside: Vec<String>,
+    /// What the model that the table is read for knows of the table that it was fitted to: it settles what would otherwise be
+    /// detected, and columns that were no features are left out where they exist.
+    pub fitted: Option<FittedTable>,
     /// A column of weights to set aside as numbers, by name or (counted from 1, where there are no names) by number.
     pub weights_column: Option<String>,
     /// A text file with a name for each feature, one on each line, instead of names that the data may hold.
@@ -39,23 +41,15 @@ pub struct ReadOptions {
 
 /// Which column names the rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum IdColumn {
-    /// The first column if it is text without repetition, none otherwise.
+pub enum RowNames {
+    /// That of the model, if it had one; otherwise the first column if it is text without repetition or has no name under a
+    /// line of names, none else.
     #[default]
-    Detect,
+    Auto,
     /// No column.
     None,
-    /// The column of this name, or (counted from 1) of this number.
-    Named(String),
-    /// The column of this name if there is one, otherwise as [`IdColumn::Detect`].
-    Preferred(String),
-}
-
-impl IdColumn {
-    /// Whether the column may be found without being asked for.
-    pub(crate) fn is_open(&self) -> bool {
-        matches!(self, IdColumn::Detect | IdColumn::Preferred(_))
-    }
+    /// The column of this name, or (counted from 1, where there are no names) of this number.
+    Column(String),
 }
 
 /// The options that only some formats have a use for.
@@ -63,7 +57,7 @@ impl IdColumn {
 pub(crate) enum OptionName {
     Delimiter,
     Header,
-    IdColumn,
+    RowNames,
     Labels,
     WeightsColumn,
     FeatureNames,
@@ -103,8 +97,8 @@ impl ReadOptions {
         use OptionName as O;
         let set = [
             (O::Delimiter, self.delimiter.is_some(), "--delimiter", "has no delimiter"),
-            (O::Header, self.header.is_some(), "--header or --no-header", "has no header line"),
-            (O::IdColumn, !self.id_column.is_open(), "--id-column", "has no columns of text"),
+            (O::Header, self.header.is_some(), "--header", "has no header line"),
+            (O::RowNames, self.row_names != RowNames::Auto, "--row-names", "has no columns of text"),
             (O::Labels, !self.labels.is_empty(), "--label", "has no columns to set aside"),
             (
                 O::WeightsColumn,

@@ -37,7 +37,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(
         &path,
         "Parquet",
-        &[OptionName::IdColumn, OptionName::Labels, OptionName::WeightsColumn],
+        &[OptionName::RowNames, OptionName::Labels, OptionName::WeightsColumn],
     )?;
     columns::guarded(&path, || {
         let (file, schema, n_rows) = open(&path, bytes)?;
@@ -206,7 +206,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Data, IdColumn, Values};
+    use crate::{Data, RowNames, Values};
 
     fn read_bytes(bytes: Vec<u8>, options: &ReadOptions) -> Table {
         read(Input { path: "x.parquet".into(), bytes: Bytes::Owned(bytes) }, options).unwrap()
@@ -271,7 +271,7 @@ mod tests {
              row 1; set it aside with --label 'my city'"
         );
         let named =
-            ReadOptions { id_column: IdColumn::Named("my city".to_owned()), ..ReadOptions::default() };
+            ReadOptions { row_names: RowNames::Column("my city".to_owned()), ..ReadOptions::default() };
         assert_eq!(read_bytes(bytes, &named).sample_names.as_deref(), Some(&names[..]));
     }
 }

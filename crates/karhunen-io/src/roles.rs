@@ -4,8 +4,9 @@ use std::path::Path;
 
 use arrow_schema::{DataType, Schema};
 
-use crate::names::{find_column, only, shell_word};
-use crate::{Cause, Error, IdColumn, Place, ReadOptions, Result};
+use crate::name_rule::is_feature;
+use crate::names::{NameTable, find_column, shell_word};
+use crate::{Cause, Error, Place, ReadOptions, Result, RowNames};
 
 /// What a column is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +73,18 @@ impl Roles {
 
     /// The columns that the options name.
     fn assign(&mut self, path: &Path, names: &[String], options: &ReadOptions) -> Result<()> {
-        let id = match &options.id_column {
-            IdColumn::Named(name) => Some(("--id-column", name, Role::Id)),
-            IdColumn::Detect | IdColumn::Preferred(_) | IdColumn::None => None,
+        let id = match &options.row_names {
+            RowNames::Column(name) => Some(("--row-names", name, Role::Id)),
+            RowNames::Auto | RowNames::None => None,
         };
         let weights = options.weights_column.iter().map(|name| ("--weights", name, Role::Weights));
         let labels = options.labels.iter().map(|name| ("--label", name, Role::Label));
+        let table = NameTable::of(names);
         for (option, name, role) in id.into_iter().chain(weights).chain(labels) {
-            let column = find_column(path, option, name, Some(names), names.len())?;
+            let column = match table.only(name) {
+                Some(column) => column,
+                None => find_column(path, option, name, Some(names), names.len())?,
+            };
             if self.roles[column] != Role::Value {
                 let message = format!("{option} {name}: the column is already set aside by another option");
                 return Err(Error::new(path, Cause::Option(message)));
@@ -89,13 +94,11 @@ impl Roles {
                 self.labels.push(column);
             }
         }
-        let preferred = match &options.id_column {
-            IdColumn::Preferred(name) => Some((name, Role::Id)),
-            _ => None,
-        };
-        let set_aside = options.set_aside.iter().map(|name| (name, Role::Unused));
-        for (name, role) in preferred.into_iter().chain(set_aside) {
-            if let Some(column) = only(names, name).filter(|&column| self.roles[column] == Role::Value) {
+        let Some(fitted) = &options.fitted else { return Ok(()) };
+        let known = fitted.id_column.iter().filter(|_| options.row_names == RowNames::Auto);
+        let known = known.map(|name| (name, Role::Id));
+        for (name, role) in known.chain(fitted.set_aside.iter().map(|name| (name, Role::Unused))) {
+            if let Some(column) = table.only(name).filter(|&column| self.roles[column] == Role::Value) {
                 self.roles[column] = role;
             }
         }
@@ -104,9 +107,10 @@ impl Roles {
 
     /// Finds the column of names where the user left it open.
     fn detect(&mut self, schema: &Schema, names: &[String], options: &ReadOptions) {
-        let mut wanted = options.id_column.is_open() && !self.roles.contains(&Role::Id);
+        let fitted = options.fitted.as_ref();
+        let mut wanted = options.row_names == RowNames::Auto && !self.roles.contains(&Role::Id);
         for column in pandas_index(schema, names) {
-            if self.roles[column] != Role::Value {
+            if self.roles[column] != Role::Value || is_feature(&names[column], fitted) {
                 continue;
             }
             if wanted && can_be_text(schema.field(column).data_type()) {
@@ -121,6 +125,7 @@ impl Roles {
         if let Some(column) = first.filter(|_| wanted)
             && self.roles[column] == Role::Value
             && is_text(schema.field(column).data_type())
+            && !is_feature(&names[column], fitted)
         {
             (self.roles[column], self.id) = (Role::Id, IdOrigin::FirstText);
         }

@@ -15,7 +15,7 @@ use crate::ids::Ids;
 use crate::input::Input;
 use crate::model_file::{ModelFile, Tensor, json_without, tensor_error, to_json};
 use crate::replace::{Staged, stage};
-use crate::{Cause, Error, ReadOptions, Result, TripleColumns};
+use crate::{Cause, Error, FittedTable, ReadOptions, Result, TripleColumns};
 
 /// What the metadata calls this kind of model.
 pub(crate) const KIND: &str = "incomplete-pca";
@@ -44,7 +44,13 @@ impl SavedIncomplete {
     /// How to read more tables for this model: what was no feature in the fit is none now, whether it is there or not.
     #[must_use]
     pub fn read_options(&self, options: ReadOptions) -> ReadOptions {
-        fit_columns::read_options(options, &self.set_aside, self.id_column.as_deref())
+        let fitted = FittedTable {
+            feature_names: self.column_ids.as_ref().map(Ids::texts),
+            n_features: self.model.n_features(),
+            set_aside: self.set_aside.clone(),
+            id_column: self.id_column.clone(),
+        };
+        fit_columns::read_options(options, fitted)
     }
 }
 

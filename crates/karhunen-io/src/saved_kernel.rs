@@ -11,7 +11,7 @@ use crate::input::Input;
 use crate::kernel_rows::{row_tensors, take_rows};
 use crate::model_file::{ModelFile, Tensor, json_without, to_json};
 use crate::replace::{Staged, stage};
-use crate::{Cause, Error, ReadOptions, Result};
+use crate::{Cause, Error, FittedTable, ReadOptions, Result};
 
 /// What the metadata calls this kind of model.
 pub(crate) const KIND: &str = "kernel-pca";
@@ -37,7 +37,13 @@ impl SavedKernel {
     /// How to read more data for this model: what was no feature in the fit is none now, whether it is there or not.
     #[must_use]
     pub fn read_options(&self, options: ReadOptions) -> ReadOptions {
-        fit_columns::read_options(options, &self.set_aside, self.id_column.as_deref())
+        let fitted = FittedTable {
+            feature_names: self.feature_names.clone(),
+            n_features: self.model.n_features(),
+            set_aside: self.set_aside.clone(),
+            id_column: self.id_column.clone(),
+        };
+        fit_columns::read_options(options, fitted)
     }
 }
 

@@ -24,6 +24,9 @@ pub struct Table {
     pub format: &'static str,
     /// What was decided on the way that the user may want to know: the delimiter found, an id column set aside.
     pub notes: Vec<String>,
+    /// What may be wrong with the table as it was read: guesses that its look does not settle, values that were rounded. Each
+    /// says what to do.
+    pub warnings: Vec<String>,
 }
 
 /// A column set aside.

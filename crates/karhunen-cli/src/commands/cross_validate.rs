@@ -22,7 +22,8 @@ pub(crate) fn run(args: CrossValidateArgs) -> Result<()> {
     let plan = CrossValidatePlan::resolve(args)?;
     let progress = Progress::new(plan.quiet);
     let dataset = ObservedDataset::read(&plan.data, &plan.read, &plan.observe, &progress)?;
-    let (dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
+    let (mut dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
+    dataset.hint();
     let data = &dataset.table.data;
     let grid = plan.grid(data.shape());
     let pca = plan.pca(data.n_observed());
@@ -120,7 +121,7 @@ fn report(
                 best: table.best(),
                 simplest: table.simplest(),
                 options: pca,
-                notes: &dataset.table.notes,
+                notes: &dataset.notes(),
                 seconds,
             })?)
         }

@@ -10,8 +10,10 @@ use crate::args::FitArgs;
 use crate::commands::{fit_incomplete, fit_kernel};
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::fit_files::{Part, asked_id_column};
+use crate::figures::sum;
+use crate::fit_files::{Part, id_column};
 use crate::fit_weights::FitWeights;
+use crate::hints;
 use crate::names;
 use crate::outputs::{Outputs, print_aside};
 use crate::plan::{FitPlan, OnValues, dispatch, input_name};
@@ -29,7 +31,8 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     }
     let plan = FitPlan::resolve(args)?;
     let progress = Progress::new(plan.files.quiet);
-    let dataset = Dataset::read(&plan.data, &plan.read, &progress)?;
+    let mut dataset = Dataset::read(&plan.data, &plan.read, &progress)?;
+    dataset.hint(hints::of_table(&dataset.table.data, dataset.table.feature_names.as_deref()));
     let weights = FitWeights::read(
         plan.weights_file.as_deref(),
         plan.read.weights_column.as_deref(),
@@ -39,6 +42,9 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let pca = plan.pca(dataset.table.data.shape());
     let fit = Fit { plan: &plan, pca: &pca, dataset: &dataset, weights: &weights, progress: &progress };
     let (model, seconds) = dispatch(&dataset.table.data, fit)?;
+    if dataset.hints.is_empty() {
+        dataset.hint(hints::of_model(&model, dataset.table.feature_names.as_deref()));
+    }
     let convergence = model.convergence();
     warn_of_convergence(&convergence.residuals, convergence.tol);
     report(&plan, &dataset, &weights, &model, seconds)
@@ -107,7 +113,7 @@ impl Fit<'_> {
             model: model.clone(),
             feature_names: table.feature_names.clone(),
             set_aside: labels.chain(&read.weights_column).cloned().collect(),
-            id_column: asked_id_column(&read.id_column),
+            id_column: id_column(&read.row_names, table.id_name.as_ref()),
             about_mean: None,
         }
     }
@@ -167,7 +173,7 @@ fn report(
             file: &dataset.file,
             format: dataset.table.format,
             model: ModelSummary::new(model, features, extent),
-            notes: &dataset.table.notes,
+            notes: &dataset.notes(),
             written,
             seconds,
         })
@@ -183,7 +189,7 @@ fn description(plan: &FitPlan, dataset: &Dataset, weights: &FitWeights, model: &
             Weighting::Importance => "relative importance",
             Weighting::Population => "shares of the whole population",
         };
-        lines.push(format!("weights from {origin}: {meaning}, sum {}", model.sum_of_weights()));
+        lines.push(format!("weights from {origin}: {meaning}, sum {}", sum(model.sum_of_weights())));
     }
     if let Some(path) = &plan.feature_weights {
         lines.push(format!("feature weights from {}", input_name(path)));

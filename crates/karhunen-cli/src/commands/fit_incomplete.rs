@@ -8,8 +8,8 @@ use karhunen_io::{NamedMatrix, ReadOptions, SavedIncomplete};
 
 use crate::args::FitArgs;
 use crate::error::{Failure, Result};
-use crate::figures;
-use crate::fit_files::{Part, asked_id_column};
+use crate::figures::{self, sum};
+use crate::fit_files::{Part, id_column};
 use crate::fit_weights::sample_weights;
 use crate::incomplete_plan::IncompletePlan;
 use crate::incomplete_report::IncompleteReport;
@@ -25,7 +25,8 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let plan = IncompletePlan::resolve(args)?;
     let progress = Progress::new(plan.files.quiet);
     let dataset = ObservedDataset::read(&plan.data, &plan.read, &plan.observe, &progress)?;
-    let (dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
+    let (mut dataset, weights) = weighed((plan.weights_file.as_deref(), &plan.read), dataset)?;
+    dataset.hint();
     let pca = plan.pca(dataset.table.data.shape(), dataset.table.data.n_observed());
     let started = Instant::now();
     let model = plan.checkpoints.fit(&pca, &dataset.table.data, &progress, &dataset.places())?;
@@ -52,8 +53,8 @@ pub(crate) fn weighed(
         dataset.column_names.iter().flatten().chain(labels),
     )?;
     let Some((weights, origin)) = found else { return Ok((dataset, None)) };
-    let sum: f64 = weights.iter().sum();
-    let line = format!("weights from {origin}: times each row was seen, sum {sum}");
+    let total = sum(weights.iter().sum());
+    let line = format!("weights from {origin}: times each row was seen, sum {total}");
     Ok((dataset.weighed(&weights)?, Some(line)))
 }
 
@@ -119,7 +120,7 @@ fn saved(plan: &IncompletePlan, dataset: &ObservedDataset, model: IncompleteMode
         column_ids: table.column_ids.clone(),
         triples: table.triples.clone(),
         set_aside: labels.chain(&plan.read.weights_column).cloned().collect(),
-        id_column: asked_id_column(&plan.read.id_column),
+        id_column: id_column(&plan.read.row_names, table.id_name.as_ref()),
     }
 }
 
@@ -209,7 +210,7 @@ fn report(
             file: &dataset.file,
             format: dataset.table.format,
             model: IncompleteSummary::new(saved, extent),
-            notes: &dataset.table.notes,
+            notes: &dataset.notes(),
             written,
             seconds,
         })

@@ -2,15 +2,17 @@
 
 use std::time::Instant;
 
-use karhunen::{KernelModel, KernelPca, Matrix, Scalar, Source, Transform};
+use karhunen::{Kernel, KernelModel, KernelPca, Matrix, Scalar, Source, Transform};
 use karhunen_io::{NamedMatrix, SavedKernel, Values};
 
 use crate::args::FitArgs;
 use crate::commands::fit::warn_of_convergence;
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::fit_files::{Part, asked_id_column};
+use crate::figures::sum;
+use crate::fit_files::{Part, id_column};
 use crate::fit_weights::FitWeights;
+use crate::hints;
 use crate::kernel_args::KernelArg;
 use crate::kernel_plan::KernelPlan;
 use crate::kernel_report::{KernelReport, kept_line, kernel_line};
@@ -25,7 +27,14 @@ use crate::report::Seconds;
 pub(crate) fn run(args: FitArgs, kernel: KernelArg) -> Result<()> {
     let plan = KernelPlan::resolve(args, kernel)?;
     let progress = Progress::new(plan.files.quiet);
-    let dataset = Dataset::read(&plan.data, &plan.read, &progress)?;
+    let mut dataset = Dataset::read(&plan.data, &plan.read, &progress)?;
+    // The columns of a kernel matrix are rows.
+    if plan.kernel() != Kernel::Precomputed {
+        let (data, names) = (&dataset.table.data, dataset.table.feature_names.as_deref());
+        let mut found = hints::of_table(data, names);
+        found.extend(hints::of_variances(&hints::table_variances(data), data.shape().0, names));
+        dataset.hint(found);
+    }
     let column = plan.read.weights_column.as_deref();
     let weights = FitWeights::read(plan.weights_file.as_deref(), column, None, &dataset)?;
     let pca = plan.pca(dataset.table.data.shape().0);
@@ -86,7 +95,7 @@ impl Fit<'_> {
             model,
             feature_names: table.feature_names.clone(),
             set_aside: labels.chain(&read.weights_column).cloned().collect(),
-            id_column: asked_id_column(&read.id_column),
+            id_column: id_column(&read.row_names, table.id_name.as_ref()),
         }
     }
 
@@ -121,7 +130,7 @@ fn report(
     let text = |layout, written: &[String]| {
         let mut data: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
         if let Some(origin) = weights.origin() {
-            let sum = model.parts().sum_of_weights;
+            let sum = sum(model.parts().sum_of_weights);
             data.push(format!("weights from {origin}: times each row was seen, sum {sum}"));
         }
         data.push(kernel_line(model));
@@ -133,7 +142,7 @@ fn report(
             file: &dataset.file,
             format: dataset.table.format,
             model: KernelSummary::new(model, saved.feature_names.as_deref(), extent),
-            notes: &dataset.table.notes,
+            notes: &dataset.notes(),
             written,
             seconds,
             peak_memory_bytes: peak_memory,

@@ -9,7 +9,7 @@ use crate::figures::{count, share};
 use crate::missing_args::ImputeArgs;
 use crate::names::visible;
 use crate::observed_dataset::{Advice, matched, placed, scores};
-use crate::outputs::{Outputs, print_aside};
+use crate::outputs::{Outputs, print_aside, print_warnings};
 use crate::overwrite::{self, Kind};
 use crate::plan::{check_files, input_name, is_standard, read_options};
 use crate::progress::{Progress, check_stop};
@@ -34,6 +34,7 @@ fn fill(
     let message = format!("reading {}", visible(&file));
     let holed = progress.spin(message, || karhunen_io::read_holed(&args.data, options))?;
     check_stop()?;
+    print_warnings(&file, &holed.table.warnings);
     let table = &holed.table;
     let (n, p) = table.data.shape();
     let explain = |error| Places::of(&file, table).explain(error);

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::args::InspectArgs;
 use crate::dataset::Dataset;
 use crate::error::Result;
-use crate::figures::{count, share};
+use crate::figures::{count, share, sum};
 use crate::incomplete_report::{IncompleteReport, fitted};
 use crate::incomplete_summary::IncompleteSummary;
 use crate::kernel_report::{KernelReport, kept_line, kernel_line};
@@ -38,7 +38,7 @@ pub(crate) fn run(args: InspectArgs) -> Result<()> {
         (Content::Model { saved: AnyModel::Kernel(saved), version }, _) => kernel(&args, &saved, &version),
         (Content::Checkpoint(state), _) => checkpoint(&args, &state),
         (Content::Table(table), seconds) => {
-            let dataset = Dataset { file: input_name(&args.file), table: *table, seconds };
+            let dataset = Dataset { file: input_name(&args.file), table: *table, seconds, hints: Vec::new() };
             data(&args, &dataset)
         }
     }
@@ -76,7 +76,7 @@ fn model(args: &InspectArgs, saved: &SavedModel, version: &str) -> Result<()> {
     let weighting = format!(
         "weights: {}, sum {}",
         weighting_name(saved.model.options().weighting),
-        saved.model.sum_of_weights()
+        sum(saved.model.sum_of_weights())
     );
     let data = [fitted, weighting, treatment(&saved.model, "")];
     let report = ModelReport { model: &saved.model, features, data: &data, seconds: None, written: &[] };
@@ -139,7 +139,7 @@ fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> 
         crate::figures::count(model.n_features()),
         model.parts().dtype
     );
-    let weights = format!("weights: sum {}", model.parts().sum_of_weights);
+    let weights = format!("weights: sum {}", sum(model.parts().sum_of_weights));
     let data = [fitted, weights, kernel_line(model), kept_line(model, "")];
     let report = KernelReport { model, data: &data, seconds: None, peak_memory: None, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
@@ -252,7 +252,7 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
             feature_names: table.feature_names.as_deref(),
             has_sample_names: table.sample_names.is_some(),
             labels: table.labels.iter().map(|label| label.name.as_str()).collect(),
-            notes: &table.notes,
+            notes: &dataset.notes(),
             problem,
             n_missing: holes.map(<[usize]>::to_vec),
             mean: columns.as_ref().map(|columns| columns.mean.clone()),

@@ -1,7 +1,7 @@
 //! `karhunen predict`: entries by the ids of their rows and columns, each with its standard deviation.
 
 use karhunen::Matrix;
-use karhunen_io::{Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete};
+use karhunen_io::{Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete};
 
 use crate::commands::loaded;
 use crate::error::{Failure, Places, Result};
@@ -28,16 +28,16 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
             input_name(&args.model)
         )));
     }
-    let either = |yes: bool, no: bool| if yes || no { Some(yes) } else { None };
     let options = ReadOptions {
         delimiter: args.delimiter,
-        header: either(args.header, args.no_header),
+        header: args.header.option(),
         n_threads: args.threads.threads.map(usize::from),
         ..ReadOptions::default()
     };
     let columns = columns(&args, &saved);
     let message = format!("reading {}", visible(&input_name(&args.pairs)));
-    let pairs = progress.spin(message, || karhunen_io::read_pairs(&args.pairs, &options, &columns))?;
+    let pairs = progress.spin(message, || karhunen_io::read_pairs(&args.pairs, &options, &columns));
+    let pairs = pairs.map_err(|error| columns_not_asked_for(&args, &columns, error))?;
     check_stop()?;
     let prediction = Prediction { args: &args, saved: &saved, pairs: &pairs };
     let (values, n_unknown) = prediction.values(options.n_threads, &progress)?;
@@ -58,6 +58,24 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
 fn columns(args: &PredictArgs, saved: &SavedIncomplete) -> [String; 2] {
     let fitted = saved.triples.as_ref().map(|columns| [columns.row.clone(), columns.column.clone()]);
     args.columns.clone().or(fitted).unwrap_or_else(|| ["row", "column"].map(str::to_owned))
+}
+
+/// Of columns that were not asked for, the user must hear where their names come from.
+fn columns_not_asked_for(
+    args: &PredictArgs,
+    [row, column]: &[String; 2],
+    error: karhunen_io::Error,
+) -> Failure {
+    match &*error.cause {
+        Cause::Option(message) if args.columns.is_none() && message.starts_with("--pairs") => {
+            Failure::Usage(format!(
+                "{}: there are no columns `{row}` and `{column}`, which hold the ids if nothing else is said; say which do, such \
+             as --pairs 1,2",
+                input_name(&args.pairs)
+            ))
+        }
+        _ => error.into(),
+    }
 }
 
 /// Pairs to be predicted.

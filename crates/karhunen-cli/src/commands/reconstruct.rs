@@ -1,5 +1,7 @@
 //! `karhunen reconstruct`: from scores, or from rows by way of their scores, back to the features.
 
+use std::collections::HashSet;
+
 use karhunen::{Block, Matrix, RowScores, Scalar, Source, Transform, Unobserved};
 use karhunen_io::{Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, Table, Values};
 
@@ -35,7 +37,10 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     let dataset = Dataset::read(&args.data, &options, &progress)?;
     let from = match args.from {
         Some(from) => from,
-        None => recognise(&dataset, model.n_components(), model.n_features())?,
+        None => {
+            let expected = names::of_components(model.n_components());
+            recognise(&dataset, &expected, model.feature_names(), model.n_features())?
+        }
     };
     let model = match from {
         ReconstructFrom::Scores => {
@@ -67,10 +72,10 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
     let model = &saved.model;
     let p = model.n_features();
     let expected = names::of_scores(model);
-    let from = args.from.map_or_else(|| recognise(&dataset, expected.len(), p), Ok)?;
+    let features = saved.column_ids.as_ref().map(Ids::texts);
+    let from = args.from.map_or_else(|| recognise(&dataset, &expected, features.as_deref(), p), Ok)?;
     let data = dataset.table.data.observed(options.n_threads).map_err(explain)?;
     dataset.check_unchanged()?;
-    let features = saved.column_ids.as_ref().map(Ids::texts);
     let RowScores { mut scores, offsets } = match from {
         ReconstructFrom::Scores => {
             check_scores(&dataset, &expected)?;
@@ -144,11 +149,34 @@ fn refuse_whiten(args: &ReconstructArgs, dataset: &Dataset) -> Result<()> {
     )))
 }
 
-/// Whether a table holds scores: by the names of its columns, or by their number where they have none.
-fn recognise(dataset: &Dataset, k: usize, p: usize) -> Result<ReconstructFrom> {
+/// Whether a table holds scores, which are called `expected`, or features: by the names of its columns, or by their number
+/// where they have none.
+///
+/// # Errors
+/// [`Failure::Usage`] where they may be either, [`Failure::Data`] where they can be neither.
+fn recognise(
+    dataset: &Dataset,
+    expected: &[String],
+    features: Option<&[String]>,
+    p: usize,
+) -> Result<ReconstructFrom> {
     let (_, n_columns) = dataset.table.data.shape();
+    let k = expected.len();
     if named_as_scores(&dataset.table) {
-        return Ok(ReconstructFrom::Scores);
+        // Features may be scores of another model.
+        let names = dataset.table.feature_names.iter().flatten();
+        let known: HashSet<&String> = features.into_iter().flatten().collect();
+        let are_features = !known.is_empty() && names.clone().all(|name| known.contains(name));
+        let are_scores = names.eq(expected);
+        return match (are_features, are_scores) {
+            (true, true) => Err(Failure::Usage(format!(
+                "{}: the columns are called as the scores are, and as the features of the model; say --from scores or --from \
+                 data",
+                dataset.file
+            ))),
+            (true, false) => Ok(ReconstructFrom::Data),
+            (false, _) => Ok(ReconstructFrom::Scores),
+        };
     }
     match (dataset.table.feature_names.is_some(), n_columns == k, n_columns == p) {
         (true, _, _) | (false, false, true) => Ok(ReconstructFrom::Data),

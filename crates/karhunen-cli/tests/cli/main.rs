@@ -7,6 +7,7 @@ mod cross_validation;
 mod errors;
 mod files;
 mod fit;
+mod hints;
 mod inspect;
 mod kernel;
 mod missing;
@@ -15,6 +16,8 @@ mod outputs;
 mod predictions;
 mod readme;
 mod streams;
+mod tables;
+mod zero_rows;
 
 use std::path::{Path, PathBuf};
 

@@ -12,6 +12,10 @@ use super::columns::{Columns, Role};
 use super::dialect::Dialect;
 use super::fields::{Ending, Field, Scanner, next_record};
 use super::refusal::{Reason, Refusal};
+use crate::rounded::rounded_text;
+
+/// From here on `f64` passes over whole numbers: 2^53.
+const LIMIT: f64 = 9_007_199_254_740_992.0;
 
 /// Rows of one block.
 #[derive(Debug)]
@@ -24,6 +28,8 @@ pub(super) struct Rows {
     pub(super) labels: Vec<Vec<String>>,
     /// The column of weights.
     pub(super) weights: Vec<f64>,
+    /// Where the first whole number stands that became another, in bytes, and its column.
+    pub(super) rounded: Option<(usize, usize)>,
 }
 
 /// Parses all rows, in blocks of about `block_bytes`: where they begin and end does not depend on the number of
@@ -73,6 +79,7 @@ pub(super) fn cut(text: &[u8], dialect: &Dialect, first_row: usize, block_bytes:
 }
 
 struct BlockParser<'a> {
+    text: &'a [u8],
     scanner: Scanner<'a>,
     dialect: &'a Dialect,
     columns: &'a Columns,
@@ -80,6 +87,7 @@ struct BlockParser<'a> {
     ids: Vec<String>,
     labels: Vec<Vec<String>>,
     weights: Vec<f64>,
+    rounded: Option<(usize, usize)>,
 }
 
 impl<'a> BlockParser<'a> {
@@ -89,6 +97,7 @@ impl<'a> BlockParser<'a> {
         let n_values = (n_lines * columns.count(Role::Value)).min(range.len() / 2 + 1);
         let n_labels = columns.roles.iter().filter(|role| matches!(role, Role::Label(_))).count();
         Self {
+            text,
             scanner: Scanner::new(&text[..range.end], range.start, dialect.delimiter),
             dialect,
             columns,
@@ -96,6 +105,7 @@ impl<'a> BlockParser<'a> {
             ids: Vec::new(),
             labels: vec![Vec::new(); n_labels],
             weights: Vec::new(),
+            rounded: None,
         }
     }
 
@@ -108,7 +118,8 @@ impl<'a> BlockParser<'a> {
         }
         let n_cols = self.columns.count(Role::Value);
         let values = Matrix::from_vec(n_rows, n_cols, self.values).expect("each record adds n_cols values");
-        Ok(Rows { values, ids: self.ids, labels: self.labels, weights: self.weights })
+        let Self { ids, labels, weights, rounded, .. } = self;
+        Ok(Rows { values, ids, labels, weights, rounded })
     }
 
     #[inline]
@@ -152,12 +163,24 @@ impl<'a> BlockParser<'a> {
 
     #[inline(always)]
     fn number(&mut self, column: usize) -> Result<(f64, Ending), Refusal> {
+        let start = self.scanner.offset();
         if !self.dialect.decimal_comma
             && let Some(number) = self.scanner.number()
         {
+            if number.0.abs() >= LIMIT {
+                self.note_rounding(start, column);
+            }
             return Ok(number);
         }
         self.unusual_number(column)
+    }
+
+    /// Remembers the first whole number that `f64` does not hold; `start` is where it begins, behind its quote if it has one.
+    #[cold]
+    fn note_rounding(&mut self, start: usize, column: usize) {
+        if self.rounded.is_none() && rounded_text::<f64>(&self.text[start..]).is_some() {
+            self.rounded = Some((start, column));
+        }
     }
 
     /// A number in quotes, between blanks, with a decimal comma, or none at all.
@@ -166,7 +189,12 @@ impl<'a> BlockParser<'a> {
         let start = self.scanner.clone();
         let field = self.scanner.field()?;
         let reason = match Cell::of(&field.text, self.dialect.decimal_comma) {
-            Cell::Number(value) => return Ok((value, field.ending)),
+            Cell::Number(value) => {
+                if value.abs() >= LIMIT {
+                    self.note_rounding(field.offset + usize::from(field.quoted), column);
+                }
+                return Ok((value, field.ending));
+            }
             Cell::Missing if self.columns.holes && self.columns.roles[column] == Role::Value => {
                 return Ok((f64::NAN, field.ending));
             }

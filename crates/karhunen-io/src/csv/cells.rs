@@ -6,7 +6,7 @@ const MISSING: [&[u8]; 13] =
 
 /// What a cell holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Cell {
+pub(crate) enum Cell {
     /// A finite number.
     Number(f64),
     /// No value.
@@ -19,7 +19,7 @@ pub(super) enum Cell {
 
 impl Cell {
     /// Reads a cell without the blanks around it.
-    pub(super) fn of(text: &[u8], decimal_comma: bool) -> Self {
+    pub(crate) fn of(text: &[u8], decimal_comma: bool) -> Self {
         if text.is_empty() || MISSING.contains(&text) {
             return Cell::Missing;
         }
@@ -32,7 +32,7 @@ impl Cell {
     }
 
     /// Whether a cell of this kind belongs into a column of numbers, though it may have to be filled first.
-    pub(super) fn is_numeric(self) -> bool {
+    pub(crate) fn is_numeric(self) -> bool {
         self != Cell::Text
     }
 }

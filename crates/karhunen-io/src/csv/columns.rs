@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use super::cells::Cell;
-use super::dialect::{Dialect, Sample, leaves_out_id};
+use super::dialect::{Dialect, Sample};
 use super::fields::{BlankLines, Ending, Field, Scanner};
-use super::refusal::{Reason, Refusal, is_grouped_number};
-use crate::names::{find_column, only};
-use crate::{Cause, Error, IdColumn, ReadOptions, Result};
+use super::refusal::{Reason, Refusal};
+use crate::name_rule::{FirstColumn, Look, leaves_out_id};
+use crate::names::{NameTable, find_column};
+use crate::{Cause, Error, ReadOptions, Result, RowNames};
+
+/// So many columns are looked for one after the other; more, in a table of all names.
+const FEW: usize = 8;
 
 /// What a column is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +36,8 @@ pub(super) struct Columns {
     pub(super) names: Option<Vec<String>>,
     /// The id column was found, not asked for: its texts must differ.
     pub(super) id_must_differ: bool,
+    /// What is doubtful about the column that names the rows.
+    pub(super) warning: Option<String>,
     /// Where the first row begins, in bytes.
     pub(super) first_row: usize,
     /// Values may be missing: they are then NaN.
@@ -62,19 +68,25 @@ impl Columns {
             roles: vec![Role::Value; n_columns],
             names,
             id_must_differ: false,
+            warning: None,
             first_row,
             holes: options.missing,
         };
         columns.assign(path, options)?;
-        if options.id_column.is_open()
+        if options.row_names == RowNames::Auto
             && columns.id().is_none()
             && columns.roles.first() == Some(&Role::Value)
         {
-            if nameless_id || empty_corner {
+            let look = Look {
+                records: sample,
+                decimal_comma: dialect.decimal_comma,
+                fitted: options.fitted.as_ref(),
+            };
+            let (n_values, names) = (columns.count(Role::Value), columns.value_names());
+            let found = look.first_column(n_values, names.as_deref(), nameless_id || empty_corner);
+            if let FirstColumn::Names { must_differ, warning } = found {
                 columns.roles[0] = Role::Id;
-            } else if names_rows(sample, dialect) {
-                columns.roles[0] = Role::Id;
-                columns.id_must_differ = true;
+                (columns.id_must_differ, columns.warning) = (must_differ, warning);
             }
         }
         if let Some(refusal) = columns.text_columns(sample, dialect) {
@@ -89,28 +101,37 @@ impl Columns {
 
     /// The columns that the options name.
     fn assign(&mut self, path: &Path, options: &ReadOptions) -> Result<()> {
-        let id = match &options.id_column {
-            IdColumn::Named(name) => Some(("--id-column", name, Role::Id)),
-            IdColumn::Detect | IdColumn::Preferred(_) | IdColumn::None => None,
+        let id = match &options.row_names {
+            RowNames::Column(name) => Some(("--row-names", name, Role::Id)),
+            RowNames::Auto | RowNames::None => None,
         };
         let weights = options.weights_column.iter().map(|name| ("--weights", name, Role::Weight));
         let labels = options.labels.iter().enumerate().map(|(i, name)| ("--label", name, Role::Label(i)));
+        let names = self.names.as_deref().filter(|_| options.labels.len() > FEW).map(NameTable::of);
         for (option, name, role) in id.into_iter().chain(weights).chain(labels) {
-            let column = find_column(path, option, name, self.names.as_deref(), self.roles.len())?;
+            let column = match names.as_ref().and_then(|names| names.only(name)) {
+                Some(column) => column,
+                None => find_column(path, option, name, self.names.as_deref(), self.roles.len())?,
+            };
             if self.roles[column] != Role::Value {
                 let message = format!("{option} {name}: the column is already set aside by another option");
                 return Err(Error::new(path, Cause::Option(message)));
             }
             self.roles[column] = role;
         }
-        let Some(names) = &self.names else { return Ok(()) };
-        let preferred = match &options.id_column {
-            IdColumn::Preferred(name) => Some((name, Role::Id)),
-            _ => None,
+        let Some(fitted) = &options.fitted else { return Ok(()) };
+        let (set_aside, id) = match &self.names {
+            Some(names) => {
+                let table = NameTable::of(names);
+                let places = fitted.set_aside.iter().filter_map(|name| table.only(name)).collect();
+                (places, fitted.id_column.as_deref().and_then(|name| table.only(name)))
+            }
+            None => fitted.numbered(self.roles.len()).unwrap_or_default(),
         };
-        let set_aside = options.set_aside.iter().map(|name| (name, Role::Unused));
-        for (name, role) in preferred.into_iter().chain(set_aside) {
-            if let Some(column) = only(names, name).filter(|&column| self.roles[column] == Role::Value) {
+        let id = id.filter(|_| options.row_names == RowNames::Auto);
+        let known = id.map(|column| (column, Role::Id)).into_iter();
+        for (column, role) in known.chain(set_aside.into_iter().map(|column: usize| (column, Role::Unused))) {
+            if self.roles[column] == Role::Value {
                 self.roles[column] = role;
             }
         }
@@ -165,7 +186,7 @@ pub(super) fn read_header(
     if !scanner.begin_record(BlankLines::Skipped) {
         return Ok((None, scanner.offset()));
     }
-    if !dialect.header.is_there() {
+    if !dialect.first_line.holds_names() {
         // A first record that cannot be read is refused here: the sample ends before it.
         scanner.clone().count_rest()?;
         return Ok((None, scanner.offset()));
@@ -207,22 +228,4 @@ fn is_text(sample: &Sample, column: usize, dialect: &Dialect) -> bool {
         }
     }
     text > numeric
-}
-
-/// Whether the first column names the rows: texts that differ, and that are no numbers in a foreign notation.
-fn names_rows(sample: &Sample, dialect: &Dialect) -> bool {
-    let mut cells: Vec<&[u8]> = sample.iter().map(|record| &*record[0].text).collect();
-    let foreign = cells.iter().any(|cell| is_grouped_number(cell));
-    cells.sort_unstable();
-    let differ = cells.windows(2).all(|pair| pair[0] != pair[1]);
-    differ && ((is_text(sample, 0, dialect) && !foreign) || alone_in_quotes(sample, dialect))
-}
-
-/// Whether the first column is quoted and another is not, as R and karhunen write numbers that name rows.
-fn alone_in_quotes(sample: &Sample, dialect: &Dialect) -> bool {
-    let is_so = |record: &Vec<Field>| {
-        let plain = |field: &Field| matches!(Cell::of(&field.text, dialect.decimal_comma), Cell::Number(_));
-        record[0].quoted && plain(&record[0]) && record[1..].iter().any(|field| !field.quoted)
-    };
-    !sample.is_empty() && sample.iter().all(is_so)
 }

@@ -1,8 +1,9 @@
-//! How a text table is written: delimiter, decimal sign and header, from its first records.
+//! How a text table is written: delimiter and decimal sign, from its first records.
 
 use super::cells::Cell;
 use super::fields::{BlankLines, Delimiter, Ending, Field, Scanner};
 use crate::ReadOptions;
+use crate::name_rule::{FirstLine, Look, usual_n_fields};
 
 /// In this order where nothing else decides.
 const CANDIDATES: [Delimiter; 5] = [
@@ -24,27 +25,8 @@ pub(super) type Sample<'a> = Vec<Vec<Field<'a>>>;
 pub(super) struct Dialect {
     pub(super) delimiter: Delimiter,
     pub(super) decimal_comma: bool,
-    pub(super) header: Header,
-}
-
-/// Whether the first record holds names.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Header {
-    /// It holds numbers.
-    Absent,
-    /// It holds names.
-    Present,
-    /// It holds numbers that are names: they run up or down as those of the next record do not.
-    Counting,
-    /// It holds whole numbers over decimals: taken as values, though they could be names.
-    Doubtful,
-}
-
-impl Header {
-    /// Whether the first record is taken as names.
-    pub(super) fn is_there(self) -> bool {
-        matches!(self, Header::Present | Header::Counting)
-    }
+    /// What the first record holds.
+    pub(super) first_line: FirstLine,
 }
 
 impl Dialect {
@@ -60,30 +42,17 @@ impl Dialect {
         let decimal_comma = options
             .decimal_comma
             .unwrap_or_else(|| delimiter != Delimiter::Byte(b',') && detect_decimal_comma(&sample));
-        let header = match options.header {
-            Some(true) => Header::Present,
-            Some(false) => Header::Absent,
-            None => detect_header(&sample, decimal_comma),
+        let look = Look { records: &sample, decimal_comma, fitted: options.fitted.as_ref() };
+        let first_line = match options.header {
+            Some(true) => FirstLine::Names,
+            Some(false) => FirstLine::Values,
+            None => look.first_line(),
         };
-        if header.is_there() && !sample.is_empty() {
+        if first_line.holds_names() && !sample.is_empty() {
             sample.remove(0);
         }
-        (Self { delimiter, decimal_comma, header }, sample)
+        (Self { delimiter, decimal_comma, first_line }, sample)
     }
-}
-
-/// The number of fields that most records have; of equals the first.
-pub(super) fn usual_n_fields(records: &[Vec<Field>]) -> usize {
-    let counts: Vec<usize> = records.iter().map(Vec::len).collect();
-    let frequency = |&&n: &&usize| counts.iter().filter(|&&m| m == n).count();
-    counts.iter().rev().max_by_key(frequency).copied().unwrap_or(0)
-}
-
-/// Whether a header of `n_names` leaves out the name of the first column, as R's `write.table` does. Over two columns
-/// that could as well be a title: there the first must hold text or quotes.
-pub(super) fn leaves_out_id(n_names: usize, rows: &[Vec<Field>]) -> bool {
-    let is_name = |row: &Vec<Field>| row[0].quoted || !Cell::of(&row[0].text, false).is_numeric();
-    n_names + 1 == usual_n_fields(rows) && (n_names > 1 || rows.iter().all(is_name))
 }
 
 fn sample(text: &[u8], delimiter: Delimiter) -> Sample<'_> {
@@ -166,74 +135,4 @@ fn detect_decimal_comma(records: &[Vec<Field>]) -> bool {
         }
     }
     commas > points
-}
-
-fn detect_header(records: &[Vec<Field>], decimal_comma: bool) -> Header {
-    let Some((first, rest)) = records.split_first() else { return Header::Absent };
-    let number = |field: &Field| match Cell::of(&field.text, decimal_comma) {
-        Cell::Number(value) => Some(value),
-        _ => None,
-    };
-    let numbers = |record: &[Field]| record.iter().filter_map(number).collect::<Vec<f64>>();
-    let Some(second) = rest.first() else {
-        return if numbers(first).is_empty() { Header::Present } else { Header::Absent };
-    };
-    let empty_corner = |record: &[Field]| record.len() > 1 && record[0].text.is_empty();
-    if leaves_out_id(first.len(), rest) || (empty_corner(first) && !empty_corner(second)) {
-        return Header::Present;
-    }
-    if run(&numbers(first)) > run(&numbers(second)) {
-        return Header::Counting;
-    }
-    let plain_decimal = |field: &Field| !field.quoted && number(field).is_some_and(|v| v.fract() != 0.0);
-    if first.iter().any(plain_decimal) {
-        return Header::Absent;
-    }
-    // A name stands over numbers; over text it could as well be the first of them.
-    let stands_over_numbers = |(column, name): (usize, &Field)| {
-        let below: Vec<&Field> = rest.iter().filter_map(|record| record.get(column)).collect();
-        let numeric = below.iter().filter(|f| Cell::of(&f.text, decimal_comma).is_numeric());
-        let unlike = match Cell::of(&name.text, decimal_comma) {
-            Cell::Text => true,
-            _ => name.quoted && below.iter().all(|field| !field.quoted),
-        };
-        unlike && numeric.count() * 2 > below.len()
-    };
-    let all_text = |record: &Vec<Field>| numbers(record).is_empty();
-    if first.iter().enumerate().any(stands_over_numbers) || records.iter().all(all_text) {
-        return Header::Present;
-    }
-    let stands_over_decimals = |(column, name): (usize, &Field)| {
-        let below = rest.iter().filter_map(|record| number(record.get(column)?));
-        let decimal = below.filter(|value| value.fract() != 0.0).count();
-        number(name).is_some_and(|value| value.fract() == 0.0) && decimal * 2 > rest.len()
-    };
-    if first.len() > 1 && first.iter().enumerate().all(stands_over_decimals) {
-        return Header::Doubtful;
-    }
-    Header::Absent
-}
-
-/// How numbers run: a name such as a year or a wavelength follows from the one before, a measurement does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Run {
-    None,
-    /// Eight or more, all up or all down.
-    OneWay,
-    /// Three or more, by equal steps.
-    EqualSteps,
-}
-
-fn run(numbers: &[f64]) -> Run {
-    let steps: Vec<f64> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let Some(&first) = steps.first() else { return Run::None };
-    let one_way = steps.iter().all(|step| step * first > 0.0);
-    let equal = steps.iter().all(|step| (step - first).abs() <= 1e-6 * first.abs());
-    if one_way && equal && numbers.len() >= 3 {
-        Run::EqualSteps
-    } else if one_way && numbers.len() >= 8 {
-        Run::OneWay
-    } else {
-        Run::None
-    }
 }

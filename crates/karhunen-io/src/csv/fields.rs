@@ -25,15 +25,15 @@ pub(super) enum Ending {
 
 /// One field.
 #[derive(Clone, Debug)]
-pub(super) struct Field<'a> {
+pub(crate) struct Field<'a> {
     /// Where it begins, with its quote if it has one.
     pub(super) offset: usize,
     /// Where it ends, without the blanks behind it.
     pub(super) end: usize,
     /// Its text: without quotes if quoted, otherwise without the blanks around it.
-    pub(super) text: Cow<'a, [u8]>,
+    pub(crate) text: Cow<'a, [u8]>,
     /// Whether it stands in quotes.
-    pub(super) quoted: bool,
+    pub(crate) quoted: bool,
     /// What follows it.
     pub(super) ending: Ending,
 }

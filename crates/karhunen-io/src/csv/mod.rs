@@ -19,8 +19,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use blocks::Rows;
+pub(crate) use cells::Cell;
 use columns::Columns;
-use dialect::{Dialect, Header};
+use dialect::Dialect;
+pub(crate) use fields::Field;
 use fields::{Delimiter, Ending, Scanner};
 use refusal::{Reason, Refusal};
 pub(crate) use triples::read_triples;
@@ -28,7 +30,8 @@ pub(crate) use write::write;
 
 use crate::input::{Input, line_of};
 use crate::options::OptionName;
-use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
+use crate::rounded::{Rounded, rounded_text};
+use crate::{Buffer, Cause, Data, Error, Label, Place, ReadOptions, Result, RowNames, Table, Values};
 
 /// Text parsed at a time by a thread.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -44,7 +47,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
 
 fn check_options(path: &Path, options: &ReadOptions) -> Result<()> {
     use OptionName as O;
-    let used = [O::Delimiter, O::Header, O::IdColumn, O::Labels, O::WeightsColumn, O::DecimalComma];
+    let used = [O::Delimiter, O::Header, O::RowNames, O::Labels, O::WeightsColumn, O::DecimalComma];
     options.allow_only(path, "a text table", &used)?;
     check_delimiter(path, options)
 }
@@ -77,21 +80,34 @@ fn read_with_form(
     block_bytes: usize,
 ) -> Result<(Table, Form)> {
     let text = table_text(path, bytes)?;
+    if text.is_empty() {
+        return Err(Error::new(path, Cause::Format("the table is empty".to_owned())));
+    }
     let (dialect, sample) = Dialect::detect(text, options, named_tsv(path));
     let columns = Columns::of(path, text, &dialect, &sample, options)?;
     let names = columns.names.as_deref();
     let refuse = |refusal: Refusal| refusal.into_error(path, text, names);
     let rows = in_pool(path, options.n_threads, || blocks::parse(text, &dialect, &columns, block_bytes))?;
-    let table = assemble(rows.map_err(refuse)?, &columns, &dialect, options);
-    if table.data.shape().0 == 0 {
-        let message = if names.is_some() { "the table has names but no rows" } else { "the table is empty" };
-        return Err(Error::new(path, Cause::Format(message.to_owned())));
-    }
+    let rows = rows.map_err(refuse)?;
+    let rounded = rows.iter().find_map(|rows| rows.rounded);
+    let mut table = assemble(rows, &columns, &dialect, options);
+    table.warnings.extend(rounded.map(|place| rounded_warning(text, names, place)));
     if columns.id_must_differ {
         check_ids(text, &dialect, &columns, table.sample_names.as_deref().unwrap_or_default())
             .map_err(refuse)?;
     }
     Ok((table, Form { dialect, columns }))
+}
+
+/// What is said of a whole number that was rounded, by its place in bytes and its column.
+fn rounded_warning(text: &[u8], names: Option<&[String]>, (offset, column): (usize, usize)) -> String {
+    let place = Place {
+        line: Some(line_of(text, offset)),
+        column: Some(column as u64 + 1),
+        name: names.and_then(|names| names.get(column)).cloned(),
+    };
+    let text = rounded_text::<f64>(&text[offset..]).unwrap_or_default();
+    Rounded { text, place, line: "line" }.warning::<f64>()
 }
 
 fn named_tsv(path: &Path) -> bool {
@@ -170,8 +186,14 @@ fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &R
             values.push(rows.values);
         }
     }
+    let data = if values.is_empty() {
+        let (buffer, n_cols) = (Buffer::Owned(Vec::new()), columns.count(columns::Role::Value));
+        Values::Dense { buffer, n_rows: 0, n_cols, column_major: false }
+    } else {
+        Values::Blocks(values)
+    };
     Table {
-        data: Data::F64(Values::Blocks(values)),
+        data: Data::F64(data),
         sample_names: columns.id().map(|_| ids),
         id_name: columns.id().and_then(|id| Some(columns.names.as_ref()?[id].clone())),
         feature_names: columns.value_names(),
@@ -179,6 +201,13 @@ fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &R
         weights: options.weights_column.as_ref().map(|_| weights),
         format: format_name(dialect.delimiter),
         notes: notes(columns, dialect, options),
+        warnings: dialect
+            .first_line
+            .warning()
+            .map(str::to_owned)
+            .into_iter()
+            .chain(columns.warning.clone())
+            .collect(),
     }
 }
 
@@ -197,19 +226,8 @@ fn notes(columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Vec<Str
     if options.decimal_comma.is_none() && dialect.decimal_comma {
         notes.push("a comma separates the decimals".to_owned());
     }
-    if dialect.header == Header::Counting {
-        notes.push(
-            "the first line counts up or down and was taken as names; say --no-header if it is data"
-                .to_owned(),
-        );
-    }
-    if dialect.header == Header::Doubtful {
-        notes.push(
-            "the first line holds whole numbers over decimals and was taken as values; say --header if it holds names"
-                .to_owned(),
-        );
-    }
-    if let Some(column) = columns.id().filter(|_| options.id_column.is_open()) {
+    notes.extend(dialect.first_line.note().map(str::to_owned));
+    if let Some(column) = columns.id().filter(|_| options.row_names == RowNames::Auto) {
         let name = columns.names.as_ref().map(|names| &names[column]).filter(|name| !name.is_empty());
         let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
         notes.push(format!("column {}{name} names the rows", column + 1));

@@ -7,6 +7,7 @@ use super::fields::Fault;
 use crate::error::MISSING_ADVICE;
 use crate::input::line_of;
 use crate::names::shell_word;
+use crate::units::{Unit, is_digits_and, is_grouped_number};
 use crate::{Cause, Error, Place};
 
 /// At most this many letters of a cell are shown.
@@ -136,6 +137,11 @@ impl Reason {
             Reason::TextColumns { found, .. } if is_grouped_number(&found) => {
                 Cause::Value(text_message(&found, label))
             }
+            Reason::TextColumns { found, .. } if Unit::of(&found) == Unit::Sign => Cause::Value(format!(
+                "`{}` is not a number here; remove the percent sign or the currency, or set the column aside with --label {}",
+                show(&found),
+                shell_word(label)
+            )),
             Reason::TextColumns { found, .. } if is_with_point(&found) => Cause::Value(point_message(&found)),
             Reason::TextColumns { found, columns } => Cause::Value(format!(
                 "`{}` is not a number, and most of the column is text; set such columns aside with {}",
@@ -199,17 +205,6 @@ fn text_message(found: &[u8], label: &str) -> String {
         "`{shown}` is not a number; correct it, or set the column aside with --label {}",
         shell_word(label)
     )
-}
-
-/// Digits with commas and points among them: a number in a notation that is not read.
-pub(super) fn is_grouped_number(found: &[u8]) -> bool {
-    found.contains(&b',') && is_digits_and(found, b".,")
-}
-
-fn is_digits_and(found: &[u8], others: &[u8]) -> bool {
-    let digits = found.strip_prefix(b"-").unwrap_or(found);
-    digits.first().is_some_and(u8::is_ascii_digit)
-        && digits.iter().all(|byte| byte.is_ascii_digit() || others.contains(byte))
 }
 
 fn show(found: &[u8]) -> String {

@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
-use crate::IdColumn;
+use crate::RowNames;
 
 /// Smallest blocks: every record in one of its own.
 const TINY: usize = 1;
@@ -15,6 +15,9 @@ fn parse(text: &str, options: &ReadOptions, block_bytes: usize) -> Result<Table>
 }
 
 fn values(table: &Table) -> Vec<Vec<f64>> {
+    if table.data.shape().0 == 0 {
+        return Vec::new();
+    }
     let Data::F64(Values::Blocks(blocks)) = &table.data else { panic!("not blocks: {table:?}") };
     blocks.iter().flat_map(|block| (0..block.n_rows()).map(|i| block.row(i).to_vec())).collect()
 }
@@ -98,7 +101,7 @@ fn what_is_detected_can_be_overridden() {
     let options = ReadOptions {
         labels: vec!["k".into()],
         weights_column: Some("w".into()),
-        id_column: IdColumn::Named("n".into()),
+        row_names: RowNames::Column("n".into()),
         ..ReadOptions::default()
     };
     let table = parse(text, &options, TINY).unwrap();
@@ -121,7 +124,7 @@ fn what_is_detected_can_be_overridden() {
     assert_eq!(values(&parse("1,5 \n2,5\n", &commas, TINY).unwrap())[0], [1.0, 5.0]);
     let semicolons = with(&|o| (o.delimiter, o.decimal_comma) = (Some(b';'), Some(true)));
     assert_eq!(values(&parse("1,5\n2,5\n", &semicolons, TINY).unwrap()), [[1.5], [2.5]]);
-    let no_id = with(&|o| o.id_column = IdColumn::None);
+    let no_id = with(&|o| o.row_names = RowNames::None);
     assert_eq!(values(&parse(",a\n0,5\n1,6\n", &no_id, TINY).unwrap())[1], [1.0, 6.0]);
     let by_number = with(&|o| o.labels = vec!["2".into()]);
     let table = parse("1,x,2\n3,y,4\n", &by_number, TINY).unwrap();
@@ -243,7 +246,7 @@ proptest! {
                 delimiter: Some(delimiter),
                 decimal_comma: Some(decimal_comma),
                 header: Some(true),
-                id_column: IdColumn::None,
+                row_names: RowNames::None,
                 ..ReadOptions::default()
             };
             let read = values(&parse(&text, &options, block_bytes).unwrap()).concat();
@@ -269,12 +272,12 @@ proptest! {
 
 #[test]
 fn a_first_line_of_whole_numbers_over_decimals_is_noted() {
-    let notes = |text: &str, header: Option<bool>| {
-        parse(text, &ReadOptions { header, ..ReadOptions::default() }, TINY).unwrap().notes
+    let warnings = |text: &str, header: Option<bool>| {
+        parse(text, &ReadOptions { header, ..ReadOptions::default() }, TINY).unwrap().warnings
     };
     let doubtful = "10,3,7\n0.5,1.5,2.5\n0.25,1,2.5\n0.5,1.5,0.75\n";
-    let note = "the first line holds whole numbers over decimals and was taken as values; say --header if it holds names";
-    assert_eq!(notes(doubtful, None), [note]);
+    let warning = "the first line holds whole numbers over decimals and was taken as values; say --header yes if it holds names";
+    assert_eq!(warnings(doubtful, None), [warning]);
     for (text, header) in [
         (doubtful, Some(false)),
         (doubtful, Some(true)),
@@ -282,15 +285,81 @@ fn a_first_line_of_whole_numbers_over_decimals_is_noted() {
         ("10,3.5\n0.5,1.5\n2.5,2.5\n", None),
         ("3\n0.5\n1.5\n", None),
     ] {
-        assert!(notes(text, header).is_empty(), "{text}");
+        assert!(warnings(text, header).is_empty(), "{text}");
+    }
+}
+
+/// Rows, whether the columns and the rows have names, and whether a guess is said.
+type Read = (usize, bool, bool, bool);
+
+fn looked(text: &str, fitted: Option<crate::FittedTable>) -> Read {
+    let options = ReadOptions { fitted, missing: true, ..ReadOptions::default() };
+    let table = parse(text, &options, BLOCK_BYTES).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+    let named = (table.feature_names.is_some(), table.sample_names.is_some());
+    (table.data.shape().0, named.0, named.1, !table.warnings.is_empty())
+}
+
+#[test]
+fn numbers_are_names_by_signs_that_data_lack() {
+    let cases: [(&str, Read); 14] = [
+        // Counting as the lines below do not: whole over decimals; years; outside; none of these.
+        ("0,1,2\n0.5,0.1,0.3\n", (1, true, false, true)),
+        ("1990,1991,1992\n5,4,2\n7,1,3\n", (2, true, false, false)),
+        ("1,2,3\n5,1,2\n4,4,1\n", (3, false, false, true)),
+        ("100,200,300\n5,1,2\n4,4,1\n", (3, false, false, true)),
+        ("1,2,3\n4,5,6\n7,8,9\n", (3, false, false, false)),
+        ("1,2,3,4,5,6,7,8\n5,1,2,9,2,4,7,1\n", (1, true, false, true)),
+        ("2,4,6,8,10,12,14,16\n5,1,2,9,2,4,7,1\n", (2, false, false, true)),
+        ("400,402,405,410,411,412,415,420\n5,1,2,9,2,4,7,1\n", (1, true, false, true)),
+        ("0.1,0.2,0.4,0.7,0.8,0.9,1.1,1.3\n9.1,8.2,8.4,7.7,7.8,6.9,6.1,8.3\n", (1, true, false, true)),
+        ("0.1,0.2,0.4,0.7,0.8,0.9,1.1,1.3\n2.1,2.2,2.4,2.3,2.8,2.9,3.1,3.3\n", (2, false, false, true)),
+        // Holes and short lines.
+        (",8.5,0.5\n7.5,6.5,6\n5,5,5\n", (3, false, false, false)),
+        (",,\n7.5,6.5,6\n", (2, false, false, false)),
+        (",a,b\n7,5,7\n8,6,8\n", (2, true, true, false)),
+        (",0,1,2\n0,5,7,8\n1,6,8,9\n2,1,1,1\n", (3, true, true, false)),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(looked(text, None), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_model_knows_better_than_the_look_of_a_table() {
+    let fitted = |names: Option<&[&str]>, n_features: usize| crate::FittedTable {
+        feature_names: names.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
+        n_features,
+        ..crate::FittedTable::default()
+    };
+    let (letters, numbers) = (["a", "b", "c"], ["10", "20", "30"]);
+    let cases: [(&str, crate::FittedTable, Read); 13] = [
+        ("0,1,2\n0.5,0.1,0.3\n", fitted(None, 3), (2, false, false, true)),
+        ("10,20,30\n0.5,0.1,0.3\n", fitted(None, 3), (2, false, false, false)),
+        ("x,y,z\n0.5,0.1,0.3\n", fitted(None, 3), (1, true, false, false)),
+        ("x,1,2,3\ny,0.5,0.1,0.3\n", fitted(None, 3), (2, false, true, false)),
+        ("10,20,30\n0.5,0.1,0.3\n", fitted(Some(&letters), 3), (2, false, false, false)),
+        ("10,20,30\n5,1,3\n", fitted(Some(&numbers), 3), (1, true, false, false)),
+        ("30,20,10\n5,1,3\n", fitted(Some(&numbers), 3), (1, true, false, true)),
+        ("id,10,20,30\nx,5,1,3\n", fitted(Some(&numbers), 3), (1, true, true, false)),
+        ("x,11,21,31\ny,5,1,3\n", fitted(Some(&numbers), 3), (2, false, true, false)),
+        ("40,50,60\n5,1,3\n", fitted(Some(&numbers), 3), (2, false, false, false)),
+        ("b,a\n5,1\n", fitted(Some(&letters), 3), (1, true, false, false)),
+        ("id,a,b,c\n", fitted(Some(&letters), 3), (0, true, true, false)),
+        (",a,b,c\n1.5,5,1,3\n", fitted(Some(&letters), 3), (1, true, true, false)),
+    ];
+    for (text, fitted, expected) in cases {
+        assert_eq!(looked(text, Some(fitted.clone())), expected, "{text:?} {fitted:?}");
     }
 }
 
 #[test]
 fn columns_known_to_be_no_features_are_left_out_where_they_exist() {
     let options = ReadOptions {
-        set_aside: vec!["group".to_owned(), "weight".to_owned(), "gone".to_owned()],
-        id_column: IdColumn::Preferred("id".to_owned()),
+        fitted: Some(crate::FittedTable {
+            set_aside: vec!["group".to_owned(), "weight".to_owned(), "gone".to_owned()],
+            id_column: Some("id".to_owned()),
+            ..crate::FittedTable::default()
+        }),
         ..ReadOptions::default()
     };
     let table = parse("weight,id,a,group\n1,7,0.5,x\n2,8,1.5,y\n", &options, TINY).unwrap();
@@ -300,7 +369,7 @@ fn columns_known_to_be_no_features_are_left_out_where_they_exist() {
     let table = parse("n,a\nx,0.5\ny,1.5\n", &options, TINY).unwrap();
     assert_eq!((table.feature_names, table.sample_names), (texts(&["a"]), texts(&["x", "y"])));
     // What the user says comes first.
-    let options = ReadOptions { labels: vec!["group".to_owned()], id_column: IdColumn::None, ..options };
+    let options = ReadOptions { labels: vec!["group".to_owned()], row_names: RowNames::None, ..options };
     let table = parse("id,a,group\n7,0.5,x\n8,1.5,y\n", &options, TINY).unwrap();
     assert_eq!(table.feature_names, texts(&["id", "a"]));
     assert_eq!(table.labels[0].values, ["x", "y"]);

@@ -11,16 +11,18 @@ use rayon::prelude::*;
 use super::blocks::cut;
 use super::cells::Cell;
 use super::columns::read_header;
-use super::dialect::{Dialect, Header, Sample, delimiter_between};
-use super::fields::{BlankLines, Ending, Field, Scanner};
+use super::dialect::{Dialect, Sample, delimiter_between};
+use super::fields::{BlankLines, Ending, Scanner};
 use super::refusal::{Reason, Refusal};
 use super::{BLOCK_BYTES, check_delimiter, in_pool, named_tsv, table_text};
 use crate::input::{Input, line_of};
+use crate::name_rule::{FirstLine, is_first_line_of_names};
 use crate::options::OptionName;
+use crate::rounded::{Rounded, limit, rounded_text};
 use crate::triples::interner::Interner;
 use crate::triples::lines::LineNumbers;
 use crate::triples::{Chunk, Entries, Role, Wanted, axes};
-use crate::{Cause, Error, ReadOptions, Result};
+use crate::{Cause, Error, Place, ReadOptions, Result};
 
 /// Reads the columns wanted, by name or by number. Values that are empty or marked as missing become NaN.
 ///
@@ -56,35 +58,41 @@ pub(super) fn in_blocks<T: Scalar>(
     let bare = ReadOptions { header: Some(false), delimiter, ..options.clone() };
     let (mut dialect, sample) = Dialect::detect(text, &bare, named_tsv(path));
     if has_names(&sample, wanted, options.header, dialect.decimal_comma) {
-        dialect.header = Header::Present;
+        dialect.first_line = FirstLine::Names;
     }
     let refuse = |refusal: Refusal, names: Option<&[String]>| refusal.into_error(path, text, names);
     let (names, first_row) = read_header(text, &dialect).map_err(|refusal| refuse(refusal, None))?;
     let names = names.as_deref();
     let n_columns = names.map_or(sample.first().map_or(0, Vec::len), <[_]>::len);
     let roles = wanted.roles(path, names, n_columns)?;
-    if first_row >= text.len() {
+    // No pairs are none to predict; no entries are none to fit.
+    if first_row >= text.len() && roles.contains(&Role::Value) {
         return refuse_empty("the table has names but no rows");
     }
     let layout = Layout { text, axes: axes(&roles, names), dialect, roles, first_row };
-    in_pool(path, options.n_threads, || layout.entries(block_bytes))?
-        .map_err(|refusal| refuse(refusal, names))
+    let entries = in_pool(path, options.n_threads, || layout.entries(block_bytes))?;
+    let (mut entries, rounded) = entries.map_err(|refusal| refuse(refusal, names))?;
+    if let Some((offset, column)) = rounded {
+        let name = names.and_then(|names| names.get(column)).cloned();
+        let place = Place { line: Some(line_of(text, offset)), column: Some(column as u64 + 1), name };
+        let text = rounded_text::<T>(&text[offset..]).unwrap_or_default();
+        entries.warnings.push(Rounded { text, place, line: "line" }.warning::<T>());
+    }
+    Ok(entries)
 }
 
-/// Whether the first record holds names: they are asked for, or its value is no number, or it has texts over whole numbers.
+/// Where a whole number stands that became another, in bytes, and its column.
+type RoundedAt = Option<(usize, usize)>;
+
+/// Whether the first record holds names: the user says so, asks for columns by name, or it looks so.
 fn has_names(sample: &Sample, wanted: &Wanted, asked: Option<bool>, decimal_comma: bool) -> bool {
-    let Some(first) = sample.first() else { return false };
+    let column = |role| {
+        let number = wanted.columns.iter().find(|(other, _)| *other == role)?.1.parse::<usize>().ok()?;
+        number.checked_sub(1)
+    };
     asked.unwrap_or_else(|| {
-        let is_text = |record: &[Field], role| {
-            let number = wanted.columns.iter().find(|(other, _)| *other == role)?.1.parse::<usize>().ok()?;
-            Some(!Cell::of(&record.get(number.checked_sub(1)?)?.text, decimal_comma).is_numeric())
-        };
-        let over_values = is_text(first, Role::Value) == Some(true);
-        let both = |record: &[Field], text| {
-            is_text(record, Role::Row) == Some(text) && is_text(record, Role::Column) == Some(text)
-        };
-        let over_ids = both(first, true) && sample.get(1).is_some_and(|second| both(second, false));
-        !wanted.are_numbers() || over_values || over_ids
+        let columns = [Role::Row, Role::Column, Role::Value].map(column);
+        !wanted.are_numbers() || is_first_line_of_names(sample, columns, decimal_comma)
     })
 }
 
@@ -109,10 +117,15 @@ struct Block<T> {
     chunk: Chunk<T>,
     n_newlines: usize,
     offsets: Option<Vec<u32>>,
+    rounded: RoundedAt,
 }
 
 impl Layout<'_> {
-    fn entries<T: Scalar>(&self, block_bytes: usize) -> std::result::Result<Entries<T>, Refusal> {
+    /// The entries, and where the first whole number stands that became another.
+    fn entries<T: Scalar>(
+        &self,
+        block_bytes: usize,
+    ) -> std::result::Result<(Entries<T>, RoundedAt), Refusal> {
         let ranges = cut(self.text, &self.dialect, self.first_row, block_bytes);
         let (next, first_refused) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
         let work = |number| self.work(number, &ranges, &next, &first_refused);
@@ -128,13 +141,14 @@ impl Layout<'_> {
         let mut lines = LineNumbers::default();
         let mut line = line_of(self.text, self.first_row);
         let mut chunks = Vec::with_capacity(blocks.len());
-        for (_, Block { chunk, n_newlines, offsets }) in blocks {
+        let first_rounded = blocks.iter().find_map(|(_, block)| block.rounded);
+        for (_, Block { chunk, n_newlines, offsets, .. }) in blocks {
             lines.push(chunk.rows.len(), line, offsets);
             line += n_newlines as u64;
             chunks.push(chunk);
         }
         let (rows, columns) = workers.into_iter().map(|worker| worker.ids.into()).unzip();
-        Ok(Entries::assemble(chunks, [rows, columns], self.axes.clone(), lines))
+        Ok((Entries::assemble(chunks, [rows, columns], self.axes.clone(), lines), first_rounded))
     }
 
     /// Reads block after block until there are no more, or an earlier one was refused.
@@ -180,13 +194,14 @@ impl Layout<'_> {
             columns: Vec::with_capacity(n_lines),
             values: room(Role::Value),
             weights: room(Role::Weight),
+            rounded: None,
         };
         while reader.scanner.begin_record(BlankLines::Skipped) {
             reader.record()?;
         }
-        let Reader { rows, columns, values, weights, .. } = reader;
+        let Reader { rows, columns, values, weights, rounded, .. } = reader;
         let offsets = if rows.len() == n_lines { None } else { Some(self.offsets(range)?) };
-        Ok(Block { chunk: Chunk { worker, rows, columns, values, weights }, n_newlines, offsets })
+        Ok(Block { chunk: Chunk { worker, rows, columns, values, weights }, n_newlines, offsets, rounded })
     }
 
     /// Where the records of a block begin, in lines behind its first, where some lines are blank or records go over several.
@@ -212,6 +227,7 @@ struct Reader<'a, 'b, T> {
     columns: Vec<u32>,
     values: Vec<T>,
     weights: Vec<T>,
+    rounded: RoundedAt,
 }
 
 impl<T: Scalar> Reader<'_, '_, T> {
@@ -279,11 +295,22 @@ impl<T: Scalar> Reader<'_, '_, T> {
         {
             let converted = T::from_f64(value);
             if converted.to_f64().is_finite() && (role == Role::Value || value >= 0.0) {
+                if value.abs() >= limit::<T>() {
+                    self.note_rounding(start.offset(), column);
+                }
                 return Ok((converted, ending));
             }
             self.scanner = start;
         }
         self.unusual_number(column, role)
+    }
+
+    /// Remembers the first whole number that `T` does not hold.
+    #[cold]
+    fn note_rounding(&mut self, start: usize, column: usize) {
+        if self.rounded.is_none() && rounded_text::<T>(&self.layout.text[start..]).is_some() {
+            self.rounded = Some((start, column));
+        }
     }
 
     /// A number in quotes, between blanks, with a decimal comma, or none at all.
@@ -295,7 +322,12 @@ impl<T: Scalar> Reader<'_, '_, T> {
         let reason = match Cell::of(&field.text, self.layout.dialect.decimal_comma) {
             Cell::Number(value) if role == Role::Weight && value < 0.0 => Reason::Weight(text()),
             Cell::Number(value) if T::from_f64(value).to_f64().is_infinite() => Reason::TooLarge(text()),
-            Cell::Number(value) => return Ok((T::from_f64(value), field.ending)),
+            Cell::Number(value) => {
+                if value.abs() >= limit::<T>() {
+                    self.note_rounding(field.offset + usize::from(field.quoted), column);
+                }
+                return Ok((T::from_f64(value), field.ending));
+            }
             Cell::Missing if role == Role::Value => return Ok((T::from_f64(f64::NAN), field.ending)),
             _ if role == Role::Weight => Reason::Weight(text()),
             Cell::Missing | Cell::Infinite => Reason::Infinite(text()),

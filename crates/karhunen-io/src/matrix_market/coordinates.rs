@@ -7,7 +7,7 @@ use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
 
 use super::cursor::Cursor;
-use super::{Banner, Field, Parsed, Refusal, Symmetry, refuse};
+use super::{Banner, Field, Found, Parsed, Refusal, Symmetry, refuse, rounded_warning};
 use crate::input::line_of;
 use crate::triples::Entries;
 use crate::triples::columnar::TOO_LARGE;
@@ -18,19 +18,16 @@ use crate::{Cause, Values};
 const BLOCK_BYTES: usize = 4 << 20;
 
 /// Entries compressed by rows; those given more than once are added up, and counted in a note.
-pub(super) fn matrix(
-    cursor: Cursor,
-    banner: Banner,
-    size: [usize; 3],
-    transpose: bool,
-) -> Parsed<(Values<f64>, Vec<String>)> {
+pub(super) fn matrix(cursor: Cursor, banner: Banner, size: [usize; 3], transpose: bool) -> Parsed<Found> {
     let size_line = cursor.at;
-    let Entries { rows, columns, values, shape, .. } = entries::<f64>(cursor, banner, size, transpose)?;
+    let Entries { rows, columns, values, shape, warnings, .. } =
+        entries::<f64>(cursor, banner, size, transpose)?;
     let matrix = SparseMatrix::from_triples(shape.0, shape.1, &rows, &columns, &values);
     let matrix = matrix.map_err(|error| Refusal { offset: size_line, cause: error.into() })?;
     let n_repeated = values.len() - matrix.view().n_stored();
     let note = format!("{n_repeated} entries repeat the place of another and were added to it");
-    Ok((Values::Sparse(matrix), if n_repeated > 0 { vec![note] } else { Vec::new() }))
+    let notes = if n_repeated > 0 { vec![note] } else { Vec::new() };
+    Ok(Found { values: Values::Sparse(matrix), notes, warnings })
 }
 
 /// Entries in the order of the file.
@@ -60,6 +57,8 @@ fn in_blocks<T: Scalar>(
     let blocks: Vec<Block<T>> = ranges.par_iter().map(|range| reading.block(range)).collect();
     reading.check_count(&ranges, &blocks, n_entries)?;
     let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let rounded = blocks.iter().find_map(|block| block.rounded);
+    let warnings = rounded.map(|offset| rounded_warning(cursor.bytes, offset)).into_iter().collect();
     let (mut lines, mut line) = (LineNumbers::default(), line_of(cursor.bytes, cursor.at));
     let n: usize = blocks.iter().map(|block| block.rows.len()).sum();
     rows.reserve_exact(n);
@@ -80,7 +79,7 @@ fn in_blocks<T: Scalar>(
         (rows, columns, shape) = (columns, rows, (n_cols, n_rows));
     }
     let axes = ["row", "column"].map(str::to_owned);
-    Ok(Entries { rows, columns, values, weights, shape, ids, axes, lines })
+    Ok(Entries { rows, columns, values, weights, shape, ids, axes, lines, warnings })
 }
 
 /// What a block holds, up to what is wrong with it.
@@ -94,6 +93,8 @@ struct Block<T> {
     /// Lines behind the first of the block, of each entry.
     offsets: Option<Vec<u32>>,
     refusal: Option<Refusal>,
+    /// Where the first whole number stands that became another.
+    rounded: Option<usize>,
 }
 
 struct Reading<'a> {
@@ -130,11 +131,13 @@ impl Reading<'_> {
             n_newlines,
             offsets: None,
             refusal: None,
+            rounded: None,
         };
-        let mut cursor = Cursor { bytes: &self.bytes[..range.end], at: range.start };
+        let mut cursor = Cursor { bytes: &self.bytes[..range.end], at: range.start, rounded: None };
         while block.refusal.is_none() && cursor.next_line() {
             block.refusal = self.line(&mut cursor, &mut block).err();
         }
+        block.rounded = cursor.rounded;
         if block.n_lines < n_expected || !general {
             block.offsets = Some(self.offsets(range, &block));
         }
@@ -189,7 +192,7 @@ impl Reading<'_> {
 
     /// Where the lines of a block begin that hold entries.
     fn starts(&self, range: &Range<usize>) -> impl Iterator<Item = usize> {
-        let mut cursor = Cursor { bytes: &self.bytes[..range.end], at: range.start };
+        let mut cursor = Cursor { bytes: &self.bytes[..range.end], at: range.start, rounded: None };
         std::iter::from_fn(move || {
             let start = cursor.next_line().then_some(cursor.at)?;
             let rest = &cursor.bytes[start..];
@@ -246,7 +249,7 @@ mod tests {
         block_bytes: usize,
     ) -> Result<Entries<f32>, (u64, String)> {
         let banner = Banner { coordinate: true, field: Field::Real, symmetry };
-        let cursor = Cursor { bytes: body.as_bytes(), at: 0 };
+        let cursor = Cursor { bytes: body.as_bytes(), at: 0, rounded: None };
         in_blocks(cursor, banner, [9, 9, n_entries], false, block_bytes)
             .map_err(|refusal| (line_of(body.as_bytes(), refusal.offset), refusal.cause.to_string()))
     }

@@ -4,11 +4,14 @@ use memchr::memchr;
 
 use super::{Field, Parsed, Refusal, refuse};
 use crate::Cause;
+use crate::rounded::{limit, rounded_text};
 
 /// Walks through the numbers of the file.
 pub(super) struct Cursor<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
+    /// Where the first whole number stands that became another.
+    pub(super) rounded: Option<usize>,
 }
 
 impl Cursor<'_> {
@@ -83,6 +86,9 @@ impl Cursor<'_> {
         }
         if field == Field::Integer && value.fract() != 0.0 {
             return refuse_value(format!("`{}` is not an integer, as the first line says", self.word(start)));
+        }
+        if value.abs() >= limit::<f64>() && self.rounded.is_none() && rounded_text::<f64>(rest).is_some() {
+            self.rounded = Some(start);
         }
         self.at += length;
         Ok(value)

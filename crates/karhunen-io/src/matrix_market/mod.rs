@@ -9,6 +9,7 @@ use memchr::memchr;
 use crate::csv::in_pool;
 use crate::input::{Input, line_of};
 use crate::options::OptionName;
+use crate::rounded::{Rounded, rounded_text};
 use crate::triples::Entries;
 use crate::{Buffer, Cause, Data, Error, Place, ReadOptions, Result, Table, Values};
 use cursor::Cursor;
@@ -47,6 +48,20 @@ impl Refusal {
     }
 }
 
+/// A matrix, and what is said of it.
+struct Found {
+    values: Values<f64>,
+    notes: Vec<String>,
+    warnings: Vec<String>,
+}
+
+/// What is said of a whole number that was rounded, at an offset in bytes.
+fn rounded_warning(bytes: &[u8], offset: usize) -> String {
+    let place = Place { line: Some(line_of(bytes, offset)), ..Place::default() };
+    let text = rounded_text::<f64>(&bytes[offset..]).unwrap_or_default();
+    Rounded { text, place, line: "line" }.warning::<f64>()
+}
+
 type Parsed<T> = std::result::Result<T, Refusal>;
 
 fn refuse<T>(offset: usize, message: impl Into<String>) -> Parsed<T> {
@@ -62,7 +77,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(&input.path, "Matrix Market", &[OptionName::Transpose])?;
     let bytes = input.as_slice();
     let parsed = in_pool(&input.path, options.n_threads, || parse(bytes, options.transpose))?;
-    let (values, notes) = parsed.map_err(|refusal| refusal.into_error(&input))?;
+    let Found { values, notes, warnings } = parsed.map_err(|refusal| refusal.into_error(&input))?;
     if let Some(repeated) = notes.first().filter(|_| options.missing) {
         let message = format!("{repeated}; give each place one observed value");
         return Err(Error::new(&input.path, Cause::Value(message)));
@@ -76,6 +91,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         weights: None,
         format: "Matrix Market",
         notes,
+        warnings,
     })
 }
 
@@ -96,19 +112,21 @@ pub(crate) fn read_entries<T: Scalar>(input: &Input, options: &ReadOptions) -> R
     in_pool(&input.path, options.n_threads, work)?.map_err(|refusal: Refusal| refusal.into_error(input))
 }
 
-fn parse(bytes: &[u8], transpose: bool) -> Parsed<(Values<f64>, Vec<String>)> {
+fn parse(bytes: &[u8], transpose: bool) -> Parsed<Found> {
     let (banner, size_line, size, cursor) = header(bytes)?;
     let [n_rows, n_cols, _] = size;
     if banner.coordinate {
         return coordinates::matrix(cursor, banner, size, transpose);
     }
-    Ok((array(cursor, size_line, banner, n_rows, n_cols, transpose)?, Vec::new()))
+    let (values, warnings) = array(cursor, size_line, banner, n_rows, n_cols, transpose)?;
+    Ok(Found { values, notes: Vec::new(), warnings })
 }
 
 /// The banner, where the size line begins, the size, and what follows.
 fn header(bytes: &[u8]) -> Parsed<(Banner, usize, [usize; 3], Cursor<'_>)> {
     let banner = banner(bytes)?;
-    let mut cursor = Cursor { bytes, at: memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1) };
+    let mut cursor =
+        Cursor { bytes, at: memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1), rounded: None };
     if !cursor.next_line() {
         return refuse(bytes.len(), "the size line is missing; the file is cut short");
     }
@@ -127,9 +145,6 @@ fn header(bytes: &[u8]) -> Parsed<(Banner, usize, [usize; 3], Cursor<'_>)> {
     }
     cursor.end_of_line()?;
     let [n_rows, n_cols, _] = size;
-    if n_rows == 0 || n_cols == 0 {
-        return refuse(size_line, format!("a matrix of {n_rows} x {n_cols} holds no values"));
-    }
     if banner.symmetry != Symmetry::General && n_rows != n_cols {
         return refuse(size_line, format!("a symmetric matrix must be square, not {n_rows} x {n_cols}"));
     }
@@ -181,11 +196,11 @@ fn array(
     n_rows: usize,
     n_cols: usize,
     transpose: bool,
-) -> Parsed<Values<f64>> {
+) -> Parsed<(Values<f64>, Vec<String>)> {
     let n_values = match banner.symmetry {
         Symmetry::General => n_rows.checked_mul(n_cols),
         Symmetry::Symmetric => n_rows.checked_add(1).and_then(|n| n.checked_mul(n_rows)).map(|n| n / 2),
-        Symmetry::Skew => (n_rows - 1).checked_mul(n_rows).map(|n| n / 2),
+        Symmetry::Skew => n_rows.saturating_sub(1).checked_mul(n_rows).map(|n| n / 2),
     };
     // A value takes two bytes at least (but for the last), whatever the size line promises.
     let fits = |&n: &usize| n <= cursor.bytes.len();
@@ -209,7 +224,8 @@ fn array(
     }
     let (n_rows, n_cols, column_major) =
         if transpose { (n_cols, n_rows, false) } else { (n_rows, n_cols, true) };
-    Ok(Values::Dense { buffer: Buffer::Owned(values), n_rows, n_cols, column_major })
+    let warnings = cursor.rounded.map(|offset| rounded_warning(cursor.bytes, offset)).into_iter().collect();
+    Ok((Values::Dense { buffer: Buffer::Owned(values), n_rows, n_cols, column_major }, warnings))
 }
 
 /// The whole matrix from its lower triangle, by columns.

@@ -11,8 +11,9 @@ use karhunen::Scalar;
 use super::interner::Interner;
 use super::lines::LineNumbers;
 use super::{Chunk, Entries, Role, Wanted, axes};
-use crate::columns::{Batches, damaged};
+use crate::columns::{Batches, damaged, first_rounded};
 use crate::roles::{is_number, place};
+use crate::rounded::Rounded;
 use crate::{Cause, Error, Result};
 
 /// A file of triples, and what its header says.
@@ -34,21 +35,20 @@ impl File<'_> {
         let column = |role| roles.iter().position(|other| *other == role);
         let ids =
             |role| column(role).map_or_else(|| Ok((Vec::new(), Interner::default())), |at| self.ids(at));
-        let numbers = |role| column(role).map_or_else(|| Ok(Vec::new()), |at| self.numbers(at, role));
+        let numbers = |role| column(role).map_or_else(|| Ok((Vec::new(), None)), |at| self.numbers(at, role));
         let ((rows, columns), (values, weights)) = rayon::join(
             || rayon::join(|| ids(Role::Row), || ids(Role::Column)),
             || rayon::join(|| numbers(Role::Value), || numbers(Role::Weight)),
         );
         let ((rows, row_ids), (columns, column_ids)) = (rows?, columns?);
-        let chunk = Chunk { worker: 0, rows, columns, values: values?, weights: weights? };
+        let ((values, rounded), (weights, _)) = (values?, weights?);
+        let chunk = Chunk { worker: 0, rows, columns, values, weights };
         let mut lines = LineNumbers::default();
         lines.push(chunk.rows.len(), 1, None);
-        Ok(Entries::assemble(
-            vec![chunk],
-            [vec![row_ids], vec![column_ids]],
-            axes(&roles, Some(&names)),
-            lines,
-        ))
+        let ids = [vec![row_ids], vec![column_ids]];
+        let mut entries = Entries::assemble(vec![chunk], ids, axes(&roles, Some(&names)), lines);
+        entries.warnings.extend(rounded.map(|rounded| rounded.warning::<T>()));
+        Ok(entries)
     }
 
     /// Visits a column with the number of the first row of each part.
@@ -102,14 +102,21 @@ impl File<'_> {
         Ok((numbers, interner))
     }
 
-    fn numbers<T: Scalar>(&self, column: usize, role: Role) -> Result<Vec<T>> {
+    /// The numbers of a column, and the first whole number that was rounded.
+    fn numbers<T: Scalar>(&self, column: usize, role: Role) -> Result<(Vec<T>, Option<Rounded>)> {
         let kind = self.schema.field(column).data_type();
         if !is_number(kind) {
             let message = format!("holds {kind} values, not numbers");
             return Err(Error::at(self.path, place(self.schema, None, column), Cause::Value(message)));
         }
-        let mut values = Vec::with_capacity(self.n_rows);
+        let (mut values, mut rounded) = (Vec::with_capacity(self.n_rows), None);
         self.visit(column, |begin, array| {
+            if rounded.is_none()
+                && let Some((row, text)) = first_rounded::<T>(array)
+            {
+                rounded =
+                    Some(Rounded { text, place: place(self.schema, Some(begin + row), column), line: "row" });
+            }
             let single = *kind == DataType::Float32;
             let target = if single { DataType::Float32 } else { DataType::Float64 };
             let array = arrow_cast::cast(array, &target).map_err(|error| damaged(self.path, &error))?;
@@ -133,7 +140,7 @@ impl File<'_> {
             }
             Ok(())
         })?;
-        Ok(values)
+        Ok((values, rounded))
     }
 }
 

@@ -114,6 +114,8 @@ pub(crate) struct Entries<T> {
     /// What rows and columns are called in messages: `user` and `item`.
     pub(crate) axes: [String; 2],
     pub(crate) lines: LineNumbers,
+    /// What may be wrong with the entries as they were read.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Entries of a block of lines, with the numbers that their thread gave the ids.
@@ -151,7 +153,17 @@ impl<T: Scalar> Entries<T> {
         );
         let weights = Some(weights).filter(|weights| weights.len() == rows.len() && !weights.is_empty());
         let shape = (row_ids.len(), column_ids.len());
-        Self { rows, columns, values, weights, shape, ids: Some([row_ids, column_ids]), axes, lines }
+        Self {
+            rows,
+            columns,
+            values,
+            weights,
+            shape,
+            ids: Some([row_ids, column_ids]),
+            axes,
+            lines,
+            warnings: Vec::new(),
+        }
     }
 
     /// The entries by rows and by columns.

@@ -83,8 +83,18 @@ def columns():
     frame.set_axis(pd.Index([20, 10], name="sample")).to_parquet(HERE / "number_index.parquet")
 
 
+def zero_rows():
+    """Tables of five columns and no row."""
+    empty = pa.table({name: pa.array([], pa.float64()) for name in "abcde"})
+    pa.parquet.write_table(empty, HERE / "zero_rows.parquet")
+    pa.feather.write_feather(empty, str(HERE / "zero_rows.feather"))
+    np.save(HERE / "zero_rows.npy", np.zeros((0, 5)))
+    scipy.sparse.save_npz(HERE / "zero_rows.npz", scipy.sparse.csr_array((0, 5)))
+
+
 if __name__ == "__main__":
     HERE.mkdir(exist_ok=True)
     arrays()
     sparse()
     columns()
+    zero_rows()

@@ -1,0 +1,88 @@
+//! Hints about columns that are probably no features: where they are due, and nowhere else.
+
+use crate::{examples, karhunen};
+
+/// The notes of a fit, from the standard error stream.
+fn notes(arguments: &str) -> String {
+    let done = karhunen(arguments).assert().success();
+    String::from_utf8(done.get_output().stderr.clone()).unwrap()
+}
+
+fn table(name: &str, header: &str, row: impl Fn(usize) -> String) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    let rows: String = (0..60).map(|i| row(i) + "\n").collect();
+    std::fs::write(&path, format!("{header}{rows}")).unwrap();
+    (folder, path.display().to_string())
+}
+
+fn x(i: usize) -> String {
+    format!("{},{}", (i * 17 % 13) as f64 / 4.0, (i * i % 11) as f64 + 0.5)
+}
+
+#[test]
+fn examples_as_they_should_be_fitted_get_none() {
+    for fit in [
+        "usarrests.csv --scale",
+        "usarrests.csv",
+        "iris.csv --label class",
+        "wine.csv --label class --scale",
+        "breast_cancer.csv --label class --scale",
+        "digits_8x8.csv.gz --label class",
+        "midwest_counties.csv --label state --label county --scale",
+        "rust_docs_bow.mtx.gz -k 3",
+        "house_votes_84.csv --label Class --missing -k 2",
+        "metabolite_missing.csv --missing=als -k 2",
+        "metabolite_complete.csv",
+        "worldbank_fertility.csv --missing=als -k 2",
+    ] {
+        let arguments = format!("fit {fit} -q");
+        let done = karhunen(&arguments).output().unwrap();
+        let text = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{fit}: {text}");
+        assert!(!text.contains("note:"), "{fit}: {text}");
+    }
+}
+
+#[test]
+fn units_that_drown_the_others_are_said_once() {
+    // The classical case: proline has 99.8% of the variance of the wines.
+    let text = notes("fit wine.csv --label class -q");
+    assert!(text.starts_with("note: wine.csv: column `proline` has 99."), "{text}");
+    assert!(text.contains("say --scale") && text.lines().count() == 1, "{text}");
+    assert!(
+        notes("fit wine.csv --label class --missing=als -k 2 -q")
+            .contains("divide the columns by their standard")
+    );
+    assert!(
+        notes("fit wine.csv --label class --kernel rbf -k 2 -q")
+            .contains("divide the columns by their standard")
+    );
+    assert!(examples().join("wine.csv").exists());
+}
+
+#[test]
+fn ids_and_classes_are_said_by_every_fit() {
+    let (_folder, ids) = table("t.csv", "row,a,b\n", |i| format!("{},{}", i + 1, x(i)));
+    let expected = format!(
+        "note: {ids}: column `row` counts the rows and is fitted as a feature; if it only numbers them, say --label row\n"
+    );
+    for fit in ["fit", "fit --missing=als -k 1", "fit --kernel rbf -k 1", "cross-validate -k 1 --folds 2"] {
+        let (command, options) = fit.split_once(' ').unwrap_or((fit, ""));
+        assert_eq!(notes(&format!("{command} {ids} -q {options}")), expected, "{fit}");
+        assert_eq!(notes(&format!("{command} {ids} -q --label row {options}")), "", "{fit}");
+    }
+    let done = karhunen(&format!("fit {ids} --json")).assert().success();
+    let summary: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(summary["notes"].as_array().unwrap().len(), 1);
+    let (_folder, classes) = table("c.csv", "a,b,class\n", |i| format!("{},{}", x(i), i % 3));
+    let text = notes(&format!("fit {classes} -q"));
+    assert!(
+        text.contains(
+            "column `class` holds 3 whole numbers and is fitted as a feature; if they stand for classes"
+        ),
+        "{text}"
+    );
+    let (_folder, bare) = table("b.csv", "", |i| format!("{},{}", x(i), i % 3));
+    assert!(notes(&format!("fit {bare} -q")).contains("say --label 3"));
+}

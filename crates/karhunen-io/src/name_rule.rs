@@ -1,0 +1,463 @@
+//! The rule for names that nobody pointed at: whether the first line of a text table holds the names of its columns, and
+//! whether a column holds the names of its rows. Every command and every format asks here; `docs/formats.md` has the rule
+//! as a table.
+//!
+//! What the user says comes first, then what a model knows of the table that it was fitted to, then the look of the
+//! table. A guess that the look does not settle carries a warning, which every command prints.
+
+use std::collections::HashSet;
+
+use crate::csv::{Cell, Field};
+use crate::names::shell_word;
+use crate::units::Unit;
+
+/// What a model knows of the table that it was fitted to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FittedTable {
+    /// One name for each feature, if the table had names.
+    pub feature_names: Option<Vec<String>>,
+    /// Number of features.
+    pub n_features: usize,
+    /// Columns beside the features, by name, or by number from 1 where the table had no names: labels and weights.
+    pub set_aside: Vec<String>,
+    /// The column that named the rows, by name or by number, if it is known.
+    pub id_column: Option<String>,
+}
+
+impl FittedTable {
+    /// Columns by number, of a table without names that has as many columns as the fit: those set aside, and the one that
+    /// names the rows.
+    pub(crate) fn numbered(&self, n_columns: usize) -> Option<(Vec<usize>, Option<usize>)> {
+        let place =
+            |number: &String| number.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < n_columns);
+        let set_aside: Option<Vec<usize>> = self.set_aside.iter().map(place).collect();
+        let (set_aside, id) = (set_aside?, self.id_column.as_ref().and_then(place));
+        let n_known = self.n_features + set_aside.len() + usize::from(id.is_some());
+        // One more may name the rows without having been asked for.
+        let fits = n_known == n_columns || (id.is_none() && n_known + 1 == n_columns);
+        (self.feature_names.is_none() && fits).then_some((set_aside, id))
+    }
+}
+
+/// What the first line of a text table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FirstLine {
+    /// Values, without a doubt.
+    Values,
+    /// Names, without a doubt.
+    Names,
+    /// Numbers that are names by two signs at least.
+    CountingNames,
+    /// Numbers that are names by one sign.
+    LikelyNames,
+    /// The names that the model knows, all of them numbers, in another order.
+    MovedNames,
+    /// Numbers that run up or down as names may, without another sign: values.
+    CountingValues,
+    /// Whole numbers over decimals: values.
+    WholeValues,
+}
+
+impl FirstLine {
+    /// Whether the line is taken as names.
+    pub(crate) fn holds_names(self) -> bool {
+        matches!(self, Self::Names | Self::CountingNames | Self::LikelyNames | Self::MovedNames)
+    }
+
+    /// What the report of a command says of it.
+    pub(crate) fn note(self) -> Option<&'static str> {
+        (self == Self::CountingNames).then_some("the first line counts up or down and was taken as names")
+    }
+
+    /// What every command says of it, for the guess may be wrong.
+    pub(crate) fn warning(self) -> Option<&'static str> {
+        match self {
+            Self::Values | Self::Names | Self::CountingNames => None,
+            Self::LikelyNames => Some(
+                "the first line holds numbers that count up or down, and was taken as names; say --header no if it is data",
+            ),
+            Self::MovedNames => Some(
+                "the first line holds the numbers that name the model's features, in another order, and was taken as names; \
+                 say --header no if it is data",
+            ),
+            Self::CountingValues => Some(
+                "the first line holds numbers that count up or down, and was taken as values; say --header yes if it holds \
+                 names",
+            ),
+            Self::WholeValues => Some(
+                "the first line holds whole numbers over decimals and was taken as values; say --header yes if it holds names",
+            ),
+        }
+    }
+}
+
+/// What the first column of a table holds, where nobody said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FirstColumn {
+    /// Values, or text that is refused or set aside.
+    Values,
+    /// The names of the rows.
+    Names {
+        /// Whether they must differ: nothing but their text says that they are names.
+        must_differ: bool,
+        /// What every command says, for the guess may be wrong.
+        warning: Option<String>,
+    },
+}
+
+/// How many cells a run of numbers must have to be taken as names where nothing else says so.
+const LONG_RUN: usize = 8;
+
+/// The first records of a text table, and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look<'a> {
+    /// The first records.
+    pub(crate) records: &'a [Vec<Field<'a>>],
+    /// Whether a comma separates the decimals.
+    pub(crate) decimal_comma: bool,
+    /// What a model knows.
+    pub(crate) fitted: Option<&'a FittedTable>,
+}
+
+impl Look<'_> {
+    /// Whether the first line holds names.
+    pub(crate) fn first_line(&self) -> FirstLine {
+        let Some((first, rest)) = self.records.split_first() else { return FirstLine::Values };
+        match self.fitted {
+            Some(FittedTable { feature_names: Some(names), n_features, .. }) => {
+                self.first_line_by_names(first, names, *n_features)
+            }
+            Some(_) if self.is_all_numbers(first) => self.without_names(first),
+            _ => None,
+        }
+        .unwrap_or_else(|| self.first_line_by_look(first, rest))
+    }
+
+    /// Against a model whose features have names; `None` if these decide nothing.
+    fn first_line_by_names(&self, first: &[Field], names: &[String], n_features: usize) -> Option<FirstLine> {
+        let known: HashSet<&[u8]> = names.iter().map(String::as_bytes).collect();
+        let is_known = |field: &&Field| known.contains(&*field.text);
+        if !self.is_all_numbers(first) {
+            let is_number = |field: &&Field| matches!(self.cell(field), Cell::Number(_));
+            let numbers: Vec<&Field> = first.iter().filter(is_number).collect();
+            let some_text = first.iter().any(|field| self.cell(field) == Cell::Text && is_known(&field));
+            return match &numbers[..] {
+                _ if some_text => Some(FirstLine::Names),
+                [] => None,
+                numbers if numbers.iter().all(is_known) => Some(FirstLine::Names),
+                _ => Some(FirstLine::Values),
+            };
+        }
+        let from = first.len().saturating_sub(names.len());
+        if first[from..].iter().map(|field| &*field.text).eq(names.iter().map(String::as_bytes)) {
+            return Some(FirstLine::Names);
+        }
+        // A corner may have a name of its own, or none.
+        let n_others = first.len() - usize::from(first.first().is_some_and(|corner| !is_known(&corner)));
+        let found: HashSet<&[u8]> = first.iter().filter(is_known).map(|field| &*field.text).collect();
+        let all_are_names = found.len() == n_others && n_others > 1;
+        let suffices = found.len() == known.len() || first.len() < n_features;
+        Some(if all_are_names && suffices { FirstLine::MovedNames } else { FirstLine::Values })
+    }
+
+    /// A first line of numbers where the model knows that features have no names.
+    fn without_names(&self, first: &[Field]) -> Option<FirstLine> {
+        // Programs that number columns without names write such a line: it is no row of the data, then.
+        let numbers = self.numbers(first);
+        let doubtful = counts_from_the_start(&numbers) && numbers.len() == first.len();
+        Some(if doubtful { FirstLine::CountingValues } else { FirstLine::Values })
+    }
+
+    fn first_line_by_look(&self, first: &[Field], rest: &[Vec<Field>]) -> FirstLine {
+        let is_text = |field: &Field| self.cell(field) == Cell::Text;
+        let Some(second) = rest.first() else {
+            let holds_names = first.iter().any(is_text) && self.numbers(first).is_empty();
+            return if holds_names { FirstLine::Names } else { FirstLine::Values };
+        };
+        let numbers = self.numbers(first);
+        let unquoted_numbers =
+            first.iter().any(|field| !field.quoted && matches!(self.cell(field), Cell::Number(_)));
+        if leaves_out_id(first.len(), rest) {
+            let counts = run(&numbers) == Run::EqualSteps;
+            return match (unquoted_numbers, counts) {
+                (false, _) => FirstLine::Names,
+                (true, true) => FirstLine::LikelyNames,
+                // A row that is cut short: parsing says so.
+                (true, false) => FirstLine::Values,
+            };
+        }
+        let empty_corner = |record: &[Field]| record.len() > 1 && record[0].text.is_empty();
+        if empty_corner(first) && !empty_corner(second) {
+            if !unquoted_numbers && first[1..].iter().all(|field| !field.text.is_empty()) {
+                return FirstLine::Names;
+            }
+            // pandas numbers rows and columns that have no names.
+            if counts_from_the_start(&numbers) && counts_from_the_start(&self.column(rest, 0)) {
+                return if rest.len() > 2 { FirstLine::CountingNames } else { FirstLine::LikelyNames };
+            }
+        }
+        let plain_decimal =
+            |field: &Field| !field.quoted && matches!(self.cell(field), Cell::Number(x) if x.fract() != 0.0);
+        let holds_decimals = first.iter().any(plain_decimal);
+        let over_numbers = |(column, field): (usize, &Field)| self.stands_over_numbers(field, column, rest);
+        if !holds_decimals && first.iter().enumerate().any(over_numbers) {
+            return FirstLine::Names;
+        }
+        // A model whose features have no names has met a table without such a line.
+        if self.fitted.is_none()
+            && let Some(found) = self.counting(first, rest)
+        {
+            return found;
+        }
+        let all_text = |record: &Vec<Field>| self.numbers(record).is_empty() && record.iter().any(is_text);
+        if !holds_decimals && self.records.iter().all(all_text) {
+            return FirstLine::Names;
+        }
+        let stands_over_decimals = |(column, field): (usize, &Field)| {
+            let decimal = self.column(rest, column).iter().filter(|value| value.fract() != 0.0).count();
+            matches!(self.cell(field), Cell::Number(x) if x.fract() == 0.0) && decimal * 2 > rest.len()
+        };
+        if first.len() > 1 && first.iter().enumerate().all(stands_over_decimals) {
+            return FirstLine::WholeValues;
+        }
+        FirstLine::Values
+    }
+
+    /// A name stands over numbers; over text it could as well be the first of them.
+    fn stands_over_numbers(&self, name: &Field, column: usize, rest: &[Vec<Field>]) -> bool {
+        let below = || rest.iter().filter_map(|record| record.get(column));
+        let unlike = match self.cell(name) {
+            Cell::Text => true,
+            _ => name.quoted && below().all(|field| !field.quoted),
+        };
+        unlike && below().filter(|field| self.cell(field).is_numeric()).count() * 2 > below().count()
+    }
+
+    /// A first line of numbers that run up or down as the rows below do not: names such as years and wavelengths, if another
+    /// sign says so too.
+    fn counting(&self, first: &[Field], rest: &[Vec<Field>]) -> Option<FirstLine> {
+        let places: Vec<usize> =
+            (0..first.len()).filter(|column| matches!(self.cell(&first[*column]), Cell::Number(_))).collect();
+        let numbers = self.numbers(first);
+        let found = run(&numbers);
+        let below: Vec<Vec<f64>> = rest
+            .iter()
+            .map(|record| places.iter().filter_map(|at| self.number(record.get(*at)?)).collect())
+            .collect();
+        let as_long = below.iter().filter(|row| run(row) >= found).count();
+        if found == Run::None || as_long * 4 > below.len() {
+            return None;
+        }
+        let all: Vec<f64> = below.iter().flatten().copied().collect();
+        let decimals = all.iter().filter(|value| value.fract() != 0.0).count();
+        let whole_over_decimals =
+            numbers.iter().all(|value| value.fract() == 0.0) && decimals * 2 > all.len();
+        let (low, high) =
+            all.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(*x), h.max(*x)));
+        let outside = numbers.iter().all(|x| *x > high) || numbers.iter().all(|x| *x < low);
+        let long = numbers.len() >= LONG_RUN;
+        let signs = match found {
+            // Rows of curves run up or down too, some of them all the way.
+            Run::OneWay => {
+                usize::from(whole_over_decimals || (outside && share_of_steps(&numbers, &below) < 2.0 / 3.0))
+            }
+            _ => [
+                whole_over_decimals,
+                outside && (long || are_years(&numbers)),
+                are_years(&numbers),
+                long && counts_from_the_start(&numbers),
+            ]
+            .into_iter()
+            .map(usize::from)
+            .sum(),
+        };
+        Some(match signs {
+            0 => FirstLine::CountingValues,
+            1 => FirstLine::LikelyNames,
+            _ => FirstLine::CountingNames,
+        })
+    }
+
+    /// Whether the first column names the rows. `records` are then those below the names. Of the `n_columns` that are not set
+    /// aside, the first among them, `names` are the names, if there are any; `nameless` says that the first has none of its own.
+    pub(crate) fn first_column(
+        &self,
+        n_columns: usize,
+        names: Option<&[String]>,
+        nameless: bool,
+    ) -> FirstColumn {
+        let certain = FirstColumn::Names { must_differ: false, warning: None };
+        if let Some(fitted) = self.fitted {
+            let known = fitted.feature_names.as_deref();
+            let first = names.and_then(<[String]>::first);
+            let is_feature = first.is_some_and(|first| is_feature(first, Some(fitted)));
+            let all_are_features = (names.is_none() || known.is_none()) && n_columns == fitted.n_features;
+            if is_feature || all_are_features {
+                return FirstColumn::Values;
+            }
+            let all_others = match (names, known) {
+                (Some(names), Some(known)) => names.iter().skip(1).eq(known),
+                _ => n_columns == fitted.n_features + 1,
+            };
+            // Of a table without rows the names alone tell.
+            if all_others && (nameless || self.records.is_empty()) {
+                return certain;
+            }
+        }
+        let cells: Vec<&Field> = self.records.iter().filter_map(|record| record.first()).collect();
+        let texts = cells.iter().filter(|cell| self.cell(cell) == Cell::Text).count();
+        let numbers = self.column(self.records, 0);
+        let mut sorted: Vec<&[u8]> = cells.iter().map(|cell| &*cell.text).collect();
+        sorted.sort_unstable();
+        let differ = sorted.windows(2).all(|pair| pair[0] != pair[1]);
+        if nameless {
+            let whole = numbers.iter().all(|value| value.fract() == 0.0);
+            let doubtful = texts == 0 && (!whole || !differ) && !cells.iter().all(|cell| cell.quoted);
+            let warning = doubtful.then(|| {
+                "the first column has no name, holds numbers, and was taken as names of the rows; say --row-names none if \
+                 it is data"
+                    .to_owned()
+            });
+            return FirstColumn::Names { must_differ: false, warning };
+        }
+        let is_text = texts * 2 > cells.iter().filter(|cell| self.cell(cell) != Cell::Missing).count();
+        if !differ || !(is_text || self.alone_in_quotes()) {
+            return FirstColumn::Values;
+        }
+        let units: Vec<Unit> = cells.iter().map(|cell| Unit::of(&cell.text)).collect();
+        let n_signs = units.iter().filter(|unit| **unit == Unit::Sign).count();
+        if is_text && (units.contains(&Unit::Grouped) || n_signs * 2 > texts) {
+            return FirstColumn::Values;
+        }
+        let warning = match &units[..] {
+            [Unit::Word(unit), others @ ..]
+                if !others.is_empty() && others.iter().all(|o| *o == Unit::Word(unit)) =>
+            {
+                let column = names.map_or_else(|| "1".to_owned(), |names| shell_word(&names[0]));
+                Some(format!(
+                    "the first column holds numbers with `{}` and was taken as names of the rows; say --row-names {column} if \
+                     it names them, or remove the unit",
+                    String::from_utf8_lossy(unit).escape_debug()
+                ))
+            }
+            _ => None,
+        };
+        FirstColumn::Names { must_differ: true, warning }
+    }
+
+    /// Whether the first column is quoted and another is not, as R and karhunen write numbers that name rows.
+    fn alone_in_quotes(&self) -> bool {
+        let is_so = |record: &Vec<Field>| {
+            record[0].quoted
+                && matches!(self.cell(&record[0]), Cell::Number(_))
+                && record[1..].iter().any(|field| !field.quoted)
+        };
+        !self.records.is_empty() && self.records.iter().all(is_so)
+    }
+
+    fn cell(&self, field: &Field) -> Cell {
+        Cell::of(&field.text, self.decimal_comma)
+    }
+
+    fn number(&self, field: &Field) -> Option<f64> {
+        match self.cell(field) {
+            Cell::Number(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn numbers(&self, record: &[Field]) -> Vec<f64> {
+        record.iter().filter_map(|field| self.number(field)).collect()
+    }
+
+    fn column(&self, records: &[Vec<Field>], column: usize) -> Vec<f64> {
+        records.iter().filter_map(|record| self.number(record.get(column)?)).collect()
+    }
+
+    /// Whether no cell of a record is text.
+    fn is_all_numbers(&self, record: &[Field]) -> bool {
+        record.iter().all(|field| self.cell(field) != Cell::Text)
+    }
+}
+
+/// Whether the first line of a table of triples or pairs holds names: its value is no number, or it has texts over whole
+/// numbers; `[row, column, value]` are the numbers of the columns that were asked for, those of pairs without a value.
+pub(crate) fn is_first_line_of_names(
+    records: &[Vec<Field>],
+    [row, column, value]: [Option<usize>; 3],
+    decimal_comma: bool,
+) -> bool {
+    let is_text = |record: &[Field], at: Option<usize>| {
+        Some(Cell::of(&record.get(at?)?.text, decimal_comma) == Cell::Text)
+    };
+    let (Some(first), second) = (records.first(), records.get(1)) else { return false };
+    let ids =
+        |record: &[Field], text| is_text(record, row) == Some(text) && is_text(record, column) == Some(text);
+    // Whole numbers beside a value that is none are the ids of a line with a fault.
+    let over_values = is_text(first, value) == Some(true) && !ids(first, false);
+    over_values || (ids(first, true) && second.is_some_and(|second| ids(second, false)))
+}
+
+/// Whether the model knows a column as a feature: it then names no rows.
+pub(crate) fn is_feature(name: &str, fitted: Option<&FittedTable>) -> bool {
+    let known = fitted.and_then(|fitted| fitted.feature_names.as_deref());
+    known.is_some_and(|known| known.iter().any(|feature| feature == name))
+}
+
+/// The number of fields that most records have; of equals the first.
+pub(crate) fn usual_n_fields(records: &[Vec<Field>]) -> usize {
+    let counts: Vec<usize> = records.iter().map(Vec::len).collect();
+    let frequency = |&&n: &&usize| counts.iter().filter(|&&m| m == n).count();
+    counts.iter().rev().max_by_key(frequency).copied().unwrap_or(0)
+}
+
+/// Whether a header of `n_names` leaves out the name of the first column, as R's `write.table` does. Over two columns
+/// that could as well be a title: there the first must hold text or quotes.
+pub(crate) fn leaves_out_id(n_names: usize, rows: &[Vec<Field>]) -> bool {
+    let is_name = |row: &Vec<Field>| row[0].quoted || !Cell::of(&row[0].text, false).is_numeric();
+    n_names + 1 == usual_n_fields(rows) && (n_names > 1 || rows.iter().all(is_name))
+}
+
+/// How numbers run: a name such as a year or a wavelength follows from the one before, a measurement does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Run {
+    None,
+    /// Eight or more, all up or all down.
+    OneWay,
+    /// Three or more, by equal steps.
+    EqualSteps,
+}
+
+fn run(numbers: &[f64]) -> Run {
+    let steps: Vec<f64> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let Some(&first) = steps.first() else { return Run::None };
+    let one_way = steps.iter().all(|step| step * first > 0.0);
+    let equal = steps.iter().all(|step| (step - first).abs() <= 1e-6 * first.abs());
+    if one_way && equal && numbers.len() >= 3 {
+        Run::EqualSteps
+    } else if one_way && numbers.len() >= LONG_RUN {
+        Run::OneWay
+    } else {
+        Run::None
+    }
+}
+
+/// Whether the numbers are 0, 1, 2, … or 1, 2, 3, …, two at least.
+fn counts_from_the_start(numbers: &[f64]) -> bool {
+    let counts_from = |start: usize| numbers.iter().enumerate().all(|(i, x)| *x == (start + i) as f64);
+    numbers.len() > 1 && (counts_from(0) || counts_from(1))
+}
+
+/// Whether the numbers, which go by equal steps, are years.
+fn are_years(numbers: &[f64]) -> bool {
+    let step = (numbers[1] - numbers[0]).abs();
+    [1.0, 2.0, 4.0, 5.0, 10.0].contains(&step)
+        && numbers.iter().all(|x| x.fract() == 0.0 && (1500.0..2200.0).contains(x))
+}
+
+/// The share of the steps in the rows that go as the steps of the first line do.
+fn share_of_steps(numbers: &[f64], rows: &[Vec<f64>]) -> f64 {
+    let direction = numbers[1] - numbers[0];
+    let steps: Vec<f64> = rows.iter().flat_map(|row| row.windows(2)).map(|pair| pair[1] - pair[0]).collect();
+    steps.iter().filter(|step| **step * direction > 0.0).count() as f64 / (steps.len() as f64).max(1.0)
+}

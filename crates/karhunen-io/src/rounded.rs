@@ -1,0 +1,103 @@
+//! Whole numbers that a file holds and floating-point numbers do not: ids of many digits are the usual case, and two of
+//! them may become one number.
+
+use karhunen::Scalar;
+
+use crate::Place;
+
+/// The first such number of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rounded {
+    /// As it stands in the file.
+    pub(crate) text: String,
+    /// Where.
+    pub(crate) place: Place,
+    /// What the line of the place is called: `line`, or `row` of files without lines.
+    pub(crate) line: &'static str,
+}
+
+impl Rounded {
+    /// What every command says of it, where values become `T`.
+    pub(crate) fn warning<T: Scalar>(&self) -> String {
+        let Place { line, column, name } = &self.place;
+        let name = name.as_ref().map_or_else(String::new, |name| format!(" (`{name}`)"));
+        let line = line.map(|line| format!("{} {line}", self.line));
+        let column = column.map(|column| format!("column {column}{name}"));
+        let place: Vec<String> = [line, column].into_iter().flatten().collect();
+        let place = if place.is_empty() { String::new() } else { format!("{}: ", place.join(", ")) };
+        let (type_name, advice) = if T::NAME == f32::NAME {
+            ("32-bit", "read 64-bit numbers with --dtype f64, or set ids aside")
+        } else {
+            ("64-bit", "set ids aside, or subtract a constant before")
+        };
+        format!(
+            "{place}the whole number {} is rounded, for {type_name} floating-point numbers hold no such whole number; {advice}",
+            self.text
+        )
+    }
+}
+
+/// From here on floating-point numbers pass over whole numbers.
+pub(crate) fn limit<T: Scalar>() -> f64 {
+    if T::NAME == f32::NAME { 16_777_216.0 } else { 9_007_199_254_740_992.0 }
+}
+
+/// The whole number that `text` begins with, up to a delimiter, if it is one that `T` does not hold.
+pub(crate) fn rounded_text<T: Scalar>(text: &[u8]) -> Option<String> {
+    let sign = usize::from(text.first().is_some_and(|byte| b"+-".contains(byte)));
+    let n_digits = text[sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let number = std::str::from_utf8(&text[..sign + n_digits]).ok()?;
+    if n_digits == 0 || text.get(sign + n_digits).is_some_and(|byte| b".eE".contains(byte)) {
+        return None;
+    }
+    let exact = number.strip_prefix('+').unwrap_or(number).parse::<i128>();
+    let is_held = exact.is_ok_and(|exact| is_held::<T>(exact));
+    (!is_held).then(|| number.to_owned())
+}
+
+/// Whether `T` holds a whole number.
+pub(crate) fn is_held<T: Scalar>(exact: i128) -> bool {
+    T::from_f64(exact as f64).to_f64() as i128 == exact
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_held_or_rounded() {
+        for text in [
+            "9007199254740993",
+            "-9007199254740993",
+            "+9007199254740993,5",
+            "123456789012345678901234567890123456789012",
+        ] {
+            assert!(rounded_text::<f64>(text.as_bytes()).is_some(), "{text}");
+        }
+        for text in [
+            "9007199254740992",
+            "9007199254740994;",
+            "1e300",
+            "9007199254740993.5",
+            "9007199254740993e1",
+            "",
+            "-",
+            "x",
+        ] {
+            assert_eq!(rounded_text::<f64>(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(rounded_text::<f32>(b"16777217\n").as_deref(), Some("16777217"));
+        assert_eq!(rounded_text::<f32>(b"16777218"), None);
+    }
+
+    #[test]
+    fn warnings_say_where_and_what_to_do() {
+        let place = Place { line: Some(3), column: Some(2), name: Some("id".to_owned()) };
+        let rounded = Rounded { text: "9007199254740993".to_owned(), place, line: "row" };
+        assert_eq!(
+            rounded.warning::<f64>(),
+            "row 3, column 2 (`id`): the whole number 9007199254740993 is rounded, for 64-bit floating-point numbers hold no \
+             such whole number; set ids aside, or subtract a constant before"
+        );
+    }
+}
