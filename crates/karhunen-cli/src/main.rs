@@ -38,6 +38,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    print_own_panics_only();
     let outcome = match args::Cli::try_parse_from(args::words(std::env::args_os())) {
         Ok(cli) => progress::watch_for_stop().and_then(|()| commands::run(cli.command)),
         // Help and the version are what was asked for: that they cannot be printed is a failure.
@@ -52,4 +53,15 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// Keeps the panics of decoders, which the readers turn into errors of the file, off the screen. All others are printed
+/// as ever.
+fn print_own_panics_only() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !karhunen_io::is_decoding() {
+            print(panic);
+        }
+    }));
 }

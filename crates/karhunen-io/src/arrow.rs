@@ -11,12 +11,13 @@ use arrow_schema::{ArrowError, SchemaRef};
 use karhunen::Scalar;
 use rayon::prelude::*;
 
-use crate::columns::{self, Batches, Columns, damaged};
+use crate::columns::{self, Batches, Columns};
 use crate::csv::in_pool;
+use crate::decoder;
 use crate::input::{Bytes, Input};
 use crate::options::OptionName;
 use crate::triples::{Entries, Wanted, columnar};
-use crate::{Cause, Error, ReadOptions, Result, Table};
+use crate::{ReadOptions, Result, Table};
 
 /// What an Arrow IPC file begins and ends with.
 pub(crate) const FILE_MAGIC: &[u8] = b"ARROW1";
@@ -43,7 +44,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         let n_rows = file.n_rows();
         Columns { path: &path, format, schema: &schema, n_rows, batches: &file }.table(options)
     };
-    columns::guarded(&path, || in_pool(&path, options.n_threads, work)?)
+    in_pool(&path, options.n_threads, work)?
 }
 
 /// Reads a table of triples.
@@ -62,22 +63,36 @@ pub(crate) fn read_triples<T: Scalar>(
         let n_rows = file.n_rows();
         columnar::File { path: &path, schema: &schema, n_rows, batches: &file }.entries(wanted)
     };
-    columns::guarded(&path, || in_pool(&path, options.n_threads, work)?)
+    in_pool(&path, options.n_threads, work)?
 }
 
 /// The batches, names and types of the columns, and which of the two formats it is.
 fn open(path: &Path, bytes: Bytes) -> Result<(File<'_>, SchemaRef, &'static str)> {
     let bytes = columns::shared(bytes);
     let is_file = bytes.starts_with(FILE_MAGIC);
-    let decoded = if is_file { decode_file(bytes) } else { decode_stream(bytes) };
-    let (schema, batches) = decoded.map_err(|error| damaged(path, &error))?;
+    let (schema, batches) =
+        if is_file { decode_file(path, bytes)? } else { decoder::run(path, || decode_stream(bytes))? };
     let format = if is_file { "Arrow IPC file" } else { "Arrow IPC stream" };
     Ok((File { path, batches }, schema, format))
 }
 
 type Decoded = std::result::Result<(SchemaRef, Vec<RecordBatch>), ArrowError>;
 
-fn decode_file(bytes: bytes::Bytes) -> Decoded {
+fn decode_file(path: &Path, bytes: bytes::Bytes) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+    let (schema, decoder, blocks) = decoder::run(path, || open_file(&bytes))?;
+    // Each thread decodes under a guard of its own.
+    let batch = |(block, content): &(Block, bytes::Bytes)| {
+        decoder::run(path, || decoder.read_record_batch(block, &content.clone().into()))
+    };
+    let batches: Vec<Result<Option<RecordBatch>>> = blocks.par_iter().map(batch).collect();
+    let batches: Vec<Option<RecordBatch>> = batches.into_iter().collect::<Result<_>>()?;
+    Ok((schema, batches.into_iter().flatten().collect()))
+}
+
+/// The columns, a decoder that has read the dictionaries, and the batches with their bytes.
+type Opened = (SchemaRef, FileDecoder, Vec<(Block, bytes::Bytes)>);
+
+fn open_file(bytes: &bytes::Bytes) -> std::result::Result<Opened, ArrowError> {
     let trailer = bytes.last_chunk::<10>().ok_or_else(cut_off)?;
     let footer_end = bytes.len() - trailer.len();
     let footer_begin = footer_end.checked_sub(read_footer_length(*trailer)?).ok_or_else(cut_off)?;
@@ -105,11 +120,11 @@ fn decode_file(bytes: bytes::Bytes) -> Decoded {
     for block in footer.dictionaries().iter().flatten() {
         decoder.read_dictionary(block, &content(block)?.into())?;
     }
-    let blocks: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
-    let batches: Vec<_> =
-        blocks.par_iter().map(|block| decoder.read_record_batch(block, &content(block)?.into())).collect();
-    let batches: Vec<Option<RecordBatch>> = batches.into_iter().collect::<std::result::Result<_, _>>()?;
-    Ok((schema, batches.into_iter().flatten().collect()))
+    let mut blocks = Vec::new();
+    for block in footer.recordBatches().iter().flatten() {
+        blocks.push((*block, content(block)?));
+    }
+    Ok((schema, decoder, blocks))
 }
 
 fn decode_stream(bytes: bytes::Bytes) -> Decoded {
@@ -190,8 +205,7 @@ impl File<'_> {
 impl Batches for File<'_> {
     fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
         for batch in &self.batches {
-            let part = batch.project(columns);
-            f(&part.map_err(|error| Error::new(self.path, Cause::Format(error.to_string())))?)?;
+            f(&decoder::run(self.path, || batch.project(columns))?)?;
         }
         Ok(())
     }

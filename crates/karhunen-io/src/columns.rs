@@ -4,16 +4,16 @@
 //! columns, and nothing is copied twice.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_schema::{DataType, Schema};
 use karhunen::Scalar;
 use rayon::prelude::*;
 
+use crate::decoder;
 use crate::error::MISSING_ADVICE;
 use crate::names::shell_word;
 use crate::roles::{IdOrigin, Role, Roles, place};
@@ -147,8 +147,7 @@ impl Columns<'_> {
     fn text(&self, column: usize) -> Result<Vec<String>> {
         let mut values = Vec::new();
         self.batches.visit(&[column], &mut |batch| {
-            let text = arrow_cast::cast(batch.column(0), &DataType::LargeUtf8)
-                .map_err(|e| damaged(self.path, &e))?;
+            let text = decoder::run(self.path, || arrow_cast::cast(batch.column(0), &DataType::LargeUtf8))?;
             values.extend(text.as_string::<i64>().iter().map(|text| text.unwrap_or_default().to_owned()));
             Ok(())
         })?;
@@ -210,7 +209,7 @@ impl Columns<'_> {
                 if let Some(row) = first_null(array).filter(|_| !holes) {
                     found.missing = found.missing.into_iter().chain([(begin + row, column)]).min();
                 } else {
-                    copy(array, &mut out[begin..end]).map_err(|error| damaged(self.path, &error))?;
+                    copy(self.path, array, &mut out[begin..end])?;
                 }
             }
             begin = end;
@@ -276,10 +275,14 @@ pub(crate) fn first_rounded<T: Scalar>(array: &ArrayRef) -> Option<(usize, Strin
 }
 
 /// Converts an array; nulls are NaN.
-fn copy<T: Scalar>(array: &ArrayRef, out: &mut [T]) -> std::result::Result<(), ArrowError> {
+fn copy<T: Scalar>(path: &Path, array: &ArrayRef, out: &mut [T]) -> Result<()> {
     let single = T::NAME == f32::NAME;
     let target = if single { DataType::Float32 } else { DataType::Float64 };
-    let array = if *array.data_type() == target { array.clone() } else { arrow_cast::cast(array, &target)? };
+    let array = if *array.data_type() == target {
+        array.clone()
+    } else {
+        decoder::run(path, || arrow_cast::cast(array, &target))?
+    };
     let values: &[T] = if single {
         bytemuck::cast_slice(array.as_primitive::<Float32Type>().values())
     } else {
@@ -291,22 +294,6 @@ fn copy<T: Scalar>(array: &ArrayRef, out: &mut [T]) -> std::result::Result<(), A
         (0..out.len()).filter(|row| nulls.is_null(*row)).for_each(|row| out[row] = missing);
     }
     Ok(())
-}
-
-/// What a decoder says of the file.
-pub(crate) fn damaged(path: &Path, error: &dyn std::fmt::Display) -> Error {
-    // Some decoders answer in several lines.
-    let error = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-    Error::new(path, Cause::Format(format!("is damaged or not supported ({error}); copy or write it again")))
-}
-
-/// Runs a decoder that is written by others and may panic on damaged files.
-pub(crate) fn guarded<R>(path: &Path, work: impl FnOnce() -> Result<R>) -> Result<R> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("the decoder gave up");
-        Err(damaged(path, &text))
-    })
 }
 
 /// The content of a file as the decoders share it, not copied.

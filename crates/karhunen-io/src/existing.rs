@@ -2,14 +2,12 @@
 
 use std::path::Path;
 
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use safetensors::SafeTensors;
 
-use crate::columns;
 use crate::input::Input;
 use crate::read::{Format, sniff};
 use crate::write::{Format as Written, format_of};
-use crate::{Result, checkpoint_file};
+use crate::{Result, checkpoint_file, parquet};
 
 /// Bytes of a text that its first line may have.
 const FIRST_LINE: usize = 1 << 22;
@@ -47,7 +45,7 @@ impl Existing {
             Format::Model => kind(bytes),
             Format::Npy => Existing::Array,
             Format::Text => first_line(bytes, path).map_or(Existing::Other, Existing::Table),
-            Format::Parquet => columns_of_parquet(input).map_or(Existing::Other, Existing::Table),
+            Format::Parquet => parquet::column_names(input).map_or(Existing::Other, Existing::Table),
             _ => Existing::Other,
         })
     }
@@ -75,14 +73,4 @@ fn first_line(bytes: &[u8], path: &Path) -> Option<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(begin);
     let names = reader.headers().ok()?;
     Some(names.iter().map(str::to_owned).collect())
-}
-
-fn columns_of_parquet(input: Input) -> Option<Vec<String>> {
-    let Input { path, bytes } = input;
-    let metadata = columns::guarded(&path, || {
-        let bytes = columns::shared(bytes);
-        Ok(ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()).ok())
-    });
-    let metadata = metadata.ok()??;
-    Some(metadata.schema().fields().iter().map(|field| field.name().clone()).collect())
 }

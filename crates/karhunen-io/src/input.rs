@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::mapped::{Mapped, Stamp};
-use crate::{Error, Result};
+use crate::{Cause, Error, Result, foreign};
 
 /// A whole file, and the path that messages about it name.
 #[derive(Debug)]
@@ -48,6 +48,10 @@ impl Input {
         let reading = |source| Error::io(path, "reading", source);
         let file = open_file(path)?;
         let metadata = file.metadata().map_err(reading)?;
+        if metadata.is_dir() {
+            let message = foreign::of_folder(path).message(path);
+            return Err(Error::new(path, Cause::Format(message)));
+        }
         if metadata.is_file() && metadata.len() > 0 {
             let again = file.try_clone().map_err(reading)?;
             if let Some(map) = Mapped::open(path, again).map_err(reading)? {

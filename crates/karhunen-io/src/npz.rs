@@ -8,7 +8,7 @@ use zip::result::ZipError;
 use crate::input::{Bytes, Input};
 use crate::options::OptionName;
 use crate::{Cause, Error, ObservedData, Place, ReadOptions, Result, Table};
-use crate::{npy, npz_sparse};
+use crate::{foreign, npy, npz_sparse};
 
 /// Deflate makes at most 1032 bytes of one; what claims more is damaged or hostile.
 const MOST_INFLATED: u64 = 1032;
@@ -30,7 +30,12 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     let names = archive.names.clone();
     match &names[..] {
         [name] => archive.dense(name, options.transpose),
-        [] => Err(Error::new(&input.path, Cause::Format("the archive holds no NPY array".to_owned()))),
+        [] => {
+            let kind = foreign::of_archive(archive.zip.file_names().flatten());
+            let message = kind.map(|kind| kind.message(&input.path));
+            let message = message.unwrap_or_else(|| "the archive holds no NPY array".to_owned());
+            Err(Error::new(&input.path, Cause::Format(message)))
+        }
         _ => {
             let message =
                 format!("holds several arrays; choose one with --array: {}", crate::names::list(&names));

@@ -8,7 +8,7 @@ use karhunen::{Dense, Duplicates, Matrix, Observed, Scalar};
 use crate::ids::Ids;
 use crate::input::Input;
 use crate::name_list::{listed, named};
-use crate::read::{Format, decompressed, read_input, sniff};
+use crate::read::{Format, NO_BANNER, decompressed, read_input, sniff};
 use crate::triples::lines::LineNumbers;
 use crate::triples::{Entries, Role, TripleColumns, Wanted};
 use crate::{
@@ -196,7 +196,8 @@ fn read_entries<T: Scalar>(
             "{option} does not apply to arrays, whose columns hold no ids; write them as CSV or Parquet"
         )),
         Format::Model => refuse("this is a model file, not data".to_owned()),
-        Format::Foreign(what) => Err(Error::new(&input.path, Cause::Format(what.to_owned()))),
+        Format::Foreign(kind) => Err(Error::new(&input.path, Cause::Format(kind.message(&input.path)))),
+        Format::NoBanner => Err(Error::new(&input.path, Cause::Format(NO_BANNER.to_owned()))),
     }
 }
 

@@ -15,10 +15,12 @@ use parquet::arrow::arrow_writer::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use crate::columns::{self, Batches, Columns, damaged};
+use crate::columns::{self, Batches, Columns};
 use crate::csv::in_pool;
+use crate::decoder::{self, damaged};
 use crate::input::{Bytes, Input};
 use crate::options::OptionName;
+use crate::parquet_limits::{check_pages, check_schema};
 use crate::triples::{Entries, Wanted, columnar};
 use crate::write::whole_numbers;
 use crate::{NamedMatrix, ReadOptions, Result, Table};
@@ -39,11 +41,9 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         "Parquet",
         &[OptionName::RowNames, OptionName::Labels, OptionName::WeightsColumn],
     )?;
-    columns::guarded(&path, || {
-        let (file, schema, n_rows) = open(&path, bytes)?;
-        let columns = Columns { path: &path, format: "Parquet", schema: &schema, n_rows, batches: &file };
-        in_pool(&path, options.n_threads, || columns.table(options))?
-    })
+    let (file, schema, n_rows) = open(&path, bytes)?;
+    let columns = Columns { path: &path, format: "Parquet", schema: &schema, n_rows, batches: &file };
+    in_pool(&path, options.n_threads, || columns.table(options))?
 }
 
 /// Reads a table of triples.
@@ -57,36 +57,30 @@ pub(crate) fn read_triples<T: Scalar>(
 ) -> Result<Entries<T>> {
     let Input { path, bytes } = input;
     options.allow_for_triples(&path, &[])?;
-    columns::guarded(&path, || {
-        let (file, schema, n_rows) = open(&path, bytes)?;
-        let file = columnar::File { path: &path, schema: &schema, n_rows, batches: &file };
-        in_pool(&path, options.n_threads, || file.entries(wanted))?
-    })
+    let (file, schema, n_rows) = open(&path, bytes)?;
+    let file = columnar::File { path: &path, schema: &schema, n_rows, batches: &file };
+    in_pool(&path, options.n_threads, || file.entries(wanted))?
+}
+
+/// The names of the columns.
+///
+/// # Errors
+/// [`crate::Cause::Format`] for damaged files.
+pub(crate) fn column_names(input: Input) -> Result<Vec<String>> {
+    let (_, schema, _) = open(&input.path, input.bytes)?;
+    Ok(schema.fields().iter().map(|field| field.name().clone()).collect())
 }
 
 /// The file, names and types of its columns, and its number of rows.
 fn open(path: &Path, bytes: Bytes) -> Result<(File<'_>, SchemaRef, usize)> {
     let bytes = columns::shared(bytes);
-    let metadata = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new());
-    let metadata = metadata.map_err(|error| damaged(path, &error))?;
-    check_ranges(&metadata, bytes.len()).map_err(|error| damaged(path, &error))?;
+    check_schema(&bytes).map_err(|error| damaged(path, &error))?;
+    let metadata = decoder::run(path, || ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()))?;
+    check_pages(metadata.metadata(), &bytes).map_err(|error| damaged(path, &error))?;
     let declared = metadata.metadata().file_metadata().num_rows();
     let n_rows = usize::try_from(declared).map_err(|_| damaged(path, &format!("{declared} rows")))?;
     let schema = metadata.schema().clone();
     Ok((File { path, bytes, metadata }, schema, n_rows))
-}
-
-/// Refuses columns that the footer places outside of the file: the decoder would panic.
-fn check_ranges(metadata: &ArrowReaderMetadata, file_len: usize) -> std::result::Result<(), &'static str> {
-    for column in metadata.metadata().row_groups().iter().flat_map(|group| group.columns()) {
-        let begin = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
-        let end = begin.checked_add(column.compressed_size());
-        let fits = begin >= 0 && end.is_some_and(|end| end >= begin && end as u64 <= file_len as u64);
-        if !fits {
-            return Err("the footer points outside of the file");
-        }
-    }
-    Ok(())
 }
 
 struct File<'a> {
@@ -98,14 +92,14 @@ struct File<'a> {
 impl Batches for File<'_> {
     fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
-        let reader =
+        let mut reader = decoder::run(self.path, || {
             ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone())
                 .with_projection(mask)
                 .with_batch_size((BATCH_VALUES / columns.len().max(1)).clamp(256, 1 << 16))
                 .build()
-                .map_err(|error| damaged(self.path, &error))?;
-        for batch in reader {
-            f(&batch.map_err(|error| damaged(self.path, &error))?)?;
+        })?;
+        while let Some(batch) = decoder::run(self.path, || reader.next().transpose())? {
+            f(&batch)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 use karhunen::Checkpoint;
 
+use crate::foreign::{self, Foreign};
 use crate::input::{Bytes, Input};
 use crate::model_file::ModelFile;
 use crate::name_list::named;
@@ -13,6 +14,9 @@ use crate::{
     AnyModel, Cause, Error, ReadOptions, Result, Table, any_model, arrow, checkpoint_file, csv,
     matrix_market, npy, npz, parquet,
 };
+
+/// What is said of a Matrix Market file without its first line.
+pub(crate) const NO_BANNER: &str = "named .mtx, but the first line does not begin with %%MatrixMarket";
 
 /// What a content is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +29,10 @@ pub(crate) enum Format {
     Text,
     /// A file with components, not data.
     Model,
-    /// Something known that is not read; what it is and what to do.
-    Foreign(&'static str),
+    /// Something known that is not read.
+    Foreign(Foreign),
+    /// Named .mtx, without the first line of such a file.
+    NoBanner,
 }
 
 /// Reads a table or a sparse matrix, in whichever format the file is; `-` reads the standard input. Files compressed
@@ -94,7 +100,11 @@ pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
         Format::MatrixMarket => matrix_market::read(input, options),
         Format::Text => csv::read(input, options),
         Format::Model => refuse(input, "this is a model file, not data; use it with `karhunen transform`"),
-        Format::Foreign(what) => refuse(input, what),
+        Format::Foreign(kind) => {
+            let message = kind.message(&input.path);
+            refuse(input, &message)
+        }
+        Format::NoBanner => refuse(input, NO_BANNER),
     }
 }
 
@@ -116,28 +126,25 @@ pub(crate) fn decompressed(input: Input) -> Result<Input> {
 
 /// What the content is by its first bytes, and where they say nothing by the file's name.
 pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
-    const FIRST_BYTES: [(&[u8], Format); 10] = [
+    const FIRST_BYTES: [(&[u8], Format); 6] = [
         (b"\x93NUMPY", Format::Npy),
         (b"PK\x03\x04", Format::Npz),
-        (b"PAR1", Format::Parquet),
-        (b"ARROW1", Format::Arrow),
+        // An empty archive.
+        (b"PK\x05\x06", Format::Npz),
+        (b"ARROW1\0", Format::Arrow),
         (b"\xff\xff\xff\xff", Format::Arrow),
-        (
-            b"\x28\xb5\x2f\xfd",
-            Format::Foreign("compressed with zstd, which is not read; decompress it first"),
-        ),
-        (b"\xfd7zXZ", Format::Foreign("compressed with xz, which is not read; decompress it first")),
-        (b"BZh", Format::Foreign("compressed with bzip2, which is not read; decompress it first")),
-        (
-            b"\x89HDF",
-            Format::Foreign("an HDF5 file, which is not read; export the matrix as NPY or Matrix Market"),
-        ),
-        (b"\xd0\xcf\x11\xe0", Format::Foreign("an Excel file, which is not read; export the sheet as CSV")),
+        // What follows tells the file from a text whose first column is called so.
+        (b"PAR1", Format::Parquet),
     ];
+    let is_text =
+        |rest: &[u8]| rest.first().is_some_and(|byte| byte.is_ascii_graphic() || b" \t\r\n".contains(byte));
     for (first, format) in FIRST_BYTES {
-        if bytes.starts_with(first) {
+        if bytes.strip_prefix(first).is_some_and(|rest| format != Format::Parquet || !is_text(rest)) {
             return format;
         }
+    }
+    if let Some(kind) = foreign::recognise(bytes, path) {
+        return Format::Foreign(kind);
     }
     if bytes.get(..14).is_some_and(|banner| banner.eq_ignore_ascii_case(b"%%MatrixMarket")) {
         return Format::MatrixMarket;
@@ -147,7 +154,7 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
         return Format::Model;
     }
     if extension(path).as_deref() == Some("mtx") {
-        return Format::Foreign("named .mtx, but the first line does not begin with %%MatrixMarket");
+        return Format::NoBanner;
     }
     Format::Text
 }
@@ -165,7 +172,7 @@ mod tests {
 
     #[test]
     fn content_decides_before_the_name() {
-        let cases: [(&[u8], &str, Format); 14] = [
+        let cases: [(&[u8], &str, Format); 20] = [
             (b"\x93NUMPY\x01\x00", "x.csv", Format::Npy),
             (b"PK\x03\x04", "x.csv", Format::Npz),
             (b"PAR1", "x.csv", Format::Parquet),
@@ -177,17 +184,15 @@ mod tests {
             (b"1,2\n3,4\n", "x.npy", Format::Text),
             (b"1,2\n3,4\n", "x", Format::Text),
             (b"", "x.csv", Format::Text),
-            (
-                b"BZhello",
-                "x.csv",
-                Format::Foreign("compressed with bzip2, which is not read; decompress it first"),
-            ),
+            (b"BZhello,FEA1\n1,2\n", "x.csv", Format::Text),
+            (b"PAR1,PAR2\n1,2\n", "x.csv", Format::Text),
+            (b"ARROW1,ARROW2\n1,2\n", "x.csv", Format::Text),
+            (b"ORC\n1\n2\n", "x.csv", Format::Text),
+            (b"[1],[2]\n1,2\n", "x.csv", Format::Text),
+            (b"A\n2\n3\n", "x.csv", Format::Text),
+            (b"PK\x05\x06", "x.npz", Format::Npz),
             (b"PARIS,LYON\n1,2\n", "x.csv", Format::Text),
-            (
-                b"1 1 1\n",
-                "x.MTX.gz",
-                Format::Foreign("named .mtx, but the first line does not begin with %%MatrixMarket"),
-            ),
+            (b"1 1 1\n", "x.MTX.gz", Format::NoBanner),
         ];
         for (bytes, name, format) in cases {
             assert_eq!(sniff(bytes, Path::new(name)), format, "{name}: {bytes:?}");

@@ -207,6 +207,18 @@ pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedIncompl
     };
     let mut scalar = |name: &str| file.take::<f64, 0>(path, name).map(|(_, values)| values[0]);
     let (noise_variance, total_variance) = (scalar("noise_variance")?, scalar("total_variance")?);
+    let mean_variance = file.take_row(path, "mean_variance", p)?;
+    let variances = [
+        ("noise_variance", &[noise_variance][..]),
+        ("total_variance", &[total_variance]),
+        ("mean_variance", &mean_variance),
+    ];
+    for (name, values) in variances {
+        if let Some(value) = values.iter().find(|value| **value < 0.0) {
+            let message = format!("holds the variance {value}; the model file is damaged, fit it again");
+            return Err(tensor_error(path, name, message));
+        }
+    }
     let parts = IncompleteParts {
         components: Matrix::from_vec(c, p, components).map_err(refuse)?,
         mean: file.take_row(path, "mean", p)?,
@@ -219,7 +231,7 @@ pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedIncompl
         row_offsets,
         score_covariances: covariances(path, &mut file, "score_covariances", all)?,
         loading_covariances: covariances(path, &mut file, "loading_covariances", c)?,
-        mean_variance: file.take_row(path, "mean_variance", p)?,
+        mean_variance,
         prior,
         n_observed: counts(path, &mut file, "n_observed")?,
         options: file.json::<IncompletePca>(path, "options")?,

@@ -8,7 +8,7 @@ use karhunen::{Convergence, Matrix, ModelParts, Pca, PcaModel};
 
 use crate::fit_columns;
 use crate::input::Input;
-use crate::model_file::{ModelFile, Tensor, json_without, to_json};
+use crate::model_file::{ModelFile, Tensor, json_without, tensor_error, to_json};
 use crate::replace::{Staged, stage};
 use crate::{Cause, Error, FittedTable, ReadOptions, Result};
 
@@ -168,6 +168,11 @@ pub(crate) fn from_file(path: &Path, mut file: ModelFile) -> Result<SavedModel> 
     };
     let feature_weights =
         if has_weights { Some(file.take::<f64, 1>(path, "feature_weights")?.1) } else { None };
+    let negative = feature_weights.iter().flatten().find(|weight| **weight < 0.0);
+    if let Some(weight) = negative {
+        let message = format!("holds the weight {weight}; the model file is damaged, fit it again");
+        return Err(tensor_error(path, "feature_weights", message));
+    }
     let mut scalar = |name: &str| file.take::<f64, 0>(path, name).map(|(_, values)| values[0]);
     let (noise_variance, total_variance) = (scalar("noise_variance")?, scalar("total_variance")?);
     let sum_of_weights = scalar("sum_of_weights")?;

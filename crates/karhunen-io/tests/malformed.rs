@@ -72,7 +72,10 @@ fn check(folder: &str, read: impl Fn(&Path) -> karhunen_io::Result<String>) {
         }
         let message = match read(&path) {
             Ok(content) => format!("read as {content}"),
-            Err(error) => error.to_string().replace(&format!("{}: ", path.display()), ""),
+            Err(error) => {
+                let shown = path.display().to_string();
+                error.to_string().replace(&format!("{shown}: "), "").replace(&shown, &name)
+            }
         };
         found.insert(name, message);
     }

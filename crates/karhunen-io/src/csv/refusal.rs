@@ -12,6 +12,8 @@ use crate::{Cause, Error, Place};
 
 /// At most this many letters of a cell are shown.
 const SHOWN: usize = 40;
+/// Columns of text that a message names.
+const MOST_LABELS: usize = 12;
 
 /// The first thing that is wrong with a table.
 #[derive(Clone, Debug)]
@@ -144,13 +146,18 @@ impl Reason {
             )),
             Reason::TextColumns { found, .. } if is_with_point(&found) => Cause::Value(point_message(&found)),
             Reason::TextColumns { found, columns } => Cause::Value(format!(
-                "`{}` is not a number, and most of the column is text; set such columns aside with {}",
+                "`{}` is not a number, and most of the column is text; set such columns aside with {}{}",
                 show(&found),
                 columns
                     .iter()
+                    .take(MOST_LABELS)
                     .map(|name| format!("--label {}", shell_word(name)))
                     .collect::<Vec<_>>()
-                    .join(" ")
+                    .join(" "),
+                match columns.len().saturating_sub(MOST_LABELS) {
+                    0 => String::new(),
+                    more => format!(" and so on, of {more} more columns"),
+                }
             )),
             Reason::RepeatedId { found, line, column } => Cause::Value(format!(
                 "`{}` is not a number, and the column does not name the rows, for the same text stands on line {line}; \

@@ -11,7 +11,8 @@ use karhunen::Scalar;
 use super::interner::Interner;
 use super::lines::LineNumbers;
 use super::{Chunk, Entries, Role, Wanted, axes};
-use crate::columns::{Batches, damaged, first_rounded};
+use crate::columns::{Batches, first_rounded};
+use crate::decoder;
 use crate::roles::{is_number, place};
 use crate::rounded::Rounded;
 use crate::{Cause, Error, Result};
@@ -71,16 +72,30 @@ impl File<'_> {
         Error::at(self.path, place(self.schema, Some(row), column), Cause::Value(message))
     }
 
+    /// Room for a value of each row, as many as the file declares.
+    fn empty<V>(&self) -> Result<Vec<V>> {
+        let mut values = Vec::new();
+        values.try_reserve_exact(self.n_rows).map_err(|_| {
+            let message = format!(
+                "{} rows are declared, more than there is memory for; if there are not so many, the file is \
+                         damaged",
+                self.n_rows
+            );
+            Error::new(self.path, Cause::Format(message))
+        })?;
+        Ok(values)
+    }
+
     fn ids(&self, column: usize) -> Result<(Vec<u32>, Interner)> {
         let kind = self.schema.field(column).data_type();
         let target = if kind.is_integer() { DataType::Int64 } else { DataType::LargeUtf8 };
-        let (mut numbers, mut interner) = (Vec::with_capacity(self.n_rows), Interner::default());
+        let (mut numbers, mut interner) = (self.empty()?, Interner::default());
         self.visit(column, |begin, array| {
             // What has no 64-bit integer of its own is text, as are all other types.
-            let exact = arrow_cast::cast(array, &target).map_err(|error| damaged(self.path, &error))?;
+            let exact = decoder::run(self.path, || arrow_cast::cast(array, &target))?;
             let (exact, target) = if exact.logical_null_count() > array.logical_null_count() {
-                let text = arrow_cast::cast(array, &DataType::LargeUtf8);
-                (text.map_err(|error| damaged(self.path, &error))?, DataType::LargeUtf8)
+                let text = decoder::run(self.path, || arrow_cast::cast(array, &DataType::LargeUtf8))?;
+                (text, DataType::LargeUtf8)
             } else {
                 (exact, target.clone())
             };
@@ -109,7 +124,7 @@ impl File<'_> {
             let message = format!("holds {kind} values, not numbers");
             return Err(Error::at(self.path, place(self.schema, None, column), Cause::Value(message)));
         }
-        let (mut values, mut rounded) = (Vec::with_capacity(self.n_rows), None);
+        let (mut values, mut rounded) = (self.empty()?, None);
         self.visit(column, |begin, array| {
             if rounded.is_none()
                 && let Some((row, text)) = first_rounded::<T>(array)
@@ -119,7 +134,7 @@ impl File<'_> {
             }
             let single = *kind == DataType::Float32;
             let target = if single { DataType::Float32 } else { DataType::Float64 };
-            let array = arrow_cast::cast(array, &target).map_err(|error| damaged(self.path, &error))?;
+            let array = decoder::run(self.path, || arrow_cast::cast(array, &target))?;
             for row in 0..array.len() {
                 let value = match (array.is_null(row), single) {
                     (true, _) => f64::NAN,

@@ -364,6 +364,9 @@ impl IncompleteModel {
             out.copy_from_slice(equations.solution());
             Ok(())
         })?;
+        if let Some(at) = found.iter().position(|score| !score.is_finite()) {
+            return Err(Error::ScoreOverflow { row: at / all, component: at % all, dtype: f64::NAME });
+        }
         self.split(rows.n_samples(), found.chunks_exact(all.max(1)))
     }
 

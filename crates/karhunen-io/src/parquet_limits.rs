@@ -1,0 +1,226 @@
+//! What the headers of a Parquet file declare, held to what its bytes can hold, before a decoder believes it.
+//!
+//! The decoder follows the nesting of columns on its stack, asks for memory for every child that a column declares and
+//! for every byte that a page does: a damaged or hostile file would end the process.
+
+use parquet::basic::Compression;
+use parquet::file::metadata::ParquetMetaData;
+
+use crate::thrift::{Kind, Reader};
+
+/// How deeply columns may be nested; a table for karhunen has depth 1, and the metadata of Arrow goes to 64.
+const MAX_DEPTH: usize = 64;
+/// Length of the footer and the mark behind it.
+const TRAILER: usize = 8;
+
+/// Refuses a footer whose columns are nested too deeply or declare more children than there are.
+///
+/// # Errors
+/// What is wrong.
+pub(crate) fn check_schema(file: &[u8]) -> Result<(), String> {
+    // What is no footer at all the decoder refuses in its own words.
+    let Some((content, trailer)) = file.split_last_chunk::<TRAILER>() else { return Ok(()) };
+    let length = u32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]) as usize;
+    let Some(begin) = content.len().checked_sub(length) else { return Ok(()) };
+    let mut found = Ok(());
+    let read = Reader::new(&content[begin..]).structure(&mut |id, kind, reader| {
+        // The second field is the list of columns, each followed by its children.
+        if (id, kind) != (2, Kind::List) {
+            return Some(false);
+        }
+        found = schema(reader)?;
+        if found.is_ok() { Some(true) } else { None }
+    });
+    match (found, read) {
+        (Ok(()), None) => Err("the footer cannot be read".to_owned()),
+        (found, _) => found,
+    }
+}
+
+/// `None` where the list is cut off or not Thrift.
+fn schema(reader: &mut Reader<'_>) -> Option<Result<(), String>> {
+    let (kind, n) = reader.list()?;
+    if kind != Kind::Struct {
+        return None;
+    }
+    // How many children are still to come, of each column that the next one lies in.
+    let mut open: Vec<usize> = Vec::new();
+    for index in 0..n {
+        let mut n_children = 0;
+        reader.structure(&mut |id, kind, reader| match (id, kind) {
+            (5, Kind::Integer) => {
+                n_children = reader.integer()?;
+                Some(true)
+            }
+            _ => Some(false),
+        })?;
+        while open.last() == Some(&0) {
+            open.pop();
+        }
+        if let Some(left) = open.last_mut() {
+            *left -= 1;
+        }
+        let n_children = usize::try_from(n_children).unwrap_or(0);
+        if n_children > n - index - 1 {
+            return Some(Err(format!("column {index} declares {n_children} children, which are not there")));
+        }
+        if n_children > 0 {
+            open.push(n_children);
+        }
+        // The root is no level of nesting.
+        if open.len() > MAX_DEPTH + 1 {
+            return Some(Err(format!("columns are nested over {MAX_DEPTH} levels deep")));
+        }
+    }
+    Some(Ok(()))
+}
+
+/// Refuses columns that lie outside of the file, and pages that declare more than their bytes can hold.
+///
+/// # Errors
+/// What is wrong.
+pub(crate) fn check_pages(metadata: &ParquetMetaData, file: &[u8]) -> Result<(), &'static str> {
+    for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+        let begin = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let end = begin.checked_add(column.compressed_size());
+        let range = usize::try_from(begin).ok().zip(end.and_then(|end| usize::try_from(end).ok()));
+        let chunk = range.and_then(|(begin, end)| file.get(begin..end));
+        let chunk = chunk.ok_or("the footer points outside of the file")?;
+        check_chunk(chunk, most_from_one(column.compression()))?;
+    }
+    Ok(())
+}
+
+/// Most bytes that a codec makes of one.
+fn most_from_one(codec: Compression) -> u64 {
+    match codec {
+        Compression::UNCOMPRESSED => 1,
+        Compression::SNAPPY => 64,
+        Compression::LZ4 | Compression::LZ4_RAW => 255,
+        Compression::GZIP(_) => 1032,
+        Compression::ZSTD(_) => 1 << 15,
+        // A block of brotli holds up to 16 MiB, and may take four bytes.
+        _ => 1 << 22,
+    }
+}
+
+fn check_chunk(chunk: &[u8], most: u64) -> Result<(), &'static str> {
+    let mut rest = chunk;
+    while !rest.is_empty() {
+        let mut reader = Reader::new(rest);
+        let (mut unpacked, mut packed) = (0, 0);
+        let read = reader.structure(&mut |id, kind, reader| match (id, kind) {
+            (2, Kind::Integer) => {
+                unpacked = reader.integer()?;
+                Some(true)
+            }
+            (3, Kind::Integer) => {
+                packed = reader.integer()?;
+                Some(true)
+            }
+            _ => Some(false),
+        });
+        // What is no page the decoder refuses, if it comes to it.
+        let (Some(()), Ok(unpacked), Ok(packed)) = (read, u64::try_from(unpacked), u64::try_from(packed))
+        else {
+            return Ok(());
+        };
+        if unpacked > packed.saturating_mul(most) {
+            return Err("a page declares more bytes than it holds");
+        }
+        let body = usize::try_from(packed).ok().and_then(|n| rest[rest.len() - reader.n_left()..].get(n..));
+        let Some(next) = body else { return Ok(()) };
+        rest = next;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::{Bytes, Input};
+    use crate::{ReadOptions, parquet};
+
+    /// A footer of these columns, each with its number of children, and no rows.
+    fn file(columns: &[u8]) -> Vec<u8> {
+        // Version 2, and the list of columns.
+        let mut footer = b"\x15\x04\x19\xfc".to_vec();
+        let mut n = columns.len();
+        while n > 0x7f {
+            footer.push(n as u8 | 0x80);
+            n >>= 7;
+        }
+        footer.push(n as u8);
+        for &n_children in columns {
+            // Of a leaf the type, INT32; optional; named x; its children; the end.
+            footer.extend(if n_children == 0 {
+                &b"\x15\x02\x25\x02\x18\x01x\x00"[..]
+            } else {
+                b"\x35\x02\x18\x01x\x15"
+            });
+            if n_children > 0 {
+                footer.extend([n_children << 1, 0]);
+            }
+        }
+        // No rows, no groups, the end.
+        footer.extend(b"\x16\x00\x19\x0c\x00");
+        let length = (footer.len() as u32).to_le_bytes();
+        [b"PAR1", &footer[..], &length, b"PAR1"].concat()
+    }
+
+    fn nested(depth: usize) -> Vec<u8> {
+        let mut columns = vec![1; depth + 1];
+        columns.push(0);
+        file(&columns)
+    }
+
+    fn read(bytes: Vec<u8>) -> String {
+        let input = Input { path: "x.parquet".into(), bytes: Bytes::Owned(bytes) };
+        parquet::read(input, &ReadOptions::default()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn columns_may_be_nested_but_not_without_end() {
+        assert_eq!(check_schema(&nested(MAX_DEPTH)), Ok(()));
+        // The decoder takes what is let through.
+        assert!(read(nested(MAX_DEPTH)).contains("holds"), "{}", read(nested(MAX_DEPTH)));
+        for depth in [MAX_DEPTH + 1, 5_000, 1_000_000] {
+            assert_eq!(
+                read(nested(depth)),
+                "x.parquet: is damaged or not supported (columns are nested over 64 levels deep); copy or write it again"
+            );
+        }
+        // Many columns side by side are not deep.
+        let mut wide = vec![100];
+        wide.extend([2, 0, 0].repeat(100));
+        wide[0] = 0x3f;
+        wide.truncate(1 + 0x3f * 3);
+        assert_eq!(check_schema(&file(&wide)), Ok(()));
+    }
+
+    #[test]
+    fn children_that_are_not_there_are_not_asked_for() {
+        assert_eq!(
+            read(file(&[60, 0])),
+            "x.parquet: is damaged or not supported (column 0 declares 60 children, which are not there); copy or write \
+             it again"
+        );
+        let mut cut = file(&[1, 0]);
+        cut[7] = 0xfd;
+        assert!(check_schema(&cut).is_err());
+    }
+
+    #[test]
+    fn pages_hold_what_they_declare() {
+        // Type 0, unpacked, packed, the end of the header, and the bytes.
+        let page = |unpacked: u8, packed: u8| {
+            [&[0x15, 0, 0x15, unpacked << 1, 0x15, packed << 1, 0], &vec![0; packed.into()][..]].concat()
+        };
+        assert_eq!(check_chunk(&[page(9, 9), page(4, 5)].concat(), 1), Ok(()));
+        assert!(check_chunk(&[page(9, 9), page(6, 5)].concat(), 1).is_err());
+        assert_eq!(check_chunk(&[page(9, 9), page(6, 5)].concat(), 2), Ok(()));
+        // What is cut off, or no page, is left to the decoder.
+        assert_eq!(check_chunk(&page(9, 9)[..12], 1), Ok(()));
+        assert_eq!(check_chunk(b"\xff\xff", 1), Ok(()));
+    }
+}
