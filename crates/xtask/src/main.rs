@@ -5,6 +5,7 @@
 
 #[cfg(unix)]
 mod faults;
+mod fuzz;
 mod licences;
 mod python;
 mod steps;
@@ -16,6 +17,7 @@ const USAGE: &str = "\
 usage: cargo xtask test [STEP …]    run every test, or only the named steps
        cargo xtask faults [--moments N] [--seed S] [KIND …]
                                     kill, stop and starve the command line at random moments
+       cargo xtask fuzz [ARG …]     search for inputs that break an invariant; --minutes M goes on for so long
        cargo xtask bench [ARG …]    run benchmarks/run.py with these arguments
 
 steps:";
@@ -29,6 +31,13 @@ fn main() -> ExitCode {
         Some((task, rest)) if task == "bench" => bench(rest),
         #[cfg(unix)]
         Some((task, rest)) if task == "faults" => faults::main(rest),
+        Some((task, rest)) if task == "fuzz" => match fuzz::search(rest) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => {
+                eprintln!("{message}");
+                ExitCode::FAILURE
+            }
+        },
         _ => {
             eprintln!("{USAGE} {}", steps::names().join(", "));
             ExitCode::from(2)

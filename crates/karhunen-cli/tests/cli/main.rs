@@ -15,6 +15,7 @@ mod model;
 mod outputs;
 mod predictions;
 mod readme;
+mod regressions;
 mod streams;
 mod tables;
 mod zero_rows;

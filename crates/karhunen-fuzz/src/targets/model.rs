@@ -1,0 +1,188 @@
+//! Model files and checkpoints: what is loaded can be used, gives finite results, and is the same when it is saved and
+//! loaded again.
+
+use std::path::Path;
+
+use karhunen::{Checkpoint, Dense, FitContext, Observed};
+use karhunen_io::{
+    AnyModel, Result, SavedIncomplete, SavedKernel, SavedModel, load_any_model, load_checkpoint,
+    load_incomplete, load_kernel, load_model, load_nystrom, save_incomplete, save_kernel, save_model,
+};
+
+use super::{Outcome, Verdict, all_finite, hold};
+
+/// Models of more values are loaded, not used.
+const MOST_VALUES: usize = 4096;
+
+pub(super) fn run(path: &Path) -> Verdict {
+    let again = path.with_extension("again");
+    let mut outcome = Outcome::Refused;
+    if let Some(model) = loaded(load_any_model(path))? {
+        outcome = Outcome::Accepted;
+        match model {
+            AnyModel::Complete(saved) => complete(&saved, &again)?,
+            AnyModel::Incomplete(saved) => incomplete(&saved, &again)?,
+            AnyModel::Kernel(saved) => kernel(&saved, &again)?,
+        }
+    }
+    if let Some(saved) = loaded(load_nystrom(path))? {
+        outcome = Outcome::Accepted;
+        let p = saved.map.parts().landmarks.shape().1;
+        if p > 0 && p <= MOST_VALUES {
+            let values = row_values(p);
+            let x = Dense::row_major(&values, N_ROWS, p).map_err(|error| error.to_string())?;
+            match saved.map.transform(&x) {
+                Ok(features) => all_finite("features of a map", features.as_slice())?,
+                Err(error) => super::check_error(&error.to_string())?,
+            }
+        }
+    }
+    if let Some(checkpoint) = loaded(load_checkpoint(path))? {
+        outcome = Outcome::Accepted;
+        resume(&checkpoint)?;
+    }
+    Ok(outcome)
+}
+
+/// What was loaded, unless it was refused.
+fn loaded<M>(result: Result<M>) -> std::result::Result<Option<M>, String> {
+    match result {
+        Ok(model) => Ok(Some(model)),
+        Err(error) => super::check_error(&error.to_string()).map(|()| None),
+    }
+}
+
+const N_ROWS: usize = 3;
+
+fn row_values(p: usize) -> Vec<f64> {
+    (0..N_ROWS * p).map(|index| (index * 37 % 23) as f64 / 4.0 - 2.0).collect()
+}
+
+fn complete(saved: &SavedModel, again: &Path) -> std::result::Result<(), String> {
+    let model = &saved.model;
+    let (k, p) = model.components().shape();
+    save_model(again, saved).map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
+    let same = load_model(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
+    hold(same == *saved, || "a model is another when saved and loaded again".to_owned())?;
+    if p == 0 || k * p > MOST_VALUES {
+        return Ok(());
+    }
+    let values = row_values(p);
+    let x = Dense::row_major(&values, N_ROWS, p).map_err(|error| error.to_string())?;
+    match model.transform(&x) {
+        Ok(scores) => {
+            hold(scores.shape() == (N_ROWS, k), || format!("scores of shape {:?}", scores.shape()))?;
+            all_finite("scores", scores.as_slice())?;
+            if let Ok(back) = model.inverse_transform(&scores) {
+                hold(back.shape() == (N_ROWS, p), || {
+                    format!("a reconstruction of shape {:?}", back.shape())
+                })?;
+                all_finite("the reconstruction", back.as_slice())?;
+            }
+        }
+        Err(error) => super::check_error(&error.to_string())?,
+    }
+    Ok(())
+}
+
+fn incomplete(saved: &SavedIncomplete, again: &Path) -> std::result::Result<(), String> {
+    let model = &saved.model;
+    let (k, p) = model.components().shape();
+    save_incomplete(again, saved)
+        .map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
+    let same =
+        load_incomplete(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
+    // NaN stands for what a trace did not compute, so that the models are compared as text.
+    hold(format!("{same:?}") == format!("{saved:?}"), || {
+        "a model of incomplete data is another when saved and loaded again".to_owned()
+    })?;
+    if p == 0 || (k + model.n_samples()) * p > MOST_VALUES {
+        return Ok(());
+    }
+    let mut values = row_values(p);
+    values[0] = f64::NAN;
+    let x = Dense::row_major(&values, N_ROWS, p).map_err(|error| error.to_string())?;
+    let observed = Observed::from_dense(&x, None).map_err(|error| error.to_string())?;
+    match model.transform(&observed) {
+        Ok(scores) => {
+            hold(scores.shape() == (N_ROWS, k), || format!("scores of shape {:?}", scores.shape()))?;
+            all_finite("scores", scores.as_slice())?;
+        }
+        Err(error) => super::check_error(&error.to_string())?,
+    }
+    match model.impute(&observed) {
+        Ok(filled) => all_finite("imputed rows", filled.as_slice())?,
+        Err(error) => super::check_error(&error.to_string())?,
+    }
+    for row in 0..model.n_samples().min(3) {
+        match model.predict(row, p - 1) {
+            Ok(prediction) => {
+                all_finite("a prediction", &[prediction.value])?;
+                hold(prediction.std().is_none_or(|std| std >= 0.0), || {
+                    format!("a standard deviation of {:?}", prediction.std())
+                })?;
+            }
+            Err(error) => super::check_error(&error.to_string())?,
+        }
+    }
+    Ok(())
+}
+
+fn kernel(saved: &SavedKernel, again: &Path) -> std::result::Result<(), String> {
+    let model = &saved.model;
+    let (k, p) = (model.n_components(), model.n_features());
+    save_kernel(again, saved).map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
+    let same =
+        load_kernel(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
+    hold(format!("{same:?}") == format!("{saved:?}"), || {
+        "a kernel model is another when saved and loaded again".to_owned()
+    })?;
+    if p == 0 || (k + model.n_samples()).saturating_mul(p) > MOST_VALUES {
+        return Ok(());
+    }
+    let values = row_values(p);
+    let x = Dense::row_major(&values, N_ROWS, p).map_err(|error| error.to_string())?;
+    match model.transform(&x) {
+        Ok(scores) => {
+            hold(scores.shape() == (N_ROWS, k), || format!("scores of shape {:?}", scores.shape()))?;
+            all_finite("scores of a kernel model", scores.as_slice())?;
+            match model.inverse_transform(&scores) {
+                Ok(back) => all_finite("pre-images", back.as_slice())?,
+                Err(error) => super::check_error(&error.to_string())?,
+            }
+        }
+        Err(error) => super::check_error(&error.to_string())?,
+    }
+    Ok(())
+}
+
+/// The data that the checkpoints of the corpus are of.
+///
+/// # Errors
+/// None that happens: the data are constant.
+pub fn data() -> std::result::Result<Observed<f64>, String> {
+    let value = |e: usize| if e % 7 == 3 { f64::NAN } else { (e % 13) as f64 * (e / 6) as f64 / 10.0 };
+    let x: Vec<f64> = (0..120).map(value).collect();
+    let x = Dense::row_major(&x, 20, 6).map_err(|error| error.to_string())?;
+    Observed::from_dense(&x, None).map_err(|error| error.to_string())
+}
+
+/// Goes on from a checkpoint, with its own options but for limits that would take long.
+fn resume(checkpoint: &Checkpoint) -> std::result::Result<(), String> {
+    let options = &checkpoint.options;
+    if options.inner_iterations > 50 || options.n_starts > 5 || options.n_components > 50 {
+        return Ok(());
+    }
+    let mut pca = options.clone();
+    pca.max_iter = options.max_iter.min(checkpoint.iteration.saturating_add(3)).min(40);
+    pca.time_limit = None;
+    pca.n_threads = None;
+    let context = FitContext { resume: Some(checkpoint), ..FitContext::default() };
+    match pca.fit_with(&data()?, &context) {
+        Ok(model) => {
+            all_finite("components after a checkpoint", model.components().as_slice())?;
+            all_finite("scores after a checkpoint", model.scores().as_slice())
+        }
+        Err(error) => super::check_error(&error.to_string()),
+    }
+}

@@ -1,0 +1,185 @@
+//! The process that runs inputs: panics and broken invariants it reports itself, whatever ends it its supervisor sees.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use peak_alloc::PeakAlloc;
+
+use crate::corpus::{Seed, seeds};
+use crate::mutate::mutated;
+use crate::targets::{Outcome, Target};
+
+/// What an input of any size may take, in bytes. Packed files of a few KiB may hold as much: zstd makes 32 KiB of one byte.
+pub const MOST_MEMORY: usize = 512 << 20;
+
+/// What the supervisor reads while the worker runs: how far it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The input that runs.
+    pub index: u64,
+    /// Inputs that were accepted.
+    pub accepted: u64,
+    /// The most memory that an input took, in bytes.
+    pub peak: u64,
+    /// The longest that an input took, in microseconds.
+    pub slowest: u64,
+}
+
+impl Progress {
+    /// The name of its file.
+    pub const FILE: &str = "progress";
+
+    fn words(self) -> [u64; 4] {
+        [self.index, self.accepted, self.peak, self.slowest]
+    }
+
+    /// Reads the file of a worker; zeros before there is one.
+    pub fn read(folder: &Path) -> Self {
+        let bytes = std::fs::read(folder.join(Self::FILE)).unwrap_or_default();
+        let word = |index: usize| {
+            let word = bytes.get(8 * index..8 * index + 8).and_then(|word| word.first_chunk());
+            word.map_or(0, |word| u64::from_le_bytes(*word))
+        };
+        Self { index: word(0), accepted: word(1), peak: word(2), slowest: word(3) }
+    }
+}
+
+/// What is run, by numbers that say it all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The part of karhunen.
+    pub target: Target,
+    /// The seed of the search.
+    pub seed: u64,
+    /// The first input.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl Batch {
+    /// An input of the search.
+    pub fn input(&self, seeds: &[Seed], index: u64) -> Seed {
+        mutated(seeds, mix(self.seed ^ mix(index ^ mix(self.target as u64))))
+    }
+}
+
+/// The finaliser of SplitMix64: neighbours give numbers that have nothing in common.
+fn mix(z: u64) -> u64 {
+    let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Runs the inputs of a batch in `folder`. What breaks an invariant is kept there, in `findings`, once for each kind.
+///
+/// # Errors
+/// Files of the search itself that cannot be read or written.
+pub fn run(batch: &Batch, folder: &Path, memory: &PeakAlloc) -> Result<(), String> {
+    let told = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let seeds = seeds(batch.target)?;
+    let findings = folder.join("findings");
+    std::fs::create_dir_all(&findings).map_err(told)?;
+    let file = File::create(folder.join(Progress::FILE)).map_err(told)?;
+    let mut progress = Progress::default();
+    let mut known = BTreeSet::new();
+    for index in batch.first..batch.first + batch.count {
+        let input = batch.input(&seeds, index);
+        let path = folder.join("input").with_extension(&input.extension);
+        std::fs::write(&path, &input.bytes).map_err(told)?;
+        progress.index = index;
+        file.write_all_at(&progress.words().map(u64::to_le_bytes).concat(), 0).map_err(told)?;
+        let begin = Instant::now();
+        memory.reset_peak_usage();
+        let before = memory.current_usage();
+        let verdict = judge(batch.target, &path, &input.bytes);
+        let peak = memory.peak_usage().saturating_sub(before);
+        progress.peak = progress.peak.max(peak as u64);
+        progress.slowest = progress.slowest.max(begin.elapsed().as_micros() as u64);
+        let verdict = match verdict {
+            Ok(_) if peak > MOST_MEMORY => Err(format!("memory: {} MiB", peak >> 20)),
+            verdict => verdict,
+        };
+        match verdict {
+            Ok(outcome) => progress.accepted += u64::from(outcome == Outcome::Accepted),
+            Err(what) if known.insert(kind(&what)) => {
+                let name = format!("{}-{index}", batch.target.name());
+                let kept = findings.join(&name).with_extension(&input.extension);
+                std::fs::write(kept, &input.bytes).map_err(told)?;
+                std::fs::write(findings.join(name + ".why"), what).map_err(told)?;
+            }
+            Err(_) => {}
+        }
+    }
+    progress.index = batch.first + batch.count;
+    file.write_all_at(&progress.words().map(u64::to_le_bytes).concat(), 0).map_err(told)
+}
+
+/// Runs one input; a panic breaks an invariant too.
+pub fn judge(target: Target, path: &Path, bytes: &[u8]) -> crate::targets::Verdict {
+    PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clear();
+    let verdict = catch_unwind(AssertUnwindSafe(|| target.run(path, bytes))).unwrap_or_else(|_| {
+        Err(format!("panic: {}", PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner())))
+    });
+    // The folder is another every time.
+    let folder = path.parent().unwrap_or(path).display().to_string();
+    verdict.map_err(|what| what.replace(&folder, "."))
+}
+
+/// Where the last panic was, and what it said.
+static PANIC: Mutex<String> = Mutex::new(String::new());
+
+/// Keeps what panics say for the report, but for those of decoders, which are no findings.
+pub fn listen_to_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        if !karhunen_io::is_decoding() {
+            *PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = panic.to_string();
+        }
+    }));
+}
+
+/// What two findings have in common that are one: their words without numbers and quotes.
+pub fn kind(what: &str) -> String {
+    let mut kind = String::new();
+    let mut quoted = false;
+    for c in what.chars().take(300) {
+        match c {
+            '`' | '"' => quoted = !quoted,
+            _ if quoted => {}
+            '0'..='9' | '.' | '-' if !what.starts_with("panic") => {}
+            c => kind.push(c),
+        }
+    }
+    kind
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_words_without_numbers() {
+        assert_eq!(
+            kind("scores have 3 rows, inspect counts 17"),
+            kind("scores have 1 rows, inspect counts 2")
+        );
+        assert_ne!(kind("scores have 3 rows"), kind("labels have 3 rows"));
+        assert_ne!(kind("panic: at a.rs:1"), kind("panic: at a.rs:2"));
+    }
+
+    #[test]
+    fn inputs_follow_from_seed_and_number() {
+        let batch = |seed| Batch { target: Target::List, seed, first: 0, count: 9 };
+        let seeds = seeds(Target::List).unwrap();
+        let inputs =
+            |seed: u64| (0..50).map(|index| batch(seed).input(&seeds, index).bytes).collect::<Vec<_>>();
+        assert_eq!(inputs(1), inputs(1));
+        assert_ne!(inputs(1), inputs(2));
+    }
+}
