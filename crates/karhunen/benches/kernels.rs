@@ -17,6 +17,8 @@ mod linalg;
 mod moments;
 #[path = "../src/operator/mod.rs"]
 mod operator;
+#[path = "../src/random.rs"]
+mod random;
 #[path = "../src/scalar.rs"]
 mod scalar;
 #[path = "../src/solver/mod.rs"]
@@ -31,14 +33,19 @@ use karhunen_testkit::Columns;
 
 use error::Result;
 use exec::{Exec, Unobserved};
-use linalg::random::gaussian;
 use linalg::tsqr::Triangle;
 use linalg::{ColumnMap, Dense, Major, Matrix, Sparse, SparseMatrix, eigh, orthonormal, svd};
 use moments::Moments;
 use operator::{Standardized, SymOp, blocks};
+use random::Purpose;
 use scalar::Scalar;
 use solver::{Iteration, Route, Wanted};
 use source::{Block, Source};
+
+/// Independent standard normal entries.
+fn gaussian(n_rows: usize, n_cols: usize, seed: u64) -> Matrix {
+    linalg::random::gaussian(n_rows, n_cols, Purpose::Probes.of(seed))
+}
 
 /// Times `work` with one thread and with two.
 fn time(c: &mut Criterion, id: &str, work: impl Fn(&Exec<'_>) -> Result<Matrix> + Send + Sync) {
@@ -61,7 +68,7 @@ fn block<T: Scalar>(c: &mut Criterion, kind: &str, x: &Block<'_, T>, source: &dy
     let (n, p) = source.shape();
     let (shift, factor) = (vec![0.1; p], vec![1.5; p]);
     let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
-    let (q, u) = (gaussian(p, COLUMNS, 1, 0), gaussian(n, COLUMNS, 2, 0));
+    let (q, u) = (gaussian(p, COLUMNS, 1), gaussian(n, COLUMNS, 2));
     let id = |kernel: &str, columns: usize| format!("{kernel}/{kind}-{n}x{p}/{columns}/{}", T::NAME);
     time(c, &id("moments", 0), |exec| {
         let moments = Moments::of(source, None, exec)?;
@@ -83,7 +90,7 @@ fn block<T: Scalar>(c: &mut Criterion, kind: &str, x: &Block<'_, T>, source: &dy
 }
 
 fn dense<T: Scalar>(c: &mut Criterion, n: usize, p: usize) {
-    let values = gaussian(n, p, 3, 0);
+    let values = gaussian(n, p, 3);
     let x = Matrix::from_fn(n, p, |i, j| T::from_f64(values[(i, j)]));
     let view = Dense::from(&x);
     block(c, "dense", &Block::Dense(view), &view);
@@ -107,11 +114,11 @@ fn products(c: &mut Criterion) {
 }
 
 fn decompositions(c: &mut Criterion) {
-    let tall = gaussian(20_000, 32, 4, 0);
+    let tall = gaussian(20_000, 32, 4);
     time(c, "orthonormalize/20000x32/32/f64", |exec| {
         orthonormal::orthonormalize(tall.clone(), 0, exec).map(|found| found.q)
     });
-    let rows = gaussian(4_000, 200, 5, 0);
+    let rows = gaussian(4_000, 200, 5);
     time(c, "triangle/4000x200/200/f64", |_| {
         let mut triangle = Triangle::new(200);
         triangle.push(rows.as_slice());
@@ -119,7 +126,7 @@ fn decompositions(c: &mut Criterion) {
     });
     time(c, "svd/300x200/200/f64", |_| svd::svd(&rows.rows(0..300)).map(|found| found.v));
     let covariance = |p: usize| {
-        let x = gaussian(2 * p, p, 6, 0);
+        let x = gaussian(2 * p, p, 6);
         let (shift, factor) = (vec![0.0; p], (0..p).map(|j| 1.0 / (j + 1) as f64).collect::<Vec<_>>());
         let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
         blocks::scatter(&Block::Dense(Dense::from(&x)), map, None, &Exec::sequential())
@@ -127,13 +134,13 @@ fn decompositions(c: &mut Criterion) {
     };
     let (small, large) = (covariance(200), covariance(1_000));
     time(c, "eigh/200x200/200/f64", |_| eigh::eigh(&small).map(|found| found.vectors));
-    let q = gaussian(1_000, 16, 7, 0);
+    let q = gaussian(1_000, 16, 7);
     time(c, "symmetric/1000x1000/16/f64", |exec| large.apply(&q, exec));
     let iteration = Iteration { tol: 1e-8, max_iter: 1000, block_size: None, seed: 0 };
     time(c, "leading/1000x1000/20/f64", |exec| {
         solver::solve_matrix(&large, Wanted::Count(20), &iteration, exec).map(|found| found.components)
     });
-    let x = gaussian(5_000, 400, 8, 0);
+    let x = gaussian(5_000, 400, 8);
     let factor: Vec<f64> = (0..400).map(|j| 1.0 / (j + 1) as f64).collect();
     let map = ColumnMap { shift: &[0.0; 400], remainder: &[], factor: &factor };
     let view = Dense::from(&x);

@@ -96,13 +96,13 @@ fn a_far_prediction_of_large_data_is_found() {
     let loadings = SplitMix64::new(3).normals(p, 1);
     let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for row in 0..n {
-        for at in 0..8 {
+        for (at, noise) in noise[row].iter().enumerate() {
             let column = (row * 7 + at * 61) % p;
             // One row is a hundred times as large.
             let size = if row == 1234 { 100.0 } else { 1.0 };
             rows.push(row as u32);
             columns.push(column as u32);
-            values.push(size * row_scores[row][0] * loadings[column][0] + 0.1 * noise[row][at]);
+            values.push(size * row_scores[row][0] * loadings[column][0] + 0.1 * noise);
         }
     }
     let triples = karhunen::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
