@@ -168,7 +168,11 @@ impl<'a> Problem<'a> {
                 model.explained_variance_ratio(),
                 &oracle.explained_variance_ratio[..k],
                 Tolerance {
-                    norm: perturbation.norm / oracle.total_variance.max(f64::MIN_POSITIVE),
+                    // Of no variance every share is zero.
+                    norm: match oracle.total_variance {
+                        0.0 => 0.0,
+                        total => perturbation.norm / total,
+                    },
                     ..perturbation
                 },
             ),
