@@ -2,7 +2,9 @@
 
 use karhunen::{Error, ErrorKind};
 use karhunen_io::Cause;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyKeyboardInterrupt, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+};
 use pyo3::prelude::*;
 
 pyo3::create_exception!(
@@ -61,6 +63,8 @@ pub(crate) fn to_python(error: Error) -> PyErr {
             // The engine marks the options that a rule names.
             format!("{option} = {value} is not allowed: {}", rule.replace('`', ""))
         }
+        // The engine marks the options that advice names.
+        Error::Memory { .. } => error.to_string().replace('`', ""),
         _ => error.to_string(),
     };
     let message =
@@ -157,6 +161,7 @@ fn of_kind(kind: ErrorKind, message: String) -> PyErr {
     match kind {
         ErrorKind::Argument | ErrorKind::Data => PyValueError::new_err(message),
         ErrorKind::Io => PyOSError::new_err(message),
+        ErrorKind::Memory => PyMemoryError::new_err(message),
         ErrorKind::NotConverged => NotConvergedError::new_err(message),
         ErrorKind::Stopped => PyKeyboardInterrupt::new_err(message),
     }

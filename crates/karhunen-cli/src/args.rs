@@ -14,7 +14,7 @@ use crate::kernel_args::KernelArgs;
 use crate::missing_args::{FitMissingArgs, ImputeArgs, PredictArgs, TriplesArgs};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
-                          5 not converged under --strict, 130 stopped by Ctrl-C, 143 by SIGTERM.";
+                          5 not converged under --strict, 6 not enough memory, 130 stopped by Ctrl-C, 143 by SIGTERM.";
 
 /// Principal component analysis of the data people really have: weighted, sparse, wide, large.
 #[derive(Debug, Parser)]
@@ -200,6 +200,9 @@ pub(crate) struct InputArgs {
     /// Array of an NPZ archive to read [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub(crate) array: Option<String>,
+    /// Most that a compressed file may hold, such as 500MB, 64GB or 64GiB [default: 16GiB]
+    #[arg(long, value_name = "SIZE", value_parser = crate::kernel_args::memory)]
+    pub(crate) max_unpacked: Option<u64>,
 }
 
 /// Whether a text table begins with names.

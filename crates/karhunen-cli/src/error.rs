@@ -34,6 +34,9 @@ pub(crate) enum Failure {
         /// The error, with rows and columns counted from zero.
         error: karhunen::Error,
     },
+    /// More memory is needed than can be had.
+    #[error("{0}")]
+    Memory(String),
     /// A fit that did not converge where that is an error.
     #[error("{0}")]
     NotConverged(String),
@@ -54,16 +57,21 @@ pub(crate) enum Failure {
     StoppedBehind(PathBuf),
 }
 
+/// The exit code where memory cannot be had.
+pub(crate) const OUT_OF_MEMORY: u8 = 6;
+
 impl Failure {
     /// The coarse kind, in the terms of the library.
     fn kind(&self) -> ErrorKind {
         match self {
             Failure::Usage(_) => ErrorKind::Argument,
             Failure::Data(_) => ErrorKind::Data,
+            Failure::Memory(_) => ErrorKind::Memory,
             Failure::File(error) => match error.kind() {
                 karhunen_io::ErrorKind::Argument => ErrorKind::Argument,
                 karhunen_io::ErrorKind::Data => ErrorKind::Data,
                 karhunen_io::ErrorKind::Io => ErrorKind::Io,
+                karhunen_io::ErrorKind::Memory => ErrorKind::Memory,
             },
             Failure::Library { error, .. } => error.kind(),
             Failure::NotConverged(_) => ErrorKind::NotConverged,
@@ -79,6 +87,7 @@ impl Failure {
             ErrorKind::Data => 3,
             ErrorKind::Io => 4,
             ErrorKind::NotConverged => 5,
+            ErrorKind::Memory => OUT_OF_MEMORY,
             ErrorKind::Stopped => stop_code(),
         }
     }
@@ -244,6 +253,10 @@ impl<'a> Places<'a> {
                     E::NotConverged { solver, converged, requested, n_passes, over, residual, tol, advice };
                 Failure::Library { file: file.to_owned(), error }
             }
+            error @ E::Memory { .. } => {
+                let text = format!("{file}: {}", in_typed_names(&error.to_string()));
+                if error.kind() == ErrorKind::Memory { Failure::Memory(text) } else { Failure::Usage(text) }
+            }
             error => Failure::Library { file: file.to_owned(), error },
         }
     }
@@ -406,6 +419,7 @@ mod tests {
             (library(karhunen::Error::Empty { n_samples: 0, n_features: 1 }), 3),
             (Failure::File(karhunen_io::Error::io("x".as_ref(), "opening", missing)), 4),
             (library(not_converged), 5),
+            (Failure::Memory(String::new()), 6),
             (Failure::Stopped, 130),
         ];
         for (failure, code) in cases {

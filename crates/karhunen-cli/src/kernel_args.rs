@@ -186,7 +186,7 @@ fn gamma(text: &str) -> std::result::Result<Gamma, String> {
 }
 
 /// Bytes, in decimal or binary multiples.
-fn memory(text: &str) -> std::result::Result<u64, String> {
+pub(crate) fn memory(text: &str) -> std::result::Result<u64, String> {
     const UNITS: [(&str, f64); 9] = [
         ("kib", 1024.0),
         ("mib", 1_048_576.0),

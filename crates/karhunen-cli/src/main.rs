@@ -2,6 +2,7 @@
 //!
 //! [`args`] is what can be typed, [`plan`] what it means, [`commands`] what is done.
 
+mod allocator;
 mod args;
 mod checkpoints;
 mod commands;

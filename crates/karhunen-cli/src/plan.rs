@@ -129,6 +129,7 @@ pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptio
         decimal_comma: either(input.decimal_comma, input.decimal_point),
         transpose: input.transpose,
         array: input.array.clone(),
+        max_unpacked: input.max_unpacked,
         n_threads: threads.threads.map(usize::from),
     }
 }

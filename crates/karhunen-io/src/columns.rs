@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
-use karhunen::Scalar;
+use karhunen::{Scalar, memory};
 use rayon::prelude::*;
 
 use crate::decoder;
@@ -158,16 +158,11 @@ impl Columns<'_> {
     /// Columns of numbers, one after the other; nulls are NaN where there may be `holes`. Also what is said of the first whole
     /// number that was rounded.
     fn numbers<T: Scalar>(&self, columns: &[usize], holes: bool) -> Result<(Vec<T>, Option<String>)> {
-        let too_large = || {
-            let message = format!(
-                "{} rows and {} columns need more memory than can be had; fit a part of them",
-                self.n_rows,
-                columns.len()
-            );
-            Error::new(self.path, Cause::Format(message))
-        };
-        let len = self.n_rows.checked_mul(columns.len()).ok_or_else(too_large)?;
-        let mut values: Vec<T> = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| too_large())?;
+        let what = format!("a table of {} rows and {} columns", self.n_rows, columns.len());
+        let bytes = self.n_rows as f64 * columns.len() as f64 * size_of::<T>() as f64;
+        let advice = || "fit a part of it".to_owned();
+        memory::ask(&what, bytes, advice).map_err(|error| Error::new(self.path, error.into()))?;
+        let mut values = vec![T::default(); self.n_rows * columns.len()];
         let n_groups = rayon::current_num_threads() * GROUPS_PER_THREAD;
         let per_group = columns.len().div_ceil(n_groups).max(1);
         let firsts: Vec<Result<First>> = values

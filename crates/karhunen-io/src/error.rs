@@ -14,6 +14,8 @@ pub enum ErrorKind {
     Data,
     /// The system could not read or write.
     Io,
+    /// The content needs more memory than can be had.
+    Memory,
 }
 
 /// An error in a file: `path: line L, column C: message`.
@@ -113,6 +115,7 @@ impl Error {
             Cause::Library(error) => match error.kind() {
                 karhunen::ErrorKind::Argument => ErrorKind::Argument,
                 karhunen::ErrorKind::Io => ErrorKind::Io,
+                karhunen::ErrorKind::Memory => ErrorKind::Memory,
                 _ => ErrorKind::Data,
             },
         }

@@ -16,6 +16,7 @@ mod fit_columns;
 #[cfg(test)]
 mod fixtures;
 mod foreign;
+mod gzip;
 mod holes;
 mod ids;
 mod input;

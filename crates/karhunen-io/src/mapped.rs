@@ -209,7 +209,7 @@ mod formats {
         }
         let read = |input| read_input(input, &ReadOptions::default());
         let table = if name.ends_with(".gz") {
-            decompressed(input).and_then(|input| input.through(read))
+            decompressed(input, &crate::ReadOptions::default()).and_then(|input| input.through(read))
         } else {
             input.through(read)
         };

@@ -2,13 +2,14 @@
 
 use std::io::{Cursor, Read};
 
+use karhunen::memory;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::input::{Bytes, Input};
 use crate::options::OptionName;
 use crate::{Cause, Error, ObservedData, Place, ReadOptions, Result, Table};
-use crate::{foreign, npy, npz_sparse};
+use crate::{foreign, gzip, npy, npz_sparse};
 
 /// Deflate makes at most 1032 bytes of one; what claims more is damaged or hostile.
 const MOST_INFLATED: u64 = 1032;
@@ -20,7 +21,7 @@ const MOST_INFLATED: u64 = 1032;
 /// to be chosen.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(&input.path, "NPZ", &[OptionName::Transpose, OptionName::Array])?;
-    let mut archive = Archive::open(&input)?;
+    let mut archive = Archive::open(&input, options.most_unpacked())?;
     if let Some(name) = &options.array {
         return archive.dense(name, options.transpose);
     }
@@ -50,7 +51,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
 /// As [`read`].
 pub(crate) fn averaged(input: &Input, options: &ReadOptions) -> Result<Option<ObservedData>> {
     options.allow_only(&input.path, "NPZ", &[OptionName::Transpose, OptionName::Array])?;
-    let archive = Archive::open(input)?;
+    let archive = Archive::open(input, options.most_unpacked())?;
     if options.array.is_some() || !archive.is_sparse() {
         return Ok(None);
     }
@@ -62,10 +63,12 @@ pub(crate) struct Archive<'a> {
     pub(crate) input: &'a Input,
     zip: ZipArchive<Cursor<&'a [u8]>>,
     pub(crate) names: Vec<String>,
+    /// Most bytes that a packed member may hold.
+    most_unpacked: u64,
 }
 
 impl<'a> Archive<'a> {
-    fn open(input: &'a Input) -> Result<Self> {
+    fn open(input: &'a Input, most_unpacked: u64) -> Result<Self> {
         let refuse = |error| Error::new(&input.path, zip_cause(error));
         let zip = ZipArchive::new(Cursor::new(input.as_slice())).map_err(refuse)?;
         let mut names = Vec::new();
@@ -74,7 +77,7 @@ impl<'a> Archive<'a> {
                 names.push(name.to_owned());
             }
         }
-        Ok(Self { input, zip, names })
+        Ok(Self { input, zip, names, most_unpacked })
     }
 
     /// Whether it holds a matrix of several arrays.
@@ -101,7 +104,7 @@ impl<'a> Archive<'a> {
 
     /// Unpacks a member into memory: never more than it declares, nor than its packed size can hold.
     pub(crate) fn unpack(&mut self, name: &str) -> Result<Input> {
-        let Self { input, zip, .. } = self;
+        let Self { input, zip, most_unpacked, .. } = self;
         let place = || Place { name: Some(name.to_owned()), ..Place::default() };
         let refuse = |cause| Error::at(&input.path, place(), cause);
         let member = zip.by_name(&format!("{name}.npy")).map_err(|error| refuse(zip_cause(error)))?;
@@ -114,11 +117,14 @@ impl<'a> Archive<'a> {
         if declared > packed.saturating_mul(MOST_INFLATED) || packed > input.as_slice().len() as u64 {
             return Err(lying());
         }
+        if declared > packed.max(*most_unpacked) {
+            return Err(refuse(gzip::too_much(*most_unpacked)));
+        }
         let mut bytes = Vec::new();
         let capacity = usize::try_from(declared).map_err(|_| lying())?;
-        bytes.try_reserve_exact(capacity).map_err(|_| {
-            refuse(Cause::Format(format!("needs {declared} bytes of memory, more than can be had")))
-        })?;
+        let advice = || "raise the limit of memory, or write an archive of less".to_owned();
+        memory::ask("unpacking it", declared as f64, advice).map_err(|error| refuse(error.into()))?;
+        bytes.reserve_exact(capacity);
         member.take(declared.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| {
             refuse(Cause::Format(format!("cannot be unpacked, the archive is damaged ({error})")))
         })?;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use karhunen::{Duplicates, IndexInt, Major, Observed, Scalar, Sparse, SparseMatrix, Triples};
+use karhunen::{Duplicates, IndexInt, Major, Observed, Scalar, Sparse, SparseMatrix, Triples, memory};
 
 use crate::input::Input;
 use crate::npy;
@@ -186,7 +186,9 @@ impl Refusal {
 
 impl From<karhunen::Error> for Refusal {
     fn from(error: karhunen::Error) -> Self {
-        Self { name: None, cause: Cause::Format(error.to_string()) }
+        let is_shortage = error.kind() == karhunen::ErrorKind::Memory;
+        let cause = if is_shortage { error.into() } else { Cause::Format(error.to_string()) };
+        Self { name: None, cause }
     }
 }
 
@@ -243,10 +245,9 @@ impl Places {
 
 /// Room for a pointer of each row is needed before any entry is looked at.
 fn check_room(lines: &str, n: usize) -> std::result::Result<(), Refusal> {
-    Vec::<usize>::new().try_reserve_exact(n.saturating_add(1)).map_err(|_| Refusal {
-        name: Some("shape"),
-        cause: Cause::Format(format!("{n} {lines} need more memory than can be had")),
-    })
+    let advice = || "check the shape, or leave out what holds no entries".to_owned();
+    memory::ask(&format!("a matrix of {n} {lines}"), 8.0 * (n as f64 + 1.0), advice)
+        .map_err(|error| Refusal { name: Some("shape"), cause: error.into() })
 }
 
 /// Checks compressed lines and puts them in order.

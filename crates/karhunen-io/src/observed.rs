@@ -96,7 +96,7 @@ pub struct ObservedTable {
 /// As [`crate::read`]; [`Cause::Value`] with its lines for a pair that is there twice where that is refused.
 pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedTable> {
     let options = &ReadOptions { missing: true, ..options.clone() };
-    decompressed(Input::open(path)?)?.through(|input| {
+    decompressed(Input::open(path)?, options)?.through(|input| {
         let format = sniff(input.as_slice(), path);
         if how.triples.is_none() && format != Format::MatrixMarket {
             let averaged = format == Format::Npz && how.duplicates == Duplicates::Average && !how.double;
@@ -234,7 +234,7 @@ impl Pairs {
 pub fn read_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> Result<Pairs> {
     let [row, column] = columns.clone();
     let wanted = Wanted { option: "--pairs", columns: vec![(Role::Row, row), (Role::Column, column)] };
-    let (entries, _) = decompressed(Input::open(path)?)?.through(|input| {
+    let (entries, _) = decompressed(Input::open(path)?, options)?.through(|input| {
         let format = sniff(input.as_slice(), path);
         read_entries::<f32>(input, format, &wanted, options)
     })?;

@@ -32,6 +32,8 @@ pub struct ReadOptions {
     pub transpose: bool,
     /// Which array of an NPZ archive to read; the only one if `None`.
     pub array: Option<String>,
+    /// Most bytes that a compressed file or a member of an archive may hold once it is unpacked; 16 GiB if `None`.
+    pub max_unpacked: Option<u64>,
     /// Values may be missing: they become NaN, and entries of sparse matrices that are there twice are refused rather than
     /// added up.
     pub missing: bool,
@@ -67,7 +69,15 @@ pub(crate) enum OptionName {
     Array,
 }
 
+/// What a compressed file may hold unless the options say otherwise: a few bytes can claim to hold a disk full.
+const MAX_UNPACKED: u64 = 16 << 30;
+
 impl ReadOptions {
+    /// Most bytes that a compressed file may hold.
+    pub(crate) fn most_unpacked(&self) -> u64 {
+        self.max_unpacked.unwrap_or(MAX_UNPACKED)
+    }
+
     /// Refuses what was asked for and the format has no use for.
     ///
     /// # Errors

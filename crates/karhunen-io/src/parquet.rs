@@ -18,12 +18,13 @@ use parquet::file::properties::WriterProperties;
 use crate::columns::{self, Batches, Columns};
 use crate::csv::in_pool;
 use crate::decoder::{self, damaged};
+use crate::gzip;
 use crate::input::{Bytes, Input};
 use crate::options::OptionName;
 use crate::parquet_limits::{check_pages, check_schema};
 use crate::triples::{Entries, Wanted, columnar};
 use crate::write::whole_numbers;
-use crate::{NamedMatrix, ReadOptions, Result, Table};
+use crate::{Cause, Error, NamedMatrix, ReadOptions, Result, Table};
 
 /// Values that one thread decodes at a time.
 const BATCH_VALUES: usize = 1 << 20;
@@ -41,7 +42,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
         "Parquet",
         &[OptionName::RowNames, OptionName::Labels, OptionName::WeightsColumn],
     )?;
-    let (file, schema, n_rows) = open(&path, bytes)?;
+    let (file, schema, n_rows) = open(&path, bytes, options.most_unpacked())?;
     let columns = Columns { path: &path, format: "Parquet", schema: &schema, n_rows, batches: &file };
     in_pool(&path, options.n_threads, || columns.table(options))?
 }
@@ -57,7 +58,7 @@ pub(crate) fn read_triples<T: Scalar>(
 ) -> Result<Entries<T>> {
     let Input { path, bytes } = input;
     options.allow_for_triples(&path, &[])?;
-    let (file, schema, n_rows) = open(&path, bytes)?;
+    let (file, schema, n_rows) = open(&path, bytes, options.most_unpacked())?;
     let file = columnar::File { path: &path, schema: &schema, n_rows, batches: &file };
     in_pool(&path, options.n_threads, || file.entries(wanted))?
 }
@@ -67,20 +68,32 @@ pub(crate) fn read_triples<T: Scalar>(
 /// # Errors
 /// [`crate::Cause::Format`] for damaged files.
 pub(crate) fn column_names(input: Input) -> Result<Vec<String>> {
-    let (_, schema, _) = open(&input.path, input.bytes)?;
+    let (_, schema, _) = open(&input.path, input.bytes, ReadOptions::default().most_unpacked())?;
     Ok(schema.fields().iter().map(|field| field.name().clone()).collect())
 }
 
 /// The file, names and types of its columns, and its number of rows.
-fn open(path: &Path, bytes: Bytes) -> Result<(File<'_>, SchemaRef, usize)> {
+fn open(path: &Path, bytes: Bytes, most_unpacked: u64) -> Result<(File<'_>, SchemaRef, usize)> {
     let bytes = columns::shared(bytes);
     check_schema(&bytes).map_err(|error| damaged(path, &error))?;
     let metadata = decoder::run(path, || ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()))?;
     check_pages(metadata.metadata(), &bytes).map_err(|error| damaged(path, &error))?;
+    check_unpacked(&metadata, most_unpacked).map_err(|cause| Error::new(path, cause))?;
     let declared = metadata.metadata().file_metadata().num_rows();
     let n_rows = usize::try_from(declared).map_err(|_| damaged(path, &format!("{declared} rows")))?;
     let schema = metadata.schema().clone();
     Ok((File { path, bytes, metadata }, schema, n_rows))
+}
+
+/// Refuses columns that claim to hold more than `most` bytes once they are unpacked.
+fn check_unpacked(metadata: &ArrowReaderMetadata, most: u64) -> std::result::Result<(), Cause> {
+    let groups = metadata.metadata().row_groups().iter();
+    let packed = groups
+        .flat_map(|group| group.columns())
+        .filter(|column| column.compression() != Compression::UNCOMPRESSED);
+    let declared =
+        packed.fold(0u64, |sum, column| sum.saturating_add(column.uncompressed_size().unsigned_abs()));
+    if declared > most { Err(gzip::too_much(most)) } else { Ok(()) }
 }
 
 struct File<'a> {

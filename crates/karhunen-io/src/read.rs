@@ -1,12 +1,11 @@
 //! One entry for every format: what a file is, its content says first and its name second.
 
-use std::io::Read;
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
 use karhunen::Checkpoint;
 
 use crate::foreign::{self, Foreign};
+use crate::gzip;
 use crate::input::{Bytes, Input};
 use crate::model_file::ModelFile;
 use crate::name_list::named;
@@ -46,7 +45,7 @@ pub(crate) enum Format {
 /// name what the file does not have; [`Cause::Format`] and [`Cause::Value`] for content that cannot be used, with the
 /// line and the column where there are such.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
-    decompressed(Input::open(path)?)?.through(|input| named(read_input(input, options)?, options))
+    decompressed(Input::open(path)?, options)?.through(|input| named(read_input(input, options)?, options))
 }
 
 /// What a file can hold.
@@ -71,7 +70,7 @@ pub enum Content {
 /// # Errors
 /// Those of [`read`] and [`crate::load_any_model`].
 pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
-    decompressed(Input::open(path)?)?.through(|input| {
+    decompressed(Input::open(path)?, options)?.through(|input| {
         if sniff(input.as_slice(), path) == Format::Model {
             options.allow_none(path, "model")?;
             let file = ModelFile::read(&input)?;
@@ -109,17 +108,13 @@ pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
 }
 
 /// The content of a gzip file, or the file as it is.
-pub(crate) fn decompressed(input: Input) -> Result<Input> {
-    if !input.as_slice().starts_with(b"\x1f\x8b") {
+pub(crate) fn decompressed(input: Input, options: &ReadOptions) -> Result<Input> {
+    if !input.as_slice().starts_with(gzip::MAGIC) {
         return Ok(input);
     }
     input.through(|input| {
-        let mut content = Vec::with_capacity(input.as_slice().len().saturating_mul(4));
-        if let Err(error) = MultiGzDecoder::new(input.as_slice()).read_to_end(&mut content) {
-            let message =
-                format!("the gzip file is damaged or cut short ({error}); fetch or compress it again");
-            return Err(Error::new(&input.path, Cause::Format(message)));
-        }
+        let content = gzip::unpacked(input.as_slice(), options.most_unpacked())
+            .map_err(|cause| Error::new(&input.path, cause))?;
         Ok(Input { path: input.path, bytes: Bytes::Owned(content) })
     })
 }

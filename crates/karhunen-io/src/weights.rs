@@ -14,7 +14,7 @@ use crate::{Cause, Data, Error, Place, ReadOptions, Result, Values};
 /// Those of [`crate::read`]; [`Cause::Format`] for more than one column, or another number of weights than
 /// `n_expected`; [`Cause::Value`] for a negative weight, with its line.
 pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> {
-    decompressed(Input::open(path)?)?.through(|input| {
+    decompressed(Input::open(path)?, &ReadOptions::default())?.through(|input| {
         let is_text = sniff(input.as_slice(), path) == Format::Text;
         let leading_lines = input.as_slice().iter().take_while(|byte| byte.is_ascii_whitespace());
         let n_leading = leading_lines.filter(|&&byte| byte == b'\n').count();

@@ -13,6 +13,8 @@ mod error;
 mod exec;
 #[path = "../src/linalg/mod.rs"]
 mod linalg;
+#[path = "../src/memory.rs"]
+mod memory;
 #[path = "../src/moments/mod.rs"]
 mod moments;
 #[path = "../src/operator/mod.rs"]

@@ -12,6 +12,8 @@ pub enum ErrorKind {
     Data,
     /// Reading or writing failed.
     Io,
+    /// The work needs more memory than can be had.
+    Memory,
     /// An iteration stopped before its tolerance.
     NotConverged,
     /// The observer asked to stop.
@@ -356,20 +358,21 @@ pub enum Error {
         /// Columns.
         n_cols: usize,
     },
-    /// The matrices of the route do not fit in memory.
-    #[error(
-        "the {route} route needs {} for its own matrices, which cannot be had; \
-         choose another solver (or `auto`), fewer components, or a higher limit of memory if there is one", size(*.bytes)
-    )]
+    /// The work needs more memory than can be had. Options that the texts name stand in backticks.
+    #[error("{what} needs {} of memory, {}; {advice}", size(*.bytes), but(.available))]
     Memory {
-        /// The route.
-        route: &'static str,
-        /// Bytes that it needs beside the data.
+        /// The work, or the matrix.
+        what: String,
+        /// Bytes that it needs beside what is in use.
         bytes: f64,
+        /// How much can be had, where that is known.
+        available: Option<Available>,
+        /// What would do.
+        advice: String,
     },
-    /// The shape alone takes more memory than there is.
+    /// More rows or columns than their numbers have digits for.
     #[error(
-        "data of shape ({n_samples}, {n_features}) need more memory than can be had, whatever is stored; check the shape"
+        "data of shape ({n_samples}, {n_features}) have more than 4294967295 rows or columns; check the shape"
     )]
     TooLarge {
         /// Rows of the data.
@@ -591,7 +594,6 @@ impl Error {
             | Error::Option { .. }
             | Error::NothingSetAside { .. }
             | Error::Folds { .. }
-            | Error::Memory { .. }
             | Error::OtherFit { .. }
             | Error::OtherOption { .. }
             | Error::Threads { .. } => ErrorKind::Argument,
@@ -624,6 +626,11 @@ impl Error {
             | Error::NotSymmetric { .. }
             | Error::NegativeEigenvalue { .. }
             | Error::Decomposition { .. } => ErrorKind::Data,
+            // A limit that was given is an option to change.
+            Error::Memory { available: Some(Available { limit: MemoryLimit::Option, .. }), .. } => {
+                ErrorKind::Argument
+            }
+            Error::Memory { .. } => ErrorKind::Memory,
             Error::Read { .. } | Error::CheckpointNotKept { .. } => ErrorKind::Io,
             Error::NotConverged { .. } => ErrorKind::NotConverged,
             Error::Stopped { .. } => ErrorKind::Stopped,
@@ -631,11 +638,54 @@ impl Error {
     }
 }
 
+/// What holds memory back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryLimit {
+    /// The option `memory_limit` of the work.
+    Option,
+    /// Half of what the process may have, where that option was not given.
+    Half,
+    /// The limit on the address space or the data of the process (`ulimit -v`, `ulimit -d`).
+    Process,
+    /// The limit of a control group that the process is in: of a container, or a job.
+    ControlGroup,
+    /// What the machine has free, swap space included.
+    Machine,
+}
+
+/// How much memory can be had.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Available {
+    /// Bytes.
+    pub bytes: f64,
+    /// What leaves no more.
+    pub limit: MemoryLimit,
+}
+
+impl std::fmt::Display for Available {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bytes = size(self.bytes);
+        match self.limit {
+            MemoryLimit::Option => write!(f, "`memory_limit` is {bytes}"),
+            MemoryLimit::Half => write!(f, "half of what the process may have is {bytes}"),
+            MemoryLimit::Process => write!(f, "the limits of the process (ulimit) leave {bytes}"),
+            MemoryLimit::ControlGroup => write!(f, "the limit of its control group leaves {bytes}"),
+            MemoryLimit::Machine => write!(f, "the machine has {bytes} left"),
+        }
+    }
+}
+
 /// A number of bytes as people read it.
-pub(crate) fn size(bytes: f64) -> String {
+pub fn size(bytes: f64) -> String {
     match bytes {
+        b if b < 1e3 => format!("{b:.0} bytes"),
         b if b < 1e6 => format!("{:.0} kB", b / 1e3),
         b if b < 1e9 => format!("{:.1} MB", b / 1e6),
         b => format!("{:.1} GB", b / 1e9),
     }
+}
+
+fn but(available: &Option<Available>) -> String {
+    available.map_or_else(|| "which cannot be had".to_owned(), |available| format!("but {available}"))
 }

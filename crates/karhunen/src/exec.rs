@@ -8,6 +8,8 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+#[cfg(feature = "parallel")]
+use crate::memory;
 
 /// What an observer answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,42 +115,49 @@ impl<'a> Exec<'a> {
 
     /// Runs `f` with `n_threads` threads: the current rayon pool where `None`, otherwise a pool of that size.
     ///
+    /// No more are started than four for each processor, or sixteen: more would take longer to start than they save.
+    ///
     /// # Errors
-    /// [`Error::Option`] for zero threads; [`Error::Threads`] if they cannot be started; what `f` returns.
+    /// [`Error::Option`] for no thread or more than 1024; [`Error::Threads`] or [`Error::Memory`] if they cannot be started;
+    /// what `f` returns.
     pub fn run<R: Send>(
         n_threads: Option<usize>,
         observer: &dyn Observer,
         f: impl FnOnce(&Exec<'_>) -> Result<R> + Send,
     ) -> Result<R> {
-        /// More would take longer to start than any work takes.
-        const MOST: usize = 1024;
+        check_threads(n_threads)?;
         let exec = |n_threads| Exec { n_threads, observer, phase: "work", span: (0.0, 1.0) };
         match n_threads {
-            Some(0) => Err(Error::Option {
-                option: "n_threads",
-                value: "0".to_owned(),
-                rule: "at least one thread is needed",
-            }),
-            Some(n) if n > MOST => Err(Error::Option {
-                option: "n_threads",
-                value: n.to_string(),
-                rule: "at most 1024 threads can be asked for",
-            }),
             Some(1) => f(&exec(1)),
             #[cfg(feature = "parallel")]
-            Some(n) => rayon::ThreadPoolBuilder::new()
-                .num_threads(n)
-                .build()
-                .map_err(|e| Error::Threads { threads: n, reason: e.to_string() })?
-                .install(|| f(&exec(n))),
+            Some(n) => {
+                let pool = pool(n)?;
+                pool.install(|| f(&exec(pool.current_num_threads())))
+            }
             #[cfg(feature = "parallel")]
-            None => match rayon::current_num_threads() {
+            None => match current_pool()? {
                 1 => f(&exec(1)),
                 // Into the pool once, not for every product.
                 n => rayon::scope(|_| f(&exec(n))),
             },
             #[cfg(not(feature = "parallel"))]
             _ => f(&exec(1)),
+        }
+    }
+
+    /// Runs `work`, which knows rayon, with `n_threads` threads as [`Exec::run`] counts them.
+    ///
+    /// # Errors
+    /// As [`Exec::run`].
+    #[cfg(feature = "parallel")]
+    pub fn in_pool<R: Send>(n_threads: Option<usize>, work: impl FnOnce() -> R + Send) -> Result<R> {
+        check_threads(n_threads)?;
+        match n_threads {
+            Some(n) => Ok(pool(n)?.install(work)),
+            None => {
+                current_pool()?;
+                Ok(work())
+            }
         }
     }
 
@@ -245,11 +254,11 @@ impl<'a> Exec<'a> {
                 if piece >= n_pieces {
                     return;
                 }
-                // A panic in `work` must not leave the other workers waiting for this piece.
-                let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                // A panic must not leave the other workers waiting for this piece.
+                let done = caught(|| {
                     part.reset();
                     work(piece, &mut part)
-                }));
+                });
                 let mut state = lock(&state);
                 while state.next != piece && state.error.is_none() {
                     state = turn.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -257,26 +266,28 @@ impl<'a> Exec<'a> {
                 if state.error.is_some() {
                     return;
                 }
-                let outcome = match done {
-                    Ok(outcome) => outcome,
-                    Err(panic) => {
-                        state.error = Some(Error::Stopped { phase: self.phase });
-                        turn.notify_all();
-                        drop(state);
-                        std::panic::resume_unwind(panic);
-                    }
-                };
-                if outcome.is_ok() {
-                    if piece == 0 {
-                        std::mem::swap(&mut state.total, &mut part);
-                    } else {
-                        state.total.merge(&part);
-                    }
-                }
+                let done = done.and_then(|outcome| {
+                    caught(|| {
+                        outcome?;
+                        if piece == 0 {
+                            std::mem::swap(&mut state.total, &mut part);
+                        } else {
+                            state.total.merge(&part);
+                        }
+                        self.report((piece + 1) as f64 / n_pieces as f64)
+                    })
+                });
                 state.next += 1;
-                let outcome = outcome.and_then(|()| self.report((piece + 1) as f64 / n_pieces as f64));
-                state.error = outcome.err();
+                let (error, panic) = match done {
+                    Ok(outcome) => (outcome.err(), None),
+                    Err(panic) => (Some(self.stopped()), Some(panic)),
+                };
+                state.error = error;
                 turn.notify_all();
+                drop(state);
+                if let Some(panic) = panic {
+                    std::panic::resume_unwind(panic);
+                }
             }
         });
         let state = state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -350,12 +361,160 @@ impl<'a> Exec<'a> {
     }
 }
 
+/// More threads than any machine that this runs on has a use for.
+const MOST_THREADS: usize = 1024;
+
+/// Refuses a number of threads before any is started.
+fn check_threads(n_threads: Option<usize>) -> Result<()> {
+    let rule = match n_threads {
+        Some(0) => "at least one thread is needed",
+        Some(n) if n > MOST_THREADS => "at most 1024 threads can be asked for",
+        _ => return Ok(()),
+    };
+    let value = n_threads.unwrap_or_default().to_string();
+    Err(Error::Option { option: "n_threads", value, rule })
+}
+
+/// How many threads [`Exec::run`] would use.
+#[cfg(feature = "parallel")]
+pub(crate) fn threads_of(n_threads: Option<usize>) -> usize {
+    match n_threads {
+        Some(n) => worth_starting(n),
+        None if rayon::current_thread_index().is_some() => rayon::current_num_threads(),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    }
+}
+
+/// How many threads [`Exec::run`] would use.
+#[cfg(not(feature = "parallel"))]
+pub(crate) fn threads_of(_: Option<usize>) -> usize {
+    1
+}
+
+/// As many of `n` threads as save more time than they take to start.
+#[cfg(feature = "parallel")]
+fn worth_starting(n: usize) -> usize {
+    let processors = std::thread::available_parallelism().map_or(4, usize::from);
+    n.min((4 * processors).max(16))
+}
+
+/// A pool of `n` threads, or of as many as are worth starting.
+#[cfg(feature = "parallel")]
+fn pool(n: usize) -> Result<rayon::ThreadPool> {
+    let threads = worth_starting(n);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|error| not_started(threads, error.to_string()))
+}
+
+/// Number of threads of the pool that the caller is in, or of rayon's own, which is started if need be.
+#[cfg(feature = "parallel")]
+fn current_pool() -> Result<usize> {
+    use std::error::Error as _;
+    // Rayon panics where its pool was not started, and tells only once that it was not.
+    static FAILED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    if rayon::current_thread_index().is_none() {
+        let start = || {
+            let outcome = rayon::ThreadPoolBuilder::new().build_global();
+            // Without a cause the pool was started by somebody else.
+            outcome.err().filter(|error| error.source().is_some()).map(|error| error.to_string())
+        };
+        if let Some(reason) = FAILED.get_or_init(start) {
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            return Err(not_started(threads, reason.clone()));
+        }
+    }
+    Ok(rayon::current_num_threads())
+}
+
+/// The error for threads that could not be started: most often their stacks found no room.
+#[cfg(feature = "parallel")]
+fn not_started(threads: usize, reason: String) -> Error {
+    /// What Rust gives a thread, unless the environment says otherwise; and what the allocator sets aside for one.
+    const STACK_BYTES: f64 = (2u64 << 20) as f64;
+    let what = format!("starting {threads} threads");
+    let advice = || "ask for fewer (`n_threads`), or raise the limit of memory".to_owned();
+    match memory::ask(&what, (threads as f64 * STACK_BYTES).max(memory::SMALL), advice) {
+        Err(shortage) => shortage,
+        Ok(()) => Error::Threads { threads, reason },
+    }
+}
+
 struct Ordered<A> {
     next: usize,
     total: A,
     error: Option<Error>,
 }
 
+/// What `f` returns, or what it panicked with.
+fn caught<R>(f: impl FnOnce() -> R) -> std::thread::Result<R> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f))
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Sum(usize);
+
+    impl Accumulate for Sum {
+        fn reset(&mut self) {
+            self.0 = 0;
+        }
+        fn merge(&mut self, other: &Self) {
+            self.0 += other.0;
+        }
+    }
+
+    struct Panics;
+
+    impl Observer for Panics {
+        fn update(&self, _: &'static str, fraction: f64) -> Flow {
+            assert!(fraction < 0.4, "no further");
+            Flow::Continue
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_the_work_of_all_threads() {
+        let fold = |observer: &dyn Observer, panics: bool| {
+            Exec::run(Some(3), observer, |exec| {
+                exec.fold(
+                    50,
+                    || Sum(0),
+                    |piece, sum| {
+                        assert!(!(panics && piece == 7), "in the work");
+                        sum.0 += piece;
+                        Ok(())
+                    },
+                )
+            })
+        };
+        assert_eq!(fold(&Unobserved, false).unwrap().0, 1225);
+        for (observer, panics) in [(&Panics as &dyn Observer, false), (&Unobserved, true)] {
+            assert!(caught(|| fold(observer, panics).map(|sum| sum.0)).is_err());
+        }
+    }
+
+    #[test]
+    fn absurd_numbers_are_refused() {
+        for (n_threads, rule) in [(0, "at least one"), (1025, "at most 1024"), (usize::MAX, "at most 1024")] {
+            let error = check_threads(Some(n_threads)).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("n_threads = {n_threads} is not allowed: {rule}")), "{error}");
+        }
+        check_threads(Some(1024)).unwrap();
+        check_threads(None).unwrap();
+    }
+
+    #[cfg(feature = "parallel")]
+    #[test]
+    fn no_more_are_started_than_are_of_use() {
+        assert_eq!(threads_of(Some(3)), 3);
+        let most = threads_of(Some(1024));
+        assert!(most < 1024 || std::thread::available_parallelism().is_ok_and(|n| n.get() >= 256));
+        assert_eq!(pool(1024).unwrap().current_num_threads(), most);
+    }
 }

@@ -21,6 +21,7 @@ mod exec;
 mod incomplete;
 mod kernel;
 mod linalg;
+pub mod memory;
 mod moments;
 mod operator;
 mod pca;

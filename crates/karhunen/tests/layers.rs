@@ -5,26 +5,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules and their layers: lower numbers only, never the same number.
-const LAYERS: [(&str, u8); 18] = [
+const LAYERS: [(&str, u8); 19] = [
     ("error", 0),
     ("random", 0),
     ("scalar", 0),
-    ("exec", 1),
-    ("weights", 1),
-    ("linalg", 2),
-    ("source", 3),
-    ("moments", 4),
-    ("affine", 5),
-    ("operator", 6),
-    ("solver", 7),
-    ("pca", 8),
-    ("incomplete", 9),
-    ("kernel", 9),
-    ("streaming", 9),
-    ("selection", 10),
-    ("diagnostics", 10),
+    ("memory", 1),
+    ("exec", 2),
+    ("weights", 2),
+    ("linalg", 3),
+    ("source", 4),
+    ("moments", 5),
+    ("affine", 6),
+    ("operator", 7),
+    ("solver", 8),
+    ("pca", 9),
+    ("incomplete", 10),
+    ("kernel", 10),
+    ("streaming", 10),
+    ("selection", 11),
+    ("diagnostics", 11),
     // Documentation and re-exports: sees everything, is imported by nothing.
-    ("lib", 11),
+    ("lib", 12),
 ];
 
 /// Solvers know matrices, not statistics: all that they may import.

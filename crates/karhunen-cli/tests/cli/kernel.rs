@@ -192,7 +192,7 @@ fn the_memory_limit_decides_the_route_and_no_bit() {
     let full = json(&format!("{DIGITS} --solver full"));
     assert_close(&numbers(&full["eigenvalues"]), &numbers(&tiles["eigenvalues"]), 1e-8);
     let message = refusal(&format!("{DIGITS} --solver full --memory-limit 1MB"), 2);
-    assert!(message.contains(" MB for its own matrices"), "{message}");
+    assert!(message.contains(" MB of memory, but --memory-limit is 1.0 MB; say --solver "), "{message}");
 }
 
 #[test]

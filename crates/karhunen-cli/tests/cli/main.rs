@@ -10,6 +10,7 @@ mod fit;
 mod hints;
 mod inspect;
 mod kernel;
+mod memory;
 mod missing;
 mod model;
 mod outputs;

@@ -1,9 +1,10 @@
 //! Rows of a text table, parsed in blocks by several threads straight into the matrices that a fit reads.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karhunen::Matrix;
+use karhunen::{Matrix, memory};
 use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
 
@@ -12,6 +13,7 @@ use super::columns::{Columns, Role};
 use super::dialect::Dialect;
 use super::fields::{Ending, Field, Scanner, next_record};
 use super::refusal::{Reason, Refusal};
+use crate::Error;
 use crate::rounded::rounded_text;
 
 /// From here on `f64` passes over whole numbers: 2^53.
@@ -58,6 +60,20 @@ pub(super) fn parse(
     let parsed: Vec<Option<Result<Rows, Refusal>>> = blocks.par_iter().enumerate().map(parse_block).collect();
     // Blocks are left out only behind one that was refused, which ends this.
     parsed.into_iter().flatten().collect()
+}
+
+/// Asks for the memory that the numbers take.
+///
+/// # Errors
+/// [`karhunen::Error::Memory`], as a [`crate::Cause`].
+pub(super) fn ask(path: &Path, text: &[u8], columns: &Columns) -> crate::Result<()> {
+    let n_lines = memchr_iter(b'\n', text).count() + 1;
+    let n_columns = columns.count(Role::Value);
+    let n_values = (n_lines as f64 * n_columns as f64).min(text.len() as f64 / 2.0 + 1.0);
+    memory::ask(&format!("a table of {n_lines} lines and {n_columns} columns"), 8.0 * n_values, || {
+        "fit a part of it, or write it as an NPY array, which is not copied".to_owned()
+    })
+    .map_err(|error| Error::new(path, error.into()))
 }
 
 /// Cuts the rows into ranges of whole records.

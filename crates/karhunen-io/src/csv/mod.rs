@@ -87,6 +87,7 @@ fn read_with_form(
     let columns = Columns::of(path, text, &dialect, &sample, options)?;
     let names = columns.names.as_deref();
     let refuse = |refusal: Refusal| refusal.into_error(path, text, names);
+    blocks::ask(path, text, &columns)?;
     let rows = in_pool(path, options.n_threads, || blocks::parse(text, &dialect, &columns, block_bytes))?;
     let rows = rows.map_err(refuse)?;
     let rounded = rows.iter().find_map(|rows| rows.rounded);
@@ -160,12 +161,7 @@ pub(crate) fn in_pool<R: Send>(
     n_threads: Option<usize>,
     work: impl FnOnce() -> R + Send,
 ) -> Result<R> {
-    let Some(threads) = n_threads else { return Ok(work()) };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| {
-        Error::new(path, Cause::Library(karhunen::Error::Threads { threads, reason: error.to_string() }))
-    })?;
-    Ok(pool.install(work))
+    karhunen::Exec::in_pool(n_threads, work).map_err(|error| Error::new(path, error.into()))
 }
 
 fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Table {

@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Flow, Observer};
+use crate::exec::{Exec, Flow, Observer, threads_of};
 use crate::incomplete::checkpoint::FitContext;
 use crate::incomplete::fit;
 use crate::incomplete::left_out::Division;
 use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::{IncompletePca, Regularization};
+use crate::memory;
 use crate::scalar::Scalar;
 
 /// A grid of options to compare by the error of entries that were set aside, in folds of equal size: each entry is in one of
@@ -155,6 +156,11 @@ impl CrossValidation {
         }
         data.check_folds(self.n_folds)?;
         let mut errors = self.room_for_errors(choices.len())?;
+        if let Some(largest) = choices.iter().max_by_key(|choice| choice.0) {
+            let fits = threads_of(pca.n_threads).min(errors.len());
+            IncompletePca { n_threads: Some(1), error_bars: false, ..apply(pca, *largest) }
+                .ask(data, fits)?;
+        }
         let done = AtomicUsize::new(0);
         let n_jobs = errors.len();
         Exec::run(pca.n_threads, observer, |exec| {
@@ -194,7 +200,7 @@ impl CrossValidation {
         };
         let n = n_choices.checked_mul(self.n_folds).ok_or_else(too_many)?;
         let mut errors = Vec::new();
-        errors.try_reserve_exact(n).map_err(|_| too_many())?;
+        memory::reserve(&mut errors, n).map_err(|_| too_many())?;
         errors.resize(n, 0.0);
         Ok(errors)
     }

@@ -41,13 +41,17 @@ impl<T: Scalar> Clone for Factor<T> {
 impl<T: Scalar> Factor<T> {
     /// Zeros, with room for at least `n_values` in each row.
     pub(crate) fn zeros(n_rows: usize, n_values: usize) -> Self {
-        let per_line = LINE / size_of::<T>();
-        let width = n_values.next_multiple_of(per_line);
+        let (per_line, width) = (LINE / size_of::<T>(), Self::width_for(n_values));
         let data = vec![T::default(); n_rows * width + per_line];
         // An offset that cannot be found costs speed only.
         let offset = data.as_ptr().align_offset(LINE);
         let offset = if offset < per_line { offset } else { 0 };
         Self { data, offset, n_rows, width, times: None }
+    }
+
+    /// Values from one row to the next where each has room for `n_values`.
+    pub(crate) fn width_for(n_values: usize) -> usize {
+        n_values.next_multiple_of(LINE / size_of::<T>())
     }
 
     /// Zeros of the same shape, whose rows count as often.

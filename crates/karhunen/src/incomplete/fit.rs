@@ -44,6 +44,7 @@ pub(crate) fn fit<T: Scalar>(
     // Only where a checkpoint is made of where an iteration ended is there a reason to wait for its end.
     let patience = context.checkpoints.is_some().then_some(&patient);
     let observer = patience.map_or(observer, |patient| patient as &dyn Observer);
+    pca.ask(data, 1)?;
     Exec::run(pca.n_threads, observer, |exec| match data.typed() {
         Typed::F32(data) => fit_typed(pca, data, context, patience, exec),
         Typed::F64(data) => fit_typed(pca, data, context, patience, exec),

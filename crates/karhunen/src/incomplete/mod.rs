@@ -26,6 +26,7 @@ mod left_out;
 mod mean;
 mod methods;
 mod model;
+mod need;
 mod new_rows;
 mod observed;
 mod offsets;
@@ -45,6 +46,7 @@ mod score;
 mod signals;
 mod start;
 mod stopping;
+mod unseen;
 
 pub use checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, FitContext, NotKept};
 pub use cross_validation::{CrossValidated, CrossValidation, CrossValidationTable};

@@ -8,6 +8,7 @@ use crate::incomplete::observed::Observed;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::stopping::{IncompleteConvergence, RunSummary};
 use crate::linalg::Matrix;
+use crate::memory;
 use crate::scalar::Scalar;
 
 /// Rows that are transformed at a time.
@@ -302,6 +303,12 @@ impl IncompleteModel {
         Self { parts: IncompleteParts { scores, row_offsets: offsets, score_covariances, ..self.parts } }
     }
 
+    /// The same with other columns: `change` keeps the parts together.
+    pub(crate) fn with_columns(mut self, change: impl FnOnce(&mut IncompleteParts)) -> Self {
+        change(&mut self.parts);
+        self
+    }
+
     /// Scores of a row: of its components, and its offset if it has one.
     pub(super) fn n_scores(&self) -> usize {
         self.n_components() + usize::from(self.parts.row_offsets.is_some())
@@ -358,7 +365,8 @@ impl IncompleteModel {
         observer: &dyn Observer,
     ) -> Result<RowScores> {
         let all = self.n_scores();
-        let mut found = vec![0.0; rows.n_samples() * all];
+        // As they are found, and as they are given.
+        let mut found = zeros("scores", rows.n_samples(), 2 * all, all)?;
         self.each_row(rows, &mut found, (n_threads, observer), |equations, out| {
             equations.solve()?;
             out.copy_from_slice(equations.solution());
@@ -384,7 +392,7 @@ impl IncompleteModel {
     ) -> Result<(RowScores, Covariances)> {
         let (all, n) = (self.n_scores(), rows.n_samples());
         let width = all * (all + 1) / 2;
-        let mut both = vec![0.0; n * (all + width)];
+        let mut both = zeros("scores with covariances", n, 2 * (all + width), all + width)?;
         self.each_row(rows, &mut both, (n_threads, observer), |equations, out| {
             let (scores, covariance) = out.split_at_mut(all);
             let inverse = equations.inverse();
@@ -457,4 +465,10 @@ impl IncompleteModel {
             })
         })
     }
+}
+/// Zeros for `n` rows of `width` numbers, where there is memory for `alive` of each row.
+fn zeros(what: &str, n: usize, alive: usize, width: usize) -> Result<Vec<f64>> {
+    let advice = || "take fewer rows at a time, or raise the limit of memory".to_owned();
+    memory::ask(&format!("{what} of {n} rows"), 8.0 * n as f64 * alive as f64, advice)?;
+    Ok(vec![0.0; n * width])
 }

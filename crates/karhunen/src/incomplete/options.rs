@@ -12,6 +12,7 @@ use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::Observed;
 use crate::incomplete::online::OnlineRule;
 use crate::incomplete::start::Start;
+use crate::incomplete::unseen::Unseen;
 use crate::scalar::Scalar;
 
 /// Most components for which `auto` takes posteriors of full covariance.
@@ -388,7 +389,10 @@ impl IncompletePca {
                 rule: "a fit that is resumed goes on where it was: it has no other start",
             });
         }
-        fit::fit(self, data, context)
+        match Unseen::of(self, data) {
+            Some(unseen) => unseen.fit(self, data, context),
+            None => fit::fit(self, data, context),
+        }
     }
 
     /// Number of scores of a row: of its components, and its offset if it has one.

@@ -67,7 +67,7 @@ impl IncompleteModel {
         }
         let bars = noise.map(|_| self.error_bars()).transpose()?;
         let width = if noise.is_some() { 2 } else { 1 };
-        let mut out = Matrix::zeros(rows.len(), width);
+        let mut out = Matrix::try_zeros("a table of predictions", rows.len(), width)?;
         Exec::run(n_threads, observer, |exec| {
             exec.phase("predictions").fill(out.as_mut_slice(), PAIRS * width, |piece, out| {
                 for (at, out) in out.chunks_exact_mut(width).enumerate() {
@@ -187,7 +187,7 @@ impl IncompleteModel {
     /// # Errors
     /// [`Error::Shape`] for another number of components.
     pub fn inverse_transform(&self, scores: &Matrix) -> Result<Matrix> {
-        let mut values = Matrix::zeros(scores.n_rows(), self.n_features());
+        let mut values = Matrix::try_zeros("a reconstruction", scores.n_rows(), self.n_features())?;
         let n_threads = self.parts().options.n_threads;
         self.inverse_transform_into(scores, values.as_mut_slice(), n_threads, &Unobserved)?;
         Ok(values)
@@ -200,7 +200,7 @@ impl IncompleteModel {
     pub fn impute<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
         let n_threads = self.parts().options.n_threads;
         let found = self.rows_observed(rows, n_threads, &Unobserved)?;
-        let mut filled = Matrix::zeros(rows.n_samples(), self.n_features());
+        let mut filled = Matrix::try_zeros("a filled table", rows.n_samples(), self.n_features())?;
         self.values_into(&found, filled.as_mut_slice(), n_threads, &Unobserved)?;
         for i in 0..rows.n_samples() {
             let (columns, values) = rows.row(i);

@@ -166,7 +166,7 @@ pub(super) fn feature_matrix(
     let w = width::<f64>();
     let (n, m) = (rows.shape().0, features.n());
     let padded = m.next_multiple_of(w);
-    let mut matrix = Matrix::zeros(n, m);
+    let mut matrix = Matrix::try_zeros("a matrix of features", n, m)?;
     rows.with_block(|block| {
         exec.part(0.0, 0.0).fill(matrix.as_mut_slice(), 64 * m, |piece, out| {
             let loaded = features.load(block, piece * 64..piece * 64 + out.len() / m)?;

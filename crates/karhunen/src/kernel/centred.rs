@@ -123,7 +123,7 @@ pub(super) fn centred_matrix<E: Exp>(
     let n = shares.len();
     let means = Centred::new(gram, shares).means(exec)?;
     let roots: Vec<f64> = shares.iter().map(|v| v.sqrt()).collect();
-    let mut matrix = Matrix::zeros(n, n);
+    let mut matrix = Matrix::try_zeros("the kernel matrix", n, n)?;
     let w = crate::linalg::pairs::width::<E>();
     gram.visit(|rows, columns, tile| {
         for i in rows.start..rows.end.min(n) {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
-use crate::exec::{Exec, Observer};
+use crate::error::{Error, MemoryLimit, Result};
+use crate::exec::{Exec, Observer, threads_of};
 use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::gram::Gram;
 use crate::kernel::model::{KernelBasis, KernelConvergence, KernelModel, KernelParts};
@@ -42,17 +42,7 @@ pub(super) fn fit<T: Scalar>(
     let shares = shares.unwrap_or_else(|| vec![1.0 / n as f64; n]);
     let single = T::EPSILON > f64::EPSILON;
     let given = options.kernel == Kernel::Precomputed;
-    let memory_limit = memory::limit(options.memory_limit);
-    let problem = Problem {
-        n,
-        p,
-        k: options.n_components,
-        single,
-        given,
-        may_approximate: options.kernel.is_positive_uncentred(),
-        n_features: options.features(n, options.solver.unwrap_or(KernelRoute::Nystrom)),
-        memory_limit,
-    };
+    let problem = problem::<T>(options, (n, p));
     let (route, reason) = match options.solver {
         Some(route) => (route, "asked for".to_owned()),
         None => choose(&problem),
@@ -61,9 +51,7 @@ pub(super) fn fit<T: Scalar>(
         pre_image.check(&options.kernel, route.approximates())?;
     }
     options.check_passes(route, n)?;
-    if problem.bytes(route) > memory_limit {
-        return Err(Error::Memory { route: route.name(), bytes: problem.bytes(route) });
-    }
+    problem.ask(route, threads_of(options.n_threads))?;
     let model = Exec::run(options.n_threads, observer, |exec| {
         let moments = Moments::of(x, weights.samples, &exec.phase("means and variances"))?;
         if options.kernel.refuses_negative() {
@@ -116,6 +104,27 @@ pub(super) fn fit<T: Scalar>(
         Some(function) => model.with_function(function),
         None => model,
     })
+}
+
+/// What the choice of a route and its need know.
+fn problem<T: Scalar>(options: &KernelPca, (n, p): (usize, usize)) -> Problem {
+    Problem {
+        n,
+        p,
+        k: options.n_components,
+        single: T::EPSILON > f64::EPSILON,
+        given: options.kernel == Kernel::Precomputed,
+        may_approximate: options.kernel.is_positive_uncentred(),
+        n_features: options.features(n, options.solver.unwrap_or(KernelRoute::Nystrom)),
+        memory_limit: memory::limit(options.memory_limit),
+        limited_by: if options.memory_limit.is_some() { MemoryLimit::Option } else { MemoryLimit::Half },
+    }
+}
+
+/// Bytes that [`fit`] asks for.
+pub(super) fn memory_need<T: Scalar>(options: &KernelPca, x: &dyn Source<T>) -> f64 {
+    let problem = problem::<T>(options, x.shape());
+    problem.need(options.solver.unwrap_or_else(|| choose(&problem).0), threads_of(options.n_threads))
 }
 
 /// Adds what pre-images need. `mean` is that of the rows.

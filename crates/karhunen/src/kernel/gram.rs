@@ -14,6 +14,7 @@ use crate::linalg::Matrix;
 use crate::linalg::exp::Exp;
 use crate::linalg::pairs::width;
 use crate::linalg::tile_products::{Strips, add_tile_product, add_tile_t_product};
+use crate::memory;
 use crate::scalar::Scalar;
 use crate::source::Source;
 
@@ -76,7 +77,11 @@ impl Layout {
 
     /// Room for the tiles of every panel. The pages are zero and not yet there: whoever fills them touches them first.
     fn allocate<E: Exp>(&self) -> Result<Vec<Box<[E]>>> {
-        let missing = |()| Error::Memory { route: "stored", bytes: stored_bytes::<E>(self.n) };
+        let bytes = stored_bytes::<E>(self.n);
+        let what = format!("the stored triangle of a kernel matrix of {} rows", self.n);
+        let advice = || "choose another `solver`: tiles compute it again in every pass".to_owned();
+        memory::ask(&what, bytes, advice)?;
+        let missing = |()| Error::Memory { what: what.clone(), bytes, available: None, advice: advice() };
         let panel = |panel| bytemuck::try_zeroed_slice_box(self.len(panel)).map_err(missing);
         (0..self.n_panels()).map(panel).collect()
     }

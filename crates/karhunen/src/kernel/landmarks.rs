@@ -31,7 +31,7 @@ pub enum Landmarks {
 }
 
 /// Rows that the rules look at.
-fn n_candidates(n_landmarks: usize) -> usize {
+pub(super) fn n_candidates(n_landmarks: usize) -> usize {
     (8 * n_landmarks).max(5_000)
 }
 

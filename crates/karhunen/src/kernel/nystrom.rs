@@ -248,7 +248,7 @@ impl NystromMap {
         check_new_rows(x, &parts.kernel, function, parts.landmarks.shape().1)?;
         let (n, m) = (x.shape().0, parts.indices.len());
         check_size((n, m))?;
-        let mut features = Matrix::zeros(n, m);
+        let mut features = Matrix::try_zeros("a matrix of features", n, m)?;
         Exec::run(how.n_threads, how.observer, |exec| {
             let exec = exec.phase("features");
             let preparation = Preparation { shift: &parts.shift, normalize: parts.kernel.normalizes() };

@@ -114,6 +114,18 @@ impl KernelPca {
         self.fit_observed(x, weights, &Unobserved)
     }
 
+    /// Bytes that a fit of `x` will ask for, beside `x` and what is in use: an estimate from above.
+    ///
+    /// ```
+    /// use karhunen::{Dense, KernelPca};
+    /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    /// assert!(KernelPca::new(1).memory_need(&Dense::row_major(&x, 3, 2)?) < 1e8);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    pub fn memory_need<T: Scalar>(&self, x: &dyn Source<T>) -> f64 {
+        fit::memory_need(self, x)
+    }
+
     /// As [`KernelPca::fit`], telling `observer` how far it has come.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ impl KernelRows {
     pub(super) fn collect<T: Scalar>(x: &dyn Source<T>, exec: &Exec<'_>) -> Result<Self> {
         let (n, p) = x.shape();
         if !x.is_sparse() {
-            let mut rows = Matrix::zeros(n, p);
+            let mut rows = Matrix::try_zeros("a copy of the rows", n, p)?;
             x.visit(&mut |first, block| {
                 let here = &mut rows.as_mut_slice()[first * p..(first + block.n_rows()) * p];
                 let chunk = (1 << 16) / p.max(1) + 1;

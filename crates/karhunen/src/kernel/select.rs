@@ -3,8 +3,12 @@
 //! The choice knows the numbers of rows, features and components, the type of the data and the memory limit, never the
 //! number of threads. Routes that differ by the memory limit alone (stored and recomputed tiles) give the same bits.
 
-use crate::error::size;
+use crate::error::{Available, Error, MemoryLimit, Result, size};
+use crate::kernel::approximate::SAMPLE;
 use crate::kernel::gram::stored_bytes;
+use crate::kernel::landmarks::n_candidates;
+use crate::linalg::eigh;
+use crate::memory;
 
 /// A route to the kernel principal components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +76,8 @@ pub(super) struct Problem {
     pub(super) n_features: usize,
     /// Bytes.
     pub(super) memory_limit: f64,
+    /// Where the limit comes from.
+    pub(super) limited_by: MemoryLimit,
 }
 
 /// Below this number of rows all eigenvectors cost as little as some.
@@ -96,6 +102,94 @@ impl Problem {
             KernelRoute::Nystrom | KernelRoute::Fourier => 8.0 * 8.0 * (self.n_features as f64).powi(2),
         }
     }
+}
+
+impl Problem {
+    /// Asks for what a fit by `route` with `n_threads` threads needs: no more than the limit that was given or stands for one, and
+    /// no more than can be had.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Memory`].
+    pub(super) fn ask(&self, route: KernelRoute, n_threads: usize) -> Result<()> {
+        let (what, bytes) = (format!("the {route} route"), self.bytes(route));
+        if bytes > self.memory_limit {
+            let available = Some(Available { bytes: self.memory_limit, limit: self.limited_by });
+            return Err(Error::Memory {
+                what,
+                bytes,
+                available,
+                advice: self.smaller_need(route, n_threads),
+            });
+        }
+        memory::ask(&what, self.need(route, n_threads), || self.smaller_need(route, n_threads))
+    }
+
+    /// Bytes that a fit by `route` takes in all beside the data: its own matrices, copies of rows, and buffers of threads.
+    pub(super) fn need(&self, route: KernelRoute, n_threads: usize) -> f64 {
+        /// Bytes of a number in f64.
+        const F64: f64 = 8.0;
+        /// Tiles and panels of a thread.
+        const BUFFERS: f64 = (3u64 << 20) as f64;
+        let (n, p, m, threads) = (self.n as f64, self.p as f64, self.n_features as f64, n_threads as f64);
+        let rows = if self.given { 0.0 } else { F64 * 2.5 * n * p };
+        let buffers = threads * BUFFERS + F64 * (8.0 * n + 8.0 * p);
+        let k = self.k.unwrap_or(self.n) as f64;
+        let model = F64 * 4.0 * n * k;
+        buffers
+            + match route {
+                KernelRoute::Full => F64 * n * n + eigh::need(self.n) + rows + model,
+                KernelRoute::Stored | KernelRoute::Tiles => {
+                    self.bytes(route) + rows + model + threads * F64 * 40.0 * n
+                }
+                KernelRoute::Nystrom => {
+                    candidates_need(self.n, self.p, self.n_features) + features_need(m, threads)
+                }
+                KernelRoute::Fourier => F64 * m * p + features_need(m, threads),
+            }
+    }
+
+    /// What takes less than `route`, with its need.
+    fn smaller_need(&self, route: KernelRoute, n_threads: usize) -> String {
+        use KernelRoute as R;
+        let others = match self.given {
+            true => &[R::Stored, R::Nystrom][..],
+            false => &[R::Tiles, R::Stored, R::Nystrom],
+        };
+        let own = self.need(route, n_threads);
+        let smaller = others.iter().filter(|&&other| {
+            other != route
+                && (other != R::Nystrom || self.may_approximate)
+                && (self.k.is_some() || other == R::Nystrom)
+                && self.need(other, n_threads) < 0.8 * own
+        });
+        let mut ways: Vec<String> = smaller
+            .map(|&other| format!("say `solver` {other}, which needs {}", size(self.need(other, n_threads))))
+            .take(1)
+            .collect();
+        ways.push(if route.approximates() {
+            "take fewer features (`n_features`)".to_owned()
+        } else {
+            "ask for fewer components (`n_components`)".to_owned()
+        });
+        ways.push(if self.bytes(route) > self.memory_limit {
+            "raise `memory_limit`".to_owned()
+        } else {
+            "raise the limit of memory".to_owned()
+        });
+        ways.join(", or ")
+    }
+}
+
+/// Bytes of the sums of the products of `m` features, and of the decompositions that follow.
+fn features_need(m: f64, threads: f64) -> f64 {
+    let sums = (threads + 2.0) * (0.5 * m * m + 400.0 * m);
+    8.0 * (sums + 10.0 * m * m + 3.0 * (SAMPLE as f64) * (m + SAMPLE as f64))
+}
+
+/// Bytes of the rows among which `m` landmarks of `n` rows of `p` columns are chosen, and of their features.
+fn candidates_need(n: usize, p: usize, m: usize) -> f64 {
+    let candidates = n_candidates(m).min(n) as f64;
+    8.0 * (candidates * (2.0 * p as f64 + 4.0 * m as f64) + 2.0 * (m * p) as f64)
 }
 
 /// Seconds on one core that exact tiles may take before the matrix is approximated.
@@ -156,6 +250,7 @@ mod tests {
             may_approximate: true,
             n_features: 1000,
             memory_limit: 1e10,
+            limited_by: MemoryLimit::Option,
         }
     }
 

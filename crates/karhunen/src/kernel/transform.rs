@@ -13,7 +13,7 @@ use crate::linalg::exp::Exp;
 use crate::linalg::pairs::width;
 use crate::linalg::tile_products::{Strips, add_tile_product};
 use crate::linalg::{ColumnMap, Matrix};
-use crate::moments::{check_size, first_non_finite};
+use crate::moments::first_non_finite;
 use crate::operator::blocks;
 use crate::pca::Transform;
 use crate::scalar::Scalar;
@@ -44,8 +44,7 @@ impl KernelModel {
         check_new_rows(x, self.kernel(), self.function(), self.n_features())?;
         let n = x.shape().0;
         let k = self.n_components();
-        check_size((n, k))?;
-        let mut scores = Matrix::zeros(n, k);
+        let mut scores = Matrix::try_zeros("a matrix of scores", n, k)?;
         Exec::run(how.n_threads, how.observer, |exec| {
             let exec = exec.phase("scores");
             if T::EPSILON > f64::EPSILON {

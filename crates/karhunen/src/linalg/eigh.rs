@@ -6,9 +6,10 @@ use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_
 use faer::prelude::default;
 use faer::{Mat, Par};
 
-use super::small::{binade, to_faer};
+use super::small::{binade, fewer_components, to_faer};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
+use crate::memory;
 
 /// `A = vectors diag(values) vectors'`.
 #[derive(Clone, Debug)]
@@ -19,13 +20,20 @@ pub(crate) struct Eigh {
     pub(crate) vectors: Matrix,
 }
 
+/// Bytes that [`eigh`] takes beside the matrix.
+pub(crate) fn need(dim: usize) -> f64 {
+    let scratch = self_adjoint_evd_scratch::<f64>(dim, ComputeEigenvectors::Yes, Par::Seq, default());
+    let matrix = 8.0 * (dim as f64).powi(2);
+    2.0 * matrix + (scratch.unaligned_bytes_required() as f64).max(matrix) + 16.0 * dim as f64
+}
+
 /// Decomposes a symmetric matrix, of which the lower triangle alone is read. Runs on the calling thread: the bits of
 /// faer's decomposition depend on the number of threads.
 ///
-/// Memory: three times the matrix. Any scale will do, entries are divided by a power of two first.
+/// Any scale will do, entries are divided by a power of two first.
 ///
 /// # Errors
-/// [`Error::Decomposition`] if an entry is not finite or the iteration fails.
+/// [`Error::Memory`]; [`Error::Decomposition`] if an entry is not finite or the iteration fails.
 pub(crate) fn eigh(a: &Matrix) -> Result<Eigh> {
     let dim = a.n_rows();
     assert_eq!(dim, a.n_cols(), "a symmetric matrix is square");
@@ -40,6 +48,7 @@ pub(crate) fn eigh(a: &Matrix) -> Result<Eigh> {
     if dim == 1 {
         return Ok(Eigh { values: a.as_slice().to_vec(), vectors: Matrix::from_fn(1, 1, |_, _| 1.0) });
     }
+    memory::ask(&format!("the eigendecomposition of a {dim} x {dim} matrix"), need(dim), fewer_components)?;
     let scaled = to_faer(a, unit);
     let mut values = Diag::<f64>::zeros(dim);
     let mut vectors = Mat::<f64>::zeros(dim, dim);

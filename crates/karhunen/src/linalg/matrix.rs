@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
+use crate::memory;
 use crate::scalar::Scalar;
 
 /// An owned dense matrix in row-major order: entry `(i, j)` is `as_slice()[i * n_cols + j]`.
@@ -47,6 +48,18 @@ impl<T: Scalar> Matrix<T> {
     /// A matrix of zeros, shape (n_rows, n_cols).
     pub fn zeros(n_rows: usize, n_cols: usize) -> Self {
         Self { n_rows, n_cols, data: vec![T::default(); n_rows * n_cols] }
+    }
+
+    /// A matrix of zeros, where there is memory for it; `what` names it.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn try_zeros(what: &str, n_rows: usize, n_cols: usize) -> Result<Self> {
+        let bytes = n_rows as f64 * n_cols as f64 * size_of::<T>() as f64;
+        memory::ask(&format!("{what} of shape ({n_rows}, {n_cols})"), bytes, || {
+            "take fewer rows at a time, or raise the limit of memory".to_owned()
+        })?;
+        Ok(Self::zeros(n_rows, n_cols))
     }
 
     /// Takes row-major values.

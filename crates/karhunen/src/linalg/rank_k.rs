@@ -62,6 +62,16 @@ pub(crate) fn gram<T: Scalar>(
     rank_k(&Mapped::new(x, map, row_factors).t(), exec)
 }
 
+/// Bytes that the products of `dim` columns take with `n_threads` threads: sums, and what is packed.
+pub(crate) fn need(dim: usize, n_threads: usize) -> f64 {
+    let matrix = 8.0 * (dim as f64).powi(2);
+    if dim > PRIVATE_WIDTH {
+        return matrix + SHARED_BYTES as f64;
+    }
+    let workers = n_threads.min((PRIVATE_BYTES as f64 / matrix.max(1.0)) as usize).max(1) as f64;
+    (workers + 1.0) * matrix + workers * (8 * PANEL * dim.next_multiple_of(STRIP)) as f64
+}
+
 /// Packs the rows `rows` of `a`: entry `(i, j)` at `(j / STRIP * n_rows + i) * STRIP + j % STRIP`.
 fn pack<T: Scalar>(a: &Mapped<'_, T>, rows: Range<usize>, panel: &mut [f64]) {
     let layout = Layout { row_stride: STRIP, strip_stride: rows.len() * STRIP };

@@ -18,6 +18,11 @@ pub(super) fn to_faer(a: &Matrix, unit: f64) -> Mat<f64> {
     Mat::from_fn(a.n_rows(), a.n_cols(), |i, j| a[(i, j)] / unit)
 }
 
+/// What would do where a decomposition finds no memory.
+pub(super) fn fewer_components() -> String {
+    "ask for fewer components (`n_components`) or another `solver`, or raise the limit of memory".to_owned()
+}
+
 /// `A B` of shapes (m, n) and (n, l), on the calling thread.
 pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     product(faer_view(a), faer_view(b))

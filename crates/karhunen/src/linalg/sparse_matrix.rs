@@ -4,6 +4,7 @@ use super::Major;
 use super::sparse::{IndexInt, Indices, Sparse};
 use super::sparse_structure::{check_indices, check_pointers};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::scalar::Scalar;
 
 /// An owned sparse matrix in compressed form with sorted, unique indices.
@@ -95,11 +96,13 @@ impl<T: Scalar> SparseMatrix<T> {
             let expected = values.len();
             return Err(Error::Shape { what: "an index array of triples", axis: "values", found, expected });
         }
-        let mut pointers = Vec::new();
-        if pointers.try_reserve_exact(n_rows.saturating_add(1).saturating_mul(2)).is_err() {
-            return Err(Error::TooLarge { n_samples: n_rows, n_features: n_cols });
-        }
-        pointers.resize(n_rows + 1, 0usize);
+        // Pointers three times while they are compressed, and entries twice.
+        let bytes =
+            8.0 * 3.0 * (n_rows as f64 + 1.0) + (12.0 + 2.0 * size_of::<T>() as f64) * values.len() as f64;
+        memory::ask(&format!("a sparse matrix of shape ({n_rows}, {n_cols})"), bytes, || {
+            "check the shape, or leave out rows without entries".to_owned()
+        })?;
+        let mut pointers = vec![0usize; n_rows + 1];
         for (entry, &row) in rows.iter().enumerate() {
             if row as usize >= n_rows {
                 return Err(Error::SparseIndex {

@@ -6,9 +6,10 @@ use faer::linalg::svd::{ComputeSvdVectors, svd as faer_svd, svd_scratch};
 use faer::prelude::default;
 use faer::{Mat, Par};
 
-use super::small::{binade, to_faer};
+use super::small::{binade, fewer_components, to_faer};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
+use crate::memory;
 
 /// `A = U diag(s) v'`, where r = min(m, n) for A of shape (m, n); nobody asks for `U`.
 #[derive(Clone, Debug)]
@@ -19,11 +20,20 @@ pub(crate) struct Svd {
     pub(crate) v: Matrix,
 }
 
+/// Bytes that [`svd`] takes beside the matrix, of shape (m, n).
+pub(crate) fn need(m: usize, n: usize) -> f64 {
+    let r = m.min(n) as f64;
+    let (none, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);
+    let scratch = svd_scratch::<f64>(m, n, none, thin, Par::Seq, default());
+    let vectors = 8.0 * n as f64 * r;
+    8.0 * m as f64 * n as f64 + vectors + (scratch.unaligned_bytes_required() as f64).max(vectors) + 16.0 * r
+}
+
 /// Decomposes on the calling thread: the bits of faer's decomposition depend on the number of threads.
 /// Any scale will do, entries are divided by a power of two first. Backward stable.
 ///
 /// # Errors
-/// [`Error::Decomposition`] if an entry is not finite or the iteration fails.
+/// [`Error::Memory`]; [`Error::Decomposition`] if an entry is not finite or the iteration fails.
 pub(crate) fn svd(a: &Matrix) -> Result<Svd> {
     let (m, n) = a.shape();
     let r = m.min(n);
@@ -36,6 +46,8 @@ pub(crate) fn svd(a: &Matrix) -> Result<Svd> {
     if unit.is_nan() {
         return Err(failed());
     }
+    let what = format!("the singular value decomposition of a {m} x {n} matrix");
+    memory::ask(&what, need(m, n), fewer_components)?;
     let scaled = to_faer(a, unit);
     let mut s = Diag::<f64>::zeros(r);
     let mut v = Mat::<f64>::zeros(n, r);

@@ -23,9 +23,13 @@ pub(crate) struct Triangle {
 impl Triangle {
     /// Of no rows yet, `n_cols` values wide.
     pub(crate) fn new(n_cols: usize) -> Self {
+        Self { n_cols, rows: Vec::new(), capacity: Self::capacity(n_cols) }
+    }
+
+    /// Rows that are stacked before they are reduced.
+    fn capacity(n_cols: usize) -> usize {
         // Stacking 4 m rows on the triangle wastes a fifth of the work; wide triangles take less to spare memory.
-        let new_rows = (4 * n_cols).min((1 << 22) / n_cols.max(1)).max(n_cols).max(256);
-        Self { n_cols, rows: Vec::new(), capacity: n_cols + new_rows }
+        n_cols + (4 * n_cols).min((1 << 22) / n_cols.max(1)).max(n_cols).max(256)
     }
 
     /// Adds rows, one after the other in `rows`.
@@ -77,6 +81,14 @@ impl Triangle {
             self.rows.extend((0..m).map(|j| if j < i { 0.0 } else { stacked[(i, j)] }));
         }
     }
+}
+
+/// Bytes that the triangle of `m` columns of `n` rows takes while `n_threads` threads reduce: stacked rows, faer's copy of them and
+/// the panel that they come from; and one more triangle, to which those are added.
+pub(crate) fn need(m: usize, n: usize, n_threads: usize) -> f64 {
+    let stacked = Triangle::capacity(m);
+    let reductions = n_threads.min(n.div_ceil(stacked)).max(1);
+    8.0 * (stacked * m) as f64 * (3 * reductions + 1) as f64
 }
 
 impl Accumulate for Triangle {

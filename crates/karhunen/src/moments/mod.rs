@@ -9,6 +9,7 @@ pub use scatter::Scatter;
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
 use crate::linalg::{Dense, dense_moments, sparse_moments};
+use crate::memory;
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 use crate::weights::{Totals, check_weights};
@@ -218,15 +219,15 @@ fn squared(weights: Option<&[f64]>, n: usize) -> f64 {
     weights.map_or(n as f64, |w| w.iter().map(|w| w * w).sum())
 }
 
-/// Asks for the memory of a few vectors along both sides, and gives it back untouched: a sparse file of few bytes may
-/// claim any shape.
+/// Asks for the memory of a few vectors along both sides: a sparse file of few bytes may claim any shape.
 pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> {
-    const VECTORS: usize = 8;
-    let values = n_samples.saturating_add(n_features).saturating_mul(VECTORS);
-    match Vec::<f64>::new().try_reserve_exact(values) {
-        Ok(()) => Ok(()),
-        Err(_) => Err(Error::TooLarge { n_samples, n_features }),
-    }
+    const VECTORS: f64 = 8.0;
+    let bytes = 8.0 * VECTORS * (n_samples as f64 + n_features as f64);
+    memory::ask(
+        &format!("a few numbers for each of {n_samples} rows and {n_features} columns"),
+        bytes,
+        || "check the shape, or leave out rows and columns without entries".to_owned(),
+    )
 }
 
 /// The first entry, in the order of rows, that is NaN or infinite.

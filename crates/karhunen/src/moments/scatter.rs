@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
 use crate::linalg::{ColumnMap, Dense, Matrix, dense_scatter, rank_k, sparse_scatter};
+use crate::memory;
 use crate::moments::{Moments, squared, sum_of_blocks};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
@@ -50,10 +51,10 @@ impl Scatter {
     /// As [`Moments::of`], and [`Error::Memory`] if the matrices do not fit.
     pub fn of<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
         let p = x.shape().1;
-        let values = p.saturating_mul(p).saturating_mul(2);
-        if Vec::<f64>::new().try_reserve_exact(values).is_err() {
-            return Err(Error::Memory { route: "covariance", bytes: 8.0 * values as f64 });
-        }
+        let matrices = 8.0 * 2.0 * (p as f64).powi(2);
+        memory::ask(&format!("the scatter matrix of {p} columns"), matrices, || {
+            "take fewer columns, or fit the data themselves".to_owned()
+        })?;
         let mut total = sum_of_blocks(x, weights, exec, Self::empty, Self::of_block)?;
         total.moments.check(x)?;
         total.matrix.mirror_upper();

@@ -2,15 +2,16 @@
 
 use crate::affine::Affine;
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Observer, Unobserved};
+use crate::exec::{Exec, Observer, Unobserved, threads_of};
 use crate::linalg::{ColumnMap, dense_scatter};
+use crate::memory;
 use crate::moments::{Columns, Moments, Scatter, check_size};
 use crate::operator::{LinOp, Standardized};
 use crate::pca::evidence::most_probable_dimension;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
 use crate::scalar::Scalar;
-use crate::solver::select::{Problem, choose, cost};
+use crate::solver::select::{Problem, choose};
 use crate::solver::{self, Iteration, Route, Spectrum, Wanted};
 use crate::source::Source;
 use crate::weights::{Shares, Totals, Weighting, Weights, check_feature_weights};
@@ -34,7 +35,7 @@ pub(crate) fn fit<T: Scalar>(
         Some(route) => (route, "asked for".to_owned()),
         None => choose(&problem),
     };
-    check_memory(route, &problem)?;
+    check_memory(route, &problem, threads_of(pca.n_threads))?;
     Exec::run(pca.n_threads, observer, |exec| {
         // Products and moments in one pass, where they need no corrections for zeros.
         let one_pass = route == Route::Covariance && !x.is_sparse() && p <= dense_scatter::WIDEST;
@@ -96,6 +97,8 @@ pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<
     let totals = moments.totals();
     let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(1e-8);
+    let problem = problem_of_scatter(pca, (n, p));
+    check_memory(Route::Covariance, &problem, threads_of(pca.n_threads))?;
     Exec::run(pca.n_threads, &Unobserved, |exec| {
         let columns = Columns::of_moments(moments);
         let scale = pca.scale.then_some(correction);
@@ -197,22 +200,35 @@ fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
 
 fn problem<T: Scalar>(x: &dyn Source<T>, n_components: NComponents) -> Problem {
     let (n, p) = x.shape();
-    let k = match n_components {
-        NComponents::All | NComponents::Mle => Some(n.min(p)),
-        NComponents::Count(k) => Some(k),
-        NComponents::Variance(_) => None,
-    };
+    let k = count(n_components, n.min(p));
     Problem { n, p, k, n_stored: x.n_stored(), sparse: x.is_sparse(), value_bytes: size_of::<T>() }
 }
 
-/// Asks for the memory that the route will need, and gives it back untouched: an error here, not an abort later.
-fn check_memory(route: Route, problem: &Problem) -> Result<()> {
-    let bytes = cost(route, problem).bytes;
-    // A conversion beyond the range of the integer saturates.
-    match Vec::<u8>::new().try_reserve_exact(bytes as usize) {
-        Ok(()) => Ok(()),
-        Err(_) => Err(Error::Memory { route: route.name(), bytes }),
+/// The same, where the covariance matrix is there.
+fn problem_of_scatter(pca: &Pca, (n, p): (usize, usize)) -> Problem {
+    let k = count(pca.n_components, n.min(p));
+    Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() }
+}
+
+/// How many components are wanted of `all`, where that is known.
+fn count(n_components: NComponents, all: usize) -> Option<usize> {
+    match n_components {
+        NComponents::All | NComponents::Mle => Some(all),
+        NComponents::Count(k) => Some(k),
+        NComponents::Variance(_) => None,
     }
+}
+
+/// Asks for the memory that the route will need: an error here, not an abort later.
+fn check_memory(route: Route, problem: &Problem, n_threads: usize) -> Result<()> {
+    let bytes = problem.need(route, n_threads);
+    memory::ask(&format!("the {route} route"), bytes, || problem.smaller_need(route, n_threads))
+}
+
+/// Bytes that [`fit`] asks for.
+pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>) -> f64 {
+    let problem = problem::<T>(x, pca.n_components);
+    problem.need(pca.solver.unwrap_or_else(|| choose(&problem).0), threads_of(pca.n_threads))
 }
 
 /// Variances up to this are what rounding leaves of zero. The SVD route never squares the condition number.

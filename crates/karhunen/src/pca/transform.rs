@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::linalg::Matrix;
 use crate::linalg::finite::{all_finite, beyond_range};
-use crate::moments::{check_size, first_non_finite};
+use crate::moments::first_non_finite;
 use crate::operator::blocks;
 use crate::pca::PcaModel;
 use crate::scalar::Scalar;
@@ -47,8 +47,7 @@ impl PcaModel {
     pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
         let (n, p) = x.shape();
         self.check_columns("data to transform", p, self.n_features())?;
-        check_size((n, self.n_components()))?;
-        let mut scores = Matrix::zeros(n, self.n_components());
+        let mut scores = Matrix::try_zeros("a matrix of scores", n, self.n_components())?;
         self.transform_into(x, how, scores.as_mut_slice())?;
         Ok(scores)
     }
@@ -119,8 +118,7 @@ impl PcaModel {
         how: &Transform<'_>,
     ) -> Result<Matrix<T>> {
         self.check_columns("scores", scores.n_cols(), self.n_components())?;
-        check_size((scores.n_rows(), self.n_features()))?;
-        let mut rows = Matrix::zeros(scores.n_rows(), self.n_features());
+        let mut rows = Matrix::try_zeros("a reconstruction", scores.n_rows(), self.n_features())?;
         self.inverse_transform_into(scores, how, rows.as_mut_slice())?;
         Ok(rows)
     }

@@ -102,6 +102,23 @@ impl Ritz {
     }
 }
 
+/// Columns of the basis where `k` pairs of dimension `dim` are wanted and no more than `block` columns are applied at a time.
+fn capacity(k: usize, block: usize, max_basis: Option<usize>, dim: usize) -> usize {
+    let wanted = max_basis.unwrap_or((3 * k).max(2 * k + 6 * block));
+    wanted.max(k + 2 * block).min(dim)
+}
+
+/// Bytes that a search for `k` pairs of an operator of dimension `dim` takes beside it, with `n_threads` threads: the basis, blocks
+/// of it, the sums of a product, and the projected problem.
+pub(crate) fn need(dim: usize, k: usize, n_threads: usize) -> f64 {
+    /// Columns of a wide block.
+    const BLOCK: usize = 16;
+    let basis = capacity(k, BLOCK, None, dim);
+    let blocks = dim as f64 * BLOCK as f64 * (6.0 + 2.0 * n_threads as f64);
+    let small = 6.0 * (basis as f64).powi(2) * (1.0 + n_threads as f64 / 4.0);
+    8.0 * (dim as f64 * (basis + 3 * k) as f64 + blocks + small)
+}
+
 impl<'a> BlockKrylov<'a> {
     /// Prepares a search; applies nothing yet.
     ///
@@ -199,8 +216,7 @@ impl<'a> BlockKrylov<'a> {
     /// Makes the basis large enough for `k` pairs and some blocks.
     fn make_room(&mut self, k: usize) {
         let block = self.block_size.max(self.next.n_cols());
-        let wanted = self.options.max_basis.unwrap_or((3 * k).max(2 * k + 6 * block));
-        let capacity = wanted.max(k + 2 * block).min(self.op.dim());
+        let capacity = capacity(k, block, self.options.max_basis, self.op.dim());
         if capacity > self.basis.capacity() {
             self.basis.grow(capacity);
             let old = std::mem::replace(&mut self.h, Matrix::zeros(capacity, capacity));

@@ -30,6 +30,11 @@ const EXACT: f64 = 1e-12;
 /// Components to begin with where a sum must be reached.
 const FIRST_GUESS: usize = 16;
 
+/// Whether all eigenvectors of a matrix that is there are computed, where `wanted` are, or as many as a sum takes.
+pub(super) fn takes_all(dim: usize, wanted: Option<usize>) -> bool {
+    dim <= SMALL || wanted.is_none_or(|k| 4 * k > dim)
+}
+
 /// Of a matrix that is there. `tightened` as in [`leading`].
 pub(crate) fn leading_of_matrix(
     a: &Matrix,
@@ -39,10 +44,8 @@ pub(crate) fn leading_of_matrix(
     exec: &Exec<'_>,
 ) -> Result<Pairs> {
     let dim = a.n_rows();
-    if let Wanted::Count(k) = wanted
-        && dim > SMALL
-        && 4 * k <= dim
-    {
+    let count_wanted = if let Wanted::Count(k) = wanted { Some(k) } else { None };
+    if !takes_all(dim, count_wanted) {
         let tol = (FINER * iteration.tol).max(EXACT);
         let finer = Iteration { tol, max_iter: 10_000, block_size: Some(16), seed: iteration.seed };
         let tightened = |values: &[f64]| tightened(values).clamp(EXACT, tol);

@@ -7,6 +7,7 @@ mod gram;
 mod image;
 mod implicit;
 mod leading;
+mod need;
 mod pace;
 pub(crate) mod select;
 mod svd;

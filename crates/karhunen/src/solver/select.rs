@@ -3,6 +3,9 @@
 //! The prediction knows the shape, the storage and what is wanted, never the number of threads: the same route, and so
 //! the same bits, wherever a fit runs.
 
+use crate::error::size;
+use crate::solver::need;
+
 /// A route to the principal components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -57,8 +60,37 @@ pub(crate) struct Problem {
 pub(crate) struct Cost {
     /// On one core of a present-day machine. Only ratios matter.
     pub(crate) seconds: f64,
-    /// Of the route's own matrices, beside the data.
+    /// Of the route's own matrices, beside the data, roughly: what the choice weighs. What is asked for is [`Problem::need`].
     pub(crate) bytes: f64,
+}
+
+impl Problem {
+    /// Components wanted, or a guess where a fraction of the variance decides: it may need many.
+    fn k_or_guess(&self) -> usize {
+        let smaller = self.n.min(self.p);
+        self.k.unwrap_or((smaller / 8).max(8.min(smaller)))
+    }
+
+    /// Bytes that a fit by `route` takes beside the data.
+    pub(crate) fn need(&self, route: Route, n_threads: usize) -> f64 {
+        need::bytes(route, self, self.k_or_guess(), n_threads)
+    }
+
+    /// What takes less than `route`, with its need.
+    pub(crate) fn smaller_need(&self, route: Route, n_threads: usize) -> String {
+        let routes = [Route::Covariance, Route::Gram, Route::BlockKrylov, Route::Svd];
+        let needs = routes.into_iter().map(|route| (route, self.need(route, n_threads)));
+        let least = needs.min_by(|a, b| a.1.total_cmp(&b.1));
+        let mut ways = Vec::new();
+        if let Some((least, bytes)) = least.filter(|least| least.1 < 0.8 * self.need(route, n_threads)) {
+            ways.push(format!("say `solver` {least}, which needs {}", size(bytes)));
+        }
+        if self.k.is_none_or(|k| k > 1) {
+            ways.push("ask for fewer components (`n_components`)".to_owned());
+        }
+        ways.push("raise the limit of memory".to_owned());
+        ways.join(", or ")
+    }
 }
 
 /// Below this, the most accurate route is taken whatever the others would cost.

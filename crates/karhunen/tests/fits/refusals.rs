@@ -121,10 +121,11 @@ fn a_shape_beyond_memory_is_refused() {
         Pca::new(1).fit(&x.t(), &Weights::default()).unwrap_err(),
         karhunen::Moments::of(&x, None, &karhunen::Exec::sequential()).unwrap_err(),
     ] {
-        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+        assert!(matches!(error, Error::Memory { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Memory);
     }
     let error = karhunen::SparseMatrix::<f64>::from_triples(huge, 2, &[0], &[1], &[1.0]).unwrap_err();
-    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    assert!(matches!(error, Error::Memory { .. }), "{error}");
 }
 
 #[test]

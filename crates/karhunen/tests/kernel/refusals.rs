@@ -38,7 +38,7 @@ fn options_outside_their_rules() {
         ),
         (
             KernelPca { memory_limit: Some(1000), solver: Some(KernelRoute::Full), ..base.clone() },
-            "the full route needs 13 kB for its own matrices, which cannot be had",
+            "the full route needs 13 kB of memory, but `memory_limit` is 1 kB",
         ),
         (kernel(Kernel::Precomputed), "a precomputed kernel matrix has 2 columns, but 20 are needed"),
     ];

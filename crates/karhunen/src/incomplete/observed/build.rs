@@ -4,6 +4,7 @@ use super::{Duplicates, Lines, Observed, Triples, check_shape};
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec, Unobserved};
 use crate::linalg::{Dense, IndexInt, Indices, Major, Sparse};
+use crate::memory;
 use crate::scalar::Scalar;
 
 impl<T: Scalar> Observed<T> {
@@ -140,6 +141,24 @@ impl<T: Scalar> Observed<T> {
         Ok(Self { rows, columns, times: None })
     }
 
+    /// The columns of `self` that are named, ascending, with new numbers from zero; rows count as they do.
+    pub(crate) fn select_columns(&self, names: &[u32], exec: &Exec<'_>) -> Result<Self> {
+        let (from, one) = (&self.rows, T::from_f64(1.0));
+        let mut numbers = vec![u32::MAX; self.n_features()];
+        names.iter().enumerate().for_each(|(number, column)| numbers[*column as usize] = number as u32);
+        let shape = (self.n_samples(), names.len());
+        let rows = collect_lines(Major::Rows, shape, from.is_weighted(), exec, |row| {
+            let (line, numbers) = (from.line(row), &numbers);
+            let known =
+                (0..line.values.len()).filter(move |at| numbers[line.indices[*at] as usize] != u32::MAX);
+            known.map(move |at| {
+                (numbers[line.indices[at] as usize], line.values[at], line.weights.map_or(one, |w| w[at]))
+            })
+        })?;
+        let columns = transpose(&rows, names.len(), exec)?;
+        Ok(Self { rows, columns, times: None }.counted(self.times.clone()))
+    }
+
     /// The rows of `self` that are named, in that order, as they count.
     pub(crate) fn select(&self, names: &[usize], exec: &Exec<'_>) -> Result<Self> {
         let (from, p) = (&self.rows, self.n_features());
@@ -221,7 +240,7 @@ fn collect_lines<T: Scalar, I: Iterator<Item = (u32, T, T)>>(
         }
         Ok(())
     })?;
-    let mut raw = Raw::zeros(pointers, weighted);
+    let mut raw = Raw::zeros(pointers, weighted)?;
     let cuts: Vec<usize> = (0..n_lines).step_by(lines_at_a_time).chain([n_lines]).collect();
     exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
         let observed = (cuts[piece]..cuts[piece + 1]).flat_map(&entries);
@@ -247,7 +266,7 @@ fn by_columns<I: IndexInt, T: Scalar>(
     for (e, column) in triples.columns.iter().enumerate() {
         pointers[column.widen() as usize + 1] += usize::from(is_observed(triples.values[e], weight(e)));
     }
-    let mut raw = Raw::zeros(pointers, triples.weights.is_some());
+    let mut raw = Raw::zeros(pointers, triples.weights.is_some())?;
     let cuts = balanced(&raw.pointers, exec.n_threads());
     let starts = raw.pointers.clone();
     exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
@@ -268,7 +287,7 @@ fn by_columns<I: IndexInt, T: Scalar>(
 
 /// The same entries by lines of the other kind, of which there are `n_minor`; sorted within each line.
 fn transpose<T: Scalar>(lines: &Lines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<Lines<T>> {
-    let mut raw = Raw::zeros(count_minor(lines, n_minor, exec)?, lines.is_weighted());
+    let mut raw = Raw::zeros(count_minor(lines, n_minor, exec)?, lines.is_weighted())?;
     let cuts = balanced(&raw.pointers, exec.n_threads());
     let starts = raw.pointers.clone();
     let one = T::from_f64(1.0);
@@ -307,12 +326,13 @@ impl Accumulate for Counts {
 
 /// Shifted by one, as [`Raw::zeros`] takes them.
 fn count_minor<T: Scalar>(lines: &Lines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<Vec<usize>> {
-    const PIECES: usize = 16;
+    // Sums of several threads pay where there are more entries than lines.
+    let n_pieces = if lines.n_entries() < n_minor { 1 } else { 16 };
     let counts = exec.fold(
-        PIECES,
+        n_pieces,
         || Counts(vec![0; n_minor + 1]),
         |piece, counts| {
-            let at = |piece| lines.n_lines() * piece / PIECES;
+            let at = |piece| lines.n_lines() * piece / n_pieces;
             for line in at(piece)..at(piece + 1) {
                 for index in lines.line(line).indices {
                     counts.0[*index as usize + 1] += 1;
@@ -360,14 +380,21 @@ impl<T: Scalar> RawPiece<'_, T> {
 
 impl<T: Scalar> Raw<T> {
     /// Makes room. `counts[l + 1]` is the number of entries of line `l`.
-    fn zeros(counts: Vec<usize>, weighted: bool) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    fn zeros(counts: Vec<usize>, weighted: bool) -> Result<Self> {
         let mut pointers = counts;
         for line in 1..pointers.len() {
             pointers[line] += pointers[line - 1];
         }
         let n = pointers[pointers.len() - 1];
+        let of_values = if weighted { 2.0 } else { 1.0 } * size_of::<T>() as f64;
+        memory::ask(&format!("a copy of {n} entries"), n as f64 * (4.0 + of_values), || {
+            "take fewer rows or columns, or f32".to_owned()
+        })?;
         let (indices, values) = (vec![0; n], vec![T::default(); n]);
-        Self { pointers, indices, values, weights: weighted.then(|| vec![T::default(); n]) }
+        Ok(Self { pointers, indices, values, weights: weighted.then(|| vec![T::default(); n]) })
     }
 
     /// The entries of the lines between each two cuts.

@@ -11,7 +11,8 @@ pub(crate) use split::Share;
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::memory;
 use crate::scalar::Scalar;
 
 /// What to do with a pair of row and column that is given more than once.
@@ -156,10 +157,15 @@ impl<T: Scalar> Observed<T> {
     }
 }
 
-/// Refuses shapes whose indices do not fit in 32 bits.
+/// Refuses shapes whose indices do not fit in 32 bits, or whose lines find no memory: pointers of both sides, copies of them while
+/// entries are put in their places, and the numbers that a fit has of each line.
 fn check_shape(n_samples: usize, n_features: usize) -> Result<()> {
+    const NUMBERS: f64 = 5.0;
     if n_samples > u32::MAX as usize || n_features > u32::MAX as usize {
-        return Err(crate::error::Error::TooLarge { n_samples, n_features });
+        return Err(Error::TooLarge { n_samples, n_features });
     }
-    Ok(())
+    let what = format!("the entries of {n_samples} rows and {n_features} columns");
+    memory::ask(&what, 8.0 * NUMBERS * (n_samples as f64 + n_features as f64), || {
+        "check the shape, or leave out rows and columns without entries".to_owned()
+    })
 }

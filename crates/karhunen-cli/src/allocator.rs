@@ -1,0 +1,66 @@
+//! The end of the program where memory cannot be had: one line and an exit code.
+//!
+//! Fits and readers ask for what they need before they start, and refuse with the need and the way out. What is too small to be
+//! asked for, or was taken by another program meanwhile, ends here: Rust would abort the process by a signal, and where that
+//! happens in the middle of a panic it may wait for ever.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Write;
+
+use crate::error::OUT_OF_MEMORY;
+
+#[global_allocator]
+static ALLOCATOR: OrEnd = OrEnd;
+
+/// The system's allocator, which gives what it is asked for or ends the process; but for the questions of
+/// [`karhunen::memory`], which have an answer for both.
+struct OrEnd;
+
+// SAFETY: every call is passed on unchanged to the system's allocator, which fulfils the contract. Nothing here allocates or unwinds.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for OrEnd {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's contract is that of the callee, here and below.
+        or_end(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        or_end(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        or_end(unsafe { System.realloc(memory, layout, size) }, size)
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[inline]
+fn or_end(memory: *mut u8, bytes: usize) -> *mut u8 {
+    if memory.is_null() && !karhunen::memory::asking() {
+        end(bytes);
+    }
+    memory
+}
+
+/// Writes a line without asking for memory, and ends the process at once: other threads may hold any lock.
+#[cold]
+#[allow(unsafe_code)]
+fn end(bytes: usize) -> ! {
+    let mut line = [0u8; 160];
+    let mut rest = &mut line[..];
+    // A line that does not fit is cut off.
+    let _ = writeln!(
+        rest,
+        "error: not enough memory: {bytes} bytes more cannot be had; use smaller data or raise the limit of memory"
+    );
+    let n_left = rest.len();
+    let text = &line[..line.len() - n_left];
+    // SAFETY: the pointer and the length are those of `text`; `_exit` runs nothing of this program.
+    unsafe {
+        libc::write(2, text.as_ptr().cast(), text.len() as _);
+        libc::_exit(i32::from(OUT_OF_MEMORY))
+    }
+}

@@ -1,0 +1,62 @@
+//! How much memory each route takes beside the data: what a fit asks for before it starts.
+//!
+//! The figures are of the largest things alive at a time, each as its module allocates it. A test of whole fits under a counting
+//! allocator (`tests/memory.rs`) holds them between what was taken and a small multiple of it.
+
+use crate::linalg::{eigh, rank_k, svd, tsqr};
+use crate::solver::block_krylov;
+use crate::solver::leading::takes_all;
+use crate::solver::select::{Problem, Route};
+
+/// Bytes of a number in f64.
+const F64: f64 = 8.0;
+/// Buffers of a thread: panels of rows and of products. Small data have smaller ones.
+const BUFFERS: f64 = (6u64 << 20) as f64;
+/// Columns by columns that a thread works on, of wide data.
+const PANEL: f64 = (16u64 << 20) as f64;
+/// Parts of components by columns beside those by rows.
+const PART: f64 = (64u64 << 20) as f64;
+
+/// Bytes that `route` takes with `n_threads` threads, where `k` components are wanted.
+pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize) -> f64 {
+    let Problem { n, p, sparse, n_stored, value_bytes, .. } = *problem;
+    let (rows, columns, wanted) = (n as f64, p as f64, k as f64);
+    let threads = n_threads as f64;
+    let data = n_stored as f64 * value_bytes as f64;
+    let vectors = F64 * (6.0 * rows + (12.0 + 2.0 * threads) * columns);
+    let buffers = threads * BUFFERS.min(4.0 * data + F64 * columns);
+    let components = F64 * 2.0 * wanted * columns;
+    let image = F64 * 2.0 * wanted * rows + PART.min(F64 * wanted * columns) * (2.0 + threads);
+    let matrix = |dim: usize| rank_k::need(dim, n_threads) + eigenvectors(dim, problem.k, k, n_threads);
+    let own = match route {
+        Route::Svd => {
+            let m = n.min(p);
+            let panel = PANEL.min(data / value_bytes as f64 * F64);
+            let triangles =
+                if n >= p { tsqr::need(m, n, n_threads) } else { tsqr::need(m, p, 1) + 2.0 * panel };
+            let vectors = svd::need(m, m) + F64 * (m * m + 2 * m * k) as f64;
+            let back = if n < p { image } else { 0.0 };
+            triangles.max(vectors).max(back)
+        }
+        Route::Covariance => matrix(p),
+        Route::Gram => {
+            let by_panels = if sparse { 0.0 } else { 2.0 * PANEL.min(F64 * rows * columns) };
+            (matrix(n) + by_panels).max(image + F64 * wanted * rows)
+        }
+        Route::BlockKrylov => {
+            let dim = n.min(p);
+            let back = if n < p { image } else { 0.0 };
+            block_krylov::need(dim, k, n_threads) + back
+        }
+    };
+    let sums = if sparse { F64 * 16.0 * (columns.max(rows)) * threads } else { 0.0 };
+    vectors + buffers + own + components + sums
+}
+
+/// Of the eigenvectors of a matrix that is there: a few by iteration, or all.
+fn eigenvectors(dim: usize, wanted: Option<usize>, k: usize, n_threads: usize) -> f64 {
+    if takes_all(dim, wanted) {
+        return eigh::need(dim) + F64 * (2 * dim * k) as f64;
+    }
+    block_krylov::need(dim, k, n_threads)
+}

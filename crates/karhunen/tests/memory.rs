@@ -1,0 +1,206 @@
+//! The memory that a fit asks for, beside what it takes: measured by a counting allocator, in a process of its own and one fit after
+//! the other.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use karhunen::{
+    Dense, IncompletePca, Kernel, KernelPca, KernelRoute, Landmarks, Major, Method, NComponents, Observed,
+    Pca, Route, Source, SparseMatrix, Weights,
+};
+use karhunen_testkit::SplitMix64;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Bytes in use, and the most that were since [`taken`] began.
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+/// The system's allocator, counting all but the questions of [`karhunen::memory`]: what is only asked for is not taken.
+struct Counting;
+
+// SAFETY: every call is passed on unchanged to the system's allocator, which fulfils the contract; counting neither allocates nor
+// unwinds. `realloc` is left to its default, which calls `alloc` and `dealloc`.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if karhunen::memory::asking() {
+            return unsafe { System.alloc(layout) };
+        }
+        let now = IN_USE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MOST.fetch_max(now, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        if !karhunen::memory::asking() {
+            IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
+        }
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+/// What a fit asks for is at most this many times what it takes, and a little for buffers.
+const FACTOR: f64 = 3.0;
+const BUFFERS: f64 = 40e6;
+
+/// Bytes that `work` takes at its worst beside what was in use before, and what it returns.
+fn taken<R>(work: impl FnOnce() -> R) -> (f64, R) {
+    let before = IN_USE.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let result = work();
+    ((MOST.load(Ordering::Relaxed) - before) as f64, result)
+}
+
+/// Holds a need to what was taken; says so where it does not hold.
+fn check(name: &str, need: f64, taken: f64) -> Option<String> {
+    let (need_mb, taken_mb) = (need / 1e6, taken / 1e6);
+    let line = format!("{name}: asks for {need_mb:.1} MB, takes {taken_mb:.1} MB");
+    eprintln!("{line}");
+    (need < taken || need > FACTOR * taken + BUFFERS).then_some(line)
+}
+
+fn normals(n: usize, seed: u64) -> Vec<f64> {
+    let mut random = SplitMix64::new(seed);
+    (0..n).map(|_| random.normal()).collect()
+}
+
+/// About one entry in `every`.
+fn sparse(n: usize, p: usize, every: u64) -> SparseMatrix<f64> {
+    let mut random = SplitMix64::new(3);
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..n {
+        for j in 0..p {
+            if random.bits() % every == 0 {
+                rows.push(i as u32);
+                columns.push(j as u32);
+                values.push(random.normal());
+            }
+        }
+    }
+    SparseMatrix::from_triples(n, p, &rows, &columns, &values).unwrap()
+}
+
+fn routes(name: &str, x: &dyn Source<f64>, ks: &[usize], failures: &mut Vec<String>) {
+    let routes = [Route::Svd, Route::Covariance, Route::Gram, Route::BlockKrylov];
+    let (n, p) = x.shape();
+    let dearest = |route| match route {
+        Route::Covariance => p,
+        Route::Gram => n,
+        Route::Svd => n.min(p),
+        Route::BlockKrylov => 0,
+    };
+    for route in routes.into_iter().filter(|route| dearest(*route) <= 1500) {
+        for k in ks.iter().filter(|k| route != Route::BlockKrylov || **k <= 60) {
+            for n_threads in [1, 2] {
+                let pca = Pca {
+                    n_components: NComponents::Count(*k),
+                    solver: Some(route),
+                    n_threads: Some(n_threads),
+                    ..Pca::default()
+                };
+                let need = pca.memory_need(x);
+                let (taken, model) = taken(|| pca.fit(x, &Weights::default()));
+                model.unwrap();
+                failures.extend(check(&format!("{name} {route} k={k} threads={n_threads}"), need, taken));
+            }
+        }
+    }
+}
+
+fn pca(failures: &mut Vec<String>) {
+    let tall = normals(20_000 * 100, 1);
+    routes("20000 x 100", &Dense::row_major(&tall, 20_000, 100).unwrap(), &[5, 100], failures);
+    routes("100 x 20000", &Dense::row_major(&tall, 100, 20_000).unwrap(), &[5, 99], failures);
+    let square = normals(900 * 800, 2);
+    routes("900 x 800", &Dense::row_major(&square, 900, 800).unwrap(), &[10, 300], failures);
+    routes("800 x 900 by columns", &Dense::column_major(&square, 800, 900).unwrap(), &[10], failures);
+    let matrix = sparse(6000, 1000, 100);
+    routes("sparse 6000 x 1000", &matrix.view(), &[10], failures);
+    routes("sparse 1000 x 6000", &matrix.view().t(), &[10], failures);
+    let empty =
+        SparseMatrix::<f64>::canonical(Major::Rows, 3, 400_000, &[0, 1, 2, 3], &[7, 9, 11], &[1.0, 2.0, 3.0])
+            .unwrap();
+    routes("sparse 3 x 400000", &empty.view(), &[1], failures);
+}
+
+fn incomplete(failures: &mut Vec<String>) {
+    let (n, p) = (4000, 300);
+    let mut x = normals(n * p, 4);
+    x.iter_mut().enumerate().filter(|(e, _)| e % 5 != 2).for_each(|(_, x)| *x = f64::NAN);
+    let dense = Observed::from_dense(&Dense::row_major(&x, n, p).unwrap(), Some(2)).unwrap();
+    let wide = sparse(300, 100_000, 1000);
+    let wide = Observed::from_sparse(&wide.view(), None, Some(2)).unwrap();
+    for (name, data, c) in [("4000 x 300", &dense, 12), ("300 x 100000", &wide, 3)] {
+        for method in Method::ALL {
+            for (n_threads, error_bars) in [(1, true), (2, false)] {
+                let pca = IncompletePca {
+                    method,
+                    error_bars,
+                    max_iter: 3,
+                    n_threads: Some(n_threads),
+                    ..IncompletePca::new(c)
+                };
+                let need = pca.memory_need(data);
+                let (taken, model) = taken(|| pca.fit(data));
+                model.unwrap();
+                failures.extend(check(
+                    &format!("{name} {} threads={n_threads} bars={error_bars}", method.name()),
+                    need,
+                    taken,
+                ));
+            }
+        }
+    }
+}
+
+fn kernel(failures: &mut Vec<String>) {
+    let (n, p) = (2500, 20);
+    let x = normals(n * p, 5);
+    let x = Dense::row_major(&x, n, p).unwrap();
+    let kernel = Kernel::Rbf { gamma: karhunen::Gamma::Value(0.02) };
+    for route in [
+        KernelRoute::Full,
+        KernelRoute::Stored,
+        KernelRoute::Tiles,
+        KernelRoute::Nystrom,
+        KernelRoute::Fourier,
+    ] {
+        for landmarks in [Landmarks::Uniform, Landmarks::KMeansPlusPlus, Landmarks::LeverageScores] {
+            if route != KernelRoute::Nystrom && landmarks != Landmarks::Uniform {
+                continue;
+            }
+            for n_threads in [1, 2] {
+                let pca = KernelPca {
+                    kernel,
+                    solver: Some(route),
+                    landmarks,
+                    n_features: route.approximates().then_some(400),
+                    n_threads: Some(n_threads),
+                    ..KernelPca::new(6)
+                };
+                if route == KernelRoute::Full && n_threads == 2 {
+                    continue;
+                }
+                let need = pca.memory_need(&x);
+                let (taken, model) = taken(|| pca.fit(&x, &Weights::default()));
+                model.unwrap();
+                failures.extend(check(
+                    &format!("{route} {} threads={n_threads}", landmarks.name()),
+                    need,
+                    taken,
+                ));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_fit_asks_for_is_what_it_takes() {
+    let mut failures = Vec::new();
+    pca(&mut failures);
+    incomplete(&mut failures);
+    kernel(&mut failures);
+    assert!(failures.is_empty(), "asked for too little or too much:\n{}", failures.join("\n"));
+}
