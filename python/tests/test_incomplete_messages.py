@@ -150,7 +150,7 @@ def test_a_share_that_sets_nothing_aside_is_refused():
         with pytest.raises(ValueError, match=words):
             IncompletePCA(1, early_stopping=0.02, **options).fit(x)
     entries = Observed([0, 1, 2], [0, 1, 2], [1.0, 2.0, 3.0], shape=(3, 3))
-    with pytest.raises(ValueError, match="share = 0.5 sets none of the 3 observed entries aside: each is alone"):
+    with pytest.raises(ValueError, match=r"share = 0\.5 sets none of the 3 observed entries aside: each is alone"):
         entries.split(0.5)
 
 
