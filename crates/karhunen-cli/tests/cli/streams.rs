@@ -137,7 +137,8 @@ fn a_checkpoint_that_cannot_be_written_is_a_warning() {
     let message = String::from_utf8(done.stderr).unwrap();
     assert_eq!(done.status.code(), Some(0), "{message}");
     assert!(folder.path().join("m").exists());
-    let lines: Vec<&str> = message.lines().collect();
+    // Cut short, the fit may also warn of far predictions.
+    let lines: Vec<&str> = message.lines().filter(|line| line.contains("checkpoint")).collect();
     let failed = "warning: no checkpoint was kept: sub/c: writing failed: ";
     assert_eq!(lines.len(), 4, "{message}");
     assert!(lines[0].starts_with(failed) && lines[0].ends_with("; the fit goes on without"), "{message}");
