@@ -132,7 +132,7 @@ fn triples_that_cannot_be_used() {
         build(triples(&[0, 0], &[1, 1], &one, None)).starts_with("row 0, column 1 is given more than once")
     );
     assert!(build(triples(&[0, 1], &[1, 1], &one, Some(&[1.0, -1.0]))).contains("entry 1 is -1"));
-    assert!(build(triples(&[0, 1], &[1, 1], &one, Some(&[1.0]))).contains("has 1 entries"));
+    assert!(build(triples(&[0, 1], &[1, 1], &one, Some(&[1.0]))).contains("length 1, but"));
     assert!(build(triples(&[0, 1], &[1, 1], &[1.0, f64::INFINITY], None)).contains("row 1, column 1 is inf"));
 }
 
