@@ -255,14 +255,14 @@ mod checker {
     fn a_higher_layer_fails() {
         assert_eq!(
             messages("linalg/dense.rs", "use crate::moments::Moments;"),
-            ["linalg/dense.rs: layer 2 imports `moments` of layer 4"]
+            ["linalg/dense.rs: layer 3 imports `moments` of layer 5"]
         );
         assert_eq!(
             messages(
                 "source/mod.rs",
                 "use crate::{error::Result, operator::{LinOp, SymOp}, scalar::Scalar};"
             ),
-            ["source/mod.rs: layer 3 imports `operator` of layer 6"]
+            ["source/mod.rs: layer 4 imports `operator` of layer 7"]
         );
         assert_eq!(messages("moments.rs", "fn f(x: &crate::pca::Pca) {}").len(), 1);
     }
@@ -271,7 +271,7 @@ mod checker {
     fn the_same_layer_fails() {
         assert_eq!(
             messages("kernel/mod.rs", "use crate::streaming::Partial;"),
-            ["kernel/mod.rs: layer 9 imports `streaming` of layer 9"]
+            ["kernel/mod.rs: layer 10 imports `streaming` of layer 10"]
         );
     }
 

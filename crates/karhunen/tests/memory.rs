@@ -41,9 +41,9 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What a fit asks for is at most this many times what it takes, and a little for buffers.
+/// A fit asks for at most this many times what it takes, beside buffers of a fixed size for each of two threads.
 const FACTOR: f64 = 3.0;
-const BUFFERS: f64 = 40e6;
+const BUFFERS: f64 = 48e6;
 
 /// Bytes that `work` takes at its worst beside what was in use before, and what it returns.
 fn taken<R>(work: impl FnOnce() -> R) -> (f64, R) {

@@ -213,7 +213,7 @@ mod tests {
         let message = arrays.clone().take_array::<1>("n").unwrap_err().to_string();
         assert_eq!(message, "the checkpoint is damaged: `n` has another length; fit anew");
         assert!(arrays.take("m").unwrap_err().to_string().contains("`m` is missing"));
-        assert!(arrays.take_diagonal("n", 3, 2).is_err());
+        assert!(arrays.clone().take_diagonal("n", 3, 2).is_err());
         arrays.put("d", [0.0, f64::NAN]);
         assert!(arrays.clone().take_diagonal("d", 3, 2).is_err());
         let [nan, inf] = [f64::NAN, f64::INFINITY];

@@ -122,8 +122,11 @@ fn ranges<T: Scalar>(data: &Observed<T>) -> Vec<Range> {
     let columns: Vec<(Range, f64, f64)> = (0..data.n_features())
         .map(|column| {
             let values = || data.column(column).1.iter().map(|x| x.to_f64());
-            let (lowest, highest) =
-                values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (x.min(l), x.max(h)));
+            // Observed values are finite.
+            let (mut lowest, mut highest) = (f64::INFINITY, f64::NEG_INFINITY);
+            for x in values() {
+                (lowest, highest) = (lowest.min(x), highest.max(x));
+            }
             let count = values().count() as f64;
             let mean = values().sum::<f64>() / count.max(1.0);
             let squares = values().map(|x| (x - mean).powi(2)).sum::<f64>();
