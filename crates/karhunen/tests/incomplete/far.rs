@@ -95,14 +95,14 @@ fn a_far_prediction_of_large_data_is_found() {
     let row_scores = SplitMix64::new(2).normals(n, 1);
     let loadings = SplitMix64::new(3).normals(p, 1);
     let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for row in 0..n {
-        for (at, noise) in noise[row].iter().enumerate() {
+    for (row, (noise, score)) in noise.iter().zip(&row_scores).enumerate() {
+        for (at, noise) in noise.iter().enumerate() {
             let column = (row * 7 + at * 61) % p;
             // One row is a hundred times as large.
             let size = if row == 1234 { 100.0 } else { 1.0 };
             rows.push(row as u32);
             columns.push(column as u32);
-            values.push(size * row_scores[row][0] * loadings[column][0] + 0.1 * noise);
+            values.push(size * score[0] * loadings[column][0] + 0.1 * noise);
         }
     }
     let triples = karhunen::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
