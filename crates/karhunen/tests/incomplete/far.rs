@@ -74,8 +74,9 @@ fn one_by_one(data: &Observed<f64>, model: &karhunen::IncompleteModel) -> (usize
     let (mut count, mut most) = (0, 0.0f64);
     for column in several() {
         let (rows, values) = data.column(column);
-        let (low, high) =
-            values.iter().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(*x), high.max(*x)));
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (low, high) = (sorted[0], sorted[sorted.len() - 1]);
         let variance = (squares(column) + 2.0 * common) / (values.len() as f64 + 1.0);
         for row in (0..n).filter(|row| rows.binary_search(&(*row as u32)).is_err()) {
             let value = model.predict(row, column).unwrap().value;
