@@ -145,10 +145,6 @@ fn memory_that_runs_out_is_an_error_on_every_route() {
             }
         }
     }
-    eprintln!(
-        "{} runs: {asked} refused with their need, {ended} ended in the middle",
-        LIMITS.len() * commands.len()
-    );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(asked > 5 * ended, "{asked} refused with their need, {ended} ended in the middle");
 }

@@ -21,7 +21,7 @@ use crate::scalar::Scalar;
 /// use karhunen::{CrossValidation, Dense, IncompletePca, Method, Observed, Unobserved};
 /// // Rank one and a little noise.
 /// let x: Vec<f64> = (0..240)
-///     .map(|e| if e % 7 == 3 { f64::NAN } else { ((e / 6) % 9) as f64 * (e % 6) as f64 + 0.1 * ((e * e) % 11) as f64 })
+///     .map(|e| if e % 7 == 3 { f64::NAN } else { ((e / 6) % 9) as f64 * (e % 6) as f64 + 0.01 * (e * e * e % 101) as f64 })
 ///     .collect();
 /// let data = Observed::from_dense(&Dense::row_major(&x, 40, 6)?, None)?;
 /// let grid = CrossValidation { n_components: vec![1, 2, 3], ..CrossValidation::default() };
