@@ -1,8 +1,8 @@
 """PCA of incomplete data: its numbers against the specification, complete data and planted truth."""
 
 import json
-from pathlib import Path
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
