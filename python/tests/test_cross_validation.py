@@ -65,7 +65,7 @@ def test_refusals(x):
         ({"regularization": [None]}, "holds None"),
         ({"regularization": ["path"]}, "holds 'path'"),
         ({"regularization": ["strong"]}, "regularization = 'strong'"),
-        ({"n_components": [21]}, "n_components = 21"),
+        ({"n_components": [21]}, "n_components=21"),
     ]:
         with pytest.raises(ValueError, match=message):
             cross_validate_entries(IncompletePCA(method="als"), x, **options)

@@ -296,7 +296,7 @@ def test_bad_triples_are_refused_by_name():
         (([0, 1], [0, 1], [[1.0, 2.0]]), "values has shape"),
         (([0, 1], [0, 1], [1.0, np.inf]), "row 1, column 1 is inf"),
         (([0, 1], [0, 1], [1.0, 2.0], [1.0]), "weight has shape"),
-        (([0, 1], [0, 1], [1.0, 2.0], [1.0, -1.0]), "entry 1 is -1"),
+        (([0, 1], [0, 1], [1.0, 2.0], [1.0, -1.0]), r"entry_weight\[1\] is -1"),
     ]:
         with pytest.raises(ValueError, match=message):
             Observed(*arguments)

@@ -70,6 +70,8 @@ MORE_CHECKS = [
 ]
 
 
+# Some of these checks transform plain arrays after they fitted frames.
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("check", MORE_CHECKS)
 @pytest.mark.parametrize(
     "estimator",
