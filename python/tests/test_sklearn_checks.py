@@ -70,8 +70,9 @@ MORE_CHECKS = [
 ]
 
 
-# Some of these checks transform plain arrays after they fitted frames.
+# Some of these checks fit frames and transform plain arrays, or the other way round.
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.filterwarnings("ignore:X has feature names, but")
 @pytest.mark.parametrize("check", MORE_CHECKS)
 @pytest.mark.parametrize(
     "estimator",
