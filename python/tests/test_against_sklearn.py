@@ -70,7 +70,10 @@ def test_the_estimate_of_the_dimension_is_that_of_scikit_learn(seed):
     assert ours.n_components_ == theirs.n_components_
     assert ours.noise_variance_ == pytest.approx(theirs.noise_variance_, rel=1e-9)
     assert_allclose(ours.components_, theirs.components_, atol=1e-9)
-    with pytest.raises(ValueError, match="n_components='mle' is only supported if n_samples >= n_features: it needs at least as many rows"):
+    with pytest.raises(
+        ValueError,
+        match="n_components='mle' is only supported if n_samples >= n_features: it needs at least as many rows",
+    ):
         PCA("mle").fit(x[:3])
 
 
