@@ -78,7 +78,7 @@ pub(super) fn limits(bench: &Bench) -> Result<Strike<'_>, Unable> {
         let before = format!("ulimit -v {kilobytes}");
         let done = run(&mut bench.shell(&before, &folder, &job.arguments), &errors)?;
         let context = |message: String| format!("{} under {before}: {message}", job.arguments.join(" "));
-        if done.check(&[0, 3, 4]).map_err(context)? == 0 {
+        if done.check(&[0, 4, 6]).map_err(context)? == 0 {
             return check_files(&folder, &job.outputs).map_err(context);
         }
         if !done.errors.contains("memory") {
