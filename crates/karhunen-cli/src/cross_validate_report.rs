@@ -66,7 +66,7 @@ impl CrossValidationReport<'_> {
             "RMSE",
             "standard error"
         );
-        let highest = choices.iter().map(|choice| choice.mean).fold(0.0, f64::max);
+        let highest = choices.iter().map(|choice| choice.mean).max_by(f64::total_cmp).unwrap_or(0.0);
         for (choice, named) in choices.iter().zip(&named) {
             let cells = if highest > 0.0 { (choice.mean / highest * BAR as f64).round() as usize } else { 0 };
             let bar = if layout.unicode { "▇" } else { "#" }.repeat(cells);

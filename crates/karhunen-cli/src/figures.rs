@@ -2,7 +2,7 @@
 
 /// Variances in one column: six digits of the largest, aligned at the point; powers of ten where that hides digits.
 pub(crate) fn fixed(values: &[f64]) -> Vec<String> {
-    let largest = values.iter().copied().fold(0.0, f64::max);
+    let largest = values.iter().copied().max_by(f64::total_cmp).unwrap_or(0.0);
     let magnitude = if largest > 0.0 { largest.log10().floor() } else { 0.0 };
     if !(-3.0..8.0).contains(&magnitude) {
         return values.iter().map(|v| format!("{v:.4e}")).collect();
