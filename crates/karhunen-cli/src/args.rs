@@ -205,11 +205,11 @@ pub(crate) struct InputArgs {
     pub(crate) max_unpacked: Option<u64>,
 }
 
-/// Whether a text table begins with names.
+/// How the first line of a text table is read: as names or as values.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct HeaderArgs {
-    /// Whether the first line holds names: yes (--header alone says so), no, or auto, by what a model knows and by the look of
-    /// the table [default: auto]
+    /// Read the first line as names (yes, also --header alone), as values (no), or decide from the model and the table
+    /// (auto) [default: auto]
     #[arg(
         long, value_enum, value_name = "yes|no|auto", num_args = 0..=1, require_equals = true,
         default_missing_value = "yes", hide_possible_values = true, conflicts_with = "no_header"

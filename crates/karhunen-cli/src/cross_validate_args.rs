@@ -99,14 +99,14 @@ pub(crate) struct CrossValidatePlan {
     pub(crate) observe: ObserveOptions,
     /// The options of every fit; what depends on the data is decided by [`CrossValidatePlan::pca`].
     pca: IncompletePca,
-    /// Whether `--early-stopping` was given without a share.
+    /// True if `--early-stopping` was given without a share.
     usual_share: bool,
     n_folds: usize,
     n_components: Option<ComponentList>,
     penalties: Vec<Regularization>,
     /// Where the table goes.
     pub(crate) output: Option<PathBuf>,
-    /// Whether that is replaced, whatever it is.
+    /// True if an existing file is replaced whatever it holds.
     pub(crate) force: bool,
     /// What is printed.
     pub(crate) summary: SummaryForm,

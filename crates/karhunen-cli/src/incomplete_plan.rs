@@ -31,7 +31,7 @@ pub(crate) struct IncompletePlan {
     pub(crate) observe: ObserveOptions,
     /// The options of the fit; what depends on the data is decided by [`IncompletePlan::pca`].
     pca: IncompletePca,
-    /// Whether `--early-stopping` was given without a share.
+    /// True if `--early-stopping` was given without a share.
     usual_share: bool,
     /// Where the state of the fit is kept.
     pub(crate) checkpoints: CheckpointArgs,

@@ -149,8 +149,8 @@ fn refuse_whiten(args: &ReconstructArgs, dataset: &Dataset) -> Result<()> {
     )))
 }
 
-/// Whether a table holds scores, which are called `expected`, or features: by the names of its columns, or by their number
-/// where they have none.
+/// Tells a table of scores, whose columns are named `expected`, from a table of features: by the names of its columns, or by
+/// their number if they have no names.
 ///
 /// # Errors
 /// [`Failure::Usage`] where they may be either, [`Failure::Data`] where they can be neither.
