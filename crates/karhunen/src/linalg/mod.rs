@@ -42,6 +42,7 @@ pub(crate) mod symmetric;
 #[cfg(test)]
 pub(crate) mod test_matrices;
 pub(crate) mod tile_products;
+mod triangular;
 pub(crate) mod trig;
 pub(crate) mod tsqr;
 

@@ -1,10 +1,10 @@
 //! Orthonormal columns with the span of given ones, also where those are dependent.
 
 use super::basis::{Basis, multiply_then_gram, tall_t_product};
-use super::panel::{Panel, add_product};
 use super::random::gaussian;
 use super::rank_k;
 use super::small::multiply;
+use super::triangular::{cholesky, inverse_upper, multiply_columns, multiply_rows};
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::linalg::{ColumnMap, Dense, Matrix};
@@ -111,11 +111,16 @@ const CLEAN: f64 = 1e-14;
 /// # Errors
 /// As [`orthonormalize`].
 pub(crate) fn polish(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
-    let gram = tall_t_product(&w, &w, exec)?;
+    let p = w.n_cols();
+    if p == 0 {
+        return Ok(w);
+    }
+    let unchanged = ColumnMap { shift: &vec![0.0; p], remainder: &[], factor: &vec![1.0; p] };
+    let gram = rank_k::scatter(Dense::from(&w), unchanged, None, exec)?;
     match deviation(&gram) {
         near if near <= NEAR => {
             if let Some((factor, _)) = (near > CLEAN).then(|| cholesky(&gram)).flatten() {
-                multiply_then_gram(&mut w, &inverse_upper(&factor), exec)?;
+                multiply_columns(&mut w, &inverse_upper(&factor), exec)?;
             }
             Ok(w)
         }
@@ -139,7 +144,7 @@ pub(crate) fn polish_rows(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<M
     match deviation(&gram) {
         near if near <= NEAR => {
             if let Some((factor, _)) = (near > CLEAN).then(|| cholesky(&gram)).flatten() {
-                multiply_rows(&inverse_upper(&factor).transposed(), &mut w, &exec)?;
+                multiply_rows(&inverse_upper(&factor), &mut w, &exec)?;
             }
             Ok(w)
         }
@@ -157,33 +162,6 @@ fn deviation(gram: &Matrix) -> f64 {
     let error = |i: usize, j: usize| (gram[(i, j)] - f64::from(u8::from(i == j))).abs();
     let errors = (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| error(i, j));
     largest(errors)
-}
-
-/// `W <- C W`, in place, for square `c`.
-fn multiply_rows(c: &Matrix, w: &mut Matrix, exec: &Exec<'_>) -> Result<()> {
-    const COLUMNS: usize = 256;
-    let (k, p) = w.shape();
-    if p == 0 {
-        return Ok(());
-    }
-    // The rows of every run of columns.
-    let mut runs: Vec<Vec<&mut [f64]>> = (0..p.div_ceil(COLUMNS)).map(|_| Vec::with_capacity(k)).collect();
-    for row in w.as_mut_slice().chunks_exact_mut(p) {
-        for (run, part) in runs.iter_mut().zip(row.chunks_mut(COLUMNS)) {
-            run.push(part);
-        }
-    }
-    exec.fill(&mut runs, 1, |_, run| {
-        let rows = &mut run[0];
-        let before: Vec<f64> = rows.iter().flat_map(|row| row.iter().copied()).collect();
-        let mut after = vec![0.0; before.len()];
-        let width = before.len() / k;
-        add_product(1.0, Panel { data: c.as_slice(), stride: k, n_cols: k }, &before, width, &mut after);
-        for (row, after) in rows.iter_mut().zip(after.chunks_exact(width)) {
-            row.copy_from_slice(after);
-        }
-        Ok(())
-    })
 }
 
 /// `W <- W R1^-1 R2^-1`, returning `R2 R1`; projects on the complement of `basis` in between, if there is one.
@@ -296,44 +274,6 @@ fn pivots(gram: &Matrix, floor: f64, most: usize) -> (Vec<usize>, Vec<usize>) {
 
 fn select(a: &Matrix, columns: &[usize]) -> Matrix {
     Matrix::from_fn(a.n_rows(), columns.len(), |i, j| a[(i, columns[j])])
-}
-
-/// Upper triangular `R` with `R'R = G`, and the smallest pivot of the equilibrated matrix; `None` where `G` is not
-/// positive definite to rounding.
-fn cholesky(gram: &Matrix) -> Option<(Matrix, f64)> {
-    let l = gram.n_rows();
-    let mut r = Matrix::zeros(l, l);
-    let mut least = 1.0f64;
-    for j in 0..l {
-        for i in 0..=j {
-            let along: f64 = (0..i).map(|k| r[(k, i)] * r[(k, j)]).sum();
-            let left = gram[(i, j)] - along;
-            if i < j {
-                r[(i, j)] = left / r[(i, i)];
-            } else {
-                let pivot = left / gram[(j, j)];
-                if pivot.is_nan() || pivot <= f64::EPSILON {
-                    return None;
-                }
-                least = least.min(pivot);
-                r[(j, j)] = left.sqrt();
-            }
-        }
-    }
-    Some((r, least))
-}
-
-fn inverse_upper(r: &Matrix) -> Matrix {
-    let l = r.n_rows();
-    let mut inverse = Matrix::zeros(l, l);
-    for j in 0..l {
-        inverse[(j, j)] = 1.0 / r[(j, j)];
-        for i in (0..j).rev() {
-            let along: f64 = (i + 1..=j).map(|k| r[(i, k)] * inverse[(k, j)]).sum();
-            inverse[(i, j)] = -along / r[(i, i)];
-        }
-    }
-    inverse
 }
 
 #[cfg(test)]

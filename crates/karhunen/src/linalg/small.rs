@@ -28,6 +28,14 @@ pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     product(faer_view(a), faer_view(b))
 }
 
+/// `A B` into `out`, for rows `a` of as many values as `b` has rows, on the calling thread.
+pub(super) fn multiply_into(a: &[f64], b: &Matrix, out: &mut [f64]) {
+    let (n, l) = b.shape();
+    let m = out.len() / l;
+    let target = faer::MatMut::from_row_major_slice_mut(out, m, l);
+    matmul(target, Accum::Replace, MatRef::from_row_major_slice(a, m, n), faer_view(b), 1.0, Par::Seq);
+}
+
 /// `A' B` of shapes (m, n) and (m, l), on the calling thread.
 pub(crate) fn t_multiply(a: &Matrix, b: &Matrix) -> Matrix {
     product(faer_view(a).transpose(), faer_view(b))
