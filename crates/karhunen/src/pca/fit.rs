@@ -11,7 +11,7 @@ use crate::pca::evidence::most_probable_dimension;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
 use crate::scalar::Scalar;
-use crate::solver::select::{Problem, choose};
+use crate::solver::select::{Choice, Problem, choose};
 use crate::solver::{self, Iteration, Route, Spectrum, Wanted};
 use crate::source::Source;
 use crate::weights::{Shares, Totals, Weighting, Weights, check_feature_weights};
@@ -31,14 +31,19 @@ pub(crate) fn fit<T: Scalar>(
     let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(if T::EPSILON > f64::EPSILON { 1e-6 } else { 1e-8 });
     let problem = problem::<T>(x, pca.n_components);
-    let (route, reason) = match pca.solver {
-        Some(route) => (route, "asked for".to_owned()),
-        None => choose(&problem),
-    };
-    check_memory(route, &problem, threads_of(pca.n_threads))?;
+    let choice =
+        pca.solver.map_or_else(|| choose(&problem), |route| Choice::Route(route, "asked for".to_owned()));
+    let n_threads = threads_of(pca.n_threads);
+    let ask = |route, problem: &Problem| check_memory(route, problem, n_threads);
+    match &choice {
+        Choice::Route(route, _) => ask(*route, &problem)?,
+        // It begins as block Krylov iteration for few components does.
+        Choice::Look(_) => ask(Route::BlockKrylov, &problem.with(1))?,
+    }
     Exec::run(pca.n_threads, observer, |exec| {
         // Products and moments in one pass, where they need no corrections for zeros.
-        let one_pass = route == Route::Covariance && !x.is_sparse() && p <= dense_scatter::WIDEST;
+        let covariance = matches!(choice, Choice::Route(Route::Covariance, _));
+        let one_pass = covariance && !x.is_sparse() && p <= dense_scatter::WIDEST;
         let one_pass = one_pass && pca.n_components != NComponents::Count(0);
         let (moments, scatter) = if one_pass {
             let scatter = Scatter::of(x, shares, &exec.phase("covariance"))?;
@@ -55,22 +60,31 @@ pub(crate) fn fit<T: Scalar>(
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
         let iteration = iteration(pca, tol);
         let mut cancelled = 0.0;
-        let mut spectrum = match scatter {
+        let (route, reason, mut spectrum) = match scatter {
             // Products of tiny values have underflowed, products about rounded means have lost digits: the map, applied
             // to the values first, avoids both.
             Some(scatter) if !columns.need_care() => {
-                solver::solve_matrix(&scatter.covariance(affine.map()), wanted, &iteration, exec)?
+                let matrix = scatter.covariance(affine.map());
+                (Route::Covariance, choice.reason(), solver::solve_matrix(&matrix, wanted, &iteration, exec)?)
             }
             _ => {
                 let op = Standardized::new(x, affine.map(), shares);
-                let mut spectrum = solver::solve(&op, route, wanted, &iteration, exec)?;
+                let (route, reason, mut spectrum) = match choice {
+                    Choice::Route(route, reason) => {
+                        (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?)
+                    }
+                    Choice::Look(n_looks) => {
+                        let ask = |route, k| ask(route, &problem.with(k));
+                        solver::solve_by_look(&op, (&problem, n_looks), wanted, &iteration, &ask, exec)?
+                    }
+                };
                 // Of tall data, the SVD route centres the values themselves.
                 if route != Route::Svd || n < p {
                     let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
                     cancelled = epsilon * op.cancelled() * totals.sum_of_squares.sqrt();
                     add_rounding(&mut spectrum, cancelled);
                 }
-                spectrum
+                (route, reason, spectrum)
             }
         };
         spectrum.n_passes += if x.is_sparse() { 2 } else { 1 };
@@ -191,10 +205,10 @@ fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
     match n_components {
         NComponents::All | NComponents::Mle => Wanted::Count(all),
         NComponents::Count(k) => Wanted::Count(k),
-        // Of nothing, one component explains every fraction.
+        // Of nothing, one component explains every share.
         NComponents::Variance(_) if total == 0.0 => Wanted::Count(1),
         // There is no more than all of it: what reaches the total, to the digits that `solver::count` compares.
-        NComponents::Variance(fraction) => Wanted::Sum(fraction.min(1.0 - 2e-12) * total),
+        NComponents::Variance(share) => Wanted::Share { sum: share.min(1.0 - 2e-12) * total, total },
     }
 }
 
@@ -228,7 +242,7 @@ fn check_memory(route: Route, problem: &Problem, n_threads: usize) -> Result<()>
 /// Bytes that [`fit`] asks for.
 pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>) -> f64 {
     let problem = problem::<T>(x, pca.n_components);
-    problem.need(pca.solver.unwrap_or_else(|| choose(&problem).0), threads_of(pca.n_threads))
+    problem.need(pca.solver.unwrap_or_else(|| problem.likely()), threads_of(pca.n_threads))
 }
 
 /// Variances up to this are what rounding leaves of zero. The SVD route never squares the condition number.

@@ -15,12 +15,15 @@ use crate::linalg::small::{binade, multiply, t_multiply};
 use crate::operator::SymOp;
 use crate::random::Purpose;
 use crate::scalar::largest;
+use crate::solver::Wanted;
 use crate::solver::pace::{Patience, Progress, Schedule};
 
 /// Residuals below this, relative to the largest eigenvalue, are rounding: smaller tolerances are raised to it.
 const ROUNDING: f64 = 1e-14;
 /// Columns of norm below this, relative to the largest eigenvalue, are rounding and give no new direction.
 const NEGLIGIBLE: f64 = 1e-15;
+
+mod share;
 
 /// How to search.
 #[derive(Clone, Debug)]
@@ -56,6 +59,15 @@ pub(crate) struct Eigenpairs {
     pub(crate) residuals: Vec<f64>,
     /// Products with the operator so far.
     pub(crate) n_iterations: usize,
+}
+
+/// How a search ends.
+#[derive(Clone, Debug)]
+pub(crate) enum Search {
+    /// With what was wanted.
+    Found(Eigenpairs),
+    /// The sum takes more pairs than were looked for: this many at least.
+    Short(usize),
 }
 
 /// A search for leading eigenpairs that can be taken up again for more of them.
@@ -155,13 +167,15 @@ impl<'a> BlockKrylov<'a> {
         })
     }
 
-    /// The `k` leading eigenpairs, `k <= dim`; with what is left of the search before, if there was one. Stops when all
-    /// residuals are within the tolerance, when the iteration limit is reached, or when the noise of the products
-    /// allows no further progress.
+    /// The `k` leading eigenpairs, `k <= dim`, or as many of them as the sum takes that is wanted; with what is left of the search
+    /// before, if there was one. Stops when all residuals are within the tolerance, when the iteration limit is reached, when the
+    /// noise of the products allows no further progress, or when it is clear that the sum takes more pairs.
+    ///
+    /// Ritz values never exceed the eigenvalues, so that no more pairs are needed than reach the sum by them.
     ///
     /// # Errors
     /// What the operator raises; [`Error::Stopped`]; [`Error::Decomposition`] if a product is not finite.
-    pub(crate) fn leading(&mut self, k: usize, exec: &Exec<'_>) -> Result<Eigenpairs> {
+    pub(crate) fn leading(&mut self, wanted: Wanted, k: usize, exec: &Exec<'_>) -> Result<Search> {
         assert!(k <= self.op.dim(), "{k} eigenpairs of an operator of dimension {}", self.op.dim());
         self.make_room(k);
         if k > 0 && self.n_directions == 0 {
@@ -174,18 +188,27 @@ impl<'a> BlockKrylov<'a> {
             let exhausted = self.n_iterations >= self.options.max_iter || self.next.n_cols() == 0;
             let full = self.basis.len() + self.next.n_cols() > self.basis.capacity();
             if self.basis.len() >= k && (exhausted || full || schedule.due(self.n_columns)) {
-                let ritz = self.ritz(k)?;
+                let mut ritz = self.ritz(k)?;
+                let enough = self.enough(&ritz.values[..k], wanted);
+                ritz.residuals.truncate(enough.unwrap_or(k));
                 let worst = ritz.worst();
                 schedule.looked(self.n_columns, self.basis.len(), worst, self.tol());
                 progress.residual(worst);
                 exec.report(progress.fraction())?;
                 let met = worst <= self.tol();
                 let done = met && self.steps_since_start >= self.steps_needed;
-                let hidden = done && self.may_hide_copies(&ritz.values[..k]);
+                let hidden = done && self.may_hide_copies(&ritz.values[..ritz.residuals.len()]);
                 let hopeless = full && !met && patience.lost(&ritz.residuals, self.tol(), self.noise(&ritz));
-                if exhausted || (done && !hidden) || hopeless {
+                let over = exhausted || (done && !hidden) || hopeless;
+                if enough.is_none()
+                    && (over || (full && self.falls_short(&ritz, wanted)))
+                    && k < self.op.dim()
+                {
+                    return Ok(Search::Short(self.more(&ritz.values[..k], wanted)));
+                }
+                if over {
                     exec.report(1.0)?;
-                    return self.finish(k, ritz, exec);
+                    return Ok(Search::Found(self.finish(ritz, exec)?));
                 }
                 let quiet = exec.part(progress.fraction(), progress.fraction());
                 if full || hidden {
@@ -204,6 +227,11 @@ impl<'a> BlockKrylov<'a> {
         }
     }
 
+    /// Products so far.
+    pub(crate) fn n_iterations(&self) -> usize {
+        self.n_iterations
+    }
+
     /// Asks for smaller residuals from now on.
     pub(crate) fn tighten(&mut self, tol: f64) {
         self.options.tol = self.options.tol.min(tol);
@@ -216,7 +244,12 @@ impl<'a> BlockKrylov<'a> {
     /// Makes the basis large enough for `k` pairs and some blocks.
     fn make_room(&mut self, k: usize) {
         let block = self.block_size.max(self.next.n_cols());
-        let capacity = capacity(k, block, self.options.max_basis, self.op.dim());
+        self.reserve(capacity(k, block, self.options.max_basis, self.op.dim()));
+    }
+
+    /// Makes room for as many columns as `capacity`.
+    fn reserve(&mut self, capacity: usize) {
+        let capacity = capacity.min(self.op.dim());
         if capacity > self.basis.capacity() {
             self.basis.grow(capacity);
             let old = std::mem::replace(&mut self.h, Matrix::zeros(capacity, capacity));
@@ -304,14 +337,11 @@ impl<'a> BlockKrylov<'a> {
         let wanted = pairs.vectors.columns(0..k);
         let (inside, outside) = self.defects(&wanted, &pairs.values);
         let scale = pairs.values.first().copied().unwrap_or(0.0).max(0.0);
-        let residuals = (0..k)
-            .map(|j| {
-                let slack: f64 = (0..len).map(|i| (wanted[(i, j)] * self.slack[i]).powi(2)).sum();
-                let norm =
-                    (column_norm_squared(&inside, j) + column_norm_squared(&outside, j) + slack).sqrt();
-                if norm == 0.0 { 0.0 } else { norm / scale }
-            })
-            .collect();
+        let mut squares = vec![0.0; k];
+        add_squares(&inside, |_| 1.0, &mut squares);
+        add_squares(&outside, |_| 1.0, &mut squares);
+        add_squares(&wanted, |i| self.slack[i], &mut squares);
+        let residuals = squares.iter().map(|x| if *x == 0.0 { 0.0 } else { x.sqrt() / scale }).collect();
         Ok(Ritz { values: pairs.values, vectors: pairs.vectors, residuals })
     }
 
@@ -338,14 +368,12 @@ impl<'a> BlockKrylov<'a> {
         // In the new basis: S'HS = diag(theta) + S'(HS - S diag(theta)).
         let along = t_multiply(&s, &inside);
         let lost = multiply(&s, &along);
-        let slack = (0..keep)
-            .map(|j| {
-                let cut: f64 = (0..len).map(|i| (inside[(i, j)] - lost[(i, j)]).powi(2)).sum();
-                let before: f64 = (0..len).map(|i| (s[(i, j)] * self.slack[i]).powi(2)).sum();
-                (cut + before).sqrt()
-            })
-            .collect();
-        self.slack = slack;
+        let mut cut = inside;
+        cut.as_mut_slice().iter_mut().zip(lost.as_slice()).for_each(|(inside, lost)| *inside -= lost);
+        let mut squares = vec![0.0; keep];
+        add_squares(&cut, |_| 1.0, &mut squares);
+        add_squares(&s, |i| self.slack[i], &mut squares);
+        self.slack = squares.into_iter().map(f64::sqrt).collect();
         for i in 0..keep {
             for j in 0..keep {
                 self.h[(i, j)] = along[(i, j)] + if i == j { ritz.values[i] } else { 0.0 };
@@ -373,7 +401,9 @@ impl<'a> BlockKrylov<'a> {
             })
     }
 
-    fn finish(&self, k: usize, ritz: Ritz, exec: &Exec<'_>) -> Result<Eigenpairs> {
+    /// The pairs that have residuals.
+    fn finish(&self, ritz: Ritz, exec: &Exec<'_>) -> Result<Eigenpairs> {
+        let k = ritz.residuals.len();
         let unit = self.unit.unwrap_or(1.0);
         let exec = exec.part(1.0, 1.0);
         let vectors = self.basis.combine(&ritz.vectors.columns(0..k), &exec)?;
@@ -387,8 +417,12 @@ impl<'a> BlockKrylov<'a> {
     }
 }
 
-fn column_norm_squared(a: &Matrix, j: usize) -> f64 {
-    (0..a.n_rows()).map(|i| a[(i, j)] * a[(i, j)]).sum()
+/// Adds the squares of each column, whose rows have factors, row after row.
+fn add_squares(a: &Matrix, factor: impl Fn(usize) -> f64, sums: &mut [f64]) {
+    for i in 0..a.n_rows() {
+        let factor = factor(i);
+        sums.iter_mut().zip(a.row(i)).for_each(|(sum, x)| *sum += (x * factor).powi(2));
+    }
 }
 
 fn rows(a: &Matrix, range: std::ops::Range<usize>) -> Matrix {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::operator::{LinOp, Normal, NormalT};
 use crate::solver::image::{image, longest};
-use crate::solver::leading::leading;
+use crate::solver::leading::{Seek, Sought, seek_leading};
 use crate::solver::{Iteration, Spectrum, Wanted};
 
 /// As many passes over the data as the tolerance takes.
@@ -14,14 +14,28 @@ pub(crate) fn solve(
     iteration: &Iteration,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
+    match seek(op, wanted, iteration, &Seek::to_the_end(), exec)? {
+        Sought::Found(spectrum) => Ok(spectrum),
+        Sought::Left { .. } => unreachable!("there is no other way to leave for"),
+    }
+}
+
+/// The same, where another route may be better for a share that takes many components.
+pub(super) fn seek(
+    op: &dyn LinOp,
+    wanted: Wanted,
+    iteration: &Iteration,
+    seek: &Seek<'_>,
+    exec: &Exec<'_>,
+) -> Result<Sought<Spectrum>> {
     let (n, p) = op.shape();
     let exec = exec.phase("block Krylov");
     if p <= n {
-        let pairs = leading(&Normal(op), wanted, iteration, |_| iteration.tol, &exec)?;
-        return pairs.into_spectrum(&exec.phase("components"));
+        let sought = seek_leading(&Normal(op), wanted, iteration, |_| iteration.tol, seek, &exec)?;
+        return sought.and_then(|pairs| pairs.into_spectrum(&exec.phase("components")));
     }
     // Mapping back lengthens the residuals of small eigenvalues.
     let tightened = |values: &[f64]| iteration.tol / longest(values, op);
-    let pairs = leading(&NormalT(op), wanted, iteration, tightened, &exec)?;
-    image(op, pairs, iteration.seed, &exec.phase("components"))
+    let sought = seek_leading(&NormalT(op), wanted, iteration, tightened, seek, &exec)?;
+    sought.and_then(|pairs| image(op, pairs, iteration.seed, &exec.phase("components")))
 }

@@ -1,13 +1,13 @@
 //! The leading eigenpairs of a symmetric matrix: of one that is there, or of one that can only be applied; so many as
-//! are wanted, or as many as it takes to reach a sum.
+//! are wanted, or as many as a share of the sum of all eigenvalues takes.
 
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::residual::relative_residuals;
 use crate::linalg::{Matrix, eigh};
 use crate::operator::SymOp;
-use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions};
-use crate::solver::{Iteration, Spectrum, Wanted, count};
+use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions, Search};
+use crate::solver::{Iteration, Spectrum, Wanted, count, look};
 
 /// Eigenpairs of a symmetric matrix, descending.
 #[derive(Clone, Debug)]
@@ -27,12 +27,17 @@ const SMALL: usize = 192;
 const FINER: f64 = 1e-3;
 /// As good as a full decomposition.
 const EXACT: f64 = 1e-12;
-/// Components to begin with where a sum must be reached.
-const FIRST_GUESS: usize = 16;
+/// Products after which a look at the spectrum tells the number of pairs to a tenth or two.
+pub(super) const LOOK: usize = 8;
 
-/// Whether all eigenvectors of a matrix that is there are computed, where `wanted` are, or as many as a sum takes.
+/// Whether all eigenvectors of a matrix that is there are computed where `wanted` are, or as many as a share takes.
 pub(super) fn takes_all(dim: usize, wanted: Option<usize>) -> bool {
-    dim <= SMALL || wanted.is_none_or(|k| 4 * k > dim)
+    dim <= SMALL || wanted.is_some_and(|k| 8 * k > dim)
+}
+
+/// Products after which an iteration has cost about half as much as all eigenvectors of a matrix that is there: it is given up.
+fn budget(dim: usize) -> usize {
+    dim / 8 + 16
 }
 
 /// Of a matrix that is there. `tightened` as in [`leading`].
@@ -47,12 +52,14 @@ pub(crate) fn leading_of_matrix(
     let count_wanted = if let Wanted::Count(k) = wanted { Some(k) } else { None };
     if !takes_all(dim, count_wanted) {
         let tol = (FINER * iteration.tol).max(EXACT);
-        let finer = Iteration { tol, max_iter: 10_000, block_size: Some(16), seed: iteration.seed };
+        let finer = Iteration { tol, max_iter: budget(dim), block_size: Some(16), seed: iteration.seed };
         let tightened = |values: &[f64]| tightened(values).clamp(EXACT, tol);
-        let pairs = leading(a, wanted, &finer, tightened, exec)?;
-        let tol = tightened(&pairs.values);
-        if pairs.residuals.iter().all(|&r| r <= tol) {
-            return Ok(pairs);
+        let seek = Seek { n_looks: LOOK / 2, leave: &|k| Ok(takes_all(dim, Some(k))) };
+        if let Sought::Found(pairs) = seek_leading(a, wanted, &finer, tightened, &seek, exec)? {
+            let tol = tightened(&pairs.values);
+            if pairs.residuals.iter().all(|&r| r <= tol) {
+                return Ok(pairs);
+            }
         }
     }
     exec.report(0.0)?;
@@ -69,7 +76,42 @@ fn wide_enough(wanted: Wanted) -> Option<usize> {
     matches!(wanted, Wanted::Count(k) if k >= 32).then_some(16)
 }
 
-/// Of a matrix that can be applied. `tightened` may ask for a smaller tolerance once the eigenvalues are known.
+/// How a search for a share ended.
+#[derive(Clone, Debug)]
+pub(super) enum Sought<T> {
+    /// With this.
+    Found(T),
+    /// It takes about `k` pairs, and another way is better for so many; `n_products` were made.
+    Left { k: usize, n_products: usize },
+}
+
+impl<T> Sought<T> {
+    /// The same with what `f` makes of what was found.
+    pub(super) fn and_then<U>(self, f: impl FnOnce(T) -> Result<U>) -> Result<Sought<U>> {
+        Ok(match self {
+            Sought::Found(found) => Sought::Found(f(found)?),
+            Sought::Left { k, n_products } => Sought::Left { k, n_products },
+        })
+    }
+}
+
+/// What [`seek_leading`] goes by.
+pub(super) struct Seek<'a> {
+    /// Products that the look at the spectrum makes.
+    pub(super) n_looks: usize,
+    /// Whether to leave where about so many pairs are needed. Asked after the look, and whenever the search finds that more
+    /// are needed than it supposed.
+    pub(super) leave: &'a dyn Fn(usize) -> Result<bool>,
+}
+
+impl Seek<'static> {
+    /// There is no other way.
+    pub(super) fn to_the_end() -> Self {
+        Self { n_looks: LOOK, leave: &|_| Ok(false) }
+    }
+}
+
+/// So many pairs of a matrix that can be applied. `tightened` may ask for a smaller tolerance once the eigenvalues are known.
 pub(crate) fn leading(
     op: &dyn SymOp,
     wanted: Wanted,
@@ -77,6 +119,21 @@ pub(crate) fn leading(
     tightened: impl Fn(&[f64]) -> f64,
     exec: &Exec<'_>,
 ) -> Result<Pairs> {
+    match seek_leading(op, wanted, iteration, tightened, &Seek::to_the_end(), exec)? {
+        Sought::Found(pairs) => Ok(pairs),
+        Sought::Left { .. } => unreachable!("there is no other way to leave for"),
+    }
+}
+
+/// The same, where there is another way that may be better for a share that takes many pairs.
+pub(super) fn seek_leading(
+    op: &dyn SymOp,
+    wanted: Wanted,
+    iteration: &Iteration,
+    tightened: impl Fn(&[f64]) -> f64,
+    seek: &Seek<'_>,
+    exec: &Exec<'_>,
+) -> Result<Sought<Pairs>> {
     let dim = op.dim();
     let mut krylov = BlockKrylov::new(
         op,
@@ -91,25 +148,35 @@ pub(crate) fn leading(
     let mut tol = iteration.tol;
     let mut k = match wanted {
         Wanted::Count(k) => k,
-        Wanted::Sum(_) => FIRST_GUESS.min(dim),
+        Wanted::Share { sum, total } => {
+            let nodes = krylov.look(seek.n_looks, exec)?;
+            let k = look::count(&nodes, dim, sum, total);
+            if (seek.leave)(k)? {
+                return Ok(Sought::Left { k, n_products: krylov.n_iterations() });
+            }
+            // Too many cost little, too few a second search.
+            (k + k / 20 + 1).min(dim)
+        }
     };
     loop {
-        let Eigenpairs { values, vectors, residuals, n_iterations, .. } = krylov.leading(k, exec)?;
-        let enough = match count(&values, wanted) {
-            None if k < dim => {
-                k = (2 * k).min(dim);
+        let pairs = match krylov.leading(wanted, k, exec)? {
+            Search::Found(pairs) => pairs,
+            Search::Short(more) => {
+                if (seek.leave)(more)? {
+                    return Ok(Sought::Left { k: more, n_products: krylov.n_iterations() });
+                }
+                k = more;
                 continue;
             }
-            enough => enough.unwrap_or(k),
         };
-        let smaller = tightened(&values[..enough]);
+        let Eigenpairs { values, vectors, residuals, n_iterations } = pairs;
+        let smaller = tightened(&values);
         if smaller < tol {
             tol = smaller;
             krylov.tighten(tol);
-            k = enough;
             continue;
         }
-        return Ok(Pairs { values, vectors, residuals, n_products: n_iterations }.truncated(enough));
+        return Ok(Sought::Found(Pairs { values, vectors, residuals, n_products: n_iterations }));
     }
 }
 
@@ -123,13 +190,52 @@ impl Pairs {
             n_passes: self.n_products,
         })
     }
+}
 
-    fn truncated(mut self, k: usize) -> Self {
-        if k < self.values.len() {
-            self.values.truncate(k);
-            self.residuals.truncate(k);
-            self.vectors = self.vectors.columns(0..k);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn harmonic(dim: usize) -> Matrix {
+        Matrix::from_fn(dim, dim, |i, j| if i == j { 1.0 / (i + 1) as f64 } else { 0.0 })
+    }
+
+    /// The sum of what is wanted of the first 400 terms of the harmonic series.
+    fn wanted(share: f64) -> Wanted {
+        let total: f64 = (1..=400).map(|j| 1.0 / f64::from(j)).sum();
+        Wanted::Share { sum: share * total, total }
+    }
+
+    const ITERATION: Iteration = Iteration { tol: 1e-8, max_iter: 1000, block_size: None, seed: 0 };
+
+    #[test]
+    fn a_search_is_left_after_the_look_where_a_share_takes_many() {
+        let matrix = harmonic(400);
+        let exec = Exec::sequential();
+        let seek = |share| {
+            let leave = |k| Ok(k > 50);
+            let seek = Seek { n_looks: LOOK, leave: &leave };
+            seek_leading(&matrix, wanted(share), &ITERATION, |_| 1e-8, &seek, &exec).unwrap()
+        };
+        let Sought::Found(few) = seek(0.5) else { panic!("a dozen pairs are found") };
+        assert_eq!(few.values.len(), 15);
+        let Sought::Left { k, n_products } = seek(0.9) else { panic!("two hundred pairs are too many") };
+        assert!((150..300).contains(&k), "{k}");
+        assert_eq!(n_products, LOOK);
+    }
+
+    #[test]
+    fn a_matrix_that_is_there_gives_the_same_by_some_and_by_all_eigenvectors() {
+        let exec = Exec::sequential();
+        let of = |dim, share| leading_of_matrix(&harmonic(dim), share, &ITERATION, |_| 1e-8, &exec).unwrap();
+        for (share, by_iteration) in [(0.4, true), (0.95, false)] {
+            let pairs = of(400, wanted(share));
+            assert_eq!(pairs.n_products > 1, by_iteration, "{share}");
+            for (j, value) in pairs.values.iter().enumerate() {
+                assert!((value - 1.0 / (j + 1) as f64).abs() < 1e-12, "{share} {j}: {value}");
+            }
+            assert!(pairs.residuals.iter().all(|&r| r <= 1e-11));
+            assert!(count(&pairs.values, wanted(share)) == Some(pairs.values.len()));
         }
-        self
     }
 }

@@ -2,11 +2,13 @@
 
 mod block_krylov;
 mod complete;
+mod cost;
 mod covariance;
 mod gram;
 mod image;
 mod implicit;
 mod leading;
+mod look;
 mod need;
 mod pace;
 pub(crate) mod select;
@@ -15,6 +17,9 @@ mod svd;
 pub(crate) use covariance::solve_matrix;
 pub(crate) use leading::{Pairs, leading};
 pub use select::Route;
+
+use leading::{Seek, Sought};
+use select::{Problem, reason_for, route_for};
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -26,8 +31,9 @@ use crate::operator::LinOp;
 pub(crate) enum Wanted {
     /// This many.
     Count(usize),
-    /// As many as are needed for the sum of squared singular values to exceed this number, to 12 digits.
-    Sum(f64),
+    /// As many as are needed for the sum of squared singular values to exceed `sum`, to 12 digits, where that of all of them is
+    /// `total`.
+    Share { sum: f64, total: f64 },
 }
 
 /// Parameters of iterations.
@@ -94,11 +100,41 @@ pub(crate) fn solve(
     }
 }
 
+/// Finds what a share takes by the route that a look at the spectrum chooses, and says why. `ask` is told each route with the
+/// number of components that it is to find, before it starts, and refuses where there is no memory for it.
+pub(crate) fn solve_by_look(
+    op: &dyn LinOp,
+    (problem, n_looks): (&Problem, usize),
+    wanted: Wanted,
+    iteration: &Iteration,
+    ask: &dyn Fn(Route, usize) -> Result<()>,
+    exec: &Exec<'_>,
+) -> Result<(Route, String, Spectrum)> {
+    let leave = |k: usize| match route_for(problem, k) {
+        Route::BlockKrylov => ask(Route::BlockKrylov, k).map(|()| false),
+        _ => Ok(true),
+    };
+    let seek = Seek { n_looks, leave: &leave };
+    match implicit::seek(op, wanted, iteration, &seek, exec)? {
+        Sought::Found(spectrum) => {
+            let route = Route::BlockKrylov;
+            Ok((route, reason_for(route, problem, spectrum.values.len()), spectrum))
+        }
+        Sought::Left { k, n_products } => {
+            let route = route_for(problem, k);
+            ask(route, k)?;
+            let mut spectrum = solve(op, route, wanted, iteration, exec)?;
+            spectrum.n_passes += n_products;
+            Ok((route, reason_for(route, problem, k), spectrum))
+        }
+    }
+}
+
 /// How many of `values` are needed.
 pub(crate) fn count(values: &[f64], wanted: Wanted) -> Option<usize> {
     match wanted {
         Wanted::Count(k) => Some(k.min(values.len())),
-        Wanted::Sum(sum) => {
+        Wanted::Share { sum, .. } => {
             let mut reached = 0.0;
             values
                 .iter()

@@ -55,7 +55,8 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
 
 /// Of the eigenvectors of a matrix that is there: a few by iteration, or all.
 fn eigenvectors(dim: usize, wanted: Option<usize>, k: usize, n_threads: usize) -> f64 {
-    if takes_all(dim, wanted) {
+    // A share may take all of them.
+    if wanted.is_none() || takes_all(dim, wanted) {
         return eigh::need(dim) + F64 * (2 * dim * k) as f64;
     }
     block_krylov::need(dim, k, n_threads)

@@ -1,6 +1,7 @@
 //! Fits against the oracle: one case table, properties, hard cases, and the numbers of other packages.
 
 mod cases;
+mod choice;
 mod density;
 mod expect;
 mod golden;

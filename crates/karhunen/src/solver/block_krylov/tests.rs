@@ -31,7 +31,14 @@ impl SymOp for Rounded {
 }
 
 fn solve(op: &dyn SymOp, k: usize, options: KrylovOptions) -> Eigenpairs {
-    BlockKrylov::new(op, options).unwrap().leading(k, &Exec::sequential()).unwrap()
+    found(&mut BlockKrylov::new(op, options).unwrap(), k, &Exec::sequential()).unwrap()
+}
+
+fn found(search: &mut BlockKrylov<'_>, k: usize, exec: &Exec<'_>) -> Result<Eigenpairs> {
+    match search.leading(Wanted::Count(k), k, exec)? {
+        Search::Found(pairs) => Ok(pairs),
+        Search::Short(more) => panic!("{k} pairs were wanted, not {more}"),
+    }
 }
 
 fn tol(tol: f64) -> KrylovOptions {
@@ -223,7 +230,7 @@ fn a_search_goes_on_for_more_pairs() {
     let mut search = BlockKrylov::new(&op, tol(1e-8)).unwrap();
     let mut products = 0;
     for k in [4, 10, 25, 25, 60, 500] {
-        let pairs = search.leading(k, &exec).unwrap();
+        let pairs = found(&mut search, k, &exec).unwrap();
         assert_eq!(pairs.values.len(), k);
         check(&op, &pairs, &values, &tol(1e-8));
         let afresh = solve(&op, k, tol(1e-8)).n_iterations;
@@ -238,7 +245,7 @@ fn same_bits_for_every_number_of_threads_and_another_seed_agrees() {
     let a = with_eigenvalues(&power_law(600), 8);
     let run = |threads, seed| {
         let options = KrylovOptions { seed, ..tol(1e-9) };
-        Exec::run(Some(threads), &Unobserved, |exec| BlockKrylov::new(&a, options)?.leading(12, exec))
+        Exec::run(Some(threads), &Unobserved, |exec| found(&mut BlockKrylov::new(&a, options)?, 12, exec))
             .unwrap()
     };
     let one = run(1, 0);
@@ -284,7 +291,7 @@ fn reports_progress_and_stops_on_request() {
     let run = |stop_at| {
         let watcher = Watcher { seen: Mutex::new(Vec::new()), stop_at };
         let result = Exec::run(Some(1), &watcher, |exec| {
-            BlockKrylov::new(&op, tol(1e-10))?.leading(10, &exec.phase("eigenpairs"))
+            found(&mut BlockKrylov::new(&op, tol(1e-10))?, 10, &exec.phase("eigenpairs"))
         });
         (result, watcher.seen.into_inner().unwrap())
     };
@@ -311,8 +318,83 @@ fn refusals() {
     assert!(BlockKrylov::new(&op, tol(f64::NAN)).is_err());
     assert!(BlockKrylov::new(&op, KrylovOptions { block_size: Some(0), ..tol(1e-6) }).is_err());
     let infinite = Diagonal(vec![f64::INFINITY; 3]);
-    let result = BlockKrylov::new(&infinite, tol(1e-6)).unwrap().leading(2, &Exec::sequential());
+    let result = found(&mut BlockKrylov::new(&infinite, tol(1e-6)).unwrap(), 2, &Exec::sequential());
     assert!(matches!(result, Err(Error::Decomposition { .. })));
     let empty = Diagonal(Vec::new());
     assert!(solve(&empty, 0, tol(1e-6)).values.is_empty());
+}
+
+/// Searches until the share is found; returns the pairs and how often more had to be looked for.
+fn share(op: &dyn SymOp, share: f64, total: f64, first: usize) -> (Eigenpairs, usize) {
+    let wanted = Wanted::Share { sum: share * total, total };
+    let mut search = BlockKrylov::new(op, tol(1e-9)).unwrap();
+    let (mut k, mut n_short) = (first, 0);
+    loop {
+        match search.leading(wanted, k, &Exec::sequential()).unwrap() {
+            Search::Found(pairs) => return (pairs, n_short),
+            Search::Short(more) => {
+                assert!(more > k && more <= op.dim(), "{k} {more}");
+                (k, n_short) = (more, n_short + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_share_takes_what_it_takes_wherever_the_search_begins() {
+    let values: Vec<f64> = (1..=300).map(|j| 1.0 / f64::from(j)).collect();
+    let op = Diagonal(values.clone());
+    let total: f64 = values.iter().sum();
+    let mut reached = 0.0;
+    // The sum of 37 of the values is the first to exceed two thirds.
+    let expected = values
+        .iter()
+        .position(|x| {
+            reached += x;
+            reached > 0.667 * total
+        })
+        .unwrap()
+        + 1;
+    for first in [1, 16, expected, 2 * expected, 300] {
+        let (pairs, n_short) = share(&op, 0.667, total, first);
+        assert_eq!(pairs.values.len(), expected, "from {first}");
+        assert_eq!(n_short > 0, first < expected, "from {first}");
+        check(&op, &pairs, &values, &tol(1e-9));
+    }
+    let (all, _) = share(&op, 1.0 - 2e-12, total, 8);
+    assert_eq!(all.values.len(), 300);
+}
+
+#[test]
+fn a_look_tells_how_many_eigenvalues_there_are() {
+    // The largest 60 of 600 eigenvalues are spread over 5..6, the others over 0..1.
+    let values: Vec<f64> = (0..600)
+        .map(|j| if j < 60 { 6.0 - f64::from(j) / 60.0 } else { 1.0 - f64::from(j - 60) / 540.0 })
+        .collect();
+    let op = Diagonal(values.clone());
+    let total: f64 = values.iter().sum();
+    let nodes = BlockKrylov::new(&op, tol(1e-8)).unwrap().look(8, &Exec::sequential()).unwrap();
+    assert_eq!(nodes.len(), 64);
+    let weight: f64 = nodes.iter().map(|node| node.weight).sum();
+    assert!((weight - 600.0).abs() < 1e-9, "the weights of a basis of the first block add up: {weight}");
+    let exact = |share: f64| {
+        let mut reached = 0.0;
+        values
+            .iter()
+            .position(|x| {
+                reached += x;
+                reached > share * total
+            })
+            .map_or(600, |last| last + 1)
+    };
+    for share in [0.1, 0.3, 0.5, 0.7, 0.9, 0.99] {
+        let told = crate::solver::look::count(&nodes, 600, share * total, total);
+        // Eight random vectors see the sum of sixty values to about a fifteenth.
+        let (least, most) = (exact(share - 0.08), exact(share + 0.08));
+        assert!((least..=most).contains(&told), "{share}: {told}, not {least} to {most}");
+    }
+    // More steps than the space has dimensions: everything is seen.
+    let few = Diagonal(values[..20].to_vec());
+    let nodes = BlockKrylov::new(&few, tol(1e-8)).unwrap().look(8, &Exec::sequential()).unwrap();
+    assert_eq!(nodes.len(), 20);
 }
