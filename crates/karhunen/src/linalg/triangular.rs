@@ -172,6 +172,7 @@ mod tests {
     use crate::exec::Unobserved;
     use crate::linalg::small::{multiply, t_multiply};
     use crate::linalg::test_matrices::{gaussian, identity_error, max_difference};
+    use crate::scalar::largest_magnitude;
 
     /// Both ways: short loops, and blocks.
     const WIDTHS: [usize; 5] = [1, 7, NARROW, NARROW + 1, 3 * NARROW];
@@ -183,7 +184,7 @@ mod tests {
             let gram = t_multiply(&x, &x);
             let (r, least) = cholesky(&gram).unwrap();
             assert!((0..l).all(|i| (0..i).all(|j| r[(i, j)] == 0.0)), "upper");
-            let scale = gram.as_slice().iter().map(|x| x.abs()).fold(0.0, f64::max);
+            let scale = largest_magnitude(gram.as_slice());
             // Rounding of sums of as many products as there are columns.
             assert!(max_difference(&t_multiply(&r, &r), &gram) < 1e-15 * (l + 4) as f64 * scale);
             assert!(least > 0.0 && least <= 1.0, "{least}");
