@@ -6,6 +6,8 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::error::OUT_OF_MEMORY;
 
@@ -45,7 +47,11 @@ fn or_end(memory: *mut u8, bytes: usize) -> *mut u8 {
     memory
 }
 
-/// Writes a line without asking for memory, and ends the process at once: other threads may hold any lock.
+/// Whether a thread is ending the process.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Writes a line and removes unfinished outputs, without asking for memory, and ends the process: other threads may hold any
+/// lock.
 #[cold]
 #[allow(unsafe_code)]
 fn end(bytes: usize) -> ! {
@@ -58,9 +64,14 @@ fn end(bytes: usize) -> ! {
     );
     let n_left = rest.len();
     let text = &line[..line.len() - n_left];
-    // SAFETY: the pointer and the length are those of `text`; `_exit` runs nothing of this program.
-    unsafe {
-        libc::write(2, text.as_ptr().cast(), text.len() as _);
-        libc::_exit(i32::from(OUT_OF_MEMORY))
+    if ENDING.swap(true, Ordering::SeqCst) {
+        // Another thread ends the process, and is given time; or the removal below asked for memory.
+        std::thread::sleep(Duration::from_secs(1));
+    } else {
+        // SAFETY: the pointer and the length are those of `text`.
+        unsafe { libc::write(2, text.as_ptr().cast(), text.len() as _) };
+        karhunen_io::discard_unfinished_at_once();
     }
+    // SAFETY: `_exit` runs nothing of this program.
+    unsafe { libc::_exit(i32::from(OUT_OF_MEMORY)) }
 }

@@ -66,7 +66,7 @@ pub use name_rule::FittedTable;
 pub use observed::{ObserveOptions, ObservedData, ObservedTable, Pairs, read_observed, read_pairs};
 pub use options::{ReadOptions, RowNames};
 pub use read::{Content, read, read_any};
-pub use replace::{Staged, check_writable, discard_unfinished, publish};
+pub use replace::{Staged, check_writable, discard_unfinished, discard_unfinished_at_once, publish};
 pub use saved_incomplete::{SavedIncomplete, load_incomplete, save_incomplete, stage_incomplete};
 pub use saved_kernel::{SavedKernel, load_kernel, save_kernel, stage_kernel};
 pub use saved_model::{AboutMean, SavedModel, load_model, save_model, stage_model};

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use crate::journal::{Folders, Rename, folder_of};
 use crate::{Error, Result, temporaries};
 
-/// Files that are not in their places yet.
+/// Files that are not in their places yet, but for those of a set whose journal is complete: a later run puts them there.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Removes the files that were being written or wait for [`Staged::commit`]: for a process that is about to end without
@@ -19,6 +19,16 @@ pub fn discard_unfinished() {
     for path in unfinished().drain(..) {
         // Where it cannot be removed there is nobody left to tell.
         let _ = std::fs::remove_file(path);
+    }
+}
+
+/// As [`discard_unfinished`], but allocates nothing and waits for no other thread: for a process without memory. Files stay, for
+/// the next run to remove, where another thread is changing the list.
+pub fn discard_unfinished_at_once() {
+    if let Ok(unfinished) = UNFINISHED.try_lock() {
+        for path in unfinished.iter() {
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
@@ -68,12 +78,18 @@ pub fn publish(staged: Vec<Staged>, force: bool) -> Result<()> {
     let mut at = path.clone();
     let renames: Vec<Rename> = files.iter().filter_map(|(_, beside)| beside.as_ref()?.rename()).collect();
     let folders = Folders::of(renames.iter().map(|rename| rename.to.as_path()));
-    let outcome = folders.publish(&renames, |next| match files[next].1.take() {
-        Some(beside) => {
-            at.clone_from(&files[next].0);
-            beside.persist()
+    let outcome = folders.publish(&renames, |next| {
+        if next == 0 {
+            // From the first rename on the set is all new: none of its files may be discarded.
+            unfinished().retain(|path| renames.iter().all(|rename| rename.from != *path));
         }
-        None => Ok(()),
+        match files[next].1.take() {
+            Some(beside) => {
+                at.clone_from(&files[next].0);
+                beside.persist()
+            }
+            None => Ok(()),
+        }
     });
     outcome.map_err(|source| Error::io(&at, "writing", source))
 }

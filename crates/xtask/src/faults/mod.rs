@@ -156,9 +156,6 @@ impl Wanted {
     }
 }
 
-/// Kinds that are struck by hand alone: too little memory is no error of all routes and readers yet.
-const BY_HAND: [&str; 1] = ["memory"];
-
 /// Runs `cargo xtask faults`.
 pub(crate) fn main(arguments: &[String]) -> ExitCode {
     match Wanted::parse(arguments).and_then(|wanted| strike(&wanted)) {
@@ -174,7 +171,7 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
 
 /// The step of the test command: every kind but those tried by hand alone, at a few moments, of one seed.
 pub(crate) fn step(counts: &mut Counts) -> Result<(), String> {
-    let kinds = KINDS.iter().map(|kind| kind.name).filter(|name| !BY_HAND.contains(name));
+    let kinds = KINDS.iter().map(|kind| kind.name);
     let wanted = Wanted { moments: MOMENTS, seed: SEED, kinds: kinds.map(str::to_owned).collect() };
     let outcomes = strike(&wanted)?;
     let lost: usize = outcomes.iter().map(|outcome| outcome.lost.len()).sum();
