@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use karhunen::Matrix;
 
 use crate::input::Input;
-use crate::{Buffer, Data, ReadOptions, Result, RowNames, Table, Values, arrow, npy, npz, parquet};
+use crate::{
+    Buffer, Data, ReadOptions, Result, RowNames, Table, Values, arrow, matrix_market, npy, npz, parquet,
+};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/binary")
@@ -18,6 +20,7 @@ fn read_with(name: &str, options: &ReadOptions) -> Result<Table> {
         Some("npy") => npy::read(input, options),
         Some("npz") => npz::read(input, options),
         Some("parquet") => parquet::read(input, options),
+        Some("mtx") => matrix_market::read(input, options),
         _ => arrow::read(input, options),
     }
 }
@@ -130,6 +133,22 @@ fn every_kind_of_column() {
             assert_eq!(table.weights, Some(vec![1.0, 2.0, 0.5]), "{name}");
             assert_eq!(table.notes, ["the column `cell` names the rows"], "{name}");
         }
+    }
+}
+
+#[test]
+fn whole_numbers_that_are_rounded_are_said_in_every_format() {
+    let advice = "the whole number 9007199254740993 is rounded, for 64-bit floating-point numbers hold no such whole number; \
+                  set ids aside, or subtract a constant before";
+    for (name, place) in [
+        ("rounded.parquet", "row 2, column 2 (`b`): "),
+        ("rounded.feather", "row 2, column 2 (`b`): "),
+        ("rounded.npz", "row 2, column 2: "),
+        ("rounded_csr.npz", ""),
+        ("rounded_coo.npz", ""),
+        ("rounded.mtx", "line 7: "),
+    ] {
+        assert_eq!(read(name).warnings, [format!("{place}{advice}")], "{name}");
     }
 }
 

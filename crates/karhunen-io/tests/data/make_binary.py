@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
+import scipy.io
 import scipy.sparse
 
 HERE = pathlib.Path(__file__).parent / "binary"
@@ -92,9 +93,22 @@ def zero_rows():
     scipy.sparse.save_npz(HERE / "zero_rows.npz", scipy.sparse.csr_array((0, 5)))
 
 
+def rounded():
+    """Whole numbers of which 64-bit floating-point numbers hold only some; the first that is rounded stands in row 2, column 2."""
+    whole = np.array([[2**53, 2], [4, 2**53 + 1], [2**53 + 3, 6]])
+    table = pa.table({"a": whole[:, 0], "b": whole[:, 1]})
+    pa.parquet.write_table(table, HERE / "rounded.parquet", row_group_size=2)
+    pa.feather.write_feather(table, str(HERE / "rounded.feather"), chunksize=2)
+    scipy.sparse.save_npz(HERE / "rounded_csr.npz", scipy.sparse.csr_array(whole))
+    scipy.sparse.save_npz(HERE / "rounded_coo.npz", scipy.sparse.coo_array(whole))
+    np.savez(HERE / "rounded.npz", whole)
+    scipy.io.mmwrite(HERE / "rounded.mtx", scipy.sparse.coo_array(whole))
+
+
 if __name__ == "__main__":
     HERE.mkdir(exist_ok=True)
     arrays()
     sparse()
     columns()
     zero_rows()
+    rounded()
