@@ -114,3 +114,21 @@ def test_weights_are_routed_through_pipelines(table):
         pipeline = make_pipeline(scaler, pca).fit(table, sample_weight=w)
     expected = PCA(2).fit(scaler.fit_transform(table), sample_weight=w)
     assert_allclose(pipeline[-1].components_, expected.components_)
+
+
+@pytest.mark.parametrize("shape", [(40, 5), (5, 40)])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_weights_that_sum_to_one_are_no_frequencies(shape, container):
+    x = container(np.random.default_rng(3).normal(size=shape))
+    weights = np.full(shape[0], 1 / shape[0])
+    with pytest.raises(ValueError) as error:
+        PCA(2).fit(x, sample_weight=weights)
+    message = str(error.value)
+    assert message.startswith("sample_weight sums to ")
+    assert "weighting='importance'" in message and "weighting='population'" in message
+    # The ways out, and what they mean: a constant factor changes nothing, or the divisor is the sum.
+    importance = PCA(2, weighting="importance").fit(x, sample_weight=weights)
+    assert_allclose(importance.explained_variance_, PCA(2).fit(x).explained_variance_, rtol=1e-10)
+    population = PCA(2, weighting="population").fit(x, sample_weight=weights)
+    ratio = (shape[0] - 1) / shape[0]
+    assert_allclose(population.explained_variance_, importance.explained_variance_ * ratio, rtol=1e-10)
