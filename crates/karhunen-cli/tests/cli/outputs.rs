@@ -263,18 +263,20 @@ fn a_damaged_model_is_refused_by_every_command() {
 #[test]
 fn models_of_version_0_1_0_give_what_they_gave() {
     let golden = examples().join("../../crates/karhunen-io/tests/golden_0_1_0");
-    let compare = |arguments: &str, expected: &str| {
-        let done = karhunen(arguments).current_dir(&golden).assert().success();
-        let found = String::from_utf8(done.get_output().stdout.clone()).unwrap();
+    let same = |found: &str, expected: &str, arguments: &str| {
         let expected = std::fs::read_to_string(golden.join(expected)).unwrap();
         assert_eq!(found.lines().count(), expected.lines().count(), "{arguments}");
         let cells = |text: &str| text.replace('\n', ",").split(',').map(str::to_owned).collect::<Vec<_>>();
-        for (a, b) in cells(&found).iter().zip(cells(&expected)) {
+        for (a, b) in cells(found).iter().zip(cells(&expected)) {
             match (a.parse::<f64>(), b.parse::<f64>()) {
                 (Ok(a), Ok(b)) => assert!((a - b).abs() <= 1e-10 * b.abs().max(1.0), "{arguments}: {a} {b}"),
                 _ => assert_eq!(*a, b, "{arguments}"),
             }
         }
+    };
+    let compare = |arguments: &str, expected: &str| {
+        let done = karhunen(arguments).current_dir(&golden).assert().success();
+        same(&String::from_utf8(done.get_output().stdout.clone()).unwrap(), expected, arguments);
     };
     compare("transform pca.model rows.csv", "pca.csv");
     compare("transform weighted.model rows.csv --whiten", "weighted.csv");
@@ -300,5 +302,20 @@ fn models_of_version_0_1_0_give_what_they_gave() {
             )),
             "{text}"
         );
+        // The fit of 0.1.0 continues, to the scores that 0.1.0 found.
+        let folder = tempfile::tempdir().unwrap();
+        let kept = folder.path().join("kept");
+        std::fs::copy(golden.join(format!("{name}.checkpoint")), &kept).unwrap();
+        let scores = folder.path().join("scores.csv");
+        let (kept, scores) = (kept.display(), scores.display());
+        let fit = format!(
+            "fit holes.csv --missing={name} -k 1 --tol 0 --max-iter 12 -q --checkpoint {kept} --resume"
+        );
+        karhunen(&format!("{fit} --scores {scores}")).current_dir(&golden).assert().success();
+        same(&std::fs::read_to_string(scores.to_string()).unwrap(), &format!("{name}.resumed.csv"), name);
+        let other = format!("{fit} --n-starts 2");
+        let done = karhunen(&other).current_dir(&golden).assert().code(2);
+        let message = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(message.contains("n_starts") || message.contains("--n-starts"), "{message}");
     }
 }

@@ -71,7 +71,8 @@ pub struct Checkpoints<'a> {
 /// The state of a fit between two iterations, as plain data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// The version of karhunen that made it; another one may iterate differently, and refuses it.
+    /// The version of karhunen that made it. A version that iterates differently refuses it: see
+    /// `docs/missing-values.md`.
     pub version: String,
     /// The options of the fit.
     pub options: IncompletePca,
@@ -146,10 +147,17 @@ impl Accumulate for Checksum {
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Checkpoint {
+    /// Whether this version iterates as the one that made the checkpoint, up to rounding. Version 0.1.0 drew the entries
+    /// for early stopping and the starts from other random numbers; fits that draw neither any more continue.
+    fn iterates_as_here(&self) -> bool {
+        let draws = self.options.early_stopping.is_some() || self.options.n_starts > 1;
+        self.version == VERSION || (self.version == "0.1.0" && !draws)
+    }
+
     /// Refuses data and options that are not those of the checkpoint.
     pub(crate) fn check(&self, pca: &IncompletePca, data: &Fingerprint) -> Result<()> {
         let differs = |what, found: String, expected: String| Err(Error::OtherFit { what, found, expected });
-        if self.version != VERSION {
+        if !self.iterates_as_here() {
             return differs("versions of karhunen", self.version.clone(), VERSION.to_owned());
         }
         if self.data != *data {

@@ -197,6 +197,16 @@ fn other_data_and_options_are_refused() {
     let old = Checkpoint { version: "0.0.1".to_owned(), ..first.clone() };
     let message = error(&em, &data, &old).to_string();
     assert!(message.contains("other versions of karhunen (0.0.1"), "{message}");
+    // Version 0.1.0 drew other random numbers: a fit that draws none any more continues, the others do not.
+    let of_0_1_0 = |checkpoint: &Checkpoint| Checkpoint { version: "0.1.0".to_owned(), ..checkpoint.clone() };
+    let context = FitContext { resume: Some(&of_0_1_0(first)), ..FitContext::default() };
+    assert_eq!(timeless(&em.fit_with(&data, &context).unwrap()), timeless(&em.fit(&data).unwrap()));
+    let stops_early = IncompletePca { early_stopping: Some(0.1), ..em.clone() };
+    for draws in [stops_early, IncompletePca { n_starts: 2, ..em.clone() }] {
+        let (_, checkpoints) = fit_and_keep(&draws, &data, &FitContext::default(), 3);
+        let message = error(&draws, &data, &of_0_1_0(&checkpoints[0])).to_string();
+        assert!(message.contains("other versions of karhunen (0.1.0"), "{message}");
+    }
     // Every array that is missing, too long or no count is an error, never a panic.
     for name in first.arrays.keys() {
         let mut damaged = first.clone();
