@@ -14,7 +14,8 @@ use crate::kernel_args::KernelArgs;
 use crate::missing_args::{FitMissingArgs, ImputeArgs, PredictArgs, TriplesArgs};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
-                          5 not converged under --strict, 6 not enough memory, 130 stopped by Ctrl-C, 143 by SIGTERM.";
+                          5 not converged under --strict, 6 not enough memory, stopped by: 130 Ctrl-C, 143 \
+                          SIGTERM, 129 SIGHUP.";
 
 /// Principal component analysis of the data people really have: weighted, sparse, wide, large.
 #[derive(Debug, Parser)]

@@ -287,10 +287,13 @@ pub(crate) fn typed_with(option: &str, value: &str) -> String {
     }
 }
 
-/// A rule of the library, whose backticks hold options.
+/// A rule or advice of the library, whose backticks hold options, with or without a value.
 fn in_typed_names(rule: &str) -> String {
     let parts = rule.split('`').enumerate();
-    parts.map(|(at, part)| if at % 2 == 1 { typed(part) } else { part.to_owned() }).collect()
+    let option = |part: &str| {
+        part.split_once('=').map_or_else(|| typed(part), |(name, value)| typed_with(name, value))
+    };
+    parts.map(|(at, part)| if at % 2 == 1 { option(part) } else { part.to_owned() }).collect()
 }
 
 fn numbered(axis: &str, index: usize, names: Option<&[String]>) -> String {

@@ -4,10 +4,9 @@
 use std::collections::HashSet;
 
 use karhunen::{Matrix, PcaModel, Scalar};
-use karhunen_io::{Data, ObservedData, Values};
+use karhunen_io::{Data, ObservedData, Values, shell_word};
 
 use crate::figures::percent;
-use crate::names::shell_word;
 
 /// Tables of fewer rows say too little.
 const FEWEST_ROWS: usize = 10;

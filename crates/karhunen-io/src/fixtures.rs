@@ -138,7 +138,7 @@ fn every_kind_of_column() {
 
 #[test]
 fn whole_numbers_that_are_rounded_are_said_in_every_format() {
-    let advice = "the whole number 9007199254740993 is rounded, for 64-bit floating-point numbers hold no such whole number; \
+    let advice = "the whole number 9007199254740993 was rounded, for a 64-bit floating-point number cannot hold it; \
                   set ids aside, or subtract a constant before";
     for (name, place) in [
         ("rounded.parquet", "row 2, column 2 (`b`): "),

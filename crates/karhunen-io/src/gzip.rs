@@ -24,7 +24,7 @@ pub(crate) fn unpacked(packed: &[u8], most: u64) -> Result<Vec<u8>, Cause> {
                 break;
             }
             let message = format!(
-                "behind the gzip content, at byte {}, stands something else; fetch or compress the file again",
+                "unexpected data after the gzip stream, at byte {}; fetch or compress the file again",
                 packed.len() - rest.len() + 1
             );
             return Err(Cause::Format(message));
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(
             error,
             format!(
-                "behind the gzip content, at byte {}, stands something else; fetch or compress the file again",
+                "unexpected data after the gzip stream, at byte {}; fetch or compress the file again",
                 one.len() + 1
             )
         );

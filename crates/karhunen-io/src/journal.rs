@@ -11,12 +11,12 @@ use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::{Cause, Error, Result};
 
 const JOURNAL: &str = ".karhunen-journal";
-const FIRST: &str = "karhunen journal 1";
+const FIRST: &str = "karhunen journal 2";
 const LAST: &str = "end";
 /// How long another run is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,11 +28,18 @@ pub(crate) struct Rename {
     pub(crate) to: PathBuf,
 }
 
+/// A rename that a journal lists, and [`state`] of its target before.
+#[derive(Debug, PartialEq, Eq)]
+struct Listed {
+    rename: Rename,
+    before: String,
+}
+
 /// What a journal says.
 #[derive(Debug, PartialEq, Eq)]
 enum Journal {
     /// The renames of a set.
-    Renames(Vec<Rename>),
+    Renames(Vec<Listed>),
     /// The folder of the journal that lists them.
     Elsewhere(PathBuf),
 }
@@ -91,11 +98,21 @@ impl Folders {
             true => Ok(path.file_name().map(PathBuf::from).unwrap_or_default()),
             false => std::path::absolute(path),
         };
-        let renames = renames
-            .iter()
-            .map(|Rename { from, to }| Ok::<_, std::io::Error>(Rename { from: near(from)?, to: near(to)? }));
+        let renames = renames.iter().map(|Rename { from, to }| {
+            let rename = Rename { from: near(from)?, to: near(to)? };
+            Ok::<_, std::io::Error>(Listed { rename, before: state(to) })
+        });
         write_journal(first, &Journal::Renames(renames.collect::<std::io::Result<_>>()?))
     }
+}
+
+/// Size and time of change of a file, which tell whether somebody wrote it since.
+fn state(file: &Path) -> String {
+    let of = |metadata: std::fs::Metadata| {
+        let changed = metadata.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        Some(format!("{} {}", metadata.len(), changed.as_nanos()))
+    };
+    file.metadata().ok().and_then(of).unwrap_or_else(|| "none".to_owned())
 }
 
 /// The folder of a file, under the name that all its names have in common.
@@ -144,7 +161,8 @@ fn is_listed(journal: &Path, target: &Path) -> bool {
     let folder = folder_of(journal);
     match parse(&folder, &content) {
         Some(Journal::Renames(renames)) => {
-            renames.iter().any(|Rename { from, to }| from.exists() && to.file_name() == target.file_name())
+            let mut renames = renames.iter().map(|listed| &listed.rename);
+            renames.any(|Rename { from, to }| from.exists() && to.file_name() == target.file_name())
         }
         // What the other folder says is told when its files are read.
         Some(Journal::Elsewhere(_)) | None => false,
@@ -159,7 +177,12 @@ fn complete(folder: &Path) -> std::io::Result<()> {
     }
     match parse(folder, &std::fs::read(&path)?) {
         Some(Journal::Renames(renames)) => {
-            for Rename { from, to } in renames {
+            for Listed { rename: Rename { from, to }, before } in renames {
+                if state(&to) != before && from.exists() {
+                    // Somebody wrote the target since the process died: that file is the newer one.
+                    std::fs::remove_file(from)?;
+                    continue;
+                }
                 match std::fs::rename(from, to) {
                     // It was made before.
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -201,7 +224,9 @@ fn write_journal(folder: &Path, journal: &Journal) -> std::io::Result<()> {
     match journal {
         Journal::Renames(renames) => {
             words.push("renames".as_ref());
-            words.extend(renames.iter().flat_map(|Rename { from, to }| [from.as_os_str(), to.as_os_str()]));
+            words.extend(renames.iter().flat_map(|Listed { rename: Rename { from, to }, before }| {
+                [from.as_os_str(), to.as_os_str(), before.as_ref()]
+            }));
         }
         Journal::Elsewhere(folder) => words.extend([std::ffi::OsStr::new("elsewhere"), folder.as_os_str()]),
     }
@@ -241,12 +266,12 @@ fn parse(folder: &Path, content: &[u8]) -> Option<Journal> {
     let path = |word: &[u8]| Some(folder.join(path_of(word)?));
     match (*kind, rest) {
         (b"elsewhere", [other]) => Some(Journal::Elsewhere(path(other)?)),
-        (b"renames", pairs) if pairs.len() % 2 == 0 => {
-            let pairs = pairs.chunks_exact(2);
-            pairs
-                .map(|pair| Some(Rename { from: path(pair[0])?, to: path(pair[1])? }))
-                .collect::<Option<_>>()
-                .map(Journal::Renames)
+        (b"renames", renames) if renames.len() % 3 == 0 => {
+            let listed = |words: &[&[u8]]| {
+                let rename = Rename { from: path(words[0])?, to: path(words[1])? };
+                Some(Listed { rename, before: std::str::from_utf8(words[2]).ok()?.to_owned() })
+            };
+            renames.chunks_exact(3).map(listed).collect::<Option<_>>().map(Journal::Renames)
         }
         _ => None,
     }
@@ -319,6 +344,19 @@ mod tests {
 
     fn of(renames: &[Rename]) -> Folders {
         Folders::of(renames.iter().map(|rename| rename.to.as_path()))
+    }
+
+    #[test]
+    fn what_was_written_after_the_death_of_a_process_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let renames = set(root.path());
+        let folders = of(&renames);
+        folders.begin(&renames).unwrap();
+        drop(folders);
+        std::fs::write(&renames[1].to, b"by hand").unwrap();
+        before_reading(&renames[0].to).unwrap();
+        assert_eq!(contents(&renames), ["new", "by hand", "new"]);
+        assert_eq!(n_files(&renames), 3);
     }
 
     #[test]

@@ -35,7 +35,7 @@ type Lists = (Option<Vec<String>>, Option<Vec<String>>);
 /// Those of [`read_names`].
 pub(crate) fn listed(options: &ReadOptions, n: usize, p: usize) -> Result<Lists> {
     let read = |path: &Option<PathBuf>, what, n_expected| {
-        path.as_ref().map(|path| read_names(path, what, n_expected)).transpose()
+        path.as_ref().map(|path| read_names(path, what, n_expected, options)).transpose()
     };
     let features = read(&options.feature_names, "columns", p)?;
     Ok((read(&options.sample_names, "rows", n)?, features))
@@ -47,8 +47,8 @@ pub(crate) fn listed(options: &ReadOptions, n: usize, p: usize) -> Result<Lists>
 /// # Errors
 /// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for what is no text, an empty line before the last name,
 /// or another number of names.
-fn read_names(path: &Path, what: &str, n_expected: usize) -> Result<Vec<String>> {
-    decompressed(Input::open(path)?, &ReadOptions::default())?.through(|input| {
+fn read_names(path: &Path, what: &str, n_expected: usize, options: &ReadOptions) -> Result<Vec<String>> {
+    decompressed(Input::open(path)?, options)?.through(|input| {
         let bytes = input.as_slice();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let at = |line: usize, message: String| {

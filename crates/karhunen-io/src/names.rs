@@ -75,8 +75,8 @@ pub(crate) fn list(names: &[String]) -> String {
     text.join(", ")
 }
 
-/// The name as it is typed in a shell.
-pub(crate) fn shell_word(name: &str) -> String {
+/// The name as it is typed in a shell: in quotes where it needs them.
+pub fn shell_word(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
     if !name.is_empty() && name.chars().all(plain) {
         name.to_owned()

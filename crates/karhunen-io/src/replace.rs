@@ -105,7 +105,7 @@ pub fn check_writable(path: &Path, force: bool) -> Result<()> {
         Target::Direct(_) | Target::StandardOutput => Ok(()),
         Target::File(target, existing) => {
             let beside = Beside::new(target, existing.as_ref()).map_err(|source| {
-                // That a folder takes no files, no option changes.
+                // No option can make the folder writable.
                 writing(std::io::Error::other(source))
             })?;
             if force { Ok(()) } else { check_target(&beside.target, beside.keeps_owner).map_err(writing) }
@@ -144,7 +144,8 @@ impl Beside {
     /// A new file with the permissions, owner and group of the target as far as possible, or those of any new file.
     fn new(target: PathBuf, existing: Option<&Metadata>) -> std::io::Result<Self> {
         let folder = folder_of(&target);
-        temporaries::sweep_once(&folder);
+        let own = unfinished().clone();
+        temporaries::sweep_once(&folder, &own);
         // The list is locked until the file is on it.
         let mut unfinished = unfinished();
         let file = temporaries::create(&folder)?;
@@ -201,12 +202,24 @@ enum Target {
     File(PathBuf, Option<Metadata>),
 }
 
+/// Where links lead, of which the last may lead to a file that does not exist yet.
+fn followed(path: &Path) -> PathBuf {
+    /// As many as Linux follows.
+    const LINKS: usize = 40;
+    let mut target = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(next) = std::fs::read_link(&target) else { break };
+        target = target.parent().unwrap_or(Path::new("")).join(next);
+    }
+    target
+}
+
 fn target_of(path: &Path) -> std::io::Result<Target> {
     if path.as_os_str() == "-" {
         return Ok(Target::StandardOutput);
     }
     // A link stays a link: its target is replaced.
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| followed(path));
     match std::fs::metadata(&target) {
         Ok(metadata) if metadata.is_dir() => Err(std::io::ErrorKind::IsADirectory.into()),
         Ok(metadata) if !metadata.is_file() => Ok(Target::Direct(target)),

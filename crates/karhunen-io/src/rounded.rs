@@ -31,7 +31,7 @@ impl Rounded {
             ("64-bit", "set ids aside, or subtract a constant before")
         };
         format!(
-            "{place}the whole number {} is rounded, for {type_name} floating-point numbers hold no such whole number; {advice}",
+            "{place}the whole number {} was rounded, for a {type_name} floating-point number cannot hold it; {advice}",
             self.text
         )
     }
@@ -96,8 +96,8 @@ mod tests {
         let rounded = Rounded { text: "9007199254740993".to_owned(), place, line: "row" };
         assert_eq!(
             rounded.warning::<f64>(),
-            "row 3, column 2 (`id`): the whole number 9007199254740993 is rounded, for 64-bit floating-point numbers hold no \
-             such whole number; set ids aside, or subtract a constant before"
+            "row 3, column 2 (`id`): the whole number 9007199254740993 was rounded, for a 64-bit floating-point number cannot \
+             hold it; set ids aside, or subtract a constant before"
         );
     }
 }

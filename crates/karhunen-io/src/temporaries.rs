@@ -58,30 +58,29 @@ pub(crate) fn create(folder: &Path) -> std::io::Result<NamedTempFile> {
     Err(std::io::Error::other("other runs take every temporary file for one of a dead process"))
 }
 
-/// Removes the files of dead processes from a folder, the first time that this process asks.
-pub(crate) fn sweep_once(folder: &Path) {
+/// Removes the files of dead processes from a folder, the first time that this process asks; `own` are the files of this one.
+pub(crate) fn sweep_once(folder: &Path, own: &[PathBuf]) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
         // A set of outputs that a dead process began is ended first: its files are no litter.
         drop(Folders::of(std::iter::once(folder.join("x").as_path())));
         if !is_pending(folder) {
-            sweep(folder);
+            sweep(folder, own);
         }
     }
 }
 
-fn sweep(folder: &Path) {
+fn sweep(folder: &Path, own: &[PathBuf]) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let Some((system, process)) = owner(&name) else { continue };
-        let ours = system == *SYSTEM;
-        // Locks within one process do not tell its own files on every file system.
-        let own = ours && process == std::process::id();
-        if own || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+        let Some((system, _)) = owner(&name) else { continue };
+        let (ours, path) = (system == *SYSTEM, entry.path());
+        // Locks within one process do not tell its own files on every file system, and in a container every process may
+        // have the same number.
+        if own.contains(&path) || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
-        let path = entry.path();
         let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
         if file.try_lock().is_ok() && (ours || untouched(&file)) {
             // Where it cannot be removed it stays for a run that may.
@@ -130,15 +129,17 @@ mod tests {
         }
         let held = File::options().write(true).open(at(&living)).unwrap();
         held.try_lock().unwrap();
-        sweep(folder.path());
-        assert!(!at(&dead).exists());
+        let namesake = at(&format!(".karhunen-{}-{}-dead01.tmp", *SYSTEM, std::process::id()));
+        std::fs::write(&namesake, b"x").unwrap();
+        sweep(folder.path(), &[own.path().to_owned()]);
+        assert!(!at(&dead).exists() && !namesake.exists());
         assert!(own.path().exists() && at(&living).exists());
         assert!(others.iter().all(|name| at(name).exists()), "{:?}", names(folder.path()));
         // Of another machine, or of this one before it was started again, after a day.
         let old = File::options().write(true).open(at(others[1])).unwrap();
         old.set_modified(SystemTime::now() - Duration::from_hours(25)).unwrap();
         drop((old, held));
-        sweep(folder.path());
+        sweep(folder.path(), &[own.path().to_owned()]);
         assert!(!at(others[1]).exists() && !at(&living).exists());
         drop(own);
         assert_eq!(names(folder.path()), [".karhunen-notes.tmp", ".karhunen-x8Kq2D", "data.csv"]);

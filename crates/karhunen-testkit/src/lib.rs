@@ -25,5 +25,8 @@ pub use oracle::{Fit, Options, Weighting, weighted_pca};
 pub use ratings::{Catalogue, Ratings};
 pub use sparse::{Columns, SparseArrays, sparse};
 
+/// The exit codes that `karhunen --help` lists, without those of signals.
+pub const EXIT_CODES: [i32; 6] = [0, 2, 3, 4, 5, 6];
+
 /// A matrix as a vector of rows of equal length.
 pub type Rows = Vec<Vec<f64>>;

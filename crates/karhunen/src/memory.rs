@@ -138,18 +138,22 @@ impl Group {
     /// Reads a group of version 2 or of version 1, whose files `file` gives by name; `None` where it has no limit.
     fn of(file: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let number = |name| file(name)?.trim().parse::<f64>().ok();
-        let cached = |name| {
-            let stat = file("memory.stat")?;
-            let line = stat.lines().find_map(|line| line.strip_prefix(name))?;
-            line.trim().parse().ok()
+        // Pages of files, which the system gives up for other uses, whether they were read once or often.
+        let cached = |prefix: &str| -> f64 {
+            let stat = file("memory.stat").unwrap_or_default();
+            let number = |name: &str| {
+                let line = stat.lines().find_map(|line| line.strip_prefix(prefix)?.strip_prefix(name))?;
+                line.trim().parse::<f64>().ok()
+            };
+            number("inactive_file ").unwrap_or(0.0) + number("active_file ").unwrap_or(0.0)
         };
         if let Some(max) = number("memory.max") {
-            let cached = cached("inactive_file ").unwrap_or(0.0);
+            let cached = cached("");
             return Some(Self { max, used: number("memory.current")?, cached });
         }
         // Version 1 writes a number beyond any machine where there is no limit.
         let max = number("memory.limit_in_bytes").filter(|max| *max < 1e18)?;
-        let cached = cached("total_inactive_file ").unwrap_or(0.0);
+        let cached = cached("total_");
         Some(Self { max, used: number("memory.usage_in_bytes")?, cached })
     }
 }

@@ -71,7 +71,9 @@ fn modules_import_only_from_lower_layers() {
 fn no_maximum_drops_nan() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
-    for folder in ["karhunen/src", "karhunen/tests", "karhunen-testkit/src"] {
+    for folder in
+        ["karhunen/src", "karhunen/tests", "karhunen-testkit/src", "karhunen-io/src", "karhunen-cli/src"]
+    {
         rust_files(&crates.join(folder), &mut files);
     }
     let drops = |line: &str| {

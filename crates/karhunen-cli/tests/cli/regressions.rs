@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use karhunen_testkit::EXIT_CODES;
+
 use crate::karhunen;
 
 /// What the search of `karhunen-fuzz` and users have found, a folder for each reader.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../karhunen-fuzz/tests/regressions")
 }
-
-/// Codes that the help of the program lists, but for that of Ctrl-C.
-const EXIT_CODES: [i32; 5] = [0, 2, 3, 4, 5];
 
 #[test]
 fn files_that_were_trouble_get_an_answer() {

@@ -349,8 +349,8 @@ fn whole_numbers_that_are_rounded_are_said() {
     std::fs::write(folder.join("t.npy"), npy).unwrap();
     let note = |file: &str, place: &str, number: &str| {
         format!(
-            "note: {file}: {place}: the whole number {number} is rounded, for 64-bit floating-point numbers hold no such whole \
-             number; set ids aside, or subtract a constant before\n"
+            "note: {file}: {place}: the whole number {number} was rounded, for a 64-bit floating-point number cannot hold \
+             it; set ids aside, or subtract a constant before\n"
         )
     };
     let odd = "9007199254740993";
@@ -361,7 +361,7 @@ fn whole_numbers_that_are_rounded_are_said() {
     assert_eq!(run(folder, "inspect fine.csv").1, "");
     let (_, err) = run(folder, "fit r.csv --triples u,i,r -k 1 --missing=als -q");
     assert!(
-        err.contains("line 2, column 3 (`r`): the whole number 16777217 is rounded, for 32-bit"),
+        err.contains("line 2, column 3 (`r`): the whole number 16777217 was rounded, for a 32-bit"),
         "{err}"
     );
     assert_eq!(run(folder, "fit r.csv --triples u,i,r -k 1 --missing=als -q --dtype f64").1, "");

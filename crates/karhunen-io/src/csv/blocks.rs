@@ -14,10 +14,7 @@ use super::dialect::Dialect;
 use super::fields::{Ending, Field, Scanner, next_record};
 use super::refusal::{Reason, Refusal};
 use crate::Error;
-use crate::rounded::rounded_text;
-
-/// From here on `f64` passes over whole numbers: 2^53.
-const LIMIT: f64 = 9_007_199_254_740_992.0;
+use crate::rounded::{limit, rounded_text};
 
 /// Rows of one block.
 #[derive(Debug)]
@@ -183,7 +180,7 @@ impl<'a> BlockParser<'a> {
         if !self.dialect.decimal_comma
             && let Some(number) = self.scanner.number()
         {
-            if number.0.abs() >= LIMIT {
+            if number.0.abs() >= limit::<f64>() {
                 self.note_rounding(start, column);
             }
             return Ok(number);
@@ -206,7 +203,7 @@ impl<'a> BlockParser<'a> {
         let field = self.scanner.field()?;
         let reason = match Cell::of(&field.text, self.dialect.decimal_comma) {
             Cell::Number(value) => {
-                if value.abs() >= LIMIT {
+                if value.abs() >= limit::<f64>() {
                     self.note_rounding(field.offset + usize::from(field.quoted), column);
                 }
                 return Ok((value, field.ending));

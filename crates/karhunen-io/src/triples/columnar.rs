@@ -75,7 +75,7 @@ impl File<'_> {
     /// Room for a value of each row, as many as the file declares.
     fn empty<V>(&self) -> Result<Vec<V>> {
         let mut values = Vec::new();
-        values.try_reserve_exact(self.n_rows).map_err(|_| {
+        karhunen::memory::reserve(&mut values, self.n_rows).map_err(|_| {
             let message = format!(
                 "{} rows are declared, more than there is memory for; if there are not so many, the file is \
                          damaged",

@@ -102,7 +102,10 @@ impl IncompletePca {
             ways.push(format!("leave out the {empty} columns without entries"));
         }
         if als < 0.8 * own && self.method != Method::Als {
-            ways.push(format!("say `method` als without `error_bars`, which needs {}", memory::size(als)));
+            ways.push(format!(
+                "take `method=als` with `error_bars=false`, which needs {}",
+                memory::size(als)
+            ));
         }
         if self.n_components > 1 {
             let one = IncompletePca { n_components: 1, ..self.clone() }.memory_need(data);

@@ -4,7 +4,7 @@
 //! error bars. A fit of the columns with entries and one without costs what the entries do; what it finds of the one is copied to
 //! the others in the end.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::{Exec, Unobserved};
 use crate::incomplete::checkpoint::FitContext;
 use crate::incomplete::model::{Covariances, IncompleteModel};
@@ -60,7 +60,18 @@ impl Unseen {
         });
         let fewer = Exec::run(pca.n_threads, &Unobserved, |exec| data.select_columns(&self.kept, exec))?;
         let context = FitContext { start: start.as_ref(), ..*context };
-        Ok(self.unfolded(pca.fit_with(&fewer, &context)?))
+        let fitted = pca.fit_with(&fewer, &context).map_err(|error| self.of_all_columns(error));
+        Ok(self.unfolded(fitted?))
+    }
+
+    /// The error of the fit of fewer columns, with the column of the data that it is about.
+    fn of_all_columns(&self, error: Error) -> Error {
+        match error {
+            Error::SpreadTooLarge { column, deviation, most, dtype } => {
+                Error::SpreadTooLarge { column: self.kept[column] as usize, deviation, most, dtype }
+            }
+            error => error,
+        }
     }
 
     /// Number of columns that are fitted.
@@ -102,6 +113,9 @@ impl Unseen {
             if let Some(Covariances { n_components, packed }) = parts.loading_covariances.take() {
                 let packed = self.spread(&packed, n_components * (n_components + 1) / 2);
                 parts.loading_covariances = Some(Covariances { n_components, packed });
+            }
+            if let Some(far) = &mut parts.convergence.far {
+                far.column = self.kept[far.column] as usize;
             }
             // The noise of a posterior is that of every column.
             if parts.convergence.method.has_posterior() && parts.total_variance > 0.0 {

@@ -131,10 +131,16 @@ fn read_again<T: Scalar>(
     for sum in sums.iter_mut().filter(|sum| sum.n_stored < n_rows) {
         sum.largest = sum.largest.max(sum.origin.abs());
     }
+    if sums.iter().all(|sum| sum.largest == 0.0) {
+        return Ok(sums);
+    }
     visit_columns(x, columns, |row, c, value| {
-        let sum = &mut sums[c];
-        sum.weight += weight(row);
-        sum.mean += weight(row) * sum.of(value);
+        let (sum, weight) = (&mut sums[c], weight(row));
+        // Of a row of weight zero the difference may be beyond the range.
+        if weight > 0.0 {
+            sum.weight += weight;
+            sum.mean += weight * sum.of(value);
+        }
     })?;
     // The weight of what is not stored; exactly zero where all is.
     let unstored =
@@ -143,8 +149,10 @@ fn read_again<T: Scalar>(
         sum.mean = (sum.mean + unstored(sum) * sum.of(0.0)) / total;
     }
     visit_columns(x, columns, |row, c, value| {
-        let sum = &mut sums[c];
-        sum.variance += weight(row) * (sum.of(value) - sum.mean).powi(2);
+        let (sum, weight) = (&mut sums[c], weight(row));
+        if weight > 0.0 {
+            sum.variance += weight * (sum.of(value) - sum.mean).powi(2);
+        }
     })?;
     for sum in &mut sums {
         sum.variance = (sum.variance + unstored(sum) * (sum.of(0.0) - sum.mean).powi(2)) / total;

@@ -112,7 +112,11 @@ pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<
     let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(1e-8);
     let problem = problem_of_scatter(pca, (n, p));
-    check_memory(Route::Covariance, &problem, threads_of(pca.n_threads))?;
+    // Moments leave no other route.
+    memory::ask("the covariance route", problem.need(Route::Covariance, threads_of(pca.n_threads)), || {
+        "fit the data themselves by another route, take fewer columns, or raise the limit of memory"
+            .to_owned()
+    })?;
     Exec::run(pca.n_threads, &Unobserved, |exec| {
         let columns = Columns::of_moments(moments);
         let scale = pca.scale.then_some(correction);

@@ -57,6 +57,22 @@ fn every_route_finds_the_variance_of_the_last_digits() {
     }
 }
 
+/// A row of weight zero may hold what no difference can.
+#[test]
+fn rows_of_weight_zero_are_not_read_again() {
+    let numbers: Rows =
+        whole(60, 2, 3.0).iter().map(|row| row.iter().map(|k| k * 1e-170).collect()).collect();
+    let mut rows = numbers.clone();
+    rows.push(vec![1e200, -1e200]);
+    let mut weights = vec![1.0; 60];
+    let pca = Pca { n_components: NComponents::Count(2), ..Pca::default() };
+    let expected = fit(&numbers, Layout::RowMajor, &pca, Some(&weights));
+    weights.push(0.0);
+    let model = fit(&rows, Layout::RowMajor, &pca, Some(&weights));
+    assert_eq!(model.explained_variance(), expected.explained_variance());
+    assert_eq!(model.mean(), expected.mean());
+}
+
 /// A sum of equal numbers is not their number times one of them, yet there is no variance.
 #[test]
 fn constant_columns_have_none_in_any_layout() {

@@ -72,6 +72,59 @@ fn fits_that_their_entries_determine_have_none() {
     }
 }
 
+/// Columns in other units do not hide a far prediction of a column that has entries of its own.
+#[test]
+fn a_far_prediction_is_found_whatever_the_units_of_other_columns() {
+    let noise = SplitMix64::new(4).normals(60, 5);
+    let of = |unit: f64| {
+        let x: Vec<f64> = noise
+            .iter()
+            .enumerate()
+            .flat_map(|(row, noise)| {
+                // The first row was observed in the first two columns, a hundred times as large as all others.
+                let size = if row == 0 { 100.0 } else { 1.0 };
+                let value = move |column: usize| size * noise[0] + 0.01 * noise[column];
+                [value(1), value(2), value(3), unit * value(4), unit * value(3)]
+                    .into_iter()
+                    .enumerate()
+                    .map(move |(column, x)| if row == 0 && column > 1 { f64::NAN } else { x })
+            })
+            .collect();
+        let data = Observed::from_dense(&Dense::row_major(&x, 60, 5).unwrap(), None).unwrap();
+        let model = IncompletePca { method: Method::Cg, ..IncompletePca::new(1) }.fit(&data).unwrap();
+        model.predict(0, 2).unwrap().value.abs() > 50.0
+            && model.convergence().far.is_some_and(|far| far.count == 3)
+    };
+    assert!(of(1.0));
+    assert!(of(1e4));
+}
+
+/// Columns without entries are not fitted, but count.
+#[test]
+fn a_far_prediction_names_its_column_where_most_columns_are_empty() {
+    let noise = SplitMix64::new(5).normals(12, 4);
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, noise) in noise.iter().enumerate() {
+        let size = if row == 0 { 1000.0 } else { 1.0 };
+        for column in (0..4u32).filter(|column| row > 0 || *column < 2) {
+            rows.push(row as u32);
+            columns.push(60_000 + column);
+            values.push(size * noise[0] + 0.01 * noise[column as usize]);
+        }
+    }
+    let triples = karhunen::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
+    let data = Observed::from_triples(&triples, (12, 70_000), karhunen::Duplicates::Refuse, None).unwrap();
+    let pca = IncompletePca { method: Method::Cg, error_bars: false, ..IncompletePca::new(1) };
+    let far = pca.fit(&data).unwrap().convergence().far.unwrap();
+    assert_eq!((far.row, far.count), (0, 2));
+    assert!((60_002..60_004).contains(&far.column), "{far:?}");
+    values[0] = 1e200;
+    let triples = karhunen::Triples { values: &values, ..triples };
+    let data = Observed::from_triples(&triples, (12, 70_000), karhunen::Duplicates::Refuse, None).unwrap();
+    let error = pca.fit(&data).unwrap_err();
+    assert!(matches!(error, karhunen::Error::SpreadTooLarge { column: 60_000, .. }), "{error}");
+}
+
 /// Whether there are far predictions, and the farthest, by looking at every missing entry one by one.
 fn one_by_one(data: &Observed<f64>, model: &karhunen::IncompleteModel) -> (usize, f64) {
     let (n, p) = data.shape();
@@ -89,7 +142,10 @@ fn one_by_one(data: &Observed<f64>, model: &karhunen::IncompleteModel) -> (usize
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let (low, high) = (sorted[0], sorted[sorted.len() - 1]);
-        let variance = (squares(column) + 2.0 * common) / (values.len() as f64 + 1.0);
+        let freedom = values.len() as f64 - 1.0;
+        let most_likely = squares(column) / freedom * 1f64.exp() * 10f64.powf(6.0 / freedom);
+        let common = if squares(column) == 0.0 || common < most_likely { common } else { most_likely };
+        let variance = (squares(column) + 2.0 * common) / (freedom + 2.0);
         for row in (0..n).filter(|row| rows.binary_search(&(*row as u32)).is_err()) {
             let value = model.predict(row, column).unwrap().value;
             let beyond = (low - value).max(value - high) / variance.sqrt();

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::bench::{Bench, Job};
 use super::run::{Files, check_files, files, run, start, succeed};
 use super::{Moment, Strike, Unable};
@@ -33,13 +35,20 @@ pub(super) fn fits(bench: &Bench) -> Result<Strike<'_>, Unable> {
         let job = moment.choose(&jobs);
         let (folder, errors) = (moment.folder.join("work"), moment.folder.join("errors"));
         fs::create_dir(&folder).map_err(|error| error.to_string())?;
-        let mut at = moment.at;
+        let (mut at, mut reached) = (moment.at, 0);
         loop {
             let mut child = start(&mut bench.command(&folder, &job.arguments), &errors)?;
             std::thread::sleep(job.length.mul_f64(at));
             child.kill().map_err(|error| error.to_string())?;
             child.wait().map_err(|error| error.to_string())?;
             whole(&folder, &job.outputs, &Files::new())?;
+            let iteration = checkpoint_iteration(bench, &folder)?;
+            if iteration < reached {
+                return Err(format!(
+                    "the checkpoint fell from iteration {reached} to {iteration}: the fit began again"
+                ));
+            }
+            reached = iteration;
             if moment.random.uniform() < 0.5 {
                 break;
             }
@@ -49,6 +58,18 @@ pub(super) fn fits(bench: &Bench) -> Result<Strike<'_>, Unable> {
         fs::remove_file(folder.join("c")).map_err(|error| format!("the checkpoint: {error}"))?;
         check_files(&folder, &job.outputs)
     }))
+}
+
+/// The iteration of the checkpoint `c`; zero before there is one.
+fn checkpoint_iteration(bench: &Bench, folder: &Path) -> Result<u64, String> {
+    if !folder.join("c").exists() {
+        return Ok(0);
+    }
+    let arguments = ["inspect", "c", "--json"].map(str::to_owned);
+    let done = bench.command(folder, &arguments).output().map_err(|error| error.to_string())?;
+    let inspected: Value =
+        serde_json::from_slice(&done.stdout).map_err(|error| format!("the checkpoint: {error}"))?;
+    inspected["iteration"].as_u64().ok_or_else(|| "the checkpoint has no iteration".to_owned())
 }
 
 /// Commands with several outputs, or a large one; the second makes other files of the same names.

@@ -65,7 +65,7 @@ fn jobs(bench: &Bench) -> Result<Vec<Needy>, String> {
         .collect()
 }
 
-/// Limits the address space between what the program takes to say its version and what the command needs: it says that memory
+/// Limits the address space between what the program takes to inspect a small model and what the command needs: it says that memory
 /// is short, and leaves nothing.
 pub(super) fn limits(bench: &Bench) -> Result<Strike<'_>, Unable> {
     let least = need(bench, "version", &["inspect".to_owned(), bench.data("holes.model")])?;
