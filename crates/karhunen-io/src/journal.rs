@@ -13,11 +13,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::{Cause, Error, Result};
+use crate::{Cause, Error, Result, temporaries};
 
 const JOURNAL: &str = ".karhunen-journal";
 const FIRST: &str = "karhunen journal 2";
 const LAST: &str = "end";
+/// Most bytes of a journal.
+const LONGEST: u64 = 1 << 20;
 /// How long another run is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -157,9 +159,8 @@ pub(crate) fn before_reading(path: &Path) -> Result<()> {
 
 /// Whether a set that is not complete has this file.
 fn is_listed(journal: &Path, target: &Path) -> bool {
-    let content = std::fs::read(journal).unwrap_or_default();
     let folder = folder_of(journal);
-    match parse(&folder, &content) {
+    match parse(&folder, &content(journal).unwrap_or_default()) {
         Some(Journal::Renames(renames)) => {
             let mut renames = renames.iter().map(|listed| &listed.rename);
             renames.any(|Rename { from, to }| from.exists() && to.file_name() == target.file_name())
@@ -175,9 +176,12 @@ fn complete(folder: &Path) -> std::io::Result<()> {
     if !is_own(&path) {
         return Ok(());
     }
-    match parse(folder, &std::fs::read(&path)?) {
+    match parse(folder, &content(&path)?) {
         Some(Journal::Renames(renames)) => {
             for Listed { rename: Rename { from, to }, before } in renames {
+                if !may_rename(folder, &from, &to) {
+                    continue;
+                }
                 if state(&to) != before && from.exists() {
                     // Somebody wrote the target since the process died: that file is the newer one.
                     std::fs::remove_file(from)?;
@@ -193,7 +197,7 @@ fn complete(folder: &Path) -> std::io::Result<()> {
         Some(Journal::Elsewhere(first)) if first != folder => {
             let _lock = lock(&first);
             if matches!(
-                std::fs::read(first.join(JOURNAL)).map(|content| parse(&first, &content)),
+                content(&first.join(JOURNAL)).map(|content| parse(&first, &content)),
                 Ok(Some(Journal::Renames(_)))
             ) {
                 complete(&first)?;
@@ -203,6 +207,29 @@ fn complete(folder: &Path) -> std::io::Result<()> {
         _ => {}
     }
     std::fs::remove_file(path)
+}
+
+/// Whether the journal of `folder` may ask for a rename: of a temporary file of ours, beside its target, in this folder or in one
+/// whose own note points here. A journal that came with other files, from an archive for example, has no say elsewhere.
+fn may_rename(folder: &Path, from: &Path, to: &Path) -> bool {
+    let beside = from.parent().is_some() && from.parent() == to.parent();
+    let ours = from.file_name().is_some_and(temporaries::is_ours);
+    let agrees = |there: &Path| {
+        let note = there.join(JOURNAL);
+        let said = content(&note).ok().filter(|_| is_own(&note));
+        said.and_then(|said| parse(there, &said)) == Some(Journal::Elsewhere(folder.to_owned()))
+    };
+    beside && ours && from.parent().is_some_and(|there| there == folder || agrees(there))
+}
+
+/// What an ordinary file of the size of a journal holds.
+fn content(journal: &Path) -> std::io::Result<Vec<u8>> {
+    let metadata = journal.symlink_metadata()?;
+    if metadata.is_file() && metadata.len() <= LONGEST {
+        std::fs::read(journal)
+    } else {
+        Err(std::io::Error::other("this is no journal"))
+    }
 }
 
 /// Whether there is a journal that this user wrote: nobody else says what is renamed here.
@@ -322,7 +349,7 @@ mod tests {
             .map(|(at, name)| {
                 let to = root.join(name);
                 std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-                Rename { from: to.with_file_name(format!(".karhunen-{at}.tmp")), to }
+                Rename { from: to.with_file_name(format!(".karhunen-0-1-{at}.tmp")), to }
             })
             .collect();
         for Rename { from, to } in &renames {
@@ -344,6 +371,42 @@ mod tests {
 
     fn of(renames: &[Rename]) -> Folders {
         Folders::of(renames.iter().map(|rename| rename.to.as_path()))
+    }
+
+    /// As an archive might hold it.
+    #[test]
+    fn a_journal_has_no_say_elsewhere_or_over_other_files() {
+        let root = tempfile::tempdir().unwrap();
+        let (here, there) = (root.path().join("here"), root.path().join("there"));
+        for folder in [&here, &there] {
+            std::fs::create_dir(folder).unwrap();
+            std::fs::write(folder.join("mine.txt"), b"mine").unwrap();
+        }
+        let ours = ".karhunen-0-1-abcdef.tmp";
+        for (from, to) in [
+            (here.join(ours), there.join("mine.txt")),
+            (here.join(ours), here.join("../there/mine.txt")),
+            (here.join("payload.txt"), here.join("mine.txt")),
+            (there.join(ours), there.join("mine.txt")),
+        ] {
+            std::fs::write(&from, b"theirs").unwrap();
+            let before = state(&to);
+            write_journal(&here, &Journal::Renames(vec![Listed { rename: Rename { from, to }, before }]))
+                .unwrap();
+            before_reading(&here.join("mine.txt")).unwrap();
+            for folder in [&here, &there] {
+                assert_eq!(std::fs::read(folder.join("mine.txt")).unwrap(), b"mine");
+            }
+            assert!(!is_pending(&here));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_journal_that_never_ends_is_none() {
+        let root = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/zero", root.path().join(JOURNAL)).unwrap();
+        before_reading(&root.path().join("data.csv")).unwrap();
     }
 
     #[test]

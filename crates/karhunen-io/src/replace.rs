@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
-use crate::journal::{Folders, Rename, folder_of};
+use crate::journal::{Folders, Rename, folder_of, is_pending};
 use crate::{Error, Result, temporaries};
 
 /// Files that are not in their places yet, but for those of a set whose journal is complete: a later run puts them there.
@@ -145,7 +145,10 @@ impl Beside {
     fn new(target: PathBuf, existing: Option<&Metadata>) -> std::io::Result<Self> {
         let folder = folder_of(&target);
         let own = unfinished().clone();
-        temporaries::sweep_once(&folder, &own);
+        drop(Folders::of(std::iter::once(target.as_path())));
+        if !is_pending(&folder) {
+            temporaries::sweep_once(&folder, &own);
+        }
         // The list is locked until the file is on it.
         let mut unfinished = unfinished();
         let file = temporaries::create(&folder)?;

@@ -13,8 +13,6 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::NamedTempFile;
 
-use crate::journal::{Folders, is_pending};
-
 const PREFIX: &str = ".karhunen-";
 const SUFFIX: &str = ".tmp";
 /// How long a file of another running system is left alone.
@@ -58,15 +56,12 @@ pub(crate) fn create(folder: &Path) -> std::io::Result<NamedTempFile> {
     Err(std::io::Error::other("other runs take every temporary file for one of a dead process"))
 }
 
-/// Removes the files of dead processes from a folder, the first time that this process asks; `own` are the files of this one.
+/// Removes the files of dead processes from a folder, the first time that this process asks; `own` are the files of this one. A
+/// set of outputs that a dead process began must be in its places: its files are no litter.
 pub(crate) fn sweep_once(folder: &Path, own: &[PathBuf]) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
-        // A set of outputs that a dead process began is ended first: its files are no litter.
-        drop(Folders::of(std::iter::once(folder.join("x").as_path())));
-        if !is_pending(folder) {
-            sweep(folder, own);
-        }
+        sweep(folder, own);
     }
 }
 
@@ -87,6 +82,11 @@ fn sweep(folder: &Path, own: &[PathBuf]) {
             let _ = std::fs::remove_file(path);
         }
     }
+}
+
+/// Whether a file has the name of a temporary file of some run.
+pub(crate) fn is_ours(name: &OsStr) -> bool {
+    owner(name).is_some()
 }
 
 /// The system and the process of a temporary file, by its name.

@@ -52,6 +52,8 @@ pub(crate) struct Totals {
     pub(crate) root_sum: f64,
     /// `sum(v^2)` with `v = w / s`, the inverse of the effective number of rows.
     pub(crate) sum_of_squares: f64,
+    /// `1 - sum(v^2)`, to all its digits where the rows are known.
+    pub(crate) rest_of_squares: f64,
     /// The row of the largest weight, where the rows are known.
     pub(crate) heaviest: Option<usize>,
     /// Whether the rows are known and all weights whole numbers.
@@ -76,6 +78,7 @@ impl Shares {
                 sum,
                 root_sum: sum.sqrt(),
                 sum_of_squares: 1.0 / sum,
+                rest_of_squares: (sum - 1.0) / sum,
                 heaviest: Some(0),
                 whole: true,
             };
@@ -88,9 +91,14 @@ impl Shares {
         let sum: f64 = weights.iter().sum();
         let sum_of_squares = shares.iter().map(|v| v * v).sum();
         let heaviest = weights.iter().position(|&w| w == largest);
+        // `sum v (1 - v)`, where `1 - v` of the largest share is the sum of the others: it may be below rounding.
+        let others = || shares.iter().enumerate().filter(|(row, _)| Some(*row) != heaviest).map(|(_, v)| *v);
+        let of_heaviest = heaviest.map_or(0.0, |row| shares[row]);
+        let rest_of_squares =
+            of_heaviest * others().sum::<f64>() + others().map(|v| v * (1.0 - v)).sum::<f64>();
         let whole = weights.iter().all(|w| w.fract() == 0.0);
         let root_sum = largest.sqrt() * relative_sum.sqrt();
-        let totals = Totals { n_samples: n, sum, root_sum, sum_of_squares, heaviest, whole };
+        let totals = Totals { n_samples: n, sum, root_sum, sum_of_squares, rest_of_squares, heaviest, whole };
         Ok(Self { shares: Some(shares), totals })
     }
 }
@@ -98,7 +106,7 @@ impl Shares {
 impl Totals {
     /// `f`, which turns the population variance into the reported one: specification of the three meanings.
     pub(crate) fn correction(&self, weighting: Weighting) -> Result<f64> {
-        let too_small = self.sum < FEWEST_OBSERVATIONS * (1.0 - ROUNDING_OF_SUM);
+        let too_small = !stands_for_several(self.sum);
         match weighting {
             Weighting::Population => Ok(1.0),
             // Nobody gave weights, or one that says nothing else.
@@ -107,11 +115,13 @@ impl Totals {
             Weighting::Frequency if self.sum.is_infinite() => Ok(1.0),
             Weighting::Frequency => Ok(self.sum / (self.sum - 1.0)),
             Weighting::Importance => {
-                let rest = 1.0 - self.sum_of_squares;
-                if rest <= f64::EPSILON {
+                // Below this the rounding of the heaviest row outweighs the others; of moments alone, the rounding of the
+                // difference itself does.
+                let least = if self.heaviest.is_some() { 1e-20 } else { f64::EPSILON };
+                if self.rest_of_squares <= least {
                     return Err(Error::ImportanceSingle { row: self.heaviest });
                 }
-                Ok(1.0 / rest)
+                Ok(1.0 / self.rest_of_squares)
             }
         }
     }
@@ -140,6 +150,11 @@ impl Totals {
             Weighting::Importance => (1.0 / self.sum_of_squares).sqrt(),
         }
     }
+}
+
+/// Whether frequency weights of this sum stand for two observations at least.
+pub(crate) fn stands_for_several(sum: f64) -> bool {
+    sum >= FEWEST_OBSERVATIONS * (1.0 - ROUNDING_OF_SUM)
 }
 
 /// What weights are called in errors, and what they belong to.
@@ -191,6 +206,19 @@ mod tests {
         let unit = Shares::new(None, 5).unwrap();
         assert_eq!(unit.totals.correction(Weighting::Frequency).unwrap(), 1.25);
         assert!((unit.totals.correction(Weighting::Importance).unwrap() - 1.25).abs() < 1e-15);
+    }
+
+    #[test]
+    fn one_importance_may_be_far_above_all_others() {
+        for heaviest in [1e3, 1e10, 1e16, 1e19] {
+            let weights = [1.0, 2.0, heaviest, 1.0];
+            let shares = Shares::new(Some(&weights), 4).unwrap();
+            // `s^2 / (s^2 - sum(w^2))`, multiplied out.
+            let sum = heaviest + 4.0;
+            let expected = sum / (8.0 * heaviest / sum + 10.0 / sum);
+            let found = shares.totals.correction(Weighting::Importance).unwrap();
+            assert!((found / expected - 1.0).abs() < 1e-14, "{heaviest}: {found} {expected}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen::{Matrix, Pca, PcaModel, Scalar, Transform, Weighting};
+use karhunen::{Matrix, Pca, PcaModel, Route, Scalar, Transform, Weighting};
 use karhunen_io::{NamedMatrix, SavedModel, Values};
 
 use crate::args::FitArgs;
@@ -46,7 +46,20 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
         dataset.hint(hints::of_model(&model, dataset.table.feature_names.as_deref()));
     }
     let convergence = model.convergence();
-    warn_of_convergence(&convergence.residuals, convergence.tol);
+    let advice = match convergence.solver {
+        Route::BlockKrylov => {
+            "raise --max-iter or --tol; a sparse matrix whose columns are far from zero needs to be dense"
+        }
+        // The only source of their residuals.
+        Route::Svd => {
+            "centring costs this sparse matrix its digits, because its columns are far from zero: give it as dense"
+        }
+        Route::Covariance | Route::Gram => {
+            "centring costs this sparse matrix its digits, because its columns are far from zero: give it as dense, or say \
+             --solver svd if it has at least as many rows as columns"
+        }
+    };
+    warn_of_convergence(&convergence.residuals, convergence.tol, advice);
     report(&plan, &dataset, &weights, &model, seconds)
 }
 
@@ -132,8 +145,8 @@ impl Fit<'_> {
     }
 }
 
-/// Tells which components missed the tolerance, and by how much.
-pub(super) fn warn_of_convergence(residuals: &[f64], tol: f64) {
+/// Tells which components missed the tolerance, by how much, and what helps.
+pub(super) fn warn_of_convergence(residuals: &[f64], tol: f64, advice: &str) {
     /// At most this many are listed.
     const LISTED: usize = 5;
     let missed: Vec<String> = residuals
@@ -148,7 +161,7 @@ pub(super) fn warn_of_convergence(residuals: &[f64], tol: f64) {
     let more = if missed.len() > LISTED { ", …" } else { "" };
     let label = console::style("warning:").for_stderr().yellow().bold();
     print_aside(&format!(
-        "{label} {} of {} components did not reach the tolerance {:.0e}: {}{more}; raise --max-iter or --tol\n",
+        "{label} {} of {} components did not reach the tolerance {:.0e}: {}{more}; {advice}\n",
         missed.len(),
         residuals.len(),
         tol,

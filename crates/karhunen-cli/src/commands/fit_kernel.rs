@@ -41,7 +41,7 @@ pub(crate) fn run(args: FitArgs, kernel: KernelArg) -> Result<()> {
     let fit = Fit { plan: &plan, pca: &pca, dataset: &dataset, weights: &weights, progress: &progress };
     let (saved, seconds) = dispatch(&dataset.table.data, fit)?;
     let convergence = saved.model.convergence();
-    warn_of_convergence(&convergence.residuals, convergence.tol);
+    warn_of_convergence(&convergence.residuals, convergence.tol, "raise --max-iter or --tol");
     report(&plan, &dataset, &weights, &saved, seconds)
 }
 

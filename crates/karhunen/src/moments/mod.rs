@@ -151,6 +151,7 @@ impl Moments {
             sum: self.weight,
             root_sum: self.weight.sqrt(),
             sum_of_squares,
+            rest_of_squares: 1.0 - sum_of_squares,
             heaviest: None,
             whole: false,
         }

@@ -82,7 +82,6 @@ pub(crate) fn fit<T: Scalar>(
                 if route != Route::Svd || n < p {
                     let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
                     cancelled = epsilon * op.cancelled() * totals.sum_of_squares.sqrt();
-                    add_rounding(&mut spectrum, cancelled);
                 }
                 (route, reason, spectrum)
             }
@@ -162,6 +161,7 @@ impl Solved {
             NComponents::Variance(_) => spectrum.values.len().max(1),
         };
         spectrum.complete(k, rounding_level(route, &spectrum, shape), &exec.phase("components"))?;
+        add_rounding(&mut spectrum, cancelled, affine.total_variance / shape.0.min(shape.1) as f64);
         if pca.n_components == NComponents::Mle {
             let n_observations = totals.n_observations(pca.weighting);
             spectrum.truncate(most_probable_dimension(&spectrum.values, n_observations));
@@ -257,9 +257,10 @@ fn rounding_level(route: Route, spectrum: &Spectrum, (n, p): (usize, usize)) -> 
 }
 
 /// Residuals are of the products as computed; what these cancel is added. Roundings of different rows are independent,
-/// so `rounding` has shrunk with the effective number of rows.
-fn add_rounding(spectrum: &mut Spectrum, rounding: f64) {
-    let largest = spectrum.values.first().copied().unwrap_or(0.0);
+/// so `rounding` has shrunk with the effective number of rows. The largest variance is at least the `mean` one, also where
+/// rounding has left nothing of it.
+fn add_rounding(spectrum: &mut Spectrum, rounding: f64, mean: f64) {
+    let largest = spectrum.values.first().copied().unwrap_or(0.0).max(mean);
     if largest > 0.0 {
         spectrum.residuals.iter_mut().for_each(|residual| *residual = residual.hypot(rounding / largest));
     }

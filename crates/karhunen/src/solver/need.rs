@@ -34,7 +34,7 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
             let panel = PANEL.min(data / value_bytes as f64 * F64);
             let triangles =
                 if n >= p { tsqr::need(m, n, n_threads) } else { tsqr::need(m, p, 1) + 2.0 * panel };
-            let vectors = svd::need(m, m) + F64 * (m * m + 2 * m * k) as f64;
+            let vectors = svd::need(m, m) + F64 * m as f64 * (m as f64 + 2.0 * wanted);
             let back = if n < p { image } else { 0.0 };
             triangles.max(vectors).max(back)
         }
@@ -57,7 +57,7 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
 fn eigenvectors(dim: usize, wanted: Option<usize>, k: usize, n_threads: usize) -> f64 {
     // A share may take all of them.
     if wanted.is_none() || takes_all(dim, wanted) {
-        return eigh::need(dim) + F64 * (2 * dim * k) as f64;
+        return eigh::need(dim) + F64 * 2.0 * dim as f64 * k as f64;
     }
     block_krylov::need(dim, k, n_threads)
 }

@@ -325,6 +325,32 @@ fn components_without_variance_are_the_same_by_every_route() {
     }
 }
 
+/// Where rounding leaves nothing of the variances, no component has converged.
+#[test]
+fn one_full_sparse_column_far_from_zero_is_never_silently_without_variance() {
+    for (n, p) in [(40, 80), (80, 40)] {
+        let mut rows = planted(n, p, &power_law(10, 1.0), 0.0, 6).rows;
+        rows.iter_mut().for_each(|row| row[0] = 20_261_122.0);
+        for far in [false, true] {
+            if far {
+                rows.iter_mut().flatten().for_each(|x| *x += 1e8);
+            }
+            let problem = Problem::new::<f64>("sparse, one column far off", &rows, Options::default());
+            for layout in [Layout::Csr32, Layout::Csc64] {
+                for solver in SOLVERS {
+                    let model = fit(&problem, layout, &problem.pca(solver, NComponents::Count(3)));
+                    let expected = &problem.oracle.explained_variance[..3];
+                    let mut pairs = model.explained_variance().iter().zip(expected);
+                    let right = pairs.all(|(a, b)| (a / b - 1.0).abs() < 1e-3);
+                    let told = model.convergence().n_converged < 3;
+                    let found = model.explained_variance();
+                    assert!(right || told, "{n} x {p} {far} {layout:?} {solver:?}: {found:?}");
+                }
+            }
+        }
+    }
+}
+
 /// Centring by a correction of products costs the digits that the offset has; the SVD route centres the values.
 #[test]
 fn full_sparse_columns_far_from_zero_have_a_way_out() {

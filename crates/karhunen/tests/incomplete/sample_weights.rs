@@ -181,6 +181,13 @@ fn refusals() {
     assert!(message(&[1.0]).starts_with("sample weights: length 1, but the data have 60 rows"));
     assert!(message(&[-1.0; 60]).starts_with("sample weights: entry 0 is -1"));
     assert!(message(&[0.0; 60]).starts_with("sample weights: all 60 entries are zero"));
+    // Weights that were normalised count no observations.
+    for weight in [1.0 / 60.0, 1e-300, 5e-324, 1e308] {
+        assert!(
+            message(&[weight; 60]).contains("multiply them so that they sum to the number of rows"),
+            "{weight}"
+        );
+    }
     let weighted = observed(&problem()).with_sample_weights(&weights()).unwrap();
     assert_eq!(weighted.sample_weights(), Some(&weights()[..]));
     let online = IncompletePca { method: Method::Online, ..IncompletePca::new(2) };

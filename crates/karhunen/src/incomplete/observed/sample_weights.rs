@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Observed;
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
-use crate::weights::check_weights;
+use crate::weights::{check_weights, stands_for_several};
 
 impl<T: Scalar> Observed<T> {
     /// The same entries, where row j counts `weights[j]` times: fits are those of the repeated rows, whose scores are the
@@ -26,13 +26,22 @@ impl<T: Scalar> Observed<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightsAllZero`]; [`Error::Option`] where rows have
-    /// weights already.
+    /// [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightsAllZero`]; [`Error::Option`] for a sum below 2 or
+    /// beyond range, and where rows have weights already.
     pub fn with_sample_weights(self, weights: &[f64]) -> Result<Self> {
         let n = self.n_samples();
         check_weights(Some(weights), n)?;
         if n > 0 && weights.iter().all(|w| *w == 0.0) {
             return Err(Error::WeightsAllZero { what: "sample weights", n });
+        }
+        let sum = weights.iter().sum::<f64>();
+        if n > 0 && !(stands_for_several(sum) && sum.is_finite()) {
+            return Err(Error::Option {
+                option: "sample weights",
+                value: format!("of sum {sum:?}"),
+                rule: "they count how often a row was observed, so their sum is finite and at least 2; multiply them so \
+                       that they sum to the number of rows",
+            });
         }
         if self.times.is_some() {
             return Err(Error::Option {
