@@ -69,7 +69,7 @@ pub(crate) fn fit<T: Scalar>(
             }
             _ => {
                 let op = Standardized::new(x, affine.map(), shares);
-                let (route, reason, mut spectrum) = match choice {
+                let (route, reason, spectrum) = match choice {
                     Choice::Route(route, reason) => {
                         (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?)
                     }
