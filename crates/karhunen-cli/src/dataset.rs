@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values};
+use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values, shortened};
 
 use crate::error::{Failure, Places, Result};
 use crate::figures::{count, share};
@@ -122,7 +122,8 @@ impl Dataset {
 
     /// What was decided while reading: one line, or none.
     pub(crate) fn remarks(&self) -> Option<String> {
-        let labels: Vec<String> = self.table.labels.iter().map(|label| format!("`{}`", label.name)).collect();
+        let labels: Vec<String> =
+            self.table.labels.iter().map(|label| format!("`{}`", shortened(&label.name))).collect();
         let set_aside = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
         let remarks: Vec<String> = self.table.notes.iter().cloned().chain(set_aside).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use karhunen::ErrorKind;
-use karhunen_io::{Cause, Table};
+use karhunen_io::{Cause, Table, shortened};
 
 use crate::progress::stop_code;
 
@@ -298,7 +298,7 @@ fn in_typed_names(rule: &str) -> String {
 
 fn numbered(axis: &str, index: usize, names: Option<&[String]>) -> String {
     match names.and_then(|names| names.get(index)) {
-        Some(name) => format!("{axis} {} (`{name}`)", index + 1),
+        Some(name) => format!("{axis} {} (`{}`)", index + 1, shortened(name)),
         None => format!("{axis} {}", index + 1),
     }
 }

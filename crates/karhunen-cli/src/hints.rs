@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use karhunen::{Matrix, PcaModel, Scalar};
-use karhunen_io::{Data, ObservedData, Values, shell_word};
+use karhunen_io::{Data, ObservedData, Values, shell_word, shortened};
 
 use crate::figures::percent;
 
@@ -118,7 +118,7 @@ fn of_column(columns: &dyn Columns, names: Option<&[String]>, j: usize) -> Optio
         return None;
     }
     let shown = match names {
-        Some(names) => format!("`{}`", names[j]),
+        Some(names) => format!("`{}`", shortened(&names[j])),
         None => (j + 1).to_string(),
     };
     let label = names.map_or_else(|| (j + 1).to_string(), |names| shell_word(&names[j]));
@@ -243,7 +243,7 @@ fn dominant(
         && others > 0.0
         && variance >= DOMINANT.1 * others;
     let shown = match names {
-        Some(names) => format!("`{}`", names[j]),
+        Some(names) => format!("`{}`", shortened(&names[j])),
         None => (j + 1).to_string(),
     };
     let advice = match advice {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use karhunen::IncompleteModel;
-use karhunen_io::shell_word;
+use karhunen_io::{shell_word, shortened};
 
 use crate::error::{Failure, Result};
 
@@ -106,8 +106,9 @@ fn positions<'a>(names: &'a [String], file: &str) -> Result<HashMap<&'a str, usi
     for (j, name) in names.iter().enumerate() {
         if let Some(first) = positions.insert(name.as_str(), j) {
             return Err(Failure::Data(format!(
-                "{file}: the columns cannot be matched with the model's features by name, for `{name}` stands for \
+                "{file}: the columns cannot be matched with the model's features by name, for `{}` stands for \
                  both {} and {}; bring the columns into the order of the fit, or rename one and fit again",
+                shortened(name),
                 first + 1,
                 j + 1
             )));
@@ -118,7 +119,8 @@ fn positions<'a>(names: &'a [String], file: &str) -> Result<HashMap<&'a str, usi
 
 /// The names in backquotes, the first few of many.
 pub(crate) fn list(names: &[&String]) -> String {
-    let mut text: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    let mut text: Vec<String> =
+        names.iter().take(LISTED).map(|name| format!("`{}`", shortened(name))).collect();
     if names.len() > LISTED {
         text.push(format!("… ({} in all)", names.len()));
     }

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::{Duplicates, IncompleteModel, Observed, RowScores, Scalar, Triples};
-use karhunen_io::{Cause, Ids, ObserveOptions, ObservedData, ObservedTable, ReadOptions, SavedIncomplete};
+use karhunen_io::{
+    Cause, Ids, ObserveOptions, ObservedData, ObservedTable, ReadOptions, SavedIncomplete, shortened,
+};
 
 use crate::dataset::neither_file_nor_column;
 use crate::error::{Failure, Places, Result};
@@ -126,7 +128,8 @@ impl ObservedDataset {
 
     /// What was decided while reading: one line, or none.
     pub(crate) fn remarks(&self) -> Option<String> {
-        let labels: Vec<String> = self.table.labels.iter().map(|label| format!("`{}`", label.name)).collect();
+        let labels: Vec<String> =
+            self.table.labels.iter().map(|label| format!("`{}`", shortened(&label.name))).collect();
         let set_aside = (!labels.is_empty()).then(|| format!("{} set aside", labels.join(", ")));
         let remarks: Vec<String> = self.table.notes.iter().cloned().chain(set_aside).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
@@ -222,7 +225,8 @@ pub(crate) fn matched(
     for (place, name) in places.iter().zip(columns) {
         if std::mem::replace(&mut taken[*place], true) {
             return Err(Failure::Data(format!(
-                "{file}: two columns are called `{name}`; rename or drop one"
+                "{file}: two columns are called `{}`; rename or drop one",
+                shortened(name)
             )));
         }
     }

@@ -8,6 +8,8 @@ use std::io::Write;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::names::shortened;
+
 /// The entry of the metadata.
 const KEY: &str = "checksum";
 /// How the checksum is computed, in front of its digits.
@@ -57,7 +59,7 @@ pub(crate) fn check(file: &[u8], metadata: &mut BTreeMap<String, String>) -> Res
         };
     };
     let Some(digits) = written.strip_prefix(METHOD) else {
-        let written = written.escape_debug();
+        let written = shortened(&written).escape_debug().to_string();
         return Err(format!(
             "has the checksum `{written}`, of a kind that this version does not know: the file is damaged, or of a newer \
              karhunen; upgrade, restore a copy, or fit it again"

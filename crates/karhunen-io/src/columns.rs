@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::decoder;
 use crate::error::MISSING_ADVICE;
-use crate::names::shell_word;
+use crate::names::{shell_word, shortened};
 use crate::roles::{IdOrigin, Role, Roles, place};
 use crate::rounded::{Rounded, is_held, limit};
 use crate::{Buffer, Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
@@ -118,11 +118,13 @@ impl Columns<'_> {
             IdOrigin::Index if counts_rows(&names) => {
                 notes.push(format!(
                     "left out the pandas index `{}`, which counts the rows",
-                    self.name(column)
+                    shortened(&self.name(column))
                 ));
                 return Ok(None);
             }
-            IdOrigin::Index => notes.push(format!("the pandas index `{}` names the rows", self.name(column))),
+            IdOrigin::Index => {
+                notes.push(format!("the pandas index `{}` names the rows", shortened(&self.name(column))));
+            }
             IdOrigin::FirstText => {
                 if let Some((row, earlier)) = first_repetition(&names) {
                     let message = format!(
@@ -133,7 +135,7 @@ impl Columns<'_> {
                     );
                     return Err(self.error_at(row, column, message));
                 }
-                notes.push(format!("the column `{}` names the rows", self.name(column)));
+                notes.push(format!("the column `{}` names the rows", shortened(&self.name(column))));
             }
         }
         Ok(Some(names))

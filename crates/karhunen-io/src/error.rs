@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::names::shortened;
+
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -47,7 +49,7 @@ impl std::fmt::Display for Place {
         if let Some(line) = self.line {
             write!(f, ": line {line}")?;
         }
-        match (self.column, &self.name) {
+        match (self.column, self.name.as_deref().map(shortened)) {
             (Some(column), Some(name)) => write!(f, ": column {column} (`{name}`)"),
             (Some(column), None) => write!(f, ": column {column}"),
             (None, Some(name)) => write!(f, ": `{name}`"),

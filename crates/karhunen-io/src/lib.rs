@@ -63,7 +63,7 @@ pub use holes::{HoledTable, read_holed};
 pub use ids::{IdLookup, Ids};
 pub use mapped::Mapped;
 pub use name_rule::FittedTable;
-pub use names::shell_word;
+pub use names::{shell_word, shortened};
 pub use observed::{ObserveOptions, ObservedData, ObservedTable, Pairs, read_observed, read_pairs};
 pub use options::{ReadOptions, RowNames};
 pub use read::{Content, read, read_any};

@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::checksum;
 use crate::input::Input;
 use crate::model_numbers::{Element, Numbers};
+use crate::names::shortened;
 use crate::{Cause, Error, Place, Result};
 
 /// The layout that is written, and the newest that is read.
@@ -122,7 +123,7 @@ impl ModelFile {
                 )));
             }
             _ => {
-                let layout = layout.escape_debug();
+                let layout = shortened(&layout).escape_debug().to_string();
                 return Err(refuse(format!(
                     "has the format version `{layout}`, which there never was; fit it again"
                 )));
@@ -230,7 +231,7 @@ impl ModelFile {
         if self.kind == kind {
             return Ok(());
         }
-        let found = self.kind.escape_debug();
+        let found = shortened(&self.kind).escape_debug().to_string();
         let message = format!("holds a model of the kind `{found}`; `{kind}` is what can be read");
         Err(Error::new(path, Cause::Format(message)))
     }

@@ -1,5 +1,6 @@
 //! Columns that the user names: found, or refused with the names that exist.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -7,6 +8,9 @@ use crate::{Cause, Error, Result};
 
 /// At most this many names are listed in a message.
 const LISTED: usize = 12;
+
+/// Longer names are shortened in messages.
+const MOST_LETTERS: usize = 80;
 
 /// Index of the column that the option `option` asks for: by name, or counted from one where there are no names.
 ///
@@ -37,7 +41,9 @@ pub(crate) fn find_column(
             second + 1
         )),
         (None, _) => refuse(match closest(wanted, names) {
-            Some(name) => format!("{option} {wanted}: there is no such column; did you mean `{name}`?"),
+            Some(name) => {
+                format!("{option} {wanted}: there is no such column; did you mean `{}`?", shortened(name))
+            }
             None => format!("{option} {wanted}: there is no such column; there are {}", list(names)),
         }),
     }
@@ -66,20 +72,40 @@ impl<'a> NameTable<'a> {
     }
 }
 
+/// A name as messages show it: the first 80 letters and an ellipsis where it is longer.
+///
+/// ```
+/// assert_eq!(karhunen_io::shortened("height"), "height");
+/// assert_eq!(karhunen_io::shortened(&"x".repeat(12_000)), "x".repeat(80) + "…");
+/// ```
+pub fn shortened(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(MOST_LETTERS) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
+        None => Cow::Borrowed(name),
+    }
+}
+
 /// The names in backquotes, the first dozen of many.
 pub(crate) fn list(names: &[String]) -> String {
-    let mut text: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    let mut text: Vec<String> =
+        names.iter().take(LISTED).map(|name| format!("`{}`", shortened(name))).collect();
     if names.len() > LISTED {
         text.push(format!("… ({} in all)", names.len()));
     }
     text.join(", ")
 }
 
-/// The name as it is typed in a shell: in quotes where it needs them.
+/// The name as it is typed in a shell, [`shortened`].
+///
+/// ```
+/// assert_eq!(karhunen_io::shell_word("x.csv"), "x.csv");
+/// assert_eq!(karhunen_io::shell_word("my file's"), r"'my file'\''s'");
+/// ```
 pub fn shell_word(name: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "_-.:/…".contains(c);
+    let name = shortened(name);
     if !name.is_empty() && name.chars().all(plain) {
-        name.to_owned()
+        name.into_owned()
     } else {
         format!("'{}'", name.replace('\'', r"'\''"))
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use arrow_schema::{DataType, Schema};
 
 use crate::name_rule::is_feature;
-use crate::names::{NameTable, find_column, shell_word};
+use crate::names::{NameTable, find_column, shell_word, shortened};
 use crate::{Cause, Error, Place, ReadOptions, Result, RowNames};
 
 /// What a column is for.
@@ -118,7 +118,7 @@ impl Roles {
                 wanted = false;
             } else {
                 self.roles[column] = Role::Unused;
-                self.notes.push(format!("left out the pandas index `{}`", names[column]));
+                self.notes.push(format!("left out the pandas index `{}`", shortened(&names[column])));
             }
         }
         let first = self.roles.iter().position(|&role| role != Role::Unused);

@@ -4,6 +4,7 @@
 use karhunen::Scalar;
 
 use crate::Place;
+use crate::names::shortened;
 
 /// The first such number of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ impl Rounded {
     /// What every command says of it, where values become `T`.
     pub(crate) fn warning<T: Scalar>(&self) -> String {
         let Place { line, column, name } = &self.place;
-        let name = name.as_ref().map_or_else(String::new, |name| format!(" (`{name}`)"));
+        let name = name.as_ref().map_or_else(String::new, |name| format!(" (`{}`)", shortened(name)));
         let line = line.map(|line| format!("{} {line}", self.line));
         let column = column.map(|column| format!("column {column}{name}"));
         let place: Vec<String> = [line, column].into_iter().flatten().collect();

@@ -10,6 +10,7 @@ use crate::fit_columns;
 use crate::input::Input;
 use crate::kernel_rows::{row_tensors, take_rows};
 use crate::model_file::{ModelFile, Tensor, json_without, to_json};
+use crate::names::shortened;
 use crate::replace::{Staged, stage};
 use crate::{Cause, Error, FittedTable, ReadOptions, Result};
 
@@ -209,7 +210,7 @@ fn basis(path: &Path, file: &mut ModelFile, n_features: usize) -> Result<KernelB
         "frequencies" => Ok(KernelBasis::Frequencies(take_matrix(path, file, "frequencies")?)),
         "precomputed" => Ok(KernelBasis::Precomputed { n_samples: n_features }),
         other => {
-            let other = other.escape_debug();
+            let other = shortened(other).escape_debug().to_string();
             let message = format!("compares new rows with `{other}`, which is unknown; fit the model again");
             Err(Error::new(path, Cause::Format(message)))
         }

@@ -1,7 +1,7 @@
 //! `karhunen predict`: entries by the ids of their rows and columns, each with its standard deviation.
 
 use karhunen::Matrix;
-use karhunen_io::{Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete};
+use karhunen_io::{Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete, shortened};
 
 use crate::commands::loaded;
 use crate::error::{Failure, Places, Result};
@@ -132,10 +132,11 @@ impl Prediction<'_> {
             (1, pairs.column_ids.text(pairs.columns[pair] as usize))
         };
         Failure::Data(format!(
-            "{}: line {}: the model does not know the {} `{id}`; drop the line, or say --unknown nan",
+            "{}: line {}: the model does not know the {} `{}`; drop the line, or say --unknown nan",
             input_name(&self.args.pairs),
             pairs.line(pair),
-            pairs.names[axis]
+            pairs.names[axis],
+            shortened(&id)
         ))
     }
 

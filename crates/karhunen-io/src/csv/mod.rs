@@ -29,6 +29,7 @@ pub(crate) use triples::read_triples;
 pub(crate) use write::write;
 
 use crate::input::{Input, line_of};
+use crate::names::shortened;
 use crate::options::OptionName;
 use crate::rounded::{Rounded, rounded_text};
 use crate::{Buffer, Cause, Data, Error, Label, Place, ReadOptions, Result, RowNames, Table, Values};
@@ -225,7 +226,7 @@ fn notes(columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Vec<Str
     notes.extend(dialect.first_line.note().map(str::to_owned));
     if let Some(column) = columns.id().filter(|_| options.row_names == RowNames::Auto) {
         let name = columns.names.as_ref().map(|names| &names[column]).filter(|name| !name.is_empty());
-        let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
+        let name = name.map(|name| format!(" (`{}`)", shortened(name))).unwrap_or_default();
         notes.push(format!("column {}{name} names the rows", column + 1));
     }
     notes

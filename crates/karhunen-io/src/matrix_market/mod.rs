@@ -8,6 +8,7 @@ use memchr::memchr;
 
 use crate::csv::in_pool;
 use crate::input::{Input, line_of};
+use crate::names::shortened;
 use crate::options::OptionName;
 use crate::rounded::{Rounded, rounded_text};
 use crate::triples::Entries;
@@ -161,7 +162,9 @@ fn banner(bytes: &[u8]) -> Parsed<Banner> {
     let coordinate = match format {
         "coordinate" => true,
         "array" => false,
-        _ => return refuse(0, format!("the format must be coordinate or array, not `{format}`")),
+        _ => {
+            return refuse(0, format!("the format must be coordinate or array, not `{}`", shortened(format)));
+        }
     };
     let field = match field {
         "real" | "double" => Field::Real,
@@ -171,7 +174,10 @@ fn banner(bytes: &[u8]) -> Parsed<Banner> {
         _ => {
             return refuse(
                 0,
-                format!("the field must be real, integer or (coordinate) pattern, not `{field}`"),
+                format!(
+                    "the field must be real, integer or (coordinate) pattern, not `{}`",
+                    shortened(field)
+                ),
             );
         }
     };
@@ -181,6 +187,7 @@ fn banner(bytes: &[u8]) -> Parsed<Banner> {
         "skew-symmetric" => Symmetry::Skew,
         "hermitian" => return refuse(0, "hermitian matrices are not supported; give real ones"),
         _ => {
+            let symmetry = shortened(symmetry);
             let message =
                 format!("the symmetry must be general, symmetric or skew-symmetric, not `{symmetry}`");
             return refuse(0, message);

@@ -13,7 +13,7 @@ use karhunen::{Duplicates, Observed, Scalar, Triples};
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Ids;
-use crate::names::find_column;
+use crate::names::{find_column, shortened};
 use crate::{Cause, Error, Place, Result};
 use interner::Interner;
 use lines::LineNumbers;
@@ -201,7 +201,7 @@ impl<T: Scalar> Entries<T> {
             Some([rows, columns]) => [rows.text(row).into_owned(), columns.text(column).into_owned()],
             None => [(row + 1).to_string(), (column + 1).to_string()],
         };
-        let shown = |id: &str| id.escape_debug().to_string();
+        let shown = |id: &str| shortened(id).escape_debug().to_string();
         let message = format!(
             "{} `{}` has {} `{}` twice: here and on line {}; give each pair once, or average them with --duplicates \
              average",
