@@ -406,6 +406,17 @@ pub enum Error {
         /// `"f32"` or `"f64"`.
         dtype: &'static str,
     },
+    /// A prediction, or its standard deviation, is beyond the range of f64.
+    #[error(
+        "row {row}, column {column}: the prediction or its standard deviation is beyond the range of its type; the model holds \
+         values that are too large: fit it again, to data of usual size"
+    )]
+    PredictionOverflow {
+        /// The row.
+        row: usize,
+        /// The column.
+        column: usize,
+    },
     /// The threads asked for could not be started.
     #[error("{threads} threads could not be started: {reason}")]
     Threads {
@@ -613,6 +624,7 @@ impl Error {
             | Error::TooLarge { .. }
             | Error::ScoreOverflow { .. }
             | Error::ValueOverflow { .. }
+            | Error::PredictionOverflow { .. }
             | Error::WeightLength { .. }
             | Error::WeightValue { .. }
             | Error::EntryWeight { .. }

@@ -20,7 +20,7 @@ impl IncompleteModel {
     /// `v' C_j v + s' C_i s + var mu_i`, of a posterior also `tr C_i C_j`, plus the noise for a new observation.
     ///
     /// # Errors
-    /// [`Error::Option`] for a row or column outside the data fitted.
+    /// [`Error::Option`] for a row or column outside the data fitted; [`Error::PredictionOverflow`].
     pub fn predict(&self, row: usize, column: usize) -> Result<Prediction> {
         self.check_pair(row as i128, column as i128)?;
         let parts = self.parts();
@@ -30,7 +30,12 @@ impl IncompleteModel {
             .as_ref()
             .and_then(|covariances| self.variance(scores, covariances, row, column));
         let noise_variance = parts.noise_variance;
-        Ok(Prediction { value: self.value(scores, self.offset(row), column), variance, noise_variance })
+        let value = self.value(scores, self.offset(row), column);
+        if value.is_finite() && variance.is_none_or(|variance| (variance + noise_variance).is_finite()) {
+            Ok(Prediction { value, variance, noise_variance })
+        } else {
+            Err(Error::PredictionOverflow { row, column })
+        }
     }
 
     /// Predictions of many entries of the data fitted, with their standard deviations if `noise` says of what:
@@ -82,7 +87,13 @@ impl IncompleteModel {
                 Ok(())
             })
         })?;
-        Ok(out)
+        match out.as_slice().iter().position(|x| !x.is_finite()).map(|at| at / width) {
+            Some(e) => {
+                let (row, column) = (rows[e].widen() as usize, columns[e].widen() as usize);
+                Err(Error::PredictionOverflow { row, column })
+            }
+            None => Ok(out),
+        }
     }
 
     /// The values that scores stand for, row after row into `out`, which has `n_rows * n_features` places: of rows of offset
@@ -159,7 +170,7 @@ impl IncompleteModel {
     /// noise otherwise.
     ///
     /// # Errors
-    /// As there; [`Error::Option`] for a fit without error bars.
+    /// As there; [`Error::Option`] for a fit without error bars; [`Error::PredictionOverflow`].
     pub fn deviations_into<T: Scalar>(
         &self,
         (scores, covariances): (&Matrix, &Covariances),
@@ -177,7 +188,10 @@ impl IncompleteModel {
                     let bars = (covariances, row);
                     *out = T::from_f64(self.deviation(scores.row(row), bars, column, Some(noise)));
                 }
-                Ok(())
+                match out.iter().position(|x| !x.to_f64().is_finite()) {
+                    Some(column) => Err(Error::PredictionOverflow { row, column }),
+                    None => Ok(()),
+                }
             })
         })
     }

@@ -1,8 +1,8 @@
 //! Predictions of many entries at a time, weights of dense arrays, and learning that goes on from a fit.
 
 use karhunen::{
-    Dense, Duplicates, Error, IncompletePca, IncompleteStream, Method, Observed, OnlineRule, Triples,
-    Unobserved,
+    Dense, Duplicates, Error, IncompleteModel, IncompletePca, IncompleteStream, Method, Observed, OnlineRule,
+    Triples, Unobserved,
 };
 use karhunen_testkit::Holes;
 
@@ -49,6 +49,39 @@ fn rows_are_predicted_as_their_entries_are() {
         assert!((values[e] - single.value).abs() < 1e-6);
         assert!((deviations[e] - single.std().unwrap()).abs() < 1e-5);
     }
+}
+
+#[test]
+fn predictions_beyond_range_are_refused() {
+    let data = observed(&Holes::problem_q());
+    let model = IncompletePca { method: Method::VbFull, ..IncompletePca::new(2) }.fit(&data).unwrap();
+    // A model from a file may hold any finite numbers.
+    let with = |score: f64, loading: f64| {
+        let mut parts = model.parts().clone();
+        parts.scores[(3, 0)] = score;
+        parts.components[(0, 5)] = loading;
+        IncompleteModel::try_from(parts).unwrap()
+    };
+    let overflows = |found: Result<f64, Error>| match found {
+        Err(Error::PredictionOverflow { row, column }) => assert_eq!((row, column), (3, 5)),
+        found => panic!("{found:?}"),
+    };
+    let pair = |model: &IncompleteModel, noise| {
+        model.predict_pairs(&[0, 3, 3], &[5, 5, 4], noise, None, &Unobserved).map(|found| found[(1, 0)])
+    };
+    // The value, then its variance alone.
+    let value = with(1e300, 1e300);
+    overflows(value.predict(3, 5).map(|found| found.value));
+    overflows(pair(&value, None));
+    let variance = with(1e160, 1e-10);
+    overflows(variance.predict(3, 5).map(|found| found.value));
+    overflows(pair(&variance, Some(true)));
+    assert!(pair(&variance, None).unwrap().is_finite());
+    let (scores, covariances) = model.transform_with_covariances(&data, Some(2), &Unobserved).unwrap();
+    let mut far = scores.clone();
+    far[(3, 0)] = 1e160;
+    let found = model.deviations_into((&far, &covariances), true, &mut vec![0.0; 480], Some(2), &Unobserved);
+    assert!(matches!(found, Err(Error::PredictionOverflow { row: 3, column: 0 })), "{found:?}");
 }
 
 #[test]
