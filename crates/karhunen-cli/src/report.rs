@@ -6,7 +6,7 @@ use console::{measure_text_width, truncate_str};
 use karhunen::{Matrix, PcaModel};
 
 use crate::figures::{count, duration, fixed, loading, percent, significant};
-use crate::names::visible;
+use crate::names::{self, visible};
 
 /// Components listed; the JSON has all.
 const LISTED: usize = 20;
@@ -197,14 +197,15 @@ pub(crate) fn components(out: &mut String, table: &Components<'_>, layout: Layou
 /// The table of the columns of a data file: name, mean, standard deviation and, where some are, values that are missing.
 pub(crate) fn columns(
     out: &mut String,
-    names: &[String],
+    names: Option<&[String]>,
     (means, deviations, n_missing): (&[f64], &[f64], Option<&[usize]>),
     layout: Layout,
 ) {
-    let n_listed = names.len().min(LISTED);
+    let n_listed = means.len().min(LISTED);
+    let names = names::of_features(names.map(|names| &names[..n_listed]), n_listed);
     let n_figures = if n_missing.is_some() { 3 } else { 2 };
     let room = layout.width.saturating_sub(n_figures * 14);
-    let shown: Vec<_> = names[..n_listed].iter().map(|name| shortened(name, room.min(48), layout)).collect();
+    let shown: Vec<_> = names.iter().map(|name| shortened(name, room.min(48), layout)).collect();
     let name_width = shown.iter().map(|name| measure_text_width(name)).max().unwrap_or(0);
     let last = |text: &dyn Fn() -> String| match n_missing {
         Some(_) => format!("  {:>12}", text()),
@@ -218,8 +219,8 @@ pub(crate) fn columns(
         let holes = last(&|| n_missing.map_or_else(String::new, |n_missing| count(n_missing[j])));
         let _ = writeln!(out, "{name}{gap}  {:>12}  {:>12}{holes}", figure(means[j]), figure(deviations[j]));
     }
-    if n_listed < names.len() {
-        let _ = writeln!(out, "and {} more (all are in --json)", count(names.len() - n_listed));
+    if n_listed < means.len() {
+        let _ = writeln!(out, "and {} more (all are in --json)", count(means.len() - n_listed));
     }
 }
 

@@ -17,7 +17,6 @@ use crate::incomplete_report::{IncompleteReport, fitted};
 use crate::incomplete_summary::IncompleteSummary;
 use crate::kernel_report::{KernelReport, kept_line, kernel_line};
 use crate::kernel_summary::KernelSummary;
-use crate::names;
 use crate::outputs::print;
 use crate::plan::{OnValues, dispatch, input_name, one_standard_input, read_options};
 use crate::progress::Progress;
@@ -221,9 +220,9 @@ struct DataInspection<'a> {
     notes: &'a [String],
     problem: Option<String>,
     /// Values that are missing, of each column; none where all are there.
-    n_missing: Option<Vec<usize>>,
-    mean: Option<Vec<f64>>,
-    standard_deviation: Option<Vec<f64>>,
+    n_missing: Option<&'a [usize]>,
+    mean: Option<&'a [f64]>,
+    standard_deviation: Option<&'a [f64]>,
     seconds: ReadSeconds,
 }
 
@@ -254,9 +253,9 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
             labels: table.labels.iter().map(|label| label.name.as_str()).collect(),
             notes: &dataset.notes(),
             problem,
-            n_missing: holes.map(<[usize]>::to_vec),
-            mean: columns.as_ref().map(|columns| columns.mean.clone()),
-            standard_deviation: columns.as_ref().map(|columns| columns.deviation.clone()),
+            n_missing: holes,
+            mean: columns.as_ref().map(|columns| columns.mean.as_slice()),
+            standard_deviation: columns.as_ref().map(|columns| columns.deviation.as_slice()),
             seconds: ReadSeconds { read: dataset.seconds },
         })?);
     }
@@ -270,9 +269,9 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
         wrapped(&mut out, "problem", &problem, layout.width);
     }
     if let Some(found) = columns {
-        let names = names::of_features(table.feature_names.as_deref(), n_features);
+        let names = table.feature_names.as_deref();
         let Columns { n_missing, mean, deviation } = &found;
-        report::columns(&mut out, &names, (mean, deviation, n_missing.as_deref()), layout);
+        report::columns(&mut out, names, (mean, deviation, n_missing.as_deref()), layout);
     }
     print(&out)
 }
@@ -306,9 +305,9 @@ impl Columns {
         match dispatch(data, ColumnMoments { n_threads }) {
             Ok(moments) => {
                 let correction = n_samples as f64 / (n_samples as f64 - 1.0).max(1.0);
-                let deviations =
-                    (0..moments.mean.len()).map(|j| (moments.variance(j) * correction).sqrt()).collect();
-                Ok(Self { n_missing: None, mean: moments.mean, deviation: deviations })
+                let Moments { weight, mean, sum_of_squares: mut deviation, .. } = moments;
+                deviation.iter_mut().for_each(|sum| *sum = (*sum / weight * correction).sqrt());
+                Ok(Self { n_missing: None, mean, deviation })
             }
             Err(karhunen::Error::NonFinite { value, .. }) if value.is_nan() => {
                 match data.observed(n_threads)? {

@@ -366,7 +366,7 @@ impl IncompleteModel {
     ) -> Result<RowScores> {
         let all = self.n_scores();
         // As they are found, and as they are given.
-        let mut found = zeros("scores", rows.n_samples(), 2 * all, all)?;
+        let mut found = zeros("a matrix of scores", rows.n_samples(), 2 * all, all)?;
         self.each_row(rows, &mut found, (n_threads, observer), |equations, out| {
             equations.solve()?;
             out.copy_from_slice(equations.solution());
@@ -392,7 +392,7 @@ impl IncompleteModel {
     ) -> Result<(RowScores, Covariances)> {
         let (all, n) = (self.n_scores(), rows.n_samples());
         let width = all * (all + 1) / 2;
-        let mut both = zeros("scores with covariances", n, 2 * (all + width), all + width)?;
+        let mut both = zeros("a matrix of scores with covariances", n, 2 * (all + width), all + width)?;
         self.each_row(rows, &mut both, (n_threads, observer), |equations, out| {
             let (scores, covariance) = out.split_at_mut(all);
             let inverse = equations.inverse();

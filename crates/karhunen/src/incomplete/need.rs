@@ -86,7 +86,7 @@ impl IncompletePca {
         let bytes = self.memory_need(data) * n_fits as f64;
         let (n, p) = data.shape();
         let method = self.chosen().0.name();
-        let fits = if n_fits == 1 { "a fit".to_owned() } else { format!("{n_fits} fits at a time") };
+        let fits = if n_fits == 1 { "a fit".to_owned() } else { format!("running {n_fits} fits at a time") };
         memory::ask(&format!("{fits} by {method} of {n} rows and {p} columns"), bytes, || {
             self.smaller_need(data)
         })

@@ -40,17 +40,29 @@ impl<T: Scalar> SparseMatrix<T> {
         let (n_major, n_minor) = if major == Major::Rows { (n_rows, n_cols) } else { (n_cols, n_rows) };
         let old = check_pointers(n_major, indptr, indices.len(), values.len())?;
         check_indices(major, n_minor, &old, indices, false)?;
-        let mut pointers = Vec::with_capacity(n_major + 1);
-        pointers.push(0);
+        Ok(Self::ordered(major, (n_rows, n_cols), old.into_owned(), indices, values))
+    }
+
+    /// A matrix of compressed arrays that describe one, but for the order of the indices. The pointers are corrected in place.
+    fn ordered<I: IndexInt>(
+        major: Major,
+        (n_rows, n_cols): (usize, usize),
+        mut pointers: Vec<usize>,
+        indices: &[I],
+        values: &[T],
+    ) -> Self {
+        let n_minor = if major == Major::Rows { n_cols } else { n_rows };
         let mut new_indices: Vec<u64> = Vec::with_capacity(values.len());
         let mut new_values: Vec<T> = Vec::with_capacity(values.len());
         let mut line: Vec<(u64, T)> = Vec::new();
-        for window in old.windows(2) {
-            let range = window[0]..window[1];
+        let mut begin = 0;
+        for pointer in &mut pointers[1..] {
+            let range = begin..*pointer;
+            begin = *pointer;
             if indices[range.clone()].is_sorted_by(|a, b| a.widen() < b.widen()) {
                 new_indices.extend(indices[range.clone()].iter().map(|i| i.widen() as u64));
                 new_values.extend_from_slice(&values[range]);
-                pointers.push(new_indices.len());
+                *pointer = new_indices.len();
                 continue;
             }
             line.clear();
@@ -70,14 +82,14 @@ impl<T: Scalar> SparseMatrix<T> {
                     }
                 }
             }
-            pointers.push(new_indices.len());
+            *pointer = new_indices.len();
         }
         let indices = if u32::try_from(n_minor).is_ok() {
             OwnedIndices::U32(new_indices.iter().map(|&i| i as u32).collect())
         } else {
             OwnedIndices::U64(new_indices)
         };
-        Ok(Self { n_rows, n_cols, major, pointers, indices, values: new_values })
+        Self { n_rows, n_cols, major, pointers, indices, values: new_values }
     }
 
     /// Compresses triples by rows; entries given more than once are added up.
@@ -96,9 +108,8 @@ impl<T: Scalar> SparseMatrix<T> {
             let expected = values.len();
             return Err(Error::Shape { what: "an index array of triples", axis: "values", found, expected });
         }
-        // Pointers three times while they are compressed, and entries twice.
-        let bytes =
-            8.0 * 3.0 * (n_rows as f64 + 1.0) + (12.0 + 2.0 * size_of::<T>() as f64) * values.len() as f64;
+        // Entries twice while they are put in order.
+        let bytes = 8.0 * (n_rows as f64 + 1.0) + (12.0 + 2.0 * size_of::<T>() as f64) * values.len() as f64;
         memory::ask(&format!("a sparse matrix of shape ({n_rows}, {n_cols})"), bytes, || {
             "check the shape, or leave out rows without entries".to_owned()
         })?;
@@ -117,16 +128,19 @@ impl<T: Scalar> SparseMatrix<T> {
         for i in 0..n_rows {
             pointers[i + 1] += pointers[i];
         }
-        let mut next = pointers.clone();
         let mut by_row_indices = vec![0u32; values.len()];
         let mut by_row_values = vec![T::default(); values.len()];
         for ((&row, &column), &value) in rows.iter().zip(columns).zip(values) {
-            let place = &mut next[row as usize];
+            // The pointers serve as places: in the end each stands where the next line begins.
+            let place = &mut pointers[row as usize];
             by_row_indices[*place] = column;
             by_row_values[*place] = value;
             *place += 1;
         }
-        Self::canonical(Major::Rows, n_rows, n_cols, &pointers, &by_row_indices, &by_row_values)
+        pointers.copy_within(..n_rows, 1);
+        pointers[0] = 0;
+        check_indices(Major::Rows, n_cols, &pointers, &by_row_indices, false)?;
+        Ok(Self::ordered(Major::Rows, (n_rows, n_cols), pointers, &by_row_indices, &by_row_values))
     }
 
     /// Borrows it.

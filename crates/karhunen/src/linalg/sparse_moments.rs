@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::sparse::Indices;
 use super::sparse_lines::{Index, Lines, with_lines};
 use super::sparse_plan::Extent;
 use super::sparse_products::check_weights;
@@ -25,6 +26,19 @@ pub(crate) fn moments<T: Scalar>(
     exec: &Exec<'_>,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     check_weights(x, row_weights)?;
+    if x.major() == Major::Rows && x.n_stored() < x.n_cols() / 8 {
+        return of_few_columns(x, row_weights, sum_of_weights, exec);
+    }
+    dense_enough(x, row_weights, sum_of_weights, exec)
+}
+
+/// [`moments`] with a few numbers for each column.
+fn dense_enough<T: Scalar>(
+    x: &Sparse<'_, T>,
+    row_weights: Option<&[f64]>,
+    sum_of_weights: f64,
+    exec: &Exec<'_>,
+) -> Result<(Vec<f64>, Vec<f64>)> {
     let (sums, missing) = column_sums(x, row_weights, &exec.part(0.0, 0.5))?;
     // A block whose rows all weigh nothing has no mean; its sums, zero or NaN, stand for it.
     let divisor = if sum_of_weights > 0.0 { sum_of_weights } else { 1.0 };
@@ -35,6 +49,32 @@ pub(crate) fn moments<T: Scalar>(
     });
     for (square, (mean, missing)) in squares.iter_mut().zip(mean.iter().zip(&missing)) {
         *square += missing * mean * mean;
+    }
+    Ok((mean, squares))
+}
+
+/// [`moments`] where most columns hold nothing: those that do are numbered anew, and the others have zeros. What is computed
+/// with needs memory for the entries alone, beside the result.
+fn of_few_columns<T: Scalar>(
+    x: &Sparse<'_, T>,
+    row_weights: Option<&[f64]>,
+    sum_of_weights: f64,
+    exec: &Exec<'_>,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let indices: Vec<usize> =
+        with_lines!(x, |lines| (0..x.n_stored()).map(|entry| lines.index(entry)).collect());
+    let mut columns = indices.clone();
+    columns.sort_unstable();
+    columns.dedup();
+    let numbers: Vec<u64> =
+        indices.iter().map(|column| columns.partition_point(|known| known < column) as u64).collect();
+    // One column more than there are keeps the divisions by their number from zero, and has no entry.
+    let shape = (x.n_rows(), columns.len() + 1);
+    let fewer = Sparse::of_parts(shape, Major::Rows, x.pointers(), Indices::U64(&numbers), x.values());
+    let (found_mean, found_squares) = dense_enough(&fewer, row_weights, sum_of_weights, exec)?;
+    let (mut mean, mut squares) = (vec![0.0; x.n_cols()], vec![0.0; x.n_cols()]);
+    for (number, column) in columns.into_iter().enumerate() {
+        (mean[column], squares[column]) = (found_mean[number], found_squares[number]);
     }
     Ok((mean, squares))
 }
@@ -348,6 +388,31 @@ mod tests {
                     assert_near(case.name, &found, &expected, &[25.0 * sum + 5.0], 1e-14);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn columns_without_entries_cost_and_change_nothing() {
+        let pointers = [0usize, 2, 2, 5, 6];
+        let values = [3.0, -1.0, 2.5, 1e8, 4.0, 0.5];
+        let few = Sparse::csr(4, 4, &pointers, &[0u32, 2, 0, 2, 3, 2], &values).unwrap();
+        let places = |j: u32| [7u32, 0, 5000, 99_999][j as usize];
+        let many = [0u32, 2, 0, 2, 3, 2].map(places);
+        let many = Sparse::csr(4, 100_000, &pointers, &many, &values).unwrap();
+        for weights in [None, Some([0.5, 2.0, 0.0, 1.25])] {
+            let weights = weights.as_ref().map(|w| w.as_slice());
+            let sum = weights.map_or(4.0, |w| w.iter().sum());
+            let (mean, squares) = moments(&few, weights, sum, &Exec::sequential()).unwrap();
+            let found = moments(&many, weights, sum, &Exec::sequential()).unwrap();
+            assert_eq!((found.0.len(), found.1.len()), (100_000, 100_000));
+            for (j, place) in [(0, 7), (2, 5000), (3, 99_999)] {
+                assert_eq!((found.0[place], found.1[place]), (mean[j], squares[j]), "{j}");
+            }
+            assert_eq!(
+                found.0.iter().filter(|mean| **mean != 0.0).count(),
+                mean.iter().filter(|m| **m != 0.0).count()
+            );
+            assert_eq!((found.0[0], found.1[0]), (0.0, 0.0));
         }
     }
 

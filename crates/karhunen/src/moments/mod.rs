@@ -225,7 +225,7 @@ pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> 
     const VECTORS: f64 = 8.0;
     let bytes = 8.0 * VECTORS * (n_samples as f64 + n_features as f64);
     memory::ask(
-        &format!("a few numbers for each of {n_samples} rows and {n_features} columns"),
+        &format!("keeping a few numbers for each of {n_samples} rows and {n_features} columns"),
         bytes,
         || "check the shape, or leave out rows and columns without entries".to_owned(),
     )

@@ -268,46 +268,38 @@ fn by_columns<I: IndexInt, T: Scalar>(
     }
     let mut raw = Raw::zeros(pointers, triples.weights.is_some())?;
     let cuts = balanced(&raw.pointers, exec.n_threads());
-    let starts = raw.pointers.clone();
     exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
         let (first, end) = (cuts[piece], cuts[piece + 1]);
-        let mut next: Vec<usize> = starts[first..end].iter().map(|start| start - starts[first]).collect();
         for (e, column) in triples.columns.iter().enumerate() {
             let column = column.widen() as usize;
             if column >= first && column < end && is_observed(triples.values[e], weight(e)) {
-                let at = &mut next[column - first];
-                out.set(*at, triples.rows[e].widen() as u32, triples.values[e], weight(e));
-                *at += 1;
+                out.push(column - first, triples.rows[e].widen() as u32, triples.values[e], weight(e));
             }
         }
         Ok(())
     })?;
-    Ok(raw.into_lines())
+    Ok(raw.pushed())
 }
 
 /// The same entries by lines of the other kind, of which there are `n_minor`; sorted within each line.
 fn transpose<T: Scalar>(lines: &Lines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<Lines<T>> {
     let mut raw = Raw::zeros(count_minor(lines, n_minor, exec)?, lines.is_weighted())?;
     let cuts = balanced(&raw.pointers, exec.n_threads());
-    let starts = raw.pointers.clone();
     let one = T::from_f64(1.0);
     exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
         let (first, end) = (cuts[piece], cuts[piece + 1]);
-        let mut next: Vec<usize> = starts[first..end].iter().map(|start| start - starts[first]).collect();
         for l in 0..lines.n_lines() {
             let line = lines.line(l);
             for (e, index) in line.indices.iter().enumerate() {
                 let index = *index as usize;
                 if index >= first && index < end {
-                    let at = &mut next[index - first];
-                    out.set(*at, l as u32, line.values[e], line.weights.map_or(one, |w| w[e]));
-                    *at += 1;
+                    out.push(index - first, l as u32, line.values[e], line.weights.map_or(one, |w| w[e]));
                 }
             }
         }
         Ok(())
     })?;
-    Ok(raw.into_lines())
+    Ok(raw.pushed())
 }
 
 /// Numbers of entries of lines of the other kind.
@@ -363,12 +355,24 @@ struct Raw<T> {
 
 /// The entries of some lines while they are written.
 struct RawPiece<'a, T> {
+    /// Where the next entry of each line goes, counted as the pointers count.
+    next: &'a mut [usize],
+    /// The pointer of the first line.
+    begin: usize,
     indices: &'a mut [u32],
     values: &'a mut [T],
     weights: Option<&'a mut [T]>,
 }
 
 impl<T: Scalar> RawPiece<'_, T> {
+    /// Writes the next entry of a line, counted from the first of the piece. The pointers serve as places, so that lines
+    /// cost nothing beside them; [`Raw::pushed`] puts them right.
+    fn push(&mut self, line: usize, index: u32, value: T, weight: T) {
+        let at = self.next[line] - self.begin;
+        self.next[line] += 1;
+        self.set(at, index, value, weight);
+    }
+
     fn set(&mut self, at: usize, index: u32, value: T, weight: T) {
         self.indices[at] = index;
         self.values[at] = value;
@@ -399,11 +403,14 @@ impl<T: Scalar> Raw<T> {
 
     /// The entries of the lines between each two cuts.
     fn pieces(&mut self, cuts: &[usize]) -> Vec<RawPiece<'_, T>> {
+        let ends: Vec<usize> = cuts.iter().map(|cut| self.pointers[*cut]).collect();
         let (mut indices, mut values) = (self.indices.as_mut_slice(), self.values.as_mut_slice());
-        let mut weights = self.weights.as_deref_mut();
+        let (mut pointers, mut weights) = (self.pointers.as_mut_slice(), self.weights.as_deref_mut());
         let mut pieces = Vec::with_capacity(cuts.len() - 1);
-        for cut in cuts.windows(2) {
-            let n = self.pointers[cut[1]] - self.pointers[cut[0]];
+        for (cut, end) in cuts.windows(2).zip(ends.windows(2)) {
+            let n = end[1] - end[0];
+            let (next, rest) = std::mem::take(&mut pointers).split_at_mut(cut[1] - cut[0]);
+            pointers = rest;
             let own = weights.take().map(|w| w.split_at_mut(n));
             let (own_weights, rest) = own.map_or((None, None), |(own, rest)| (Some(own), Some(rest)));
             weights = rest;
@@ -411,9 +418,18 @@ impl<T: Scalar> Raw<T> {
             indices = rest;
             let (own_values, rest) = std::mem::take(&mut values).split_at_mut(n);
             values = rest;
-            pieces.push(RawPiece { indices: own_indices, values: own_values, weights: own_weights });
+            let (indices, values, weights) = (own_indices, own_values, own_weights);
+            pieces.push(RawPiece { next, begin: end[0], indices, values, weights });
         }
         pieces
+    }
+
+    /// What was pushed: every pointer has moved to the end of its line, which is where the next line begins.
+    fn pushed(mut self) -> Lines<T> {
+        let n_lines = self.pointers.len() - 1;
+        self.pointers.copy_within(..n_lines, 1);
+        self.pointers[0] = 0;
+        self.into_lines()
     }
 
     fn into_lines(self) -> Lines<T> {

@@ -157,14 +157,14 @@ impl<T: Scalar> Observed<T> {
     }
 }
 
-/// Refuses shapes whose indices do not fit in 32 bits, or whose lines find no memory: pointers of both sides, copies of them while
-/// entries are put in their places, and the numbers that a fit has of each line.
+/// Refuses shapes whose indices do not fit in 32 bits, or whose lines find no memory: pointers of both sides, and the numbers
+/// that a fit has of each line.
 fn check_shape(n_samples: usize, n_features: usize) -> Result<()> {
     const NUMBERS: f64 = 5.0;
     if n_samples > u32::MAX as usize || n_features > u32::MAX as usize {
         return Err(Error::TooLarge { n_samples, n_features });
     }
-    let what = format!("the entries of {n_samples} rows and {n_features} columns");
+    let what = format!("indexing the entries of {n_samples} rows and {n_features} columns");
     memory::ask(&what, 8.0 * NUMBERS * (n_samples as f64 + n_features as f64), || {
         "check the shape, or leave out rows and columns without entries".to_owned()
     })
