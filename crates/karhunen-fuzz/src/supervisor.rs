@@ -16,8 +16,11 @@ use crate::worker::{Batch, Progress, kind};
 const MOST_WORK: f64 = 10.0;
 /// Time of one input, where the machine has other things to do.
 const MOST_TIME: Duration = Duration::from_secs(180);
-/// Address space of a worker, in KiB. What asks for more gets none, and must say so.
-const MOST_MEMORY: u64 = 4 << 20;
+/// Address space of a worker, in KiB: the most that inputs, of 64 KiB at most, may take. What asks for more gets none, and must
+/// say so; what takes more without asking ends the worker.
+const MOST_MEMORY: u64 = 1 << 20;
+/// The longest that a worker which has ended waits for its supervisor.
+const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 
 /// An input that broke an invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +42,7 @@ pub struct Figures {
     pub n_inputs: u64,
     /// Those that were accepted.
     pub n_accepted: u64,
-    /// The most memory that one took, in bytes.
+    /// The most memory that one took, in bytes, with what it only asked for.
     pub peak: u64,
     /// The longest that one took.
     pub slowest: Duration,
@@ -187,7 +190,7 @@ pub fn watch(child: &mut Child, folder: &Path) -> Result<Option<String>, String>
             return Ok(Some(format!("hangs: over {MOST_WORK} s of processor time, or {MOST_TIME:?}")));
         }
         std::thread::sleep(wait);
-        wait = (wait * 2).min(Duration::from_millis(200));
+        wait = (wait * 2).min(LONGEST_SLEEP);
     }
 }
 
