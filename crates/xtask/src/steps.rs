@@ -11,12 +11,13 @@ use crate::workspace::{Package, cargo, packages};
 type Step = (&'static str, fn(&mut Counts) -> Result<(), String>);
 
 /// Cheap ones first. Everything compiles in the release profile: dependencies once for checks, once for programs.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     ("format", format_is_kept),
     ("licences", licences_are_allowed),
     ("clippy", clippy_is_silent),
     ("tests", tests_pass),
     ("faults", faults_lose_nothing),
+    ("fuzz", no_input_breaks_an_invariant),
     ("python", python::test),
     ("features", each_feature_compiles_alone),
     ("docs", docs_build),
@@ -121,6 +122,18 @@ fn faults_lose_nothing(counts: &mut Counts) -> Result<(), String> {
 #[cfg(not(unix))]
 fn faults_lose_nothing(_: &mut Counts) -> Result<(), String> {
     println!("skipped: there are no signals here");
+    Ok(())
+}
+
+/// A search of fixed inputs for one that breaks an invariant.
+#[cfg(unix)]
+fn no_input_breaks_an_invariant(_: &mut Counts) -> Result<(), String> {
+    crate::fuzz::search(&[])
+}
+
+#[cfg(not(unix))]
+fn no_input_breaks_an_invariant(_: &mut Counts) -> Result<(), String> {
+    println!("skipped: the search starts its processes through a shell");
     Ok(())
 }
 
