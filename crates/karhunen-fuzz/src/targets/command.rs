@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Outcome, Verdict, choice, hold};
 
 /// What the help lists, without the codes of signals.
-const EXIT_CODES: [i32; 5] = [0, 2, 3, 4, 5];
+const EXIT_CODES: [i32; 6] = [0, 2, 3, 4, 5, 6];
 /// Address space of a command, in KiB.
 const MOST_MEMORY: u64 = 3 << 20;
 /// A command that takes longer hangs. The machine may be busy with other things: the limit of processor time is lower.
