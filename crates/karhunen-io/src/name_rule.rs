@@ -52,6 +52,8 @@ pub(crate) enum FirstLine {
     LikelyNames,
     /// The names that the model knows, all of them numbers, in another order.
     MovedNames,
+    /// The names that the model knows, all of them numbers that a row could hold as well.
+    KnownNumbers,
     /// Numbers that run up or down as names may, without another sign: values.
     CountingValues,
     /// Whole numbers over decimals: values.
@@ -61,7 +63,10 @@ pub(crate) enum FirstLine {
 impl FirstLine {
     /// Whether the line is taken as names.
     pub(crate) fn holds_names(self) -> bool {
-        matches!(self, Self::Names | Self::CountingNames | Self::LikelyNames | Self::MovedNames)
+        matches!(
+            self,
+            Self::Names | Self::CountingNames | Self::LikelyNames | Self::MovedNames | Self::KnownNumbers
+        )
     }
 
     /// What the report of a command says of it.
@@ -78,6 +83,10 @@ impl FirstLine {
             ),
             Self::MovedNames => Some(
                 "the first line holds the numbers that name the model's features, in another order, and was taken as names; \
+                 say --header no if it is data",
+            ),
+            Self::KnownNumbers => Some(
+                "the first line holds the numbers that name the model's features, as a row could, and was taken as names; \
                  say --header no if it is data",
             ),
             Self::CountingValues => Some(
@@ -125,16 +134,22 @@ impl Look<'_> {
         let Some((first, rest)) = self.records.split_first() else { return FirstLine::Values };
         match self.fitted {
             Some(FittedTable { feature_names: Some(names), n_features, .. }) => {
-                self.first_line_by_names(first, names, *n_features)
+                self.first_line_by_names(first, rest, names, *n_features)
             }
-            Some(_) if self.is_all_numbers(first) => self.without_names(first),
+            Some(_) if self.is_all_numbers(first) => Some(self.without_names(first, rest)),
             _ => None,
         }
         .unwrap_or_else(|| self.first_line_by_look(first, rest))
     }
 
     /// Against a model whose features have names; `None` if these decide nothing.
-    fn first_line_by_names(&self, first: &[Field], names: &[String], n_features: usize) -> Option<FirstLine> {
+    fn first_line_by_names(
+        &self,
+        first: &[Field],
+        rest: &[Vec<Field>],
+        names: &[String],
+        n_features: usize,
+    ) -> Option<FirstLine> {
         let known: HashSet<&[u8]> = names.iter().map(String::as_bytes).collect();
         let is_known = |field: &&Field| known.contains(&*field.text);
         if !self.is_all_numbers(first) {
@@ -145,27 +160,53 @@ impl Look<'_> {
                 _ if some_text => Some(FirstLine::Names),
                 [] => None,
                 numbers if numbers.iter().all(is_known) => Some(FirstLine::Names),
-                _ => Some(FirstLine::Values),
+                _ => Some(self.not_the_names(first, rest)),
             };
         }
         let from = first.len().saturating_sub(names.len());
         if first[from..].iter().map(|field| &*field.text).eq(names.iter().map(String::as_bytes)) {
-            return Some(FirstLine::Names);
+            // A long row that holds just the names is no chance.
+            let doubtful = names.len() < LONG_RUN && self.could_be_a_row(first, rest);
+            return Some(if doubtful { FirstLine::KnownNumbers } else { FirstLine::Names });
         }
         // A corner may have a name of its own, or none.
         let n_others = first.len() - usize::from(first.first().is_some_and(|corner| !is_known(&corner)));
         let found: HashSet<&[u8]> = first.iter().filter(is_known).map(|field| &*field.text).collect();
         let all_are_names = found.len() == n_others && n_others > 1;
         let suffices = found.len() == known.len() || first.len() < n_features;
-        Some(if all_are_names && suffices { FirstLine::MovedNames } else { FirstLine::Values })
+        Some(if all_are_names && suffices { FirstLine::MovedNames } else { self.not_the_names(first, rest) })
     }
 
     /// A first line of numbers where the model knows that features have no names.
-    fn without_names(&self, first: &[Field]) -> Option<FirstLine> {
+    fn without_names(&self, first: &[Field], rest: &[Vec<Field>]) -> FirstLine {
         // Programs that number columns without names write such a line: it is no row of the data, then.
         let numbers = self.numbers(first);
-        let doubtful = counts_from_the_start(&numbers) && numbers.len() == first.len();
-        Some(if doubtful { FirstLine::CountingValues } else { FirstLine::Values })
+        let counts = counts_from_the_start(&numbers) && numbers.len() == first.len();
+        if counts { FirstLine::CountingValues } else { self.not_the_names(first, rest) }
+    }
+
+    /// A first line whose numbers are not the names that the model knows: values, in doubt where a fit would take them as
+    /// names, or would doubt whole numbers over decimals.
+    fn not_the_names(&self, first: &[Field], rest: &[Vec<Field>]) -> FirstLine {
+        if rest.is_empty() {
+            return FirstLine::Values;
+        }
+        match self.counting(first, rest) {
+            Some(FirstLine::LikelyNames | FirstLine::CountingNames) => FirstLine::CountingValues,
+            _ if self.is_whole_over_decimals(first, rest) => FirstLine::WholeValues,
+            _ => FirstLine::Values,
+        }
+    }
+
+    /// Whether each number of the first line lies within the range of its column and is no whole number over decimals.
+    fn could_be_a_row(&self, first: &[Field], rest: &[Vec<Field>]) -> bool {
+        let is_like = |(column, field): (usize, &Field)| {
+            let Some(x) = self.number(field) else { return true };
+            let below = self.column(rest, column);
+            let quoted_alone = field.quoted && rest.iter().filter_map(|r| r.get(column)).all(|f| !f.quoted);
+            below.iter().any(|y| *y <= x) && below.iter().any(|y| *y >= x) && !quoted_alone
+        };
+        first.iter().enumerate().all(is_like) && !self.is_whole_over_decimals(first, rest)
     }
 
     fn first_line_by_look(&self, first: &[Field], rest: &[Vec<Field>]) -> FirstLine {
@@ -203,24 +244,51 @@ impl Look<'_> {
         if !holds_decimals && first.iter().enumerate().any(over_numbers) {
             return FirstLine::Names;
         }
-        // A model whose features have no names has met a table without such a line.
-        if self.fitted.is_none()
-            && let Some(found) = self.counting(first, rest)
-        {
-            return found;
+        if let Some(found) = self.counting(first, rest) {
+            // A model whose features have no names has met a table without such a line.
+            return match (self.fitted, found) {
+                (None, found) => found,
+                (Some(_), FirstLine::LikelyNames | FirstLine::CountingNames) => FirstLine::CountingValues,
+                (Some(_), _) => FirstLine::Values,
+            };
         }
         let all_text = |record: &Vec<Field>| self.numbers(record).is_empty() && record.iter().any(is_text);
         if !holds_decimals && self.records.iter().all(all_text) {
             return FirstLine::Names;
         }
+        if self.is_whole_over_decimals(first, rest) {
+            return FirstLine::WholeValues;
+        }
+        FirstLine::Values
+    }
+
+    /// Whether whole numbers stand over decimals in all of several columns.
+    fn is_whole_over_decimals(&self, first: &[Field], rest: &[Vec<Field>]) -> bool {
         let stands_over_decimals = |(column, field): (usize, &Field)| {
             let decimal = self.column(rest, column).iter().filter(|value| value.fract() != 0.0).count();
             matches!(self.cell(field), Cell::Number(x) if x.fract() == 0.0) && decimal * 2 > rest.len()
         };
-        if first.len() > 1 && first.iter().enumerate().all(stands_over_decimals) {
-            return FirstLine::WholeValues;
-        }
-        FirstLine::Values
+        first.len() > 1
+            && first.iter().enumerate().all(stands_over_decimals)
+            && !self.is_written_alike(first, rest)
+    }
+
+    /// Whether every number of the first line is written with decimals, as many as most below it have: `100.000` over
+    /// `0.125` is no whole number.
+    fn is_written_alike(&self, first: &[Field], rest: &[Vec<Field>]) -> bool {
+        let sign = if self.decimal_comma { b',' } else { b'.' };
+        let n_decimals = |field: &Field| {
+            let behind = field.text.iter().position(|byte| *byte == sign)? + 1;
+            Some(field.text[behind..].iter().take_while(|byte| byte.is_ascii_digit()).count())
+        };
+        let is_alike = |(column, field): (usize, &Field)| {
+            let Some(own) = n_decimals(field).filter(|n| *n > 0) else { return false };
+            let below = || rest.iter().filter_map(|record| record.get(column));
+            let alike = below().filter(|field| n_decimals(field) == Some(own)).count();
+            alike * 2 > below().count()
+        };
+        let is_number = |(_, field): &(usize, &Field)| self.number(field).is_some();
+        first.iter().enumerate().filter(is_number).all(is_alike)
     }
 
     /// A name stands over numbers; over text it could as well be the first of them.
@@ -250,8 +318,9 @@ impl Look<'_> {
         }
         let all: Vec<f64> = below.iter().flatten().copied().collect();
         let decimals = all.iter().filter(|value| value.fract() != 0.0).count();
+        let written_alike = self.is_written_alike(first, rest);
         let whole_over_decimals =
-            numbers.iter().all(|value| value.fract() == 0.0) && decimals * 2 > all.len();
+            numbers.iter().all(|value| value.fract() == 0.0) && decimals * 2 > all.len() && !written_alike;
         let (low, high) =
             all.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(*x), h.max(*x)));
         let outside = numbers.iter().all(|x| *x > high) || numbers.iter().all(|x| *x < low);
@@ -273,7 +342,9 @@ impl Look<'_> {
         };
         Some(match signs {
             0 => FirstLine::CountingValues,
+            // What is written as the rows are may be one of them.
             1 => FirstLine::LikelyNames,
+            _ if written_alike => FirstLine::LikelyNames,
             _ => FirstLine::CountingNames,
         })
     }

@@ -180,6 +180,63 @@ fn numbers_that_name_features_are_known_again() {
 }
 
 #[test]
+fn a_line_of_names_that_the_model_does_not_know_is_kept_with_a_note() {
+    // Before, `transform` gave a score more than there are rows, without a word.
+    let rows = "1.5,0.25,2.5\n0.5,1.25,0.75\n2.5,1.5,0.125\n0.25,2.5,1.5\n";
+    let files = [
+        ("bare.csv", rows.to_owned()),
+        ("y18.csv", format!("2018,2019,2020\n{rows}")),
+        ("y19.csv", format!("2019,2020,2021\n{rows}")),
+        ("g.csv", "0,1,2\n2,1,0\n1,2,1\n0,0,2\n2,2,0\n".to_owned()),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, &text[..])).collect();
+    let folder = folder(&files);
+    let folder = folder.path();
+    run(folder, "fit bare.csv -k 1 -q -o bare");
+    run(folder, "fit y18.csv -k 1 -q -o named");
+    let note = |file: &str| {
+        format!(
+            "note: {file}: the first line holds numbers that count up or down, and was taken as values; say --header yes if it \
+             holds names\n"
+        )
+    };
+    for (arguments, file) in [
+        ("transform bare y18.csv -q", "y18.csv"),
+        ("transform named y19.csv", "y19.csv"),
+        ("reconstruct named y19.csv --from data", "y19.csv"),
+    ] {
+        let (out, err) = run(folder, arguments);
+        assert_eq!((out.lines().count(), err), (6, note(file)), "{arguments}");
+    }
+    assert_eq!(run(folder, "transform named y18.csv").1, "");
+    assert_eq!(run(folder, "transform bare bare.csv").1, "");
+    // Names that are whole numbers over whole numbers of the same range: a row may look so.
+    run(folder, "fit g.csv --header yes -k 1 -q -o g");
+    let (out, err) = run(folder, "transform g g.csv -q");
+    assert_eq!(out.lines().count(), 5);
+    assert!(
+        err.contains("the numbers that name the model's features, as a row could, and was taken as names"),
+        "{err}"
+    );
+    assert_eq!(run(folder, "transform g g.csv --header yes").1, "");
+}
+
+#[test]
+fn a_row_written_with_decimals_is_no_line_of_whole_numbers() {
+    // Before, ten columns of steps of three lost their first row, said in the report alone.
+    let line = |values: &[f64]| values.iter().map(|x| format!("{x:.3}")).collect::<Vec<_>>();
+    let first: Vec<f64> = (0..10).map(|j| 100.0 + 3.0 * f64::from(j)).collect();
+    let mut rows = vec![line(&first)];
+    rows.extend(noise(200, 11).chunks(10).map(line));
+    let folder = folder(&[("t.csv", &csv(&rows)), ("w.csv", "7.0,3.0,9.0\n1.2,0.5,2.1\n0.7,1.5,0.1\n")]);
+    let folder = folder.path();
+    let (_, err) = run(folder, "fit t.csv -k 1 -q");
+    assert!(err.contains("was taken as names; say --header no if it is data"), "{err}");
+    let (out, err) = run(folder, "inspect w.csv");
+    assert!(out.contains("3 rows x 3 columns") && err.is_empty(), "{out} {err}");
+}
+
+#[test]
 fn a_hole_in_the_corner_is_no_name() {
     // Before, the table lost its first row and its first column.
     let mut rows: Vec<Vec<String>> =

@@ -301,7 +301,7 @@ fn looked(text: &str, fitted: Option<crate::FittedTable>) -> Read {
 
 #[test]
 fn numbers_are_names_by_signs_that_data_lack() {
-    let cases: [(&str, Read); 14] = [
+    let cases: [(&str, Read); 16] = [
         // Counting as the lines below do not: whole over decimals; years; outside; none of these.
         ("0,1,2\n0.5,0.1,0.3\n", (1, true, false, true)),
         ("1990,1991,1992\n5,4,2\n7,1,3\n", (2, true, false, false)),
@@ -313,6 +313,9 @@ fn numbers_are_names_by_signs_that_data_lack() {
         ("400,402,405,410,411,412,415,420\n5,1,2,9,2,4,7,1\n", (1, true, false, true)),
         ("0.1,0.2,0.4,0.7,0.8,0.9,1.1,1.3\n9.1,8.2,8.4,7.7,7.8,6.9,6.1,8.3\n", (1, true, false, true)),
         ("0.1,0.2,0.4,0.7,0.8,0.9,1.1,1.3\n2.1,2.2,2.4,2.3,2.8,2.9,3.1,3.3\n", (2, false, false, true)),
+        // Whole numbers written with as many decimals as the rows: they may be one, and are no sign.
+        ("2018.00,2019.00,2020.00\n1.25,0.50,2.10\n0.75,1.50,0.12\n", (2, true, false, true)),
+        ("7.0,3.0,9.0\n1.2,0.5,2.1\n0.7,1.5,0.1\n", (3, false, false, false)),
         // Holes and short lines.
         (",8.5,0.5\n7.5,6.5,6\n5,5,5\n", (3, false, false, false)),
         (",,\n7.5,6.5,6\n", (2, false, false, false)),
@@ -332,12 +335,24 @@ fn a_model_knows_better_than_the_look_of_a_table() {
         ..crate::FittedTable::default()
     };
     let (letters, numbers) = (["a", "b", "c"], ["10", "20", "30"]);
-    let cases: [(&str, crate::FittedTable, Read); 13] = [
+    let cases: [(&str, crate::FittedTable, Read); 20] = [
         ("0,1,2\n0.5,0.1,0.3\n", fitted(None, 3), (2, false, false, true)),
-        ("10,20,30\n0.5,0.1,0.3\n", fitted(None, 3), (2, false, false, false)),
+        ("10,20,30\n0.5,0.1,0.3\n", fitted(None, 3), (2, false, false, true)),
+        ("2019,2020,2021\n5,1,3\n4,4,1\n", fitted(None, 3), (3, false, false, true)),
+        ("100,200,300\n5,1,3\n4,4,1\n", fitted(None, 3), (3, false, false, false)),
+        (
+            "2019,2020,2021\n5,1,3\n4,4,1\n",
+            fitted(Some(&["2018", "2019", "2020"]), 3),
+            (3, false, false, true),
+        ),
+        ("2019,2020,2021\n5,1,3\n4,4,1\n", fitted(Some(&letters), 3), (3, false, false, true)),
         ("x,y,z\n0.5,0.1,0.3\n", fitted(None, 3), (1, true, false, false)),
-        ("x,1,2,3\ny,0.5,0.1,0.3\n", fitted(None, 3), (2, false, true, false)),
-        ("10,20,30\n0.5,0.1,0.3\n", fitted(Some(&letters), 3), (2, false, false, false)),
+        ("x,1,2,3\ny,0.5,0.1,0.3\n", fitted(None, 3), (2, false, true, true)),
+        ("10,20,30\n0.5,0.1,0.3\n", fitted(Some(&letters), 3), (2, false, false, true)),
+        // Names that a row could hold as well: the line is taken as names, and that is said.
+        ("0,1,2\n2,1,0\n0,2,1\n0,0,2\n", fitted(Some(&["0", "1", "2"]), 3), (3, true, false, true)),
+        ("0,1,2\n2,1,0.5\n1,2,1\n", fitted(Some(&["0", "1", "2"]), 3), (2, true, false, false)),
+        ("\"0\",\"1\",\"2\"\n2,1,0\n0,2,2\n", fitted(Some(&["0", "1", "2"]), 3), (2, true, false, false)),
         ("10,20,30\n5,1,3\n", fitted(Some(&numbers), 3), (1, true, false, false)),
         ("30,20,10\n5,1,3\n", fitted(Some(&numbers), 3), (1, true, false, true)),
         ("id,10,20,30\nx,5,1,3\n", fitted(Some(&numbers), 3), (1, true, true, false)),
