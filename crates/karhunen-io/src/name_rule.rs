@@ -469,6 +469,32 @@ pub(crate) fn is_first_line_of_names(
     over_values || (ids(first, true) && second.is_some_and(|second| ids(second, false)))
 }
 
+/// Whether the first line of triples or pairs, which is taken as one of them, may hold the numbers that programs write where
+/// columns have no names: 0, 1, 2, … or 1, 2, 3, … over decimals, or over ids that are text.
+pub(crate) fn may_count_columns(
+    records: &[Vec<Field>],
+    [row, column, value]: [Option<usize>; 3],
+    decimal_comma: bool,
+) -> bool {
+    let Some((first, rest)) = records.split_first() else { return false };
+    let cell = |field: &Field| Cell::of(&field.text, decimal_comma);
+    let number = |field: &Field| match cell(field) {
+        Cell::Number(value) => Some(value),
+        _ => None,
+    };
+    let numbers: Vec<f64> = first.iter().filter_map(number).collect();
+    if rest.is_empty() || numbers.len() < first.len() || !counts_from_the_start(&numbers) {
+        return false;
+    }
+    let most = |at: Option<usize>, is_unlike: &dyn Fn(&Field) -> bool| {
+        let below = || rest.iter().filter_map(|record| record.get(at?));
+        below().filter(|field| is_unlike(field)).count() * 2 > rest.len()
+    };
+    let is_decimal = |field: &Field| number(field).is_some_and(|value| value.fract() != 0.0);
+    let is_text = |field: &Field| cell(field) == Cell::Text;
+    most(value, &is_decimal) || most(row, &is_text) || most(column, &is_text)
+}
+
 /// Whether the model knows a column as a feature: it then names no rows.
 pub(crate) fn is_feature(name: &str, fitted: Option<&FittedTable>) -> bool {
     let known = fitted.and_then(|fitted| fitted.feature_names.as_deref());

@@ -214,6 +214,8 @@ pub struct Pairs {
     pub rows: Vec<u32>,
     /// For each pair, which of the column ids.
     pub columns: Vec<u32>,
+    /// What may be wrong with the pairs as they were read, as of [`ObservedTable`].
+    pub warnings: Vec<String>,
     lines: LineNumbers,
 }
 
@@ -246,6 +248,7 @@ pub fn read_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> 
         column_ids,
         rows: entries.rows,
         columns: entries.columns,
+        warnings: entries.warnings,
         lines: entries.lines,
     })
 }
@@ -465,5 +468,8 @@ mod tests {
         let bare = read("1,2\n3,4\n", ["1", "2"]);
         assert_eq!((bare.rows.len(), bare.names), (2, ["row", "column"].map(str::to_owned)));
         assert_eq!(read("u,i\nv,j\n", ["1", "2"]).rows.len(), 2);
+        // Numbers of columns over ids that are text are said to be taken as a pair.
+        assert_eq!(read("0,1\nann,Heat\nbob,Up\n", ["1", "2"]).warnings.len(), 1);
+        assert!(numbered.warnings.is_empty() && bare.warnings.is_empty());
     }
 }

@@ -1,14 +1,14 @@
 //! `karhunen predict`: entries by the ids of their rows and columns, each with its standard deviation.
 
 use karhunen::Matrix;
-use karhunen_io::{Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete, shortened};
+use karhunen_io::{Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete, shell_word, shortened};
 
 use crate::commands::loaded;
 use crate::error::{Failure, Places, Result};
 use crate::figures::count;
 use crate::missing_args::{PredictArgs, UnknownArg};
 use crate::names::visible;
-use crate::outputs::{Outputs, print_aside};
+use crate::outputs::{Outputs, print_aside, print_warnings};
 use crate::overwrite::{self, Kind};
 use crate::plan::{check_outputs, check_table_output, input_name, one_standard_input};
 use crate::progress::{Progress, check_stop};
@@ -39,6 +39,8 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
     let pairs = progress.spin(message, || karhunen_io::read_pairs(&args.pairs, &options, &columns));
     let pairs = pairs.map_err(|error| columns_not_asked_for(&args, &columns, error))?;
     check_stop()?;
+    print_warnings(&input_name(&args.pairs), &pairs.warnings);
+    check_order(&args, &columns, &pairs)?;
     let prediction = Prediction { args: &args, saved: &saved, pairs: &pairs };
     let (values, n_unknown) = prediction.values(options.n_threads, &progress)?;
     progress.clear();
@@ -76,6 +78,41 @@ fn columns_not_asked_for(
         }
         _ => error.into(),
     }
+}
+
+/// Columns that nobody asked for go by the numbers of the fit, and the file's names for them may say otherwise.
+///
+/// # Errors
+/// [`Failure::Usage`] where the columns are called `column` and `row`.
+fn check_order(args: &PredictArgs, columns: &[String; 2], pairs: &Pairs) -> Result<()> {
+    let by_number = columns.iter().all(|column| column.parse::<usize>().is_ok());
+    let [row, column] = &pairs.names;
+    // So they are called where the file has no names.
+    if args.columns.is_some() || !by_number || *columns == pairs.names || (row == "row" && column == "column")
+    {
+        return Ok(());
+    }
+    let file = input_name(&args.pairs);
+    let [first, second] = columns;
+    if row == "column" && column == "row" {
+        return Err(Failure::Usage(format!(
+            "{file}: the fit read the ids of rows from column {first}, which is called `column` here; say --pairs row,column, \
+             or --pairs {first},{second} if the names are wrong"
+        )));
+    }
+    let note = format!(
+        "`{row}` was taken for the rows and `{column}` for the columns of the model, for these are columns {first} and {second}, as \
+         in the fit; say --pairs {} if that is right, --pairs {} if not",
+        joined(row, column),
+        joined(column, row)
+    );
+    print_warnings(&file, &[note]);
+    Ok(())
+}
+
+/// Two columns as `--pairs` takes them.
+fn joined(first: &str, second: &str) -> String {
+    format!("{},{}", shell_word(first), shell_word(second))
 }
 
 /// Pairs to be predicted.

@@ -340,6 +340,47 @@ fn triples_keep_a_first_line_with_a_fault() {
 }
 
 #[test]
+fn triples_by_number_note_a_line_that_counts_columns() {
+    let lines: String = (0..12).map(|e| format!("{},{},{}.5\n", e / 3, e % 3, e)).collect();
+    let (counted, bare) = (format!("0,1,2\n{lines}"), lines.replacen(".5", "", 1));
+    let folder = folder(&[("counted.csv", &counted), ("bare.csv", &bare)]);
+    let fit = |file: &str| {
+        run(folder.path(), &format!("fit {file} --triples 1,2,3 -k 1 --missing=als -q --duplicates average"))
+    };
+    assert_eq!(
+        fit("counted.csv").1,
+        "note: counted.csv: the first line holds numbers that count up or down, and was taken as values; say --header yes if it \
+         holds names\n"
+    );
+    assert_eq!(fit("bare.csv").1, "");
+}
+
+#[test]
+fn pairs_by_number_say_which_column_was_taken_for_what() {
+    let files = [
+        ("r.csv", "1,10,4\n1,20,3\n2,10,1\n2,20,2\n"),
+        ("turned.csv", "column,row\n10,1\n"),
+        ("item.csv", "item,user\n1,10\n"),
+        ("row.csv", "row,column\n1,10\n"),
+    ];
+    let folder = folder(&files);
+    let folder = folder.path();
+    run(folder, "fit r.csv --triples 1,2,3 -k 1 --missing=als -q -o m");
+    // Before, names that say otherwise were passed over.
+    assert!(refusal(folder, "predict m turned.csv", 2).contains("say --pairs row,column, or --pairs 1,2"));
+    assert_eq!(
+        run(folder, "predict m item.csv -q").1,
+        "note: item.csv: `item` was taken for the rows and `user` for the columns of the model, for these are columns 1 and 2, as \
+         in the fit; say --pairs item,user if that is right, --pairs user,item if not\n"
+    );
+    for settled in
+        ["item.csv --pairs item,user", "item.csv --pairs 1,2", "row.csv", "turned.csv --pairs row,column"]
+    {
+        assert_eq!(run(folder, &format!("predict m {settled}")).1, "", "{settled}");
+    }
+}
+
+#[test]
 fn pairs_without_names_are_refused_in_the_words_that_were_typed() {
     let files = [
         ("r.csv", "user,item,rating\nann,Heat,4\nann,Up,3\nbob,Heat,1\nbob,Up,2\n"),

@@ -16,7 +16,7 @@ use super::fields::{BlankLines, Ending, Scanner};
 use super::refusal::{Reason, Refusal};
 use super::{BLOCK_BYTES, check_delimiter, in_pool, named_tsv, table_text};
 use crate::input::{Input, line_of};
-use crate::name_rule::{FirstLine, is_first_line_of_names};
+use crate::name_rule::{FirstLine, is_first_line_of_names, may_count_columns};
 use crate::options::OptionName;
 use crate::rounded::{Rounded, limit, rounded_text};
 use crate::triples::interner::Interner;
@@ -57,9 +57,7 @@ pub(super) fn in_blocks<T: Scalar>(
     let delimiter = options.delimiter.or_else(|| delimiter_between(text, names));
     let bare = ReadOptions { header: Some(false), delimiter, ..options.clone() };
     let (mut dialect, sample) = Dialect::detect(text, &bare, named_tsv(path));
-    if has_names(&sample, wanted, options.header, dialect.decimal_comma) {
-        dialect.first_line = FirstLine::Names;
-    }
+    dialect.first_line = first_line(&sample, wanted, options.header, dialect.decimal_comma);
     let refuse = |refusal: Refusal, names: Option<&[String]>| refusal.into_error(path, text, names);
     let (names, first_row) = read_header(text, &dialect).map_err(|refusal| refuse(refusal, None))?;
     let names = names.as_deref();
@@ -72,6 +70,7 @@ pub(super) fn in_blocks<T: Scalar>(
     let layout = Layout { text, axes: axes(&roles, names), dialect, roles, first_row };
     let entries = in_pool(path, options.n_threads, || layout.entries(block_bytes))?;
     let (mut entries, rounded) = entries.map_err(|refusal| refuse(refusal, names))?;
+    entries.warnings.extend(layout.dialect.first_line.warning().map(str::to_owned));
     if let Some((offset, column)) = rounded {
         let name = names.and_then(|names| names.get(column)).cloned();
         let place = Place { line: Some(line_of(text, offset)), column: Some(column as u64 + 1), name };
@@ -84,16 +83,21 @@ pub(super) fn in_blocks<T: Scalar>(
 /// Where a whole number stands that became another, in bytes, and its column.
 type RoundedAt = Option<(usize, usize)>;
 
-/// Whether the first record holds names: the user says so, asks for columns by name, or it looks so.
-fn has_names(sample: &Sample, wanted: &Wanted, asked: Option<bool>, decimal_comma: bool) -> bool {
+/// What the first record holds: names where the user says so, asks for columns by name, or it looks so.
+fn first_line(sample: &Sample, wanted: &Wanted, asked: Option<bool>, decimal_comma: bool) -> FirstLine {
     let column = |role| {
         let number = wanted.columns.iter().find(|(other, _)| *other == role)?.1.parse::<usize>().ok()?;
         number.checked_sub(1)
     };
-    asked.unwrap_or_else(|| {
-        let columns = [Role::Row, Role::Column, Role::Value].map(column);
-        !wanted.are_numbers() || is_first_line_of_names(sample, columns, decimal_comma)
-    })
+    let columns = [Role::Row, Role::Column, Role::Value].map(column);
+    match asked {
+        Some(true) => FirstLine::Names,
+        Some(false) => FirstLine::Values,
+        None if !wanted.are_numbers() => FirstLine::Names,
+        None if is_first_line_of_names(sample, columns, decimal_comma) => FirstLine::Names,
+        None if may_count_columns(sample, columns, decimal_comma) => FirstLine::CountingValues,
+        None => FirstLine::Values,
+    }
 }
 
 /// How the text is cut into fields, and what they are.
