@@ -347,12 +347,13 @@ fn triples_by_number_note_a_line_that_counts_columns() {
     let fit = |file: &str| {
         run(folder.path(), &format!("fit {file} --triples 1,2,3 -k 1 --missing=als -q --duplicates average"))
     };
-    assert_eq!(
-        fit("counted.csv").1,
-        "note: counted.csv: the first line holds numbers that count up or down, and was taken as values; say --header yes if it \
-         holds names\n"
-    );
-    assert_eq!(fit("bare.csv").1, "");
+    // The fit may say more.
+    let note = "note: counted.csv: the first line holds numbers that count up or down, and was taken as values; say --header yes \
+                if it holds names\n";
+    let said = fit("counted.csv").1;
+    assert!(said.contains(note), "{said}");
+    let said = fit("bare.csv").1;
+    assert!(!said.contains("the first line"), "{said}");
 }
 
 #[test]

@@ -78,11 +78,17 @@ fn sample(text: &[u8], delimiter: Delimiter) -> Sample<'_> {
 }
 
 /// The candidate under which most records have equally many fields, at least two, and most fields are numbers.
-/// Tabs are taken without comparison if there are any in a file that is named so.
+/// Tabs are taken without comparison if there are any in a file that is named so. Blanks give way to commas between the names
+/// of the first line: they group thousands, or stand in texts.
 fn detect_delimiter(text: &[u8], named_tsv: bool) -> (Delimiter, Sample<'_>) {
-    let mut best = (Delimiter::Byte(b','), sample(text, Delimiter::Byte(b',')), 0.0);
+    let commas = sample(text, Delimiter::Byte(b','));
+    let n_names = names_between_commas(&commas);
+    let mut best = (Delimiter::Byte(b','), commas, 0.0);
     for delimiter in CANDIDATES {
         let records = sample(text, delimiter);
+        if delimiter == Delimiter::Blanks && records.first().is_some_and(|first| first.len() < n_names) {
+            continue;
+        }
         let score = regularity(&records, delimiter != Delimiter::Byte(b','));
         if score > best.2 {
             best = (delimiter, records, score);
@@ -92,6 +98,16 @@ fn detect_delimiter(text: &[u8], named_tsv: bool) -> (Delimiter, Sample<'_>) {
         }
     }
     (best.0, best.1)
+}
+
+/// The number of names that commas separate in the first record, if it holds no numbers and most others have as many fields;
+/// otherwise 0. Under a comma that separates decimals the first line of a table without names holds numbers.
+fn names_between_commas(records: &[Vec<Field>]) -> usize {
+    let Some((first, rest)) = records.split_first() else { return 0 };
+    let cells = || first.iter().map(|field| Cell::of(&field.text, false));
+    let are_names = cells().any(|cell| cell == Cell::Text)
+        && cells().all(|cell| matches!(cell, Cell::Text | Cell::Missing));
+    if are_names && usual_n_fields(rest) == first.len() { first.len() } else { 0 }
 }
 
 /// The first candidate under which the first record holds all these names, as [`ReadOptions::delimiter`] says it.

@@ -96,6 +96,26 @@ fn tables_are_recognised() {
 }
 
 #[test]
+fn commas_between_names_win_over_blanks_within_cells() {
+    // Before, `A,12` and `500,33` were the cells of the first row.
+    let error = parse("id,income,age\nA,12 500,33\nB,9 800,41\n", &ReadOptions::default(), TINY).unwrap_err();
+    assert!(
+        error.to_string().starts_with("t.csv: line 2: column 2 (`income`): `12 500` is not a number"),
+        "{error}"
+    );
+    let table = parse("name,x,y\nA b,1,2\nC d,3,4\n", &ReadOptions::default(), TINY).unwrap();
+    assert_eq!((table.format, table.feature_names), ("CSV", texts(&["x", "y"])));
+    for text in ["1,5 2,5\n3,5 4,5\n", "a b\n1,5 2,5\n3,5 4,5\n"] {
+        let table = parse(text, &ReadOptions::default(), TINY).unwrap();
+        assert_eq!(
+            (table.format, values(&table)[0].clone()),
+            ("text table (blanks)", vec![1.5, 2.5]),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn what_is_detected_can_be_overridden() {
     let text = "n;k;w;a\nx;p;1;2,5\ny;p;0;3\n";
     let options = ReadOptions {
