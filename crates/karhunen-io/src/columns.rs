@@ -13,11 +13,14 @@ use arrow_schema::{DataType, Schema};
 use karhunen::{Scalar, memory};
 use rayon::prelude::*;
 
+use crate::csv::{Cell, decorated_message};
 use crate::decoder;
 use crate::error::MISSING_ADVICE;
+use crate::name_rule::unit_warning;
 use crate::names::{shell_word, shortened};
 use crate::roles::{IdOrigin, Role, Roles, place};
 use crate::rounded::{Rounded, is_held, limit};
+use crate::units::first_decorated;
 use crate::{Buffer, Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
 
 /// How many groups of columns each thread is given: enough to even out those that take longer.
@@ -63,7 +66,8 @@ impl Columns<'_> {
     pub(crate) fn table(&self, options: &ReadOptions) -> Result<Table> {
         let mut roles = Roles::of(self.path, self.schema, options)?;
         let mut notes = std::mem::take(&mut roles.notes);
-        let sample_names = self.sample_names(&roles, &mut notes)?;
+        let mut warnings = Vec::new();
+        let sample_names = self.sample_names(&roles, &mut notes, &mut warnings)?;
         let mut labels = Vec::new();
         for &column in &roles.labels {
             labels.push(Label { name: self.name(column), values: self.text(column)? });
@@ -88,17 +92,8 @@ impl Columns<'_> {
             _ => None,
         };
         let format = self.format;
-        Ok(Table {
-            data,
-            sample_names,
-            id_name,
-            feature_names,
-            labels,
-            weights,
-            format,
-            notes,
-            warnings: rounded.into_iter().collect(),
-        })
+        warnings.extend(rounded);
+        Ok(Table { data, sample_names, id_name, feature_names, labels, weights, format, notes, warnings })
     }
 
     fn name(&self, column: usize) -> String {
@@ -110,7 +105,12 @@ impl Columns<'_> {
     }
 
     /// The names of the rows, unless what was found does not name them.
-    fn sample_names(&self, roles: &Roles, notes: &mut Vec<String>) -> Result<Option<Vec<String>>> {
+    fn sample_names(
+        &self,
+        roles: &Roles,
+        notes: &mut Vec<String>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Vec<String>>> {
         let [column] = roles.columns(Role::Id)[..] else { return Ok(None) };
         let names = self.text(column)?;
         match roles.id {
@@ -135,6 +135,14 @@ impl Columns<'_> {
                     );
                     return Err(self.error_at(row, column, message));
                 }
+                let cells: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+                let n_texts = cells.iter().filter(|cell| Cell::of(cell, false) == Cell::Text).count();
+                if let Some(row) = first_decorated(&cells, n_texts)
+                    && let Some(message) = decorated_message(cells[row], &self.name(column))
+                {
+                    return Err(self.error_at(row, column, message));
+                }
+                warnings.extend(unit_warning(&cells, &self.name(column)));
                 notes.push(format!("the column `{}` names the rows", shortened(&self.name(column))));
             }
         }

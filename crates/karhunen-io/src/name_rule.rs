@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use crate::csv::{Cell, Field};
 use crate::names::shell_word;
-use crate::units::Unit;
+use crate::units::{common_word, first_decorated};
 
 /// What a model knows of the table that it was fitted to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -395,25 +395,12 @@ impl Look<'_> {
         if !differ || !(is_text || self.alone_in_quotes()) {
             return FirstColumn::Values;
         }
-        let units: Vec<Unit> = cells.iter().map(|cell| Unit::of(&cell.text)).collect();
-        let n_signs = units.iter().filter(|unit| **unit == Unit::Sign).count();
-        if is_text && (units.contains(&Unit::Grouped) || n_signs * 2 > texts) {
+        let texts_of_cells: Vec<&[u8]> = cells.iter().map(|cell| &*cell.text).collect();
+        if is_text && first_decorated(&texts_of_cells, texts).is_some() {
             return FirstColumn::Values;
         }
-        let warning = match &units[..] {
-            [Unit::Word(unit), others @ ..]
-                if !others.is_empty() && others.iter().all(|o| *o == Unit::Word(unit)) =>
-            {
-                let column = names.map_or_else(|| "1".to_owned(), |names| shell_word(&names[0]));
-                Some(format!(
-                    "the first column holds numbers with `{}` and was taken as names of the rows; say --row-names {column} if \
-                     it names them, or remove the unit",
-                    String::from_utf8_lossy(unit).escape_debug()
-                ))
-            }
-            _ => None,
-        };
-        FirstColumn::Names { must_differ: true, warning }
+        let column = names.and_then(<[String]>::first).map_or("1", String::as_str);
+        FirstColumn::Names { must_differ: true, warning: unit_warning(&texts_of_cells, column) }
     }
 
     /// Whether the first column is quoted and another is not, as R and karhunen write numbers that name rows.
@@ -493,6 +480,17 @@ pub(crate) fn may_count_columns(
     let is_decimal = |field: &Field| number(field).is_some_and(|value| value.fract() != 0.0);
     let is_text = |field: &Field| cell(field) == Cell::Text;
     most(value, &is_decimal) || most(row, &is_text) || most(column, &is_text)
+}
+
+/// What is said of a column that names the rows though its cells are numbers with a unit of letters.
+pub(crate) fn unit_warning(cells: &[&[u8]], column: &str) -> Option<String> {
+    let unit = common_word(cells)?;
+    Some(format!(
+        "the first column holds numbers with `{}` and was taken as names of the rows; say --row-names {} if it names them, or \
+         remove the unit",
+        String::from_utf8_lossy(unit).escape_debug(),
+        shell_word(column)
+    ))
 }
 
 /// Whether the model knows a column as a feature: it then names no rows.

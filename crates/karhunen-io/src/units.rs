@@ -9,43 +9,140 @@ pub(crate) enum Unit<'a> {
     Grouped,
     /// A percent sign or a currency.
     Sign,
+    /// What no word holds: `<`, `*`, parentheses, a minus beyond ASCII, an exponent with `D`, units such as `°C` and `mg/l`.
+    Mark,
     /// Letters, such as `kg`.
     Word(&'a [u8]),
 }
 
+/// Signs of currencies, and the codes of the most traded ones.
+const CURRENCIES: [char; 13] = ['$', '€', '£', '¥', '₹', '₽', '₩', '₺', '₴', '₪', '₫', '₱', '₿'];
+const CODES: [&str; 16] = [
+    "USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "AUD", "CAD", "SEK", "NOK", "DKK", "PLN", "BRL", "ZAR",
+    "RUB",
+];
+/// What separates groups of three digits beside commas and points: blanks of several widths, apostrophes.
+const SEPARATORS: [char; 6] = [' ', '\u{a0}', '\u{2009}', '\u{202f}', '\'', '\u{2019}'];
+/// A minus, and the dash that stands for it.
+const MINUSES: [char; 2] = ['\u{2212}', '\u{2013}'];
+
 impl<'a> Unit<'a> {
     /// That of a cell.
     pub(crate) fn of(cell: &'a [u8]) -> Self {
-        const CURRENCIES: [&str; 4] = ["$", "€", "£", "¥"];
         if is_grouped_number(cell) {
             return Unit::Grouped;
         }
-        let unsigned = cell.strip_prefix(b"-").or(cell.strip_prefix(b"+")).unwrap_or(cell);
-        let currency = CURRENCIES.iter().find_map(|sign| unsigned.strip_prefix(sign.as_bytes()));
-        let rest = currency.unwrap_or(unsigned).trim_ascii_start();
-        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit() || b".,".contains(byte)).count();
-        if !rest.first().is_some_and(u8::is_ascii_digit) {
+        let Ok(cell) = std::str::from_utf8(cell) else { return Unit::None };
+        let unmarked = without_marks(cell);
+        let marked = unmarked.is_some();
+        let cell = unmarked.unwrap_or(cell);
+        let unsigned = cell.strip_prefix(['-', '+']).unwrap_or(cell);
+        let code = CODES.iter().find_map(|code| unsigned.strip_prefix(code)?.strip_prefix(' '));
+        let currency = unsigned.strip_prefix(CURRENCIES).or(code);
+        let rest = currency.unwrap_or(unsigned).trim_start();
+        let in_number = |c: char| c.is_ascii_digit() || ".,".contains(c) || SEPARATORS.contains(&c);
+        let end = rest.find(|c: char| !in_number(c)).unwrap_or(rest.len());
+        let (number, behind) = (rest[..end].trim_end(), rest[end..].trim());
+        let is_number =
+            is_digits_and(number.as_bytes(), b".,") || is_grouped_by_separators(number.as_bytes());
+        if !is_number {
             return Unit::None;
         }
-        let behind = rest[digits..].trim_ascii();
-        let is_sign =
-            |behind: &[u8]| ["%", "‰"].iter().chain(&CURRENCIES).any(|sign| behind == sign.as_bytes());
+        let is_code = |text: &str| CODES.contains(&text);
         match behind {
-            [] if currency.is_some() => Unit::Sign,
-            behind if is_sign(behind) => Unit::Sign,
-            behind
-                if !behind.is_empty() && behind.len() <= 4 && behind.iter().all(u8::is_ascii_alphabetic) =>
-            {
-                Unit::Word(behind)
+            "" if currency.is_some() => Unit::Sign,
+            "" if marked => Unit::Mark,
+            "" => Unit::None,
+            "%" | "‰" => Unit::Sign,
+            sign if is_code(sign) || sign.strip_prefix(CURRENCIES) == Some("") => Unit::Sign,
+            mark if is_mark(mark) => Unit::Mark,
+            word if !marked && word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
+                Unit::Word(word.as_bytes())
             }
             _ => Unit::None,
         }
     }
+
+    /// What to do so that the cell is read as a number; none where it holds no number, or a word beside it.
+    pub(crate) fn advice(cell: &[u8]) -> Option<&'static str> {
+        let text = std::str::from_utf8(cell).unwrap_or_default();
+        match Unit::of(cell) {
+            Unit::None | Unit::Word(_) => None,
+            Unit::Grouped => Some("remove the signs that group the thousands"),
+            Unit::Sign => Some("remove the percent sign or the currency"),
+            Unit::Mark if text.starts_with(MINUSES) => Some("write its minus as `-`"),
+            Unit::Mark if text.contains(['D', 'd']) && text.ends_with(|c: char| c.is_ascii_digit()) => {
+                Some("write its exponent with `e`")
+            }
+            Unit::Mark => Some("remove what is written beside the number"),
+        }
+    }
 }
 
-/// Digits with commas and points among them: a number in a notation that is not read.
+/// The first of the cells of a column that show that it holds numbers with something beside them, and names no rows; `n_texts`
+/// of them are no numbers.
+pub(crate) fn first_decorated(cells: &[&[u8]], n_texts: usize) -> Option<usize> {
+    let units: Vec<Unit> = cells.iter().map(|cell| Unit::of(cell)).collect();
+    let is_beside = |unit: &Unit| matches!(unit, Unit::Sign | Unit::Mark);
+    let grouped = units.iter().position(|unit| *unit == Unit::Grouped);
+    let most = units.iter().filter(|unit| is_beside(unit)).count() * 2 > n_texts;
+    grouped.or_else(|| units.iter().position(is_beside).filter(|_| most))
+}
+
+/// The letters that stand beside the numbers of all cells, several.
+pub(crate) fn common_word<'a>(cells: &[&'a [u8]]) -> Option<&'a [u8]> {
+    let first: &'a [u8] = cells.first().copied()?;
+    let Unit::Word(word) = Unit::of(first) else { return None };
+    (cells.len() > 1 && cells.iter().all(|cell| Unit::of(cell) == Unit::Word(word))).then_some(word)
+}
+
+/// What is inside of parentheses, behind `<` and the like, or behind a minus that is not ASCII; none without such.
+fn without_marks(cell: &str) -> Option<&str> {
+    let inside = || cell.strip_prefix('(')?.strip_suffix(')');
+    let compared =
+        || cell.strip_prefix(['<', '>', '≤', '≥', '~', '≈']).map(|rest| rest.trim_start_matches('='));
+    inside().or_else(compared).or_else(|| cell.strip_prefix(MINUSES)).map(str::trim)
+}
+
+/// Whether what stands behind a number is a mark, an exponent with `D`, an error, or a unit that is no word.
+fn is_mark(behind: &str) -> bool {
+    let is_unit_sign = |c: char| "°ºµμΩÅ²³/·^".contains(c);
+    let stars = behind.chars().all(|c| "*†‡".contains(c));
+    let exponent = || {
+        let digits = behind.strip_prefix(['D', 'd'])?.strip_prefix(['+', '-'])?;
+        Some(!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let error =
+        || behind.strip_prefix('±').is_some_and(|rest| rest.trim().starts_with(|c: char| c.is_ascii_digit()));
+    let unit = || {
+        behind.chars().count() <= 8
+            && behind.contains(is_unit_sign)
+            && behind.chars().all(|c| c.is_ascii_alphabetic() || is_unit_sign(c) || "-23".contains(c))
+            && behind.starts_with(|c: char| c.is_ascii_alphabetic() || "°ºµμΩÅ".contains(c))
+            && !behind.ends_with('/')
+    };
+    stars || exponent().unwrap_or(false) || error() || unit()
+}
+
+/// A number in a notation that is not read: digits with commas and points among them, or groups of three digits.
 pub(crate) fn is_grouped_number(found: &[u8]) -> bool {
-    found.contains(&b',') && is_digits_and(found, b".,")
+    (found.contains(&b',') && is_digits_and(found, b".,")) || is_grouped_by_separators(found)
+}
+
+/// Whether blanks or apostrophes separate groups of three digits.
+fn is_grouped_by_separators(found: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(found) else { return false };
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (whole, decimals) = unsigned.split_at(unsigned.find(['.', ',']).unwrap_or(unsigned.len()));
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut groups = whole.split(SEPARATORS);
+    let first = groups.next().unwrap_or_default();
+    let others: Vec<&str> = groups.collect();
+    (1..=3).contains(&first.len())
+        && are_digits(first)
+        && !others.is_empty()
+        && others.iter().all(|group| group.len() == 3 && are_digits(group))
+        && are_digits(decimals.get(1..).unwrap_or_default())
 }
 
 /// Whether the cell begins with a digit, behind a sign, and holds digits and `others` alone.
@@ -66,6 +163,26 @@ mod tests {
             ("-3.5 %", Unit::Sign),
             ("$5", Unit::Sign),
             ("-€1,200", Unit::Sign),
+            ("₹3", Unit::Sign),
+            ("USD 3", Unit::Sign),
+            ("3 000 €", Unit::Sign),
+            ("3 EUR", Unit::Sign),
+            ("10°C", Unit::Mark),
+            ("10 °", Unit::Mark),
+            ("10µm", Unit::Mark),
+            ("10mg/l", Unit::Mark),
+            ("10 m/s", Unit::Mark),
+            ("2.5 m^2", Unit::Mark),
+            ("<0.05", Unit::Mark),
+            (">= 5", Unit::Mark),
+            ("\u{2212}3.5", Unit::Mark),
+            ("5*", Unit::Mark),
+            ("(3)", Unit::Mark),
+            ("1.5D+03", Unit::Mark),
+            ("0.5±0.1", Unit::Mark),
+            ("3'000", Unit::Grouped),
+            ("3 000", Unit::Grouped),
+            ("12\u{a0}500,5", Unit::Grouped),
             ("7 £", Unit::Sign),
             ("1,234.5", Unit::Grouped),
             ("12kg", Unit::Word(b"kg")),
@@ -75,8 +192,41 @@ mod tests {
             ("12_a", Unit::None),
             ("", Unit::None),
             ("a12", Unit::None),
+            ("1D3", Unit::None),
+            ("5'", Unit::None),
+            ("12 34", Unit::None),
+            ("12 Main Street", Unit::None),
+            ("Day 3", Unit::None),
+            ("2020-01-01", Unit::None),
+            ("1/7", Unit::None),
+            ("(a)", Unit::None),
+            ("<none>", Unit::None),
         ] {
             assert_eq!(Unit::of(cell.as_bytes()), unit, "{cell}");
         }
+    }
+
+    #[test]
+    fn numbers_with_something_beside_them_are_told_with_what_to_do() {
+        for (cell, advice) in [
+            ("12%", Some("remove the percent sign or the currency")),
+            ("3 000", Some("remove the signs that group the thousands")),
+            ("10°C", Some("remove what is written beside the number")),
+            ("\u{2212}3", Some("write its minus as `-`")),
+            ("1.5D+03", Some("write its exponent with `e`")),
+            ("12kg", None),
+            ("x", None),
+        ] {
+            assert_eq!(Unit::advice(cell.as_bytes()), advice, "{cell}");
+        }
+        let decorated = |cells: &[&str]| {
+            let cells: Vec<&[u8]> = cells.iter().map(|cell| cell.as_bytes()).collect();
+            (first_decorated(&cells, cells.len()), common_word(&cells).is_some())
+        };
+        assert_eq!(decorated(&["x", "5*", "6*"]), (Some(1), false));
+        assert_eq!(decorated(&["x", "y", "6*"]), (None, false));
+        assert_eq!(decorated(&["x", "y", "6 000"]), (Some(2), false));
+        assert_eq!(decorated(&["1kg", "2kg"]), (None, true));
+        assert_eq!(decorated(&["1a", "2b"]), (None, false));
     }
 }

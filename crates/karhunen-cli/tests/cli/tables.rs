@@ -307,6 +307,48 @@ fn units_are_not_names_of_rows() {
 }
 
 #[test]
+fn numbers_with_marks_are_not_names_of_rows() {
+    // Before, each of these columns named the rows without a word.
+    let folder = folder(&[]);
+    let folder = folder.path();
+    for (cell, advice) in [
+        ("#°C", "remove what is written beside the number"),
+        ("# °", "remove what is written beside the number"),
+        ("#µm", "remove what is written beside the number"),
+        ("#mg/l", "remove what is written beside the number"),
+        ("# m/s", "remove what is written beside the number"),
+        ("<0.0#", "remove what is written beside the number"),
+        (">#", "remove what is written beside the number"),
+        ("#*", "remove what is written beside the number"),
+        ("(#)", "remove what is written beside the number"),
+        ("#'000", "remove the signs that group the thousands"),
+        ("# 000", "remove the signs that group the thousands"),
+        ("#\u{a0}000", "remove the signs that group the thousands"),
+        ("₹#", "remove the percent sign or the currency"),
+        ("USD #", "remove the percent sign or the currency"),
+        ("\u{2212}#", "write its minus as `-`"),
+        ("1.#D+03", "write its exponent with `e`"),
+    ] {
+        let rows: String =
+            (3..9).map(|i| format!("{},{}.5,{}\n", cell.replace('#', &i.to_string()), i, i * i)).collect();
+        std::fs::write(folder.join("t.csv"), format!("p,a,b\n{rows}")).unwrap();
+        let message = refusal(folder, "fit t.csv", 3);
+        let shown: String = cell.replace('#', "3").chars().flat_map(char::escape_debug).collect();
+        assert!(
+            message.contains(&format!(
+                "t.csv: line 2: column 1 (`p`): `{shown}` is not a number here; {advice}"
+            )),
+            "{message}"
+        );
+        // Parquet holds the same column as text.
+        run(folder, "fit t.csv --row-names p -k 1 -q --scores s.parquet");
+        let message = refusal(folder, "fit s.parquet", 3);
+        assert!(message.contains(&format!("`{shown}` is not a number here; {advice}")), "{message}");
+        std::fs::remove_file(folder.join("s.parquet")).unwrap();
+    }
+}
+
+#[test]
 fn names_of_rows_are_found_again_wherever_they_stand() {
     let files = [
         ("t.csv", "city,a,b\nx,1.5,2\ny,2.5,1\nz,0.5,7\n"),

@@ -24,6 +24,7 @@ use columns::Columns;
 use dialect::Dialect;
 pub(crate) use fields::Field;
 use fields::{Delimiter, Ending, Scanner};
+pub(crate) use refusal::decorated_message;
 use refusal::{Reason, Refusal};
 pub(crate) use triples::read_triples;
 pub(crate) use write::write;

@@ -139,26 +139,10 @@ impl Reason {
             Reason::TextColumns { found, .. } if is_grouped_number(&found) => {
                 Cause::Value(text_message(&found, label))
             }
-            Reason::TextColumns { found, .. } if Unit::of(&found) == Unit::Sign => Cause::Value(format!(
-                "`{}` is not a number here; remove the percent sign or the currency, or set the column aside with --label {}",
-                show(&found),
-                shell_word(label)
-            )),
             Reason::TextColumns { found, .. } if is_with_point(&found) => Cause::Value(point_message(&found)),
-            Reason::TextColumns { found, columns } => Cause::Value(format!(
-                "`{}` is not a number, and most of the column is text; set such columns aside with {}{}",
-                show(&found),
-                columns
-                    .iter()
-                    .take(MOST_LABELS)
-                    .map(|name| format!("--label {}", shell_word(name)))
-                    .collect::<Vec<_>>()
-                    .join(" "),
-                match columns.len().saturating_sub(MOST_LABELS) {
-                    0 => String::new(),
-                    more => format!(" and so on, of {more} more columns"),
-                }
-            )),
+            Reason::TextColumns { found, columns } => {
+                Cause::Value(text_columns_message(&found, &columns, label))
+            }
             Reason::RepeatedId { found, line, column } => Cause::Value(format!(
                 "`{}` is not a number, and the column does not name the rows, for the same text stands on line {line}; \
                  set it aside with --label {}",
@@ -192,6 +176,33 @@ fn point_message(found: &[u8]) -> String {
     format!(
         "`{shown}` is not a number where a comma separates the decimals; say --decimal-point, or correct it"
     )
+}
+
+fn text_columns_message(found: &[u8], columns: &[String], label: &str) -> String {
+    let shown = show(found);
+    if let Some(message) = decorated_message(found, label) {
+        return message;
+    }
+    let labels: Vec<String> =
+        columns.iter().take(MOST_LABELS).map(|name| format!("--label {}", shell_word(name))).collect();
+    let more = match columns.len().saturating_sub(MOST_LABELS) {
+        0 => String::new(),
+        more => format!(" and so on, of {more} more columns"),
+    };
+    format!(
+        "`{shown}` is not a number, and most of the column is text; set such columns aside with {}{more}",
+        labels.join(" ")
+    )
+}
+
+/// What is said of a number with something beside it, which stands in a column of such.
+pub(crate) fn decorated_message(found: &[u8], label: &str) -> Option<String> {
+    let advice = Unit::advice(found)?;
+    Some(format!(
+        "`{}` is not a number here; {advice}, or set the column aside with --label {}",
+        show(found),
+        shell_word(label)
+    ))
 }
 
 fn text_message(found: &[u8], label: &str) -> String {
