@@ -201,7 +201,7 @@ pub(crate) struct InputArgs {
     /// Array of an NPZ archive to read [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub(crate) array: Option<String>,
-    /// Most that a compressed file may hold, such as 500MB, 64GB or 64GiB [default: 16GiB]
+    /// Most that a compressed file, a pipe or a device may hold, such as 500MB, 64GB or 64GiB [default: 16GiB]
     #[arg(long, value_name = "SIZE", value_parser = crate::kernel_args::memory)]
     pub(crate) max_unpacked: Option<u64>,
 }

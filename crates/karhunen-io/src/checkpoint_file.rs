@@ -44,7 +44,13 @@ pub fn save_checkpoint(path: &Path, checkpoint: &Checkpoint) -> Result<()> {
 /// # Errors
 /// [`Cause::Format`] for a file that is damaged or no checkpoint; [`Cause::Io`].
 pub fn load_checkpoint(path: &Path) -> Result<Checkpoint> {
-    from_file(path, ModelFile::read(&Input::load(path)?)?)
+    let input = Input::load(path)?;
+    // The length of a header, and the header.
+    if input.as_slice().get(8) != Some(&b'{') {
+        let message = "is no checkpoint; give a file that `karhunen fit --checkpoint` wrote, or one that is not there yet";
+        return Err(Error::new(path, Cause::Format(message.to_owned())));
+    }
+    from_file(path, ModelFile::read(&input)?)
 }
 
 /// The checkpoint of a file of this kind.

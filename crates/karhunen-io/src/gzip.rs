@@ -70,9 +70,18 @@ fn unpack(member: &mut impl Read, content: &mut Vec<u8>, most: u64) -> Result<()
 
 /// The error for content beyond the limit.
 pub(crate) fn too_much(most: u64) -> Cause {
+    beyond(most, " once it is unpacked")
+}
+
+/// The error for a pipe or a device that gives more than the limit.
+pub(crate) fn endless(most: u64) -> Cause {
+    beyond(most, "")
+}
+
+fn beyond(most: u64, when: &str) -> Cause {
     let most = memory::size(most as f64);
     Cause::Option(format!(
-        "holds more than {most} once it is unpacked: stopped there; if that is right, raise the limit with --max-unpacked, such as \
+        "holds more than {most}{when}: stopped there; if that is right, raise the limit with --max-unpacked, such as \
          --max-unpacked 64GB"
     ))
 }

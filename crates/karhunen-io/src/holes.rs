@@ -26,7 +26,7 @@ pub struct HoledTable {
 /// As [`crate::read`].
 pub fn read_holed(path: &Path, options: &ReadOptions) -> Result<HoledTable> {
     let options = &ReadOptions { missing: true, ..options.clone() };
-    decompressed(Input::open(path)?, options)?.through(|input| {
+    decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         if sniff(input.as_slice(), path) != Format::Text {
             return Ok(HoledTable { table: named(read_input(input, options)?, options)?, text: None });
         }

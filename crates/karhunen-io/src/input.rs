@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::mapped::{Mapped, Stamp};
-use crate::{Cause, Error, Result, foreign};
+use crate::{Cause, Error, Result, foreign, gzip};
 
 /// A whole file, and the path that messages about it name.
 #[derive(Debug)]
@@ -42,12 +42,20 @@ impl Input {
     /// # Errors
     /// [`crate::Cause::Io`]; [`crate::Cause::Changed`].
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        Self::open_within(path, u64::MAX)
+    }
+
+    /// As [`Input::open`], of pipes and devices, which may never end, at most `most` bytes.
+    ///
+    /// # Errors
+    /// As [`Input::open`]; [`crate::Cause::Option`] for more.
+    pub(crate) fn open_within(path: &Path, most: u64) -> Result<Self> {
         if path.as_os_str() == "-" {
-            return Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(read_standard_input(path)?) });
+            return Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(read_standard_input(path, most)?) });
         }
-        let reading = |source| Error::io(path, "reading", source);
         let file = open_file(path)?;
-        let metadata = file.metadata().map_err(reading)?;
+        let metadata = file.metadata().map_err(|source| Error::io(path, "reading", source))?;
+        let reading = |source| reading_failed(path, source, metadata.len());
         if metadata.is_dir() {
             let message = foreign::of_folder(path).message(path);
             return Err(Error::new(path, Cause::Format(message)));
@@ -58,7 +66,7 @@ impl Input {
                 return Ok(Self { path: path.to_owned(), bytes: Bytes::Mapped(map) });
             }
         }
-        Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(read_all(path, &file)?) })
+        Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(read_all(path, &file, most)?) })
     }
 
     /// Reads the whole file into memory: for models, which are copied anyway, and in programs whose handlers of signals are
@@ -70,7 +78,7 @@ impl Input {
         if path.as_os_str() == "-" {
             return Self::open(path);
         }
-        Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(read_all(path, &open_file(path)?)?) })
+        Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(read_all(path, &open_file(path)?, u64::MAX)?) })
     }
 
     /// The content.
@@ -103,12 +111,30 @@ fn open_file(path: &Path) -> Result<File> {
     File::open(path).map_err(|source| Error::io(path, "opening", source))
 }
 
-/// All of a file, which must not change while it is read.
-fn read_all(path: &Path, mut file: &File) -> Result<Vec<u8>> {
-    let reading = |source| Error::io(path, "reading", source);
-    let metadata = file.metadata().map_err(reading)?;
+/// Where the system has no memory for a file of `n_bytes`, that is the error.
+fn reading_failed(path: &Path, source: std::io::Error, n_bytes: u64) -> Error {
+    if source.kind() != std::io::ErrorKind::OutOfMemory {
+        return Error::io(path, "reading", source);
+    }
+    let cause = karhunen::Error::Memory {
+        what: "the file".to_owned(),
+        bytes: n_bytes as f64,
+        available: None,
+        advice: "raise the limit of memory (ulimit -v), or take fewer rows or columns".to_owned(),
+    };
+    Error::new(path, cause.into())
+}
+
+/// All of a file, which must not change while it is read; of a pipe or a device at most `most` bytes.
+fn read_all(path: &Path, file: &File, most: u64) -> Result<Vec<u8>> {
+    let metadata = file.metadata().map_err(|source| Error::io(path, "reading", source))?;
+    let most = if metadata.is_file() { u64::MAX } else { most };
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(reading)?;
+    let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|source| reading_failed(path, source, metadata.len().max(bytes.len() as u64)))?;
+    if bytes.len() as u64 > most {
+        return Err(Error::new(path, gzip::endless(most)));
+    }
     if metadata.is_file() {
         Stamp::of(&metadata).check(path, file)?;
     }
@@ -117,18 +143,53 @@ fn read_all(path: &Path, mut file: &File) -> Result<Vec<u8>> {
 
 /// All of the standard input: of a file that is redirected to it, as of any other.
 #[cfg(unix)]
-fn read_standard_input(path: &Path) -> Result<Vec<u8>> {
+fn read_standard_input(path: &Path, most: u64) -> Result<Vec<u8>> {
     use std::os::fd::AsFd;
     let stdin = std::io::stdin().lock();
     let same = stdin.as_fd().try_clone_to_owned().map_err(|source| Error::io(path, "reading", source))?;
-    read_all(path, &File::from(same))
+    read_all(path, &File::from(same), most)
 }
 
 #[cfg(not(unix))]
-fn read_standard_input(path: &Path) -> Result<Vec<u8>> {
+fn read_standard_input(path: &Path, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|source| Error::io(path, "reading", source))?;
+    let read = std::io::stdin().lock().take(most.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|source| reading_failed(path, source, bytes.len() as u64))?;
+    if bytes.len() as u64 > most {
+        return Err(Error::new(path, gzip::endless(most)));
+    }
     Ok(bytes)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn a_device_without_end_is_read_to_the_limit() {
+        let error = Input::open_within(Path::new("/dev/zero"), 100_000).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        assert!(
+            error.to_string().starts_with("/dev/zero: holds more than 100 kB: stopped there;"),
+            "{error}"
+        );
+        // A file has an end: the limit is not for it.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, "1,2\n3,4\n").unwrap();
+        assert_eq!(Input::open_within(&path, 1).unwrap().as_slice().len(), 8);
+    }
+
+    #[test]
+    fn a_file_without_room_is_an_error_of_memory() {
+        let source = std::io::Error::from(std::io::ErrorKind::OutOfMemory);
+        let error = reading_failed(Path::new("t.npy"), source, 2_500_000_000);
+        assert_eq!(error.kind(), ErrorKind::Memory);
+        assert!(error.to_string().starts_with("t.npy: the file needs 2.5 GB of memory, "), "{error}");
+        let other = std::io::Error::other("no disk");
+        assert_eq!(reading_failed(Path::new("t.npy"), other, 1).kind(), ErrorKind::Io);
+    }
 }
 
 /// The line of a text on which the byte at `offset` stands, from one.

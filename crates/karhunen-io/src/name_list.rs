@@ -48,7 +48,7 @@ pub(crate) fn listed(options: &ReadOptions, n: usize, p: usize) -> Result<Lists>
 /// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for what is no text, an empty line before the last name,
 /// or another number of names.
 fn read_names(path: &Path, what: &str, n_expected: usize, options: &ReadOptions) -> Result<Vec<String>> {
-    decompressed(Input::open(path)?, options)?.through(|input| {
+    decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         let bytes = input.as_slice();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let at = |line: usize, message: String| {

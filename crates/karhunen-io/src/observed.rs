@@ -8,7 +8,7 @@ use karhunen::{Dense, Duplicates, Matrix, Observed, Scalar};
 use crate::ids::Ids;
 use crate::input::Input;
 use crate::name_list::{listed, named};
-use crate::read::{Format, NO_BANNER, decompressed, read_input, sniff};
+use crate::read::{Format, NO_BANNER, decompressed, no_data, read_input, sniff};
 use crate::triples::lines::LineNumbers;
 use crate::triples::{Entries, Role, TripleColumns, Wanted};
 use crate::{
@@ -96,7 +96,7 @@ pub struct ObservedTable {
 /// As [`crate::read`]; [`Cause::Value`] with its lines for a pair that is there twice where that is refused.
 pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedTable> {
     let options = &ReadOptions { missing: true, ..options.clone() };
-    decompressed(Input::open(path)?, options)?.through(|input| {
+    decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         let format = sniff(input.as_slice(), path);
         if how.triples.is_none() && format != Format::MatrixMarket {
             let averaged = format == Format::Npz && how.duplicates == Duplicates::Average && !how.double;
@@ -195,7 +195,7 @@ fn read_entries<T: Scalar>(
         Format::Npy | Format::Npz => refuse(format!(
             "{option} does not apply to arrays, whose columns hold no ids; write them as CSV or Parquet"
         )),
-        Format::Model => refuse("this is a model file, not data".to_owned()),
+        Format::Model => Err(no_data(&input)),
         Format::Foreign(kind) => Err(Error::new(&input.path, Cause::Format(kind.message(&input.path)))),
         Format::NoBanner => Err(Error::new(&input.path, Cause::Format(NO_BANNER.to_owned()))),
     }
@@ -236,10 +236,11 @@ impl Pairs {
 pub fn read_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> Result<Pairs> {
     let [row, column] = columns.clone();
     let wanted = Wanted { option: "--pairs", columns: vec![(Role::Row, row), (Role::Column, column)] };
-    let (entries, _) = decompressed(Input::open(path)?, options)?.through(|input| {
-        let format = sniff(input.as_slice(), path);
-        read_entries::<f32>(input, format, &wanted, options)
-    })?;
+    let (entries, _) =
+        decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
+            let format = sniff(input.as_slice(), path);
+            read_entries::<f32>(input, format, &wanted, options)
+        })?;
     let [row_ids, column_ids] =
         entries.ids.unwrap_or_else(|| [Ids::Texts(Vec::new()), Ids::Texts(Vec::new())]);
     Ok(Pairs {

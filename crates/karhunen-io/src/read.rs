@@ -9,6 +9,7 @@ use crate::gzip;
 use crate::input::{Bytes, Input};
 use crate::model_file::ModelFile;
 use crate::name_list::named;
+use crate::names::shell_word;
 use crate::{
     AnyModel, Cause, Error, ReadOptions, Result, Table, any_model, arrow, checkpoint_file, csv,
     matrix_market, npy, npz, parquet,
@@ -45,7 +46,8 @@ pub(crate) enum Format {
 /// name what the file does not have; [`Cause::Format`] and [`Cause::Value`] for content that cannot be used, with the
 /// line and the column where there are such.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
-    decompressed(Input::open(path)?, options)?.through(|input| named(read_input(input, options)?, options))
+    decompressed(Input::open_within(path, options.most_unpacked())?, options)?
+        .through(|input| named(read_input(input, options)?, options))
 }
 
 /// What a file can hold.
@@ -70,7 +72,7 @@ pub enum Content {
 /// # Errors
 /// Those of [`read`] and [`crate::load_any_model`].
 pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
-    decompressed(Input::open(path)?, options)?.through(|input| {
+    decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         if sniff(input.as_slice(), path) == Format::Model {
             options.allow_none(path, "model")?;
             let file = ModelFile::read(&input)?;
@@ -98,13 +100,27 @@ pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
         Format::Arrow => arrow::read(input, options),
         Format::MatrixMarket => matrix_market::read(input, options),
         Format::Text => csv::read(input, options),
-        Format::Model => refuse(input, "this is a model file, not data; use it with `karhunen transform`"),
+        Format::Model => Err(no_data(&input)),
         Format::Foreign(kind) => {
             let message = kind.message(&input.path);
             refuse(input, &message)
         }
         Format::NoBanner => refuse(input, NO_BANNER),
     }
+}
+
+/// What is said of a model or a checkpoint that is given as data.
+pub(crate) fn no_data(input: &Input) -> Error {
+    let message = if ModelFile::read(input).is_ok_and(|file| file.kind == checkpoint_file::KIND) {
+        format!(
+            "this is a checkpoint, not data; go on with its fit by `karhunen fit DATA --missing --checkpoint {} --resume`, with the \
+             options that the fit had",
+            shell_word(&input.path.to_string_lossy())
+        )
+    } else {
+        "this is a model file, not data; use it with `karhunen transform`".to_owned()
+    };
+    Error::new(&input.path, Cause::Format(message))
 }
 
 /// The content of a gzip file, or the file as it is.

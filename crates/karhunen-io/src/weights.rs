@@ -14,11 +14,12 @@ use crate::{Cause, Data, Error, Place, ReadOptions, Result, Values};
 /// Those of [`crate::read`]; [`Cause::Format`] for more than one column, or another number of weights than
 /// `n_expected`; [`Cause::Value`] for a negative weight, with its line.
 pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> {
-    decompressed(Input::open(path)?, &ReadOptions::default())?.through(|input| {
+    let options = &ReadOptions::default();
+    decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         let is_text = sniff(input.as_slice(), path) == Format::Text;
         let leading_lines = input.as_slice().iter().take_while(|byte| byte.is_ascii_whitespace());
         let n_leading = leading_lines.filter(|&&byte| byte == b'\n').count();
-        let table = read_input(input, &ReadOptions::default())?;
+        let table = read_input(input, options).map_err(in_weights)?;
         let refuse = |message: String| Err(Error::new(path, Cause::Format(message)));
         let (n_rows, n_cols) = table.data.shape();
         if table.sample_names.is_some() || (n_cols != 1 && (is_text || n_rows != 1)) {
@@ -46,6 +47,24 @@ pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> 
             _ => Ok(weights),
         }
     })
+}
+
+/// What is advised for tables of data does not help here.
+fn in_weights(mut error: Error) -> Error {
+    if let Cause::Value(message) = &*error.cause {
+        let (what, _) = message.split_once(';').unwrap_or((message.as_str(), ""));
+        let message = if what.ends_with("missing value") {
+            format!("{what}; give a weight: zero leaves the row or column out")
+        } else if message.contains("--label") {
+            format!(
+                "{what}; a file of weights has one column of numbers, with or without a name: keep the weights alone"
+            )
+        } else {
+            return error;
+        };
+        error.cause = Box::new(Cause::Value(message));
+    }
+    error
 }
 
 fn flatten<T: Scalar>(values: Values<T>, path: &Path) -> Result<Vec<T>> {

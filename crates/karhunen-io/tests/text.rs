@@ -170,7 +170,16 @@ fn weights_are_one_column_of_text_or_an_array() {
     assert_eq!(weights(b"1\n0.5\n2\n", Some(3)), Ok(vec![1.0, 0.5, 2.0]));
     assert_eq!(weights(b"weight\r\n1\r\n0.5\r\n", None), Ok(vec![1.0, 0.5]));
     assert_eq!(weights(&gzip(b"3\n"), Some(1)), Ok(vec![3.0]));
-    let refused: [(&[u8], &str); 6] = [
+    let refused: [(&[u8], &str); 8] = [
+        (
+            b"w\n1\nNA\n3\n",
+            "line 3: column 1 (`w`): `NA` is a missing value; give a weight: zero leaves the row or column out",
+        ),
+        (
+            b"w,kind\n1,x\n2,y\n3,x\n",
+            "line 2: column 2 (`kind`): `x` is not a number, and most of the column is text; a file of weights has one column of \
+             numbers, with or without a name: keep the weights alone",
+        ),
         (b"1\n2\n", "2 weights, but 3 are needed"),
         (b"w\n1\n2\n3\n4\n", "4 weights below a header, but 3 are needed"),
         (b"\nw\n1\n-2\n3\n", "line 4: the weight -2 is negative; weights must be finite and not negative"),
@@ -178,7 +187,8 @@ fn weights_are_one_column_of_text_or_an_array() {
         (b"n,w\nx,4\ny,6\n", "2 columns, but a file of weights has one; keep the weights alone"),
         (
             b"w\n1\ntwo\n3\n",
-            "line 3: column 1 (`w`): `two` is not a number; correct it, or set the column aside with --label w",
+            "line 3: column 1 (`w`): `two` is not a number; a file of weights has one column of numbers, with or without a name: \
+             keep the weights alone",
         ),
     ];
     for (content, message) in refused {

@@ -96,6 +96,27 @@ fn ctrl_c_writes_a_checkpoint_that_was_not_due() {
 }
 
 #[test]
+fn checkpoints_and_data_are_told_apart() {
+    let folder = folder();
+    scores(&folder, "--max-iter 3 --checkpoint c --checkpoint-every 0");
+    let said = |arguments: &str| {
+        let done = karhunen(arguments).current_dir(folder.path()).assert().code(3).stdout("");
+        String::from_utf8(done.get_output().stderr.clone()).unwrap()
+    };
+    let resume = "this is a checkpoint, not data; go on with its fit by `karhunen fit DATA --missing --checkpoint c --resume`";
+    for command in ["fit c", "fit c --missing", "fit c --triples 1,2,3"] {
+        let message = said(command);
+        assert!(message.contains(resume), "{command}: {message}");
+    }
+    std::fs::write(folder.path().join("thesis.txt"), "Chapter 1: components\n").unwrap();
+    let message = said("fit t.csv --missing=als --label class --checkpoint thesis.txt --resume");
+    assert!(
+        message.contains("thesis.txt: is no checkpoint; give a file that `karhunen fit --checkpoint` wrote"),
+        "{message}"
+    );
+}
+
+#[test]
 fn checkpoints_of_other_fits_are_refused_by_name() {
     let folder = folder();
     scores(&folder, "--max-iter 3 --checkpoint c --checkpoint-every 0");
