@@ -145,10 +145,10 @@ pub(crate) struct SolverArgs {
     pub(crate) tol: Option<f64>,
     /// Passes over the data or the kernel matrix that block Krylov iteration may make before it gives up, or iterations of
     /// a fit with --missing [default: 1000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) max_iter: Option<NonZeroUsize>,
     /// Columns that block Krylov iteration applies at a time [default: chosen]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) block_size: Option<NonZeroUsize>,
     /// Seed of the starting block of block Krylov iteration, of landmarks and frequencies, or of the starts and the entries
     /// set aside of a fit with --missing [default: 0]
@@ -164,7 +164,7 @@ pub(crate) struct SolverArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ThreadArgs {
     /// Threads; the result does not depend on them [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
@@ -445,6 +445,11 @@ impl SolverArg {
     }
 }
 
+/// A count of something that there must be.
+pub(crate) fn at_least_one(text: &str) -> std::result::Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "give a whole number of at least 1".to_owned())
+}
+
 fn n_components(text: &str) -> std::result::Result<NComponents, String> {
     const RULE: &str = "give a number of at least 1, a fraction of the variance (0.95 or 95%), or all";
     if text == "all" {
@@ -484,6 +489,14 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn counts_are_at_least_one() {
+        assert_eq!(at_least_one("7").map(usize::from), Ok(7));
+        for text in ["0", "-1", "1.5", ""] {
+            assert_eq!(at_least_one(text), Err("give a whole number of at least 1".to_owned()), "{text}");
+        }
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(crate) struct CrossValidateArgs {
     #[arg(long)]
     pub(crate) tol: Option<f64>,
     /// Most iterations of each fit [default: 1000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::args::at_least_one)]
     pub(crate) max_iter: Option<NonZeroUsize>,
     /// Seed of the folds and of the starts [default: 0]
     #[arg(long)]

@@ -108,7 +108,8 @@ impl Dataset {
         let rows = if n == 1 { "row" } else { "rows" };
         let columns = if p == 1 { "column" } else { "columns" };
         let stored = self.n_stored().map_or_else(String::new, |stored| {
-            format!(", sparse: {} entries ({})", count(stored), share(stored, (n, p)))
+            let entries = if stored == 1 { "entry" } else { "entries" };
+            format!(", sparse: {} {entries} ({})", count(stored), share(stored, (n, p)))
         });
         format!(
             "{}: {}, {} {rows} x {} {columns}, {}{stored}",

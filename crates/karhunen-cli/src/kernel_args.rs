@@ -27,7 +27,7 @@ pub(crate) struct KernelArgs {
     #[arg(long, value_enum)]
     pub(crate) landmarks: Option<LandmarksArg>,
     /// Landmarks of --solver nystrom, or features of --solver fourier [default: 1000, or four times -k if that is more]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::args::at_least_one)]
     pub(crate) kernel_features: Option<NonZeroUsize>,
     /// Memory that the fit may take beside the data, such as 500MB, 2GB or 2GiB [default: half of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory)]

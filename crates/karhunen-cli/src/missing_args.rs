@@ -67,7 +67,7 @@ pub(crate) struct MissingArgs {
     pub(crate) inner_iterations: Option<usize>,
     /// Set a share of the entries aside, stop when their error no longer falls, and keep the best [default share: 0.02; of
     /// fewer than 2500 entries more: 50 entries, or 0.2]
-    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, value_parser = share)]
     pub(crate) early_stopping: Option<Option<f64>>,
     /// With the entries set aside having told how far to go, fit again with all
     #[arg(long)]
@@ -362,6 +362,14 @@ pub(crate) fn seconds(text: &str) -> std::result::Result<Duration, String> {
     seconds.ok_or_else(|| "give a number of seconds".to_owned())
 }
 
+fn share(text: &str) -> std::result::Result<f64, String> {
+    let number = match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse::<f64>(),
+    };
+    number.map_err(|_| "give a share of the entries, such as 0.05 or 5%".to_owned())
+}
+
 fn names(text: &str) -> Option<Vec<String>> {
     let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
     Some(names).filter(|names| names.iter().all(|name| !name.is_empty()))
@@ -412,6 +420,8 @@ mod tests {
             assert!(triples(text).is_err(), "{text}");
         }
         assert!(pair("a,b").is_ok() && pair("a").is_err() && pair("a,b,c").is_err());
+        assert_eq!((share("0.05"), share("5%"), share("5 %")), (Ok(0.05), Ok(0.05), Ok(0.05)));
+        assert!(share("").is_err() && share("five").is_err() && share("%").is_err());
         assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
         assert!(seconds("-1").is_err() && seconds("nan").is_err() && seconds("soon").is_err());
     }

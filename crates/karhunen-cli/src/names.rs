@@ -106,11 +106,11 @@ fn positions<'a>(names: &'a [String], file: &str) -> Result<HashMap<&'a str, usi
     for (j, name) in names.iter().enumerate() {
         if let Some(first) = positions.insert(name.as_str(), j) {
             return Err(Failure::Data(format!(
-                "{file}: the columns cannot be matched with the model's features by name, for `{}` stands for \
-                 both {} and {}; bring the columns into the order of the fit, or rename one and fit again",
-                shortened(name),
+                "{file}: the columns cannot be matched with the model's features by name, for columns {} and {} are \
+                 both named `{}`; bring the columns into the order of the fit, or rename one and fit again",
                 first + 1,
-                j + 1
+                j + 1,
+                shortened(name)
             )));
         }
     }
@@ -176,8 +176,8 @@ mod tests {
         );
         assert_eq!(
             refusal("a b c a"),
-            "t.csv: the columns cannot be matched with the model's features by name, for `a` stands for both 1 and \
-             4; bring the columns into the order of the fit, or rename one and fit again"
+            "t.csv: the columns cannot be matched with the model's features by name, for columns 1 and 4 are both \
+             named `a`; bring the columns into the order of the fit, or rename one and fit again"
         );
     }
 

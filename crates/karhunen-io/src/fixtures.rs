@@ -99,7 +99,7 @@ fn scipy_matrices() {
         unsorted.notes,
         [
             "the indices were unsorted or repeated: sorted",
-            "1 entries stood in the same place as another: added up"
+            "1 entry stood in the same place as another: added up"
         ]
     );
     assert!(text(&unsorted).ends_with("values: [1.0, 3.0, 5.0] }"), "{}", text(&unsorted));

@@ -226,18 +226,22 @@ impl Places {
         };
         let n_stored = matrix.view().n_stored();
         if n_stored < values.len() && !self.may_repeat {
+            let stand = match values.len() - n_stored {
+                1 => "1 entry stands".to_owned(),
+                n => format!("{n} entries stand"),
+            };
             let message = format!(
-                "{} entries stand in the same place as another; give each place one observed value, or average them with \
-                 --duplicates average",
-                values.len() - n_stored
+                "{stand} in the same place as another; give each place one observed value, or average them with --duplicates \
+                 average"
             );
             return Err(Refusal { name: None, cause: Cause::Value(message) });
         }
         if n_stored < values.len() {
-            notes.push(format!(
-                "{} entries stood in the same place as another: added up",
-                values.len() - n_stored
-            ));
+            let entries = match values.len() - n_stored {
+                1 => "1 entry".to_owned(),
+                n => format!("{n} entries"),
+            };
+            notes.push(format!("{entries} stood in the same place as another: added up"));
         }
         Ok(matrix)
     }

@@ -119,7 +119,7 @@ fn coordinates_of_every_kind_are_read() {
     assert_sparse(&skew, 2, 2, &[(0, 1, -5.0), (1, 0, 5.0)]);
     let repeated = read("real general", "2 2 3\n2 1 5\n1 1 1\n2 1 0.5", &default());
     assert_sparse(&repeated, 2, 2, &[(0, 0, 1.0), (1, 0, 5.5)]);
-    assert_eq!(repeated.notes, ["1 entries repeat the place of another and were added to it"]);
+    assert_eq!(repeated.notes, ["1 entry repeats the place of another and was added to it"]);
     assert!(symmetric.notes.is_empty());
     assert_sparse(&read("real general", "2 2 0\n", &default()), 2, 2, &[]);
 }

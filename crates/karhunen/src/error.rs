@@ -691,6 +691,7 @@ impl std::fmt::Display for Available {
 /// A number of bytes as people read it.
 pub fn size(bytes: f64) -> String {
     match bytes {
+        b if (0.5..1.5).contains(&b) => "1 byte".to_owned(),
         b if b < 1e3 => format!("{b:.0} bytes"),
         b if b < 1e6 => format!("{:.0} kB", b / 1e3),
         b if b < 1e9 => format!("{:.1} MB", b / 1e6),

@@ -200,21 +200,34 @@ fn named_as_scores(table: &Table) -> bool {
     table.feature_names.as_ref().is_some_and(|names| names.iter().all(is_score))
 }
 
+/// The names of scores in words.
+fn span(expected: &[String]) -> String {
+    let (components, offset) = match expected.split_last() {
+        Some((last, components)) if last == names::OFFSET => (components, " and offset"),
+        _ => (expected, ""),
+    };
+    match components {
+        [] => String::new(),
+        [only] => format!("{only}{offset}"),
+        [first, .., last] => format!("{first} to {last}{offset}"),
+    }
+}
+
 fn check_scores(dataset: &Dataset, expected: &[String]) -> Result<()> {
     let (_, n_columns) = dataset.table.data.shape();
     let k = expected.len();
-    let (first, last) =
-        (expected.first().map_or("", String::as_str), expected.last().map_or("", String::as_str));
     if n_columns != k {
         return Err(Failure::Data(format!(
-            "{}: {n_columns} columns, but scores under this model have {k}: {first} to {last}",
-            dataset.file
+            "{}: {n_columns} columns, but scores under this model have {k}: {}",
+            dataset.file,
+            span(expected)
         )));
     }
     match &dataset.table.feature_names {
         Some(names) if named_as_scores(&dataset.table) && names != expected => {
             let file = &dataset.file;
-            Err(Failure::Data(format!("{file}: the scores must stand in the order {first} to {last}")))
+            let order = span(expected);
+            Err(Failure::Data(format!("{file}: the scores must stand in the order {order}")))
         }
         _ => Ok(()),
     }

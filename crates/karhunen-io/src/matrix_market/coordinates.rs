@@ -25,7 +25,10 @@ pub(super) fn matrix(cursor: Cursor, banner: Banner, size: [usize; 3], transpose
     let matrix = SparseMatrix::from_triples(shape.0, shape.1, &rows, &columns, &values);
     let matrix = matrix.map_err(|error| Refusal { offset: size_line, cause: error.into() })?;
     let n_repeated = values.len() - matrix.view().n_stored();
-    let note = format!("{n_repeated} entries repeat the place of another and were added to it");
+    let note = match n_repeated {
+        1 => "1 entry repeats the place of another and was added to it".to_owned(),
+        n => format!("{n} entries repeat the place of another and were added to it"),
+    };
     let notes = if n_repeated > 0 { vec![note] } else { Vec::new() };
     Ok(Found { values: Values::Sparse(matrix), notes, warnings })
 }
@@ -204,11 +207,12 @@ impl Reading<'_> {
     /// Refuses more or fewer lines than the size line promises, unless something is wrong before.
     fn check_count<T>(&self, ranges: &[Range<usize>], blocks: &[Block<T>], n_entries: usize) -> Parsed<()> {
         let mut n_read = 0;
+        let promised = if n_entries == 1 { "1 entry".to_owned() } else { format!("{n_entries} entries") };
         for (range, block) in ranges.iter().zip(blocks) {
             let another = block.refusal.is_some() && n_read + block.n_lines == n_entries;
             if n_read + block.n_lines > n_entries || another {
                 let line = self.starts(range).nth(n_entries - n_read).unwrap_or(range.start);
-                let message = format!("the size line promises {n_entries} entries, but here is another");
+                let message = format!("the size line promises {promised}, but here is another");
                 return refuse(line, message);
             }
             if block.refusal.is_some() {
@@ -218,8 +222,7 @@ impl Reading<'_> {
             n_read += block.n_lines;
         }
         if n_read < n_entries {
-            let message =
-                format!("the size line promises {n_entries} entries, but the file ends after {n_read}");
+            let message = format!("the size line promises {promised}, but the file ends after {n_read}");
             return refuse(self.bytes.len(), message);
         }
         Ok(())
