@@ -183,7 +183,7 @@ impl Columns<'_> {
         let firsts = firsts.into_iter().collect::<Result<Vec<_>>>()?;
         let rounded = firsts.iter().filter_map(|first| first.rounded.clone()).min();
         let rounded = rounded.map(|(row, column, text)| {
-            Rounded { text, place: place(self.schema, Some(row), column), line: "row" }.warning::<f64>()
+            Rounded { text, place: place(self.schema, Some(row), column) }.warning::<f64>()
         });
         match firsts.into_iter().filter_map(|first| first.missing).min() {
             Some((row, column)) => {

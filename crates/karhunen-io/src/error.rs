@@ -33,11 +33,13 @@ pub struct Error {
     pub cause: Box<Cause>,
 }
 
-/// A place in a file, as far as it is known. Lines and columns count from one.
+/// A place in a file, as far as it is known. Lines, rows and columns count from one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Line of a text file, header included.
     pub line: Option<u64>,
+    /// Row of a file without lines: Parquet, Arrow, NPY.
+    pub row: Option<u64>,
     /// Column of a table.
     pub column: Option<u64>,
     /// Name of the column, or of the array in an archive.
@@ -48,6 +50,9 @@ impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(line) = self.line {
             write!(f, ": line {line}")?;
+        }
+        if let Some(row) = self.row {
+            write!(f, ": row {row}")?;
         }
         match (self.column, self.name.as_deref().map(shortened)) {
             (Some(column), Some(name)) => write!(f, ": column {column} (`{name}`)"),

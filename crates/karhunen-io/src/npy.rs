@@ -57,8 +57,8 @@ pub(crate) fn array_table(
             true => (element % n_rows, element / n_rows),
             false => (element / n_cols, element % n_cols),
         };
-        let place = Place { line: Some(row as u64 + 1), column: Some(column as u64 + 1), name: None };
-        Rounded { text, place, line: "row" }.warning::<f64>()
+        let place = Place { row: Some(row as u64 + 1), column: Some(column as u64 + 1), ..Place::default() };
+        Rounded { text, place }.warning::<f64>()
     });
     let data = match (header.dtype.kind, header.dtype.size) {
         (Kind::Float, 4) if native(&header) => {

@@ -27,7 +27,7 @@ pub(crate) fn read(mut archive: Archive<'_>, options: &ReadOptions) -> Result<Ta
     let places =
         Places { n_rows, n_cols, layout, transpose: options.transpose, may_repeat: !options.missing };
     let warnings = npy::first_rounded(data.elements(), &data.header)
-        .map(|(_, text)| Rounded { text, place: Place::default(), line: "row" }.warning::<f64>());
+        .map(|(_, text)| Rounded { text, place: Place::default() }.warning::<f64>());
     let data = if data.header.dtype.kind == Kind::Float && data.header.dtype.size == 4 {
         let values: Vec<f32> =
             npy::convert(data.elements(), data.header.dtype.big_endian, f32::from_le_bytes);

@@ -216,6 +216,8 @@ pub struct Pairs {
     pub columns: Vec<u32>,
     /// What may be wrong with the pairs as they were read, as of [`ObservedTable`].
     pub warnings: Vec<String>,
+    /// What [`Pairs::line`] counts: `line`, or `row` of Parquet and Arrow.
+    pub unit: &'static str,
     lines: LineNumbers,
 }
 
@@ -250,6 +252,7 @@ pub fn read_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> 
         rows: entries.rows,
         columns: entries.columns,
         warnings: entries.warnings,
+        unit: entries.unit,
         lines: entries.lines,
     })
 }

@@ -274,7 +274,7 @@ mod tests {
         let input = Input { path: "x.parquet".into(), bytes: Bytes::Owned(bytes.clone()) };
         assert_eq!(
             read(input, &ReadOptions::default()).unwrap_err().to_string(),
-            "x.parquet: line 3: column 1 (`my city`): holds text, and does not name the rows, for the same stands in \
+            "x.parquet: row 3: column 1 (`my city`): holds text, and does not name the rows, for the same stands in \
              row 1; set it aside with --label 'my city'"
         );
         let named =

@@ -180,7 +180,8 @@ impl Roles {
 /// The place of a column, with the row from zero if it is one cell.
 pub(crate) fn place(schema: &Schema, row: Option<usize>, column: usize) -> Place {
     Place {
-        line: row.map(|row| row as u64 + 1),
+        line: None,
+        row: row.map(|row| row as u64 + 1),
         column: Some(column as u64 + 1),
         name: Some(schema.field(column).name().clone()),
     }

@@ -13,18 +13,17 @@ pub(crate) struct Rounded {
     pub(crate) text: String,
     /// Where.
     pub(crate) place: Place,
-    /// What the line of the place is called: `line`, or `row` of files without lines.
-    pub(crate) line: &'static str,
 }
 
 impl Rounded {
     /// What every command says of it, where values become `T`.
     pub(crate) fn warning<T: Scalar>(&self) -> String {
-        let Place { line, column, name } = &self.place;
+        let Place { line, row, column, name } = &self.place;
         let name = name.as_ref().map_or_else(String::new, |name| format!(" (`{}`)", shortened(name)));
-        let line = line.map(|line| format!("{} {line}", self.line));
+        let line = line.map(|line| format!("line {line}"));
+        let row = row.map(|row| format!("row {row}"));
         let column = column.map(|column| format!("column {column}{name}"));
-        let place: Vec<String> = [line, column].into_iter().flatten().collect();
+        let place: Vec<String> = [line, row, column].into_iter().flatten().collect();
         let place = if place.is_empty() { String::new() } else { format!("{}: ", place.join(", ")) };
         let (type_name, advice) = if T::NAME == f32::NAME {
             ("32-bit", "read 64-bit numbers with --dtype f64, or set ids aside")
@@ -93,8 +92,8 @@ mod tests {
 
     #[test]
     fn warnings_say_where_and_what_to_do() {
-        let place = Place { line: Some(3), column: Some(2), name: Some("id".to_owned()) };
-        let rounded = Rounded { text: "9007199254740993".to_owned(), place, line: "row" };
+        let place = Place { line: None, row: Some(3), column: Some(2), name: Some("id".to_owned()) };
+        let rounded = Rounded { text: "9007199254740993".to_owned(), place };
         assert_eq!(
             rounded.warning::<f64>(),
             "row 3, column 2 (`id`): the whole number 9007199254740993 was rounded, for a 64-bit floating-point number cannot \

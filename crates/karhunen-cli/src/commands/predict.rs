@@ -1,7 +1,9 @@
 //! `karhunen predict`: entries by the ids of their rows and columns, each with its standard deviation.
 
 use karhunen::Matrix;
-use karhunen_io::{Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete, shell_word, shortened};
+use karhunen_io::{
+    Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete, shell_word, shortened,
+};
 
 use crate::commands::loaded;
 use crate::error::{Failure, Places, Result};
@@ -162,14 +164,14 @@ impl Prediction<'_> {
 
     /// A pair whose row, or else whose column, the model does not know.
     fn unknown(&self, pair: usize, is_row: bool) -> Failure {
-        let pairs = self.pairs;
+        let (pairs, unit) = (self.pairs, self.pairs.unit);
         let (axis, id) = if is_row {
             (0, pairs.row_ids.text(pairs.rows[pair] as usize))
         } else {
             (1, pairs.column_ids.text(pairs.columns[pair] as usize))
         };
         Failure::Data(format!(
-            "{}: line {}: the model does not know the {} `{}`; drop the line, or say --unknown nan",
+            "{}: {unit} {}: the model does not know the {} `{}`; drop the {unit}, or say --unknown nan",
             input_name(&self.args.pairs),
             pairs.line(pair),
             pairs.names[axis],

@@ -1,8 +1,10 @@
 //! What a cell holds: a number, nothing, or text.
 
 /// Texts that stand for a missing value, besides an empty cell.
-const MISSING: [&[u8]; 13] =
-    [b"NA", b"N/A", b"#N/A", b"NaN", b"nan", b"NAN", b"-nan", b"NULL", b"null", b"None", b"?", b"-", b"."];
+const MISSING: [&[u8]; 15] = [
+    b"NA", b"N/A", b"n/a", b"#N/A", b"<NA>", b"NaN", b"nan", b"NAN", b"-nan", b"NULL", b"null", b"None",
+    b"?", b"-", b".",
+];
 
 /// What a cell holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,7 +61,7 @@ mod tests {
 
     #[test]
     fn cells_are_numbers_missing_infinite_or_text() {
-        let cases: [(&str, bool, Cell); 27] = [
+        let cases: [(&str, bool, Cell); 29] = [
             ("1", false, Cell::Number(1.0)),
             ("+1.5", false, Cell::Number(1.5)),
             ("-.5", false, Cell::Number(-0.5)),
@@ -75,6 +77,8 @@ mod tests {
             ("1,2,3", true, Cell::Text),
             ("", false, Cell::Missing),
             ("NA", false, Cell::Missing),
+            ("n/a", false, Cell::Missing),
+            ("<NA>", false, Cell::Missing),
             ("NaN", false, Cell::Missing),
             ("-nan", false, Cell::Missing),
             ("?", false, Cell::Missing),

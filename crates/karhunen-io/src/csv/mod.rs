@@ -106,11 +106,12 @@ fn read_with_form(
 fn rounded_warning(text: &[u8], names: Option<&[String]>, (offset, column): (usize, usize)) -> String {
     let place = Place {
         line: Some(line_of(text, offset)),
+        row: None,
         column: Some(column as u64 + 1),
         name: names.and_then(|names| names.get(column)).cloned(),
     };
     let text = rounded_text::<f64>(&text[offset..]).unwrap_or_default();
-    Rounded { text, place, line: "line" }.warning::<f64>()
+    Rounded { text, place }.warning::<f64>()
 }
 
 fn named_tsv(path: &Path) -> bool {

@@ -97,6 +97,7 @@ impl Refusal {
         let name = self.column.and_then(|column| names?.get(column)).filter(|name| !name.is_empty());
         let place = Place {
             line: Some(line_of(text, self.offset)),
+            row: None,
             column: self.column.map(|column| column as u64 + 1),
             name: name.cloned(),
         };

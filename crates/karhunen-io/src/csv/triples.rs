@@ -73,9 +73,10 @@ pub(super) fn in_blocks<T: Scalar>(
     entries.warnings.extend(layout.dialect.first_line.warning().map(str::to_owned));
     if let Some((offset, column)) = rounded {
         let name = names.and_then(|names| names.get(column)).cloned();
-        let place = Place { line: Some(line_of(text, offset)), column: Some(column as u64 + 1), name };
+        let place =
+            Place { line: Some(line_of(text, offset)), row: None, column: Some(column as u64 + 1), name };
         let text = rounded_text::<T>(&text[offset..]).unwrap_or_default();
-        entries.warnings.push(Rounded { text, place, line: "line" }.warning::<T>());
+        entries.warnings.push(Rounded { text, place }.warning::<T>());
     }
     Ok(entries)
 }

@@ -82,7 +82,8 @@ fn in_blocks<T: Scalar>(
         (rows, columns, shape) = (columns, rows, (n_cols, n_rows));
     }
     let axes = ["row", "column"].map(str::to_owned);
-    Ok(Entries { rows, columns, values, weights, shape, ids, axes, lines, warnings })
+    let unit = "line";
+    Ok(Entries { rows, columns, values, weights, shape, ids, axes, unit, lines, warnings })
 }
 
 /// What a block holds, up to what is wrong with it.

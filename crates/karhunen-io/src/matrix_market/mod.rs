@@ -60,7 +60,7 @@ struct Found {
 fn rounded_warning(bytes: &[u8], offset: usize) -> String {
     let place = Place { line: Some(line_of(bytes, offset)), ..Place::default() };
     let text = rounded_text::<f64>(&bytes[offset..]).unwrap_or_default();
-    Rounded { text, place, line: "line" }.warning::<f64>()
+    Rounded { text, place }.warning::<f64>()
 }
 
 type Parsed<T> = std::result::Result<T, Refusal>;

@@ -48,6 +48,7 @@ impl File<'_> {
         lines.push(chunk.rows.len(), 1, None);
         let ids = [vec![row_ids], vec![column_ids]];
         let mut entries = Entries::assemble(vec![chunk], ids, axes(&roles, Some(&names)), lines);
+        entries.unit = "row";
         entries.warnings.extend(rounded.map(|rounded| rounded.warning::<T>()));
         Ok(entries)
     }
@@ -129,8 +130,7 @@ impl File<'_> {
             if rounded.is_none()
                 && let Some((row, text)) = first_rounded::<T>(array)
             {
-                rounded =
-                    Some(Rounded { text, place: place(self.schema, Some(begin + row), column), line: "row" });
+                rounded = Some(Rounded { text, place: place(self.schema, Some(begin + row), column) });
             }
             let single = *kind == DataType::Float32;
             let target = if single { DataType::Float32 } else { DataType::Float64 };
@@ -234,7 +234,7 @@ mod tests {
         let cases = [
             (
                 ["text", "whole", "rating"],
-                "line 3: column 4 (`text`): the id is missing; give each row the id of a row and of a column",
+                "row 3: column 4 (`text`): the id is missing; give each row the id of a row and of a column",
             ),
             (["whole", "coded", "text"], "column 4 (`text`): holds Utf8 values, not numbers"),
             (
@@ -253,7 +253,7 @@ mod tests {
         let changed = arrays().into_iter().chain([("far", infinite)]).collect();
         for error in read(changed, ["whole", "coded", "far"]) {
             assert!(
-                error.unwrap_err().to_string().contains("line 2: column 6 (`far`): `inf`: values are finite")
+                error.unwrap_err().to_string().contains("row 2: column 6 (`far`): `inf`: values are finite")
             );
         }
     }

@@ -113,6 +113,8 @@ pub(crate) struct Entries<T> {
     pub(crate) ids: Option<[Ids; 2]>,
     /// What rows and columns are called in messages: `user` and `item`.
     pub(crate) axes: [String; 2],
+    /// What the numbers of `lines` count: `line`, or `row` of files without lines.
+    pub(crate) unit: &'static str,
     pub(crate) lines: LineNumbers,
     /// What may be wrong with the entries as they were read.
     pub(crate) warnings: Vec<String>,
@@ -161,6 +163,7 @@ impl<T: Scalar> Entries<T> {
             shape,
             ids: Some([row_ids, column_ids]),
             axes,
+            unit: "line",
             lines,
             warnings: Vec::new(),
         }
@@ -203,15 +206,19 @@ impl<T: Scalar> Entries<T> {
         };
         let shown = |id: &str| shortened(id).escape_debug().to_string();
         let message = format!(
-            "{} `{}` has {} `{}` twice: here and on line {}; give each pair once, or average them with --duplicates \
-             average",
+            "{} `{}` has {} `{}` twice: here and {} {}; give each pair once, or average them with --duplicates average",
             self.axes[0],
             shown(&row),
             self.axes[1],
             shown(&column),
+            if self.unit == "row" { "in row" } else { "on line" },
             lines.first().copied().unwrap_or_default(),
         );
-        let place = Place { line: lines.get(1).copied(), ..Place::default() };
+        let second = lines.get(1).copied();
+        let place = match self.unit {
+            "row" => Place { row: second, ..Place::default() },
+            _ => Place { line: second, ..Place::default() },
+        };
         Error::at(path, place, Cause::Value(message))
     }
 }
