@@ -12,6 +12,8 @@ use crate::figures::percent;
 const FEWEST_ROWS: usize = 10;
 /// The most codes of a class.
 const MOST_CODES: usize = 20;
+/// The most columns without a value that are named.
+const MOST_EMPTY: usize = 4;
 /// One column has this share of the variance, and so many times that of the others on average.
 const DOMINANT: (f64, f64) = (0.95, 1000.0);
 
@@ -269,6 +271,41 @@ pub(crate) fn variances(data: &ObservedData) -> Vec<f64> {
             (0..p).map(|j| variance(observed.column(j).1.iter().copied())).collect()
         }
     }
+}
+
+/// How many values of each column were observed.
+pub(crate) fn n_values(data: &ObservedData) -> Vec<usize> {
+    let p = data.shape().1;
+    match data {
+        ObservedData::F32(observed) => (0..p).map(|j| observed.column(j).1.len()).collect(),
+        ObservedData::F64(observed) => (0..p).map(|j| observed.column(j).1.len()).collect(),
+    }
+}
+
+/// What is said of columns without any value, `empty` of all, which are filled all the same.
+pub(crate) fn of_empty_columns(empty: &[usize], names: Option<&[String]>) -> Option<String> {
+    let shown = |j: &usize| match names {
+        Some(names) => format!("{} (`{}`)", j + 1, names[*j]),
+        None => (j + 1).to_string(),
+    };
+    let label = |j: &usize| names.map_or_else(|| (j + 1).to_string(), |names| shell_word(&names[*j]));
+    let (columns, it) = match empty {
+        [] => return None,
+        [only] => (format!("column {} holds", shown(only)), "it"),
+        several => {
+            let listed: Vec<String> = several.iter().take(MOST_EMPTY).map(shown).collect();
+            let more = match several.len() - listed.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            (format!("columns {}{more} hold", listed.join(", ")), "them")
+        }
+    };
+    Some(format!(
+        "{columns} no value: what fills {it} comes from the other columns (the mean of all entries, unless --mean or --mean-prior \
+         say otherwise); set {it} aside with --label {}",
+        label(&empty[0])
+    ))
 }
 
 /// The variances of the columns of a dense table.

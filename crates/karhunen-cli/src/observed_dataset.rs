@@ -67,6 +67,12 @@ impl ObservedDataset {
         let (data, names) = (&self.table.data, self.column_names.as_deref());
         let mut hints = hints::of_observed(data, names);
         hints.extend(hints::of_variances(&hints::variances(data), data.shape().0, names));
+        let empty: Vec<usize> =
+            hints::n_values(data).iter().enumerate().filter(|(_, n)| **n == 0).map(|(j, _)| j).collect();
+        // Data without any value are refused.
+        if empty.len() < data.shape().1 {
+            hints.extend(hints::of_empty_columns(&empty, names));
+        }
         print_warnings(&self.file, &hints);
         self.hints = hints;
     }

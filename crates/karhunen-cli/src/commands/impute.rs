@@ -6,6 +6,7 @@ use karhunen_io::{ReadOptions, SavedIncomplete};
 use crate::commands::loaded;
 use crate::error::{Places, Result};
 use crate::figures::{count, share};
+use crate::hints;
 use crate::missing_args::ImputeArgs;
 use crate::names::visible;
 use crate::observed_dataset::{Advice, matched, placed, scores};
@@ -43,6 +44,13 @@ fn fill(
     let data = table.data.observed(options.n_threads).map_err(explain)?;
     table.data.check_unchanged()?;
     let n_holes = n * p - data.n_observed();
+    let n_values = hints::n_values(&data);
+    let is_empty = |column: &usize| model.parts().n_observed[places[*column]] == 0 && n_values[*column] < n;
+    let empty: Vec<usize> = (0..p).filter(is_empty).collect();
+    print_warnings(
+        &file,
+        &hints::of_empty_columns(&empty, table.feature_names.as_deref()).into_iter().collect::<Vec<_>>(),
+    );
     let data = placed(data, &places, model.n_features()).map_err(explain)?;
     let RowScores { scores, offsets } = scores(model, &data, options.n_threads, progress).map_err(explain)?;
     progress.clear();

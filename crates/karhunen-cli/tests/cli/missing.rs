@@ -458,3 +458,22 @@ fn values_filled_far_outside_what_was_observed_are_warned_of() {
         assert!(!said(method).contains("far outside"), "{method}");
     }
 }
+
+#[test]
+fn columns_without_a_value_are_said() {
+    // Before, they were filled with the mean of the other columns without a word.
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "1.5,,10\n2.5,,12\n0.5,,9\n3,,14\n2,,11\n";
+    std::fs::write(folder.path().join("t.csv"), format!("a,b,c\n{rows}")).unwrap();
+    let note = "note: t.csv: column 2 (`b`) holds no value: what fills it comes from the other columns (the mean of all entries, \
+                unless --mean or --mean-prior say otherwise); set it aside with --label b\n";
+    for command in ["fit t.csv --missing=als -k 1 -q -o m", "impute m t.csv -q"] {
+        let done = karhunen(command).current_dir(folder.path()).assert().success();
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(said.contains(note), "{command}: {said}");
+    }
+    // Set aside, it is no column of the fit.
+    let fit = "fit t.csv --missing=als -k 1 -q --label b -o n";
+    let done = karhunen(fit).current_dir(folder.path()).assert().success();
+    assert!(!String::from_utf8_lossy(&done.get_output().stderr).contains("holds no value"));
+}
