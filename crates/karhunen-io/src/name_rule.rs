@@ -370,8 +370,8 @@ impl Look<'_> {
                 (Some(names), Some(known)) => names.iter().skip(1).eq(known),
                 _ => n_columns == fitted.n_features + 1,
             };
-            // Of a table without rows the names alone tell.
-            if all_others && (nameless || self.records.is_empty()) {
+            // Of a table without rows the names alone tell, where the model knows names.
+            if all_others && (nameless || (self.records.is_empty() && known.is_some())) {
                 return certain;
             }
         }
@@ -454,6 +454,22 @@ pub(crate) fn is_first_line_of_names(
     // Whole numbers beside a value that is none are the ids of a line with a fault.
     let over_values = is_text(first, value) == Some(true) && !ids(first, false);
     over_values || (ids(first, true) && second.is_some_and(|second| ids(second, false)))
+}
+
+/// Whether the only line of triples or pairs holds names: text where the ids of the model are whole numbers.
+pub(crate) fn is_lone_line_of_names(
+    records: &[Vec<Field>],
+    [row, column, _]: [Option<usize>; 3],
+    decimal_comma: bool,
+    fitted: Option<&FittedTable>,
+) -> bool {
+    let [only] = records else { return false };
+    let Some(known) = fitted.and_then(|fitted| fitted.feature_names.as_deref()) else { return false };
+    let is_text = |at: Option<usize>| {
+        let field = at.and_then(|at| only.get(at));
+        field.is_some_and(|field| Cell::of(&field.text, decimal_comma) == Cell::Text)
+    };
+    is_text(row) && is_text(column) && known.iter().all(|id| id.parse::<i64>().is_ok())
 }
 
 /// Whether the first line of triples or pairs, which is taken as one of them, may hold the numbers that programs write where

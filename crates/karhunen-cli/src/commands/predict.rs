@@ -30,12 +30,12 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
             input_name(&args.model)
         )));
     }
-    let options = ReadOptions {
+    let options = saved.read_options(ReadOptions {
         delimiter: args.delimiter,
         header: args.header.option(),
         n_threads: args.threads.threads.map(usize::from),
         ..ReadOptions::default()
-    };
+    });
     let columns = columns(&args, &saved);
     let message = format!("reading {}", visible(&input_name(&args.pairs)));
     let pairs = progress.spin(message, || karhunen_io::read_pairs(&args.pairs, &options, &columns));

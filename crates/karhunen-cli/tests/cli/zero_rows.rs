@@ -111,6 +111,34 @@ fn no_pairs_are_predicted_as_none() {
 }
 
 #[test]
+fn no_triples_are_no_rows_for_a_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("r.csv"), "1,10,4\n1,20,3\n2,10,1\n2,20,2\n").unwrap();
+    std::fs::write(folder.join("t.csv"), "user,item,rating\n").unwrap();
+    std::fs::write(folder.join("p.csv"), "user,item\n").unwrap();
+    output(folder, "fit r.csv --triples 1,2,3 -k 1 --missing=als -q -o m");
+    // Before, the first was refused, and the names of the second were an unknown id.
+    assert_eq!(output(folder, "transform m t.csv").lines().count(), 1);
+    assert_eq!(output(folder, "predict m p.csv --pairs 1,2"), "user,item,value,std\n");
+    let done = karhunen("fit t.csv --triples 1,2,3").current_dir(folder).assert().code(3);
+    assert!(String::from_utf8_lossy(&done.get_output().stderr).contains("has names but no rows"));
+}
+
+#[test]
+fn a_column_too_many_is_refused_without_rows_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("t.csv"), "1.5,2,1\n2.5,1,3\n0.5,4,\n3,3,2\n").unwrap();
+    std::fs::write(folder.join("z.csv"), "a,b,c,d\n").unwrap();
+    output(folder, "fit t.csv -k 1 --missing=als -q -o m");
+    // Before, the first of four columns was taken as names of the rows.
+    let done = karhunen("impute m z.csv").current_dir(folder).assert().code(3).stdout("");
+    let message = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(message.contains("4 columns, but the model was fitted to 3"), "{message}");
+}
+
+#[test]
 fn no_rows_are_described_and_refused_with_their_shape() {
     let folder = folder();
     let folder = folder.path();

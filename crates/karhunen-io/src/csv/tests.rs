@@ -355,7 +355,7 @@ fn a_model_knows_better_than_the_look_of_a_table() {
         ..crate::FittedTable::default()
     };
     let (letters, numbers) = (["a", "b", "c"], ["10", "20", "30"]);
-    let cases: [(&str, crate::FittedTable, Read); 20] = [
+    let cases: [(&str, crate::FittedTable, Read); 21] = [
         ("0,1,2\n0.5,0.1,0.3\n", fitted(None, 3), (2, false, false, true)),
         ("10,20,30\n0.5,0.1,0.3\n", fitted(None, 3), (2, false, false, true)),
         ("2019,2020,2021\n5,1,3\n4,4,1\n", fitted(None, 3), (3, false, false, true)),
@@ -380,6 +380,7 @@ fn a_model_knows_better_than_the_look_of_a_table() {
         ("40,50,60\n5,1,3\n", fitted(Some(&numbers), 3), (2, false, false, false)),
         ("b,a\n5,1\n", fitted(Some(&letters), 3), (1, true, false, false)),
         ("id,a,b,c\n", fitted(Some(&letters), 3), (0, true, true, false)),
+        ("id,a,b,c\n", fitted(None, 3), (0, true, false, false)),
         (",a,b,c\n1.5,5,1,3\n", fitted(Some(&letters), 3), (1, true, true, false)),
     ];
     for (text, fitted, expected) in cases {

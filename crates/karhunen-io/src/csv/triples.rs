@@ -16,7 +16,7 @@ use super::fields::{BlankLines, Ending, Scanner};
 use super::refusal::{Reason, Refusal};
 use super::{BLOCK_BYTES, check_delimiter, in_pool, named_tsv, table_text};
 use crate::input::{Input, line_of};
-use crate::name_rule::{FirstLine, is_first_line_of_names, may_count_columns};
+use crate::name_rule::{FirstLine, is_first_line_of_names, is_lone_line_of_names, may_count_columns};
 use crate::options::OptionName;
 use crate::rounded::{Rounded, limit, rounded_text};
 use crate::triples::interner::Interner;
@@ -57,14 +57,14 @@ pub(super) fn in_blocks<T: Scalar>(
     let delimiter = options.delimiter.or_else(|| delimiter_between(text, names));
     let bare = ReadOptions { header: Some(false), delimiter, ..options.clone() };
     let (mut dialect, sample) = Dialect::detect(text, &bare, named_tsv(path));
-    dialect.first_line = first_line(&sample, wanted, options.header, dialect.decimal_comma);
+    dialect.first_line = first_line(&sample, wanted, options, dialect.decimal_comma);
     let refuse = |refusal: Refusal, names: Option<&[String]>| refusal.into_error(path, text, names);
     let (names, first_row) = read_header(text, &dialect).map_err(|refusal| refuse(refusal, None))?;
     let names = names.as_deref();
     let n_columns = names.map_or(sample.first().map_or(0, Vec::len), <[_]>::len);
     let roles = wanted.roles(path, names, n_columns)?;
-    // No pairs are none to predict; no entries are none to fit.
-    if first_row >= text.len() && roles.contains(&Role::Value) {
+    // No pairs are none to predict, no entries are no rows for a model; there is none to fit.
+    if first_row >= text.len() && roles.contains(&Role::Value) && options.fitted.is_none() {
         return refuse_empty("the table has names but no rows");
     }
     let layout = Layout { text, axes: axes(&roles, names), dialect, roles, first_row };
@@ -85,17 +85,20 @@ pub(super) fn in_blocks<T: Scalar>(
 type RoundedAt = Option<(usize, usize)>;
 
 /// What the first record holds: names where the user says so, asks for columns by name, or it looks so.
-fn first_line(sample: &Sample, wanted: &Wanted, asked: Option<bool>, decimal_comma: bool) -> FirstLine {
+fn first_line(sample: &Sample, wanted: &Wanted, options: &ReadOptions, decimal_comma: bool) -> FirstLine {
     let column = |role| {
         let number = wanted.columns.iter().find(|(other, _)| *other == role)?.1.parse::<usize>().ok()?;
         number.checked_sub(1)
     };
     let columns = [Role::Row, Role::Column, Role::Value].map(column);
-    match asked {
+    match options.header {
         Some(true) => FirstLine::Names,
         Some(false) => FirstLine::Values,
         None if !wanted.are_numbers() => FirstLine::Names,
         None if is_first_line_of_names(sample, columns, decimal_comma) => FirstLine::Names,
+        None if is_lone_line_of_names(sample, columns, decimal_comma, options.fitted.as_ref()) => {
+            FirstLine::Names
+        }
         None if may_count_columns(sample, columns, decimal_comma) => FirstLine::CountingValues,
         None => FirstLine::Values,
     }
