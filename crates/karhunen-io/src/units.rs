@@ -37,7 +37,7 @@ impl<'a> Unit<'a> {
         let marked = unmarked.is_some();
         let cell = unmarked.unwrap_or(cell);
         let unsigned = cell.strip_prefix(['-', '+']).unwrap_or(cell);
-        let code = CODES.iter().find_map(|code| unsigned.strip_prefix(code)?.strip_prefix(' '));
+        let code = CODES.iter().find_map(|code| unsigned.strip_prefix(*code)?.strip_prefix(' '));
         let currency = unsigned.strip_prefix(CURRENCIES).or(code);
         let rest = currency.unwrap_or(unsigned).trim_start();
         let in_number = |c: char| c.is_ascii_digit() || ".,".contains(c) || SEPARATORS.contains(&c);
