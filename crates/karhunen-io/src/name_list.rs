@@ -82,7 +82,7 @@ mod tests {
     fn read(content: &[u8], n: usize) -> std::result::Result<Vec<String>, String> {
         let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         std::fs::write(&path, content).unwrap();
-        read_names(&path, "columns", n)
+        read_names(&path, "columns", n, &ReadOptions::default())
             .map_err(|error| error.to_string().replace(&path.display().to_string(), "n"))
     }
 

@@ -9,7 +9,6 @@ use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::basis::{Basis, tall_t_product};
-use crate::linalg::eigh::eigh;
 use crate::linalg::orthonormal::{Fresh, Orthonormal, orthonormalize_against, polish};
 use crate::linalg::small::{binade, multiply, t_multiply};
 use crate::operator::SymOp;
@@ -23,7 +22,10 @@ const ROUNDING: f64 = 1e-14;
 /// Columns of norm below this, relative to the largest eigenvalue, are rounding and give no new direction.
 const NEGLIGIBLE: f64 = 1e-15;
 
+mod ritz;
 mod share;
+
+use ritz::{Ritz, add_squares};
 
 /// How to search.
 #[derive(Clone, Debug)]
@@ -97,21 +99,6 @@ pub(crate) struct BlockKrylov<'a> {
     noise: f64,
     n_iterations: usize,
     n_columns: usize,
-}
-
-/// Ritz pairs of the present basis.
-struct Ritz {
-    values: Vec<f64>,
-    /// Coefficients over the basis, as columns.
-    vectors: Matrix,
-    /// Residual norms of the wanted pairs, relative to the largest value.
-    residuals: Vec<f64>,
-}
-
-impl Ritz {
-    fn worst(&self) -> f64 {
-        largest(self.residuals.iter().copied())
-    }
 }
 
 /// Columns of the basis where `k` pairs of dimension `dim` are wanted and no more than `block` columns are applied at a time.
@@ -329,35 +316,6 @@ impl<'a> BlockKrylov<'a> {
         Ok(())
     }
 
-    /// Ritz pairs of the basis, with the residuals of the first `k`.
-    fn ritz(&self, k: usize) -> Result<Ritz> {
-        let len = self.basis.len();
-        let symmetric = Matrix::from_fn(len, len, |i, j| 0.5 * (self.h[(i, j)] + self.h[(j, i)]));
-        let pairs = eigh(&symmetric)?;
-        let wanted = pairs.vectors.columns(0..k);
-        let (inside, outside) = self.defects(&wanted, &pairs.values);
-        let scale = pairs.values.first().copied().unwrap_or(0.0).max(0.0);
-        let mut squares = vec![0.0; k];
-        add_squares(&inside, |_| 1.0, &mut squares);
-        add_squares(&outside, |_| 1.0, &mut squares);
-        add_squares(&wanted, |i| self.slack[i], &mut squares);
-        let residuals = squares.iter().map(|x| if *x == 0.0 { 0.0 } else { x.sqrt() / scale }).collect();
-        Ok(Ritz { values: pairs.values, vectors: pairs.vectors, residuals })
-    }
-
-    /// `H S - S diag(theta)` and `T S`: the residuals' parts along the basis and along the next block.
-    fn defects(&self, s: &Matrix, values: &[f64]) -> (Matrix, Matrix) {
-        let len = self.basis.len();
-        let h = Matrix::from_fn(len, len, |i, j| self.h[(i, j)]);
-        let mut inside = multiply(&h, s);
-        for i in 0..len {
-            for (j, x) in inside.row_mut(i).iter_mut().enumerate() {
-                *x -= s[(i, j)] * values[j];
-            }
-        }
-        (inside, multiply(&self.tail, &rows(s, self.tail_start..len)))
-    }
-
     /// Keeps the leading Ritz vectors: all `k` wanted, and a part of the others.
     fn restart(&mut self, ritz: &Ritz, k: usize, exec: &Exec<'_>) -> Result<()> {
         let len = self.basis.len();
@@ -415,18 +373,6 @@ impl<'a> BlockKrylov<'a> {
             n_iterations: self.n_iterations,
         })
     }
-}
-
-/// Adds the squares of each column, whose rows have factors, row after row.
-fn add_squares(a: &Matrix, factor: impl Fn(usize) -> f64, sums: &mut [f64]) {
-    for i in 0..a.n_rows() {
-        let factor = factor(i);
-        sums.iter_mut().zip(a.row(i)).for_each(|(sum, x)| *sum += (x * factor).powi(2));
-    }
-}
-
-fn rows(a: &Matrix, range: std::ops::Range<usize>) -> Matrix {
-    Matrix::from_fn(range.len(), a.n_cols(), |i, j| a[(range.start + i, j)])
 }
 
 #[cfg(test)]

@@ -15,15 +15,16 @@ const REDUCTION: f64 = 20e9;
 /// Of small decompositions, whose every step is bound by its overhead: seconds for each pair of columns.
 const SWEEP: f64 = 1.2e-7;
 /// Eigenvalues of the projected matrix of an iteration, again and again: seconds for each three of its columns.
-const LOOKS: f64 = 1.25e-9;
+const LOOKS: f64 = 1.6e-9;
 /// Seconds of each step of an iteration beside its products.
 const STEP: f64 = 1e-4;
 /// Sparse products, bound by the gathering of rows; and scattered updates of a covariance matrix.
-const SPARSE_F64: f64 = 12e9;
-const SPARSE_F32: f64 = 22e9;
+const SPARSE_F64: f64 = 18e9;
+const SPARSE_F32: f64 = 30e9;
 const SCATTERED: f64 = 1.1e9;
-/// Bytes read from memory.
+/// Bytes read from memory, row after row; and of dense rows that are packed by columns, as products on the side of the rows do.
 const MEMORY: f64 = 15e9;
+const STRIDED: f64 = 2.5e9;
 /// Columns that are multiplied at a time.
 const BLOCK: f64 = 8.0;
 
@@ -36,6 +37,7 @@ pub(super) fn seconds(route: Route, problem: &Problem) -> f64 {
     let updates = |dim: f64, lines: f64| {
         if problem.sparse { stored * stored / lines / SCATTERED } else { lines * dim * dim / RANK_K }
     };
+    let packing = if problem.sparse { 0.0 } else { stored * problem.value_bytes as f64 / STRIDED };
     // Components on the side of the rows are mapped back, and made orthonormal.
     let back = pass(problem, k) / 2.0 + 2.0 * k * k * p / WIDE;
     match route {
@@ -45,7 +47,7 @@ pub(super) fn seconds(route: Route, problem: &Problem) -> f64 {
             reduction + values + if n < p { back } else { 0.0 }
         }
         Route::Covariance => updates(p, n) + eigenvectors(p, k),
-        Route::Gram => updates(n, p) + eigenvectors(n, k) + back,
+        Route::Gram => updates(n, p) + packing + eigenvectors(n, k) + back,
         Route::BlockKrylov => {
             let columns = krylov_columns(k, smaller);
             let search = columns / BLOCK * pass(problem, BLOCK) + orthogonalisation(smaller, k, columns);
@@ -70,7 +72,8 @@ fn pass(problem: &Problem, columns: f64) -> f64 {
         (false, 4) => NARROW_F32,
         (false, _) => NARROW_F64,
     };
-    (4.0 * stored * columns / speed).max(stored * problem.value_bytes as f64 / MEMORY)
+    let memory = if problem.sparse || problem.n >= problem.p { MEMORY } else { STRIDED };
+    (4.0 * stored * columns / speed).max(stored * problem.value_bytes as f64 / memory)
 }
 
 /// Columns that block Krylov iteration multiplies the matrix with, to find `k` components.
@@ -94,6 +97,6 @@ fn eigenvectors(dim: f64, k: f64) -> f64 {
     if takes_all(dim as usize, Some(k as usize)) {
         return all;
     }
-    let columns = krylov_columns(k, dim) * 1.5;
+    let columns = krylov_columns(k, dim) * 2.0;
     all.min(2.0 * dim * dim * columns / NARROW_F64 + orthogonalisation(dim, k, columns))
 }

@@ -54,7 +54,7 @@ pub(crate) fn leading_of_matrix(
         let tol = (FINER * iteration.tol).max(EXACT);
         let finer = Iteration { tol, max_iter: budget(dim), block_size: Some(16), seed: iteration.seed };
         let tightened = |values: &[f64]| tightened(values).clamp(EXACT, tol);
-        let seek = Seek { n_looks: LOOK / 2, leave: &|k| Ok(takes_all(dim, Some(k))) };
+        let seek = Seek { n_looks: LOOK / 2, leave: &|k, _| Ok(takes_all(dim, Some(k))) };
         if let Sought::Found(pairs) = seek_leading(a, wanted, &finer, tightened, &seek, exec)? {
             let tol = tightened(&pairs.values);
             if pairs.residuals.iter().all(|&r| r <= tol) {
@@ -95,19 +95,22 @@ impl<T> Sought<T> {
     }
 }
 
+/// Of the number of pairs that are needed, and of those that were searched for.
+type Leave<'a> = dyn Fn(usize, Option<usize>) -> Result<bool> + 'a;
+
 /// What [`seek_leading`] goes by.
 pub(super) struct Seek<'a> {
     /// Products that the look at the spectrum makes.
     pub(super) n_looks: usize,
     /// Whether to leave where about so many pairs are needed. Asked after the look, and whenever the search finds that more
-    /// are needed than it supposed.
-    pub(super) leave: &'a dyn Fn(usize) -> Result<bool>,
+    /// are needed than the number it has searched for, which is then the second argument.
+    pub(super) leave: &'a Leave<'a>,
 }
 
 impl Seek<'static> {
     /// There is no other way.
     pub(super) fn to_the_end() -> Self {
-        Self { n_looks: LOOK, leave: &|_| Ok(false) }
+        Self { n_looks: LOOK, leave: &|_, _| Ok(false) }
     }
 }
 
@@ -151,18 +154,18 @@ pub(super) fn seek_leading(
         Wanted::Share { sum, total } => {
             let nodes = krylov.look(seek.n_looks, exec)?;
             let k = look::count(&nodes, dim, sum, total);
-            if (seek.leave)(k)? {
+            if (seek.leave)(k, None)? {
                 return Ok(Sought::Left { k, n_products: krylov.n_iterations() });
             }
             // Too many cost little, too few a second search.
-            (k + k / 20 + 1).min(dim)
+            (k + k / 10 + 2).min(dim)
         }
     };
     loop {
         let pairs = match krylov.leading(wanted, k, exec)? {
             Search::Found(pairs) => pairs,
             Search::Short(more) => {
-                if (seek.leave)(more)? {
+                if (seek.leave)(more, Some(k))? {
                     return Ok(Sought::Left { k: more, n_products: krylov.n_iterations() });
                 }
                 k = more;
@@ -213,7 +216,7 @@ mod tests {
         let matrix = harmonic(400);
         let exec = Exec::sequential();
         let seek = |share| {
-            let leave = |k| Ok(k > 50);
+            let leave = |k: usize, _: Option<usize>| Ok(k > 50);
             let seek = Seek { n_looks: LOOK, leave: &leave };
             seek_leading(&matrix, wanted(share), &ITERATION, |_| 1e-8, &seek, &exec).unwrap()
         };

@@ -19,7 +19,7 @@ pub(crate) use leading::{Pairs, leading};
 pub use select::Route;
 
 use leading::{Seek, Sought};
-use select::{Problem, reason_for, route_for};
+use select::{Problem, Spent, reason_for, route_for};
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -110,9 +110,12 @@ pub(crate) fn solve_by_look(
     ask: &dyn Fn(Route, usize) -> Result<()>,
     exec: &Exec<'_>,
 ) -> Result<(Route, String, Spectrum)> {
-    let leave = |k: usize| match route_for(problem, k) {
-        Route::BlockKrylov => ask(Route::BlockKrylov, k).map(|()| false),
-        _ => Ok(true),
+    let leave = |k: usize, before: Option<usize>| {
+        let spent = before.map_or(Spent::Look(n_looks), Spent::Search);
+        match route_for(problem, k, spent) {
+            Route::BlockKrylov => ask(Route::BlockKrylov, k).map(|()| false),
+            _ => Ok(true),
+        }
     };
     let seek = Seek { n_looks, leave: &leave };
     match implicit::seek(op, wanted, iteration, &seek, exec)? {
@@ -121,7 +124,7 @@ pub(crate) fn solve_by_look(
             Ok((route, reason_for(route, problem, spectrum.values.len()), spectrum))
         }
         Sought::Left { k, n_products } => {
-            let route = route_for(problem, k);
+            let route = problem.with(k).best();
             ask(route, k)?;
             let mut spectrum = solve(op, route, wanted, iteration, exec)?;
             spectrum.n_passes += n_products;

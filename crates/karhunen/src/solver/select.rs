@@ -113,7 +113,7 @@ impl Problem {
     }
 
     /// The cheapest of the routes that are allowed, where the number of components is known; block Krylov where none is.
-    fn best(&self) -> Route {
+    pub(super) fn best(&self) -> Route {
         let allowed = ROUTES.into_iter().filter(|&route| self.allows(route));
         let cost = |route: &Route| seconds(*route, self);
         allowed.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(Route::BlockKrylov)
@@ -186,9 +186,25 @@ pub(crate) fn choose(problem: &Problem) -> Choice {
     Choice::Look(n_looks)
 }
 
-/// The route for a share that takes about `k` components.
-pub(crate) fn route_for(problem: &Problem, k: usize) -> Route {
-    problem.with(k).best()
+/// Work of block Krylov iteration that is done, and of use to that route alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Spent {
+    /// A look of so many products.
+    Look(usize),
+    /// A search for so many pairs.
+    Search(usize),
+}
+
+/// The route for a share that takes about `k` components, where some work is done.
+pub(crate) fn route_for(problem: &Problem, k: usize, spent: Spent) -> Route {
+    let problem = problem.with(k);
+    let best = problem.best();
+    let spent = match spent {
+        Spent::Look(n_looks) => look_seconds(&problem, n_looks),
+        Spent::Search(k) => seconds(Route::BlockKrylov, &problem.with(k)),
+    };
+    let go_on = seconds(Route::BlockKrylov, &problem) - spent;
+    if go_on <= seconds(best, &problem) { Route::BlockKrylov } else { best }
 }
 
 /// Why `route` is taken for a share that takes about `k` components.
@@ -220,9 +236,6 @@ fn reason(best: Route, problem: &Problem) -> String {
             }
         })
         .collect();
-    if !problem.allows(best) {
-        return "no other route's matrices fit in memory".to_owned();
-    }
     format!("predicted {} on one core; {}", figure(seconds(best, problem)), others.join(", "))
 }
 
@@ -263,6 +276,7 @@ mod tests {
             // Wide: inner products.
             (dense(500, 100_000, Some(50), 8), Route::Gram),
             (dense(500, 100_000, Some(500), 8), Route::Gram),
+            (dense(1_000, 10_000, None, 8), Route::Gram),
             // Large both ways, few components.
             (dense(5_000, 5_000, Some(50), 8), Route::BlockKrylov),
             (dense(60_000, 2_000, Some(50), 4), Route::BlockKrylov),
@@ -295,8 +309,9 @@ mod tests {
             (dense(3_000, 2_500, None, 8), 40, Route::BlockKrylov),
             // Nine tenths of the variance of noise.
             (dense(3_000, 2_500, None, 8), 1_388, Route::Covariance),
-            (dense(2_500, 3_000, None, 8), 1_388, Route::Gram),
             (dense(1_000, 1_000, None, 8), 20, Route::BlockKrylov),
+            (dense(10_000, 1_000, None, 8), 22, Route::BlockKrylov),
+            (sparse(20_000, 1_000, None, 2_000_000), 50, Route::BlockKrylov),
             (dense(1_000, 1_000, None, 8), 288, Route::Covariance),
             (sparse(2_246, 10_473, None, 235_000), 5, Route::BlockKrylov),
             (sparse(2_246, 10_473, None, 235_000), 1_570, Route::Gram),
@@ -304,9 +319,19 @@ mod tests {
         ];
         for (problem, k, route) in table {
             let choice = choose(&problem);
-            assert!(matches!(choice, Choice::Look(4..=LOOK)), "{problem:?}: {choice:?}");
-            assert_eq!(route_for(&problem, k), route, "{}", reason_for(route, &problem, k));
+            let Choice::Look(n_looks) = choice else { panic!("{problem:?}: {choice:?}") };
+            assert!((4..=LOOK).contains(&n_looks), "{problem:?}: {n_looks}");
+            let chosen = route_for(&problem, k, Spent::Look(n_looks));
+            assert_eq!(chosen, route, "{}", reason_for(route, &problem, k));
         }
+    }
+
+    #[test]
+    fn a_search_that_is_nearly_done_goes_on() {
+        let problem = dense(1_000, 1_000, None, 8);
+        assert_eq!(route_for(&problem, 200, Spent::Look(8)), Route::Covariance);
+        assert_eq!(route_for(&problem, 200, Spent::Search(150)), Route::BlockKrylov);
+        assert_eq!(route_for(&problem, 600, Spent::Search(150)), Route::Covariance);
     }
 
     #[test]

@@ -43,10 +43,13 @@ fn a_share_of_the_variance_is_found_by_the_route_for_as_many_components_as_it_ta
 
 #[test]
 fn the_look_changes_neither_the_components_nor_the_bits_for_other_numbers_of_threads() {
-    for (x, share) in [(sparse(false), 0.9), (sparse(true), 0.9)] {
-        let share = NComponents::Variance(share);
+    // Block Krylov iteration for hundreds of components would take long.
+    for (x, routes) in
+        [(sparse(false), [Route::Gram, Route::Svd]), (sparse(true), [Route::Gram, Route::BlockKrylov])]
+    {
+        let share = NComponents::Variance(0.9);
         let one = fit(&x.view(), share, None, 1);
-        for route in [Route::Gram, Route::BlockKrylov] {
+        for route in routes {
             let other = fit(&x.view(), share, Some(route), 1);
             assert_eq!(other.n_components(), one.n_components(), "{route}");
             let largest = one.explained_variance()[0];

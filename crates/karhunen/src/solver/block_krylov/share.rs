@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::solver::block_krylov::{BlockKrylov, Ritz};
+use crate::solver::block_krylov::BlockKrylov;
+use crate::solver::block_krylov::ritz::Ritz;
 use crate::solver::look::Node;
 use crate::solver::{Wanted, count};
 
