@@ -151,7 +151,7 @@ fn a_checkpoint_that_cannot_be_written_is_a_warning() {
 #[cfg(unix)]
 fn shell(line: &str) -> (Option<i32>, String) {
     let program = assert_cmd::cargo::cargo_bin!("karhunen").display().to_string();
-    let line = line.replace('K', &program);
+    let line = line.replace("K ", &format!("{program} "));
     let done = Command::new("sh").current_dir(examples()).arg("-c").arg(line).output().unwrap();
     (done.status.code(), String::from_utf8(done.stderr).unwrap())
 }

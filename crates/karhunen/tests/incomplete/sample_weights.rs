@@ -65,7 +65,7 @@ fn same(what: &str, weighted: &IncompleteModel, expected: &IncompleteModel, rows
 }
 
 /// Conjugate gradients that are followed until they stand still see the rounding of the sums.
-const CONVERGED: f64 = 2e-7;
+const CONVERGED: f64 = 1e-7;
 
 /// The options of fits to their end.
 fn options(method: Method) -> IncompletePca {
