@@ -88,35 +88,6 @@ fn a_far_prediction_is_found_whatever_the_units_of_other_columns() {
     assert!(of(1e4));
 }
 
-/// Columns without entries are not fitted, but count.
-#[test]
-fn a_far_prediction_names_its_column_where_most_columns_are_empty() {
-    let noise = SplitMix64::new(5).normals(12, 4);
-    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for (row, noise) in noise.iter().enumerate() {
-        let size = if row == 0 { 1000.0 } else { 1.0 };
-        for column in (0..4u32).filter(|column| row > 0 || *column < 2) {
-            rows.push(row as u32);
-            columns.push(60_000 + column);
-            values.push(size * noise[0] + 0.01 * noise[column as usize]);
-        }
-    }
-    let triples = karhunen::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
-    let data = Observed::from_triples(&triples, (12, 70_000), karhunen::Duplicates::Refuse, None).unwrap();
-    let (tol, max_iter) = (1e-13, 5000);
-    let pca = IncompletePca { method: Method::Em, tol, max_iter, error_bars: false, ..IncompletePca::new(1) };
-    let model = pca.fit(&data).unwrap();
-    let far = model.convergence().far.unwrap_or_else(|| panic!("{:?}", model.predict(0, 60_002)));
-    assert_eq!((far.row, far.count), (0, 2));
-    assert!((60_002..60_004).contains(&far.column), "{far:?}");
-    let mut far_off = values.clone();
-    far_off[0] = 1e200;
-    let triples = karhunen::Triples { values: &far_off, ..triples };
-    let data = Observed::from_triples(&triples, (12, 70_000), karhunen::Duplicates::Refuse, None).unwrap();
-    let error = pca.fit(&data).unwrap_err();
-    assert!(matches!(error, karhunen::Error::SpreadTooLarge { column: 60_000, .. }), "{error}");
-}
-
 /// Whether there are far predictions, and the farthest, by looking at every missing entry one by one.
 fn one_by_one(data: &Observed<f64>, model: &karhunen::IncompleteModel) -> (usize, f64) {
     let (n, p) = data.shape();
