@@ -419,6 +419,8 @@ mod tests {
         std::fs::write(&renames[1].to, b"by hand").unwrap();
         before_reading(&renames[0].to).unwrap();
         assert_eq!(contents(&renames), ["new", "by hand", "new"]);
+        // The note in the other folder stays until somebody reads there.
+        before_reading(&renames[2].to).unwrap();
         assert_eq!(n_files(&renames), 3);
     }
 
