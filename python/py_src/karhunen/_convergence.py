@@ -69,6 +69,6 @@ def _advice(solver: str) -> str:
     if solver == "block-krylov":
         return "raise max_iter or tol; a sparse matrix whose columns are far from zero needs to be dense"
     way_out = "give a sparse matrix whose columns are far from zero as dense"
-    return (
-        way_out if solver == "svd" else f"{way_out}, or choose solver='svd' if it has at least as many rows as columns"
-    )
+    if solver == "svd":
+        return way_out
+    return f"{way_out}, or choose solver='svd' if it has at least as many rows as columns"
