@@ -47,7 +47,7 @@ fn or_end(memory: *mut u8, bytes: usize) -> *mut u8 {
     memory
 }
 
-/// Whether a thread is ending the process.
+/// Set by the first thread that ends the process.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Writes a line and removes unfinished outputs, without asking for memory, and ends the process: other threads may hold any

@@ -282,7 +282,7 @@ pub(crate) fn n_values(data: &ObservedData) -> Vec<usize> {
     }
 }
 
-/// What is said of columns without any value, `empty` of all, which are filled all the same.
+/// The note that names the columns without any value (`empty`), which are filled all the same.
 pub(crate) fn of_empty_columns(empty: &[usize], names: Option<&[String]>) -> Option<String> {
     let shown = |j: &usize| match names {
         Some(names) => format!("{} (`{}`)", j + 1, names[*j]),

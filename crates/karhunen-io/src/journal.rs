@@ -209,8 +209,8 @@ fn complete(folder: &Path) -> std::io::Result<()> {
     std::fs::remove_file(path)
 }
 
-/// Whether the journal of `folder` may ask for a rename: of a temporary file of ours, beside its target, in this folder or in one
-/// whose own note points here. A journal that came with other files, from an archive for example, has no say elsewhere.
+/// Returns whether the journal of `folder` may rename `from` to `to`: a temporary file of karhunen beside its target, in this folder or
+/// in one whose own note points here. A journal that came with other files, from an archive for example, has no say elsewhere.
 fn may_rename(folder: &Path, from: &Path, to: &Path) -> bool {
     let beside = from.parent().is_some() && from.parent() == to.parent();
     let ours = from.file_name().is_some_and(temporaries::is_ours);

@@ -196,7 +196,7 @@ fn text_columns_message(found: &[u8], columns: &[String], label: &str) -> String
     )
 }
 
-/// What is said of a number with something beside it, which stands in a column of such.
+/// The error for a number with a unit or mark, in a column of such cells.
 pub(crate) fn decorated_message(found: &[u8], label: &str) -> Option<String> {
     let advice = Unit::advice(found)?;
     Some(format!(

@@ -84,7 +84,7 @@ pub(super) fn in_blocks<T: Scalar>(
 /// Where a whole number stands that became another, in bytes, and its column.
 type RoundedAt = Option<(usize, usize)>;
 
-/// What the first record holds: names where the user says so, asks for columns by name, or it looks so.
+/// Decides whether the first record holds names: by the option, by columns asked for by name, or by its cells.
 fn first_line(sample: &Sample, wanted: &Wanted, options: &ReadOptions, decimal_comma: bool) -> FirstLine {
     let column = |role| {
         let number = wanted.columns.iter().find(|(other, _)| *other == role)?.1.parse::<usize>().ok()?;
