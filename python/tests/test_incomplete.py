@@ -1,4 +1,4 @@
-"""PCA of incomplete data: its numbers against the specification, complete data and planted truth."""
+"""PCA with missing values against reference numbers, complete data and planted truth."""
 
 import json
 import pickle
@@ -22,7 +22,7 @@ def golden(options: dict[str, object], name: str) -> tuple[dict[str, object], fl
     return options, found["cost"], found["rmse"], found["hidden_rmse"]
 
 
-#: Options, cost, RMSE, RMSE of the hidden entries; those of methods with priors from section 17 of the specification.
+#: Options, cost, RMSE, RMSE of the hidden entries; those of methods with priors from docs/missing-values/reference.md.
 OPTIMA = {
     "em": golden({}, "least_squares"),
     "cg": golden({}, "least_squares"),
@@ -46,7 +46,7 @@ def planted(n: int, p: int, c: int, missing: float, seed: int = 0, noise: float 
 
 
 @pytest.mark.parametrize("method", OPTIMA)
-def test_problem_q_ends_at_the_optimum_of_the_specification(method):
+def test_problem_q_ends_at_its_optimum(method):
     x, full = problem()
     assert np.isnan(x).sum() == 166
     assert np.nansum(x) == pytest.approx(20.6543986537, abs=1e-9)

@@ -27,7 +27,7 @@ def start() -> tuple[np.ndarray, np.ndarray]:
         ("em", {}, [352.318562, 79.986585, 21.125500, None]),
     ],
 )
-def test_costs_from_a_start_are_those_of_the_specification(x, start, method, options, costs):
+def test_costs_from_a_start_are_those_of_the_reference(x, start, method, options, costs):
     pca = IncompletePCA(2, method=method, mean="fixed", tol=0.0, max_iter=10, **options)
     with pytest.warns(ConvergenceWarning):
         pca.fit(x, start=start)

@@ -68,7 +68,7 @@ impl Holes {
         Self { complete, observed, noise_free }
     }
 
-    /// Problem Q of the specification: 40 x 12, two components, 314 entries observed.
+    /// Problem Q of `docs/missing-values/reference.md`: 40 x 12, two components, 314 entries observed.
     pub fn problem_q() -> Self {
         Self::planted(40, 12, &[2.0, 1.0], 0.25, 0.4, 2007)
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_generator_is_the_one_of_the_specification() {
+    fn the_generator_gives_its_reference_numbers() {
         let mut rng = SplitMix64::new(2007);
         assert_eq!(
             [rng.bits(), rng.bits(), rng.bits()],
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn problem_q_is_the_one_of_the_specification() {
+    fn problem_q_is_the_reference_problem() {
         let q = Holes::problem_q();
         let seen = q.entries(true);
         assert_eq!((seen.len(), q.entries(false).len()), (314, 166));

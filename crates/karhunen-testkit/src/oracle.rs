@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn three_weighted_rows_give_the_numbers_of_the_specification() {
+    fn three_weighted_rows_give_the_worked_example() {
         let half = 0.5_f64.sqrt();
         let variances =
             [(Weighting::Population, 4.0), (Weighting::Frequency, 16.0 / 3.0), (Weighting::Importance, 6.4)];

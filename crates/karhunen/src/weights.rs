@@ -104,7 +104,7 @@ impl Shares {
 }
 
 impl Totals {
-    /// `f`, which turns the population variance into the reported one: specification of the three meanings.
+    /// `f`, which turns the population variance into the reported one, for each meaning of weights: `docs/weights.md`.
     pub(crate) fn correction(&self, weighting: Weighting) -> Result<f64> {
         let too_small = !stands_for_several(self.sum);
         match weighting {

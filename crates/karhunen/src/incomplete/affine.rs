@@ -1,4 +1,5 @@
-//! The affine change of the scores that lowers the cost of methods with posteriors most; section 11 of the specification.
+//! The affine change of the scores that lowers the cost of methods with posteriors most:
+//! `docs/missing-values/invariance.md`.
 
 use pulp::{Simd, WithSimd};
 

@@ -72,7 +72,7 @@ pub struct Checkpoints<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// The version of karhunen that made it. A version that iterates differently refuses it: see
-    /// `docs/missing-values.md`.
+    /// `docs/missing-values/checkpoints.md`.
     pub version: String,
     /// The options of the fit.
     pub options: IncompletePca,

@@ -1,4 +1,4 @@
-//! Noise variance and covariances of point estimates: section 13 of the specification.
+//! Noise variance and covariances of point estimates: `docs/missing-values/model.md`.
 
 use crate::error::Result;
 use crate::exec::Exec;

@@ -1,4 +1,4 @@
-//! What components explain, and of how much. Section 14 of the specification.
+//! Variance explained by components, and the total variance: `docs/missing-values/model.md`.
 //!
 //! The share is one of the variance that complete rows have by the fit: what components explain over all rows, what offsets
 //! do, and what is left. With complete data this is the variance of the data; with holes the variance of the observed entries may

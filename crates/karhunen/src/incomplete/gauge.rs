@@ -1,4 +1,4 @@
-//! Changes of the factors that no prediction sees but the penalties do, made exactly: section 8 of the specification.
+//! Changes of the factors that alter the penalties and no prediction, made exactly: `docs/missing-values/invariance.md`.
 
 use crate::error::Result;
 use crate::exec::Exec;

@@ -1,4 +1,4 @@
-//! One sample at a time: Oja's and Karhunen's rules for rows with holes, section 12 of the specification.
+//! One row at a time: Oja's and Karhunen's rules for rows with missing entries, `docs/missing-values/online.md`.
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Unobserved};

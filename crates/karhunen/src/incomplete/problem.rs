@@ -1,4 +1,4 @@
-//! What is minimised: the observed entries, the penalties, the rule of the mean. Section 3 of the specification:
+//! The cost: the observed entries, the penalties and the rule of the mean (`docs/missing-values/cost.md`):
 //!
 //! `F = sum_O e_ij^2 + sum_ik dA_ik a_ik^2 + sum_kj dS_kj s_kj^2 + sum_j dB_j b_j^2 + kappa sum_i (mu_i - m0)^2`
 //!

@@ -1,5 +1,5 @@
-//! From fitted factors to principal components: orthonormal directions in order of variance. Section 14 of the
-//! specification.
+//! From fitted factors to principal components, orthonormal directions in order of variance:
+//! `docs/missing-values/model.md`.
 
 use crate::error::Result;
 use crate::exec::Exec;

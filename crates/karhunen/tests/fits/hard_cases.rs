@@ -1,4 +1,4 @@
-//! Data that break careless programs: what the specification's section on numerical care promises, line by line.
+//! Data that break careless programs: the promises of `docs/numerical-care.md`, line by line.
 
 use karhunen::{NComponents, Pca, PcaModel, Route, Scalar, Weights};
 use karhunen_testkit::{

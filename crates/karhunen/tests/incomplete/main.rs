@@ -1,4 +1,4 @@
-//! PCA with missing values: the numbers of the specification, and what must hold for every method.
+//! PCA with missing values: the numbers of `docs/missing-values/reference.md`, and properties of every method.
 
 mod calibration;
 mod checkpoints;

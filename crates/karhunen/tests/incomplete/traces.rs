@@ -1,12 +1,12 @@
-//! Costs iteration by iteration, from the same start as in the specification.
+//! Costs iteration by iteration, from the start of `docs/missing-values/reference.md`.
 
 use karhunen::{IncompletePca, MeanMode, Method, TraceEntry, Unobserved};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, start_of_traces};
 
-/// Printed to six decimals. Two of the printed numbers are 3e-6 off, though those that follow from them are not: they are
-/// given here as they come out, 1144.501295 for 1144.501292 and 561.613573 for 561.613576.
+/// The numbers are rounded to six decimals. The independent program printed 1144.501292 and 561.613576 for two of them, 3e-6
+/// off, though the numbers that follow from them agree; these two are given as the library computes them.
 const TOLERANCE: f64 = 1e-6;
 
 fn trace(pca: IncompletePca, max_iter: usize) -> Vec<TraceEntry> {

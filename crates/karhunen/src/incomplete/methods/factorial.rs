@@ -1,4 +1,4 @@
-//! Variational Bayes with factorial posteriors, of Raiko, Ilin & Karhunen (2007); section 10 of the specification:
+//! Variational Bayes with factorial posteriors, of Raiko, Ilin & Karhunen (2007); `docs/missing-values/variational.md`:
 //! `q = prod N(a_ik; a, a~) prod N(s_kj; s, s~) prod N(mu_i; mu, mu~)`, `p(a_ik) = N(0, 1)`, `p(s_kj) = N(0, v_sk)`. Offsets
 //! of rows are scores as others are, `p(b_j) = N(0, v_b)`, but that their loadings are certain; `v_b` is learned with the other
 //! variances.

@@ -1,6 +1,6 @@
 //! Posteriors with full covariances: variational Bayes, where loadings and scores both have one, and probabilistic PCA
 //! (the EM algorithm of Tipping & Bishop with missing values), where scores alone do. Ilin & Raiko (2010), "Practical
-//! approaches to principal component analysis in the presence of missing values", section 11 of the specification.
+//! approaches to principal component analysis in the presence of missing values"; `docs/missing-values/variational.md`.
 //!
 //! `q = prod N(a_i; a_i, Sa_i) prod N(s_j; s_j, Ss_j) prod N(mu_i; mu_i, mu~_i)`, `p(s) = N(0, I)`, `p(a_ik) = N(0, v_ak)`.
 //! The offset of a row is the last of its scores, `p(b_j) = N(0, v_b)`, and has one posterior with them; its loadings are

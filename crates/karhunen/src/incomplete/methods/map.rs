@@ -1,4 +1,4 @@
-//! Regularised PCA with learned variances: the most probable loadings and scores, section 9 of the specification.
+//! Regularised PCA with learned variances, the most probable loadings and scores: `docs/missing-values/variational.md`.
 //!
 //! `C = sum_O (e^2 / v_x + ln v_x) + sum a^2 + sum (s^2 / v_sk + ln v_sk)`, twice the negative logarithm of the posterior. It
 //! falls without bound along components that vanish: these are left out as they do, and nothing may be left in the end.
