@@ -33,8 +33,9 @@ pub enum PreImage {
     /// the point of feature space that the scores stand for. Starts from the fitted row of the nearest scores; always a
     /// weighted mean of fitted rows.
     FixedPoint,
-    /// The fixed-point iteration where it is defined, as it denoises better: `docs/kernel.md` has the experiment. Kernel
-    /// ridge regression of the centred rows otherwise: [`PreImage::Ridge`] draws rows towards zero, this towards their mean.
+    /// The fixed-point iteration where it is defined, as it denoises better: `docs/kernel/pre-images.md` has the
+    /// experiment. Kernel ridge regression of the centred rows otherwise: [`PreImage::Ridge`] draws rows towards zero,
+    /// this towards their mean.
     Auto {
         /// The ridge of kernel ridge regression.
         alpha: f64,
