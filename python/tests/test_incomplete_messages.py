@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from karhunen import IncompletePCA, Observed, cross_validate_entries
-from karhunen._incomplete_options import engine_options
+from karhunen._incomplete.options import engine_options
 from sklearn.exceptions import ConvergenceWarning
 
 NOT_ALLOWED = [

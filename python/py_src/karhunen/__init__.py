@@ -4,23 +4,24 @@ Estimators with scikit-learn's interface on an engine in Rust. scikit-learn itse
 estimator, so that ``import karhunen`` stays light.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from karhunen._core import NotConvergedError, __version__
 
 if TYPE_CHECKING:
     from karhunen import plot
-    from karhunen._convergence import Convergence
-    from karhunen._cross_validation import EntryCrossValidation, cross_validate_entries
-    from karhunen._incomplete_convergence import IncompleteConvergence
-    from karhunen._incomplete_pca import IncompletePCA
-    from karhunen._kernel_convergence import KernelConvergence
-    from karhunen._kernel_pca import KernelPCA
-    from karhunen._nystroem import Nystroem
-    from karhunen._observed import Observed
-    from karhunen._pca import PCA
-    from karhunen._truncated_svd import TruncatedSVD
+    from karhunen._incomplete import (
+        EntryCrossValidation,
+        IncompleteConvergence,
+        IncompletePCA,
+        Observed,
+        cross_validate_entries,
+    )
+    from karhunen._kernel import KernelConvergence, KernelPCA, Nystroem
+    from karhunen._pca import PCA, Convergence, TruncatedSVD
 
 __all__ = [
     "PCA",
@@ -39,28 +40,33 @@ __all__ = [
     "plot",
 ]
 
+#: Packages, and the classes and functions that each gives. Their `__module__` is `karhunen`, which is where pickles
+#: find them, wherever they lie.
 _HOMES = {
-    "PCA": "karhunen._pca",
-    "TruncatedSVD": "karhunen._truncated_svd",
-    "Convergence": "karhunen._convergence",
-    "EntryCrossValidation": "karhunen._cross_validation",
-    "cross_validate_entries": "karhunen._cross_validation",
-    "IncompletePCA": "karhunen._incomplete_pca",
-    "IncompleteConvergence": "karhunen._incomplete_convergence",
-    "Observed": "karhunen._observed",
-    "KernelPCA": "karhunen._kernel_pca",
-    "KernelConvergence": "karhunen._kernel_convergence",
-    "Nystroem": "karhunen._nystroem",
+    "karhunen._pca": ("PCA", "Convergence", "TruncatedSVD"),
+    "karhunen._incomplete": (
+        *("EntryCrossValidation", "IncompleteConvergence", "IncompletePCA", "Observed", "cross_validate_entries"),
+        # Parts of an IncompleteConvergence.
+        *("FarPredictions", "Run"),
+    ),
+    "karhunen._kernel": ("KernelConvergence", "KernelPCA", "Nystroem"),
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+#: Modules of earlier versions, by which their pickles name classes.
+_FORMER_MODULES = (
+    *("_convergence", "_truncated_svd", "_kernel_convergence", "_kernel_pca", "_nystroem"),
+    *("_cross_validation", "_incomplete_convergence", "_incomplete_pca"),
+)
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for the first time."""
     if name == "plot":
         return import_module("karhunen.plot")
-    if name not in _HOMES:
+    if name not in _HOME:
         raise AttributeError(f"module 'karhunen' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 
@@ -68,3 +74,9 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """Name what can be imported."""
     return sorted({*globals(), *__all__})
+
+
+for _name in _FORMER_MODULES:
+    _former = ModuleType(f"karhunen.{_name}", "A module of an earlier version, by which its pickles name classes.")
+    vars(_former)["__getattr__"] = __getattr__
+    sys.modules[_former.__name__] = _former

@@ -9,7 +9,7 @@ from karhunen.plot._axes import COLOURS, FAINT, INK, MARKERS, SOFT, axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from karhunen._cross_validation import EntryCrossValidation
+    from karhunen import EntryCrossValidation
 
 
 def cross_validation(found: EntryCrossValidation, *, ax: Axes | None = None) -> Axes:

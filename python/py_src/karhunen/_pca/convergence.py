@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sklearn.exceptions import ConvergenceWarning
 
-from karhunen._warning import warn
+from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
     from karhunen._core import Model
@@ -32,6 +32,8 @@ class Convergence:
     worst_residual : float
         The largest residual, relative to the largest variance.
     """
+
+    __module__ = "karhunen"
 
     solver: str
     reason: str

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karhunen import _core
-from karhunen._ids import as_numbers, numbered, plain
-from karhunen._options import count_option, seed_option
-from karhunen._sparse_entries import refuse_masks
+from karhunen._incomplete.ids import as_numbers, numbered, plain
+from karhunen._incomplete.sparse_entries import refuse_masks
+from karhunen._shared.options import count_option, seed_option
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -66,6 +66,8 @@ class Observed:
         ...
     ValueError: row 'ann', column 'Alien' is given more than once; keep one of them, or pass duplicates="average"
     """
+
+    __module__ = "karhunen"
 
     def __init__(
         self,

@@ -12,11 +12,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._dtype import in_dtype
-from karhunen._fitted_kernel import stored_rows
-from karhunen._inputs import name_column, to_matrix, to_weights
-from karhunen._kernel_function import BlockKernel
-from karhunen._kernel_options import (
+from karhunen._inputs.matrix import name_column, to_matrix, to_weights
+from karhunen._kernel.fitted import stored_rows
+from karhunen._kernel.function import BlockKernel
+from karhunen._kernel.options import (
     POSITIVE_ONLY,
     block_kernel,
     function_advice,
@@ -25,8 +24,9 @@ from karhunen._kernel_options import (
     landmarks_argument,
     threads_option,
 )
-from karhunen._options import count_option, name_option, seed_option
-from karhunen._warning import warn
+from karhunen._shared.dtype import in_dtype
+from karhunen._shared.options import count_option, name_option, seed_option
+from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,6 +95,8 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     >>> bool(abs(z[0] @ z[1] - exact) < 1e-3)
     True
     """
+
+    __module__ = "karhunen"
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sklearn.exceptions import ConvergenceWarning, PositiveSpectrumWarning
 
-from karhunen._warning import warn
+from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
     from karhunen._core import KernelModel
@@ -46,6 +46,8 @@ class KernelConvergence:
         The error of the eigenvalues as a share of the largest, estimated from 500 rows: what to go by where the bound
         is large.
     """
+
+    __module__ = "karhunen"
 
     solver: str
     reason: str

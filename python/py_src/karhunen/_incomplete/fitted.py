@@ -11,15 +11,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._filled import fill
-from karhunen._ids import adopt_ids, id_list, index_of
-from karhunen._incomplete_convergence import IncompleteConvergence
-from karhunen._incomplete_inputs import to_entries
-from karhunen._incomplete_options import incomplete_arguments, told_as_given
-from karhunen._inputs import to_scores, to_weights
-from karhunen._options import flag_option
-from karhunen._progress import progress
-from karhunen._viewed_model import ViewedModel
+from karhunen._incomplete.convergence import IncompleteConvergence
+from karhunen._incomplete.filled import fill
+from karhunen._incomplete.ids import adopt_ids, id_list, index_of
+from karhunen._incomplete.inputs import to_entries
+from karhunen._incomplete.options import incomplete_arguments, told_as_given
+from karhunen._inputs.matrix import to_scores, to_weights
+from karhunen._shared.options import flag_option
+from karhunen._shared.progress import progress
+from karhunen._shared.viewed_model import ViewedModel
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 if TYPE_CHECKING:
     from karhunen._core import Model
-    from karhunen._pca import PCA
+    from karhunen._pca.pca import PCA
 
 
 def to_sklearn(pca: PCA, model: Model) -> SklearnPCA | Pipeline:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from karhunen._warning import warn
+from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
     from karhunen._core import IncompleteModel
@@ -42,6 +42,8 @@ class Run:
         Iterations that were made.
     """
 
+    __module__ = "karhunen"
+
     penalty: float | None
     cost: float
     rmse: float
@@ -70,6 +72,8 @@ class FarPredictions:
     deviations : float
         How far that is beyond the observed entries of the column, in standard deviations of these.
     """
+
+    __module__ = "karhunen"
 
     count: int
     row: int
@@ -110,6 +114,8 @@ class IncompleteConvergence:
         After each iteration: cost, error of the entries fitted, error of those set aside (NaN where it was not
         computed), learning rate (NaN for methods without) and seconds since the first iteration began.
     """
+
+    __module__ = "karhunen"
 
     method: str
     reason: str

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from karhunen import _core
-from karhunen._ids import adopt_ids, index_of
-from karhunen._inputs import name_column, to_matrix, to_weights
-from karhunen._observed import Observed, without_masks
-from karhunen._sparse_entries import broadcast_weights, entries_of_sparse
+from karhunen._incomplete.ids import adopt_ids, index_of
+from karhunen._incomplete.observed import Observed, without_masks
+from karhunen._incomplete.sparse_entries import broadcast_weights, entries_of_sparse
+from karhunen._inputs.matrix import name_column, to_matrix, to_weights
 
 
 def to_entries(

@@ -10,15 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from karhunen import _core
-from karhunen._fitted import FittedComponents
-from karhunen._inputs import to_matrix
-from karhunen._options import (
-    check_sketch_options,
-    count_option,
-    estimator_options,
-    iteration_options,
-    n_components_of,
-)
+from karhunen._inputs.matrix import to_matrix
+from karhunen._pca.fitted import FittedComponents
+from karhunen._pca.options import iteration_options, n_components_of
+from karhunen._shared.options import check_sketch_options, count_option, estimator_options
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -82,6 +77,8 @@ class TruncatedSVD(FittedComponents):
     >>> TruncatedSVD(n_components=3).fit_transform(x).shape
     (100, 3)
     """
+
+    __module__ = "karhunen"
 
     _views = VIEWS
 

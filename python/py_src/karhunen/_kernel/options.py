@@ -9,8 +9,8 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
-from karhunen._kernel_function import BlockKernel
-from karhunen._options import count_option, estimator_options, name_option
+from karhunen._kernel.function import BlockKernel
+from karhunen._shared.options import count_option, estimator_options, name_option
 
 #: scikit-learn's names of solvers, and the route of the engine that does the same.
 SKLEARN_EIGEN_SOLVERS = {"auto": "auto", "dense": "full", "arpack": "stored", "randomized": "stored"}

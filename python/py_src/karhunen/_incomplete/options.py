@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from karhunen._options import count_option, flag_option, seed_option
-from karhunen._warning import warn
+from karhunen._shared.options import count_option, flag_option, seed_option
+from karhunen._shared.warning import warn
 
 #: Tolerances beside that of the cost, which are off unless they are given.
 OTHER_TOLERANCES = ("gradient_tol", "angle_tol", "rmse_tol")

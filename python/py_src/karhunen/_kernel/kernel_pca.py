@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from karhunen import _core
-from karhunen._fitted_kernel import FittedKernel
-from karhunen._inputs import name_column, to_matrix, to_weights
-from karhunen._kernel_convergence import warn_of_spectrum
-from karhunen._kernel_options import (
+from karhunen._inputs.matrix import name_column, to_matrix, to_weights
+from karhunen._kernel.convergence import warn_of_spectrum
+from karhunen._kernel.fitted import FittedKernel
+from karhunen._kernel.options import (
     MAX_ITER,
     PRE_IMAGES,
     block_kernel,
@@ -26,15 +26,22 @@ from karhunen._kernel_options import (
     route_option,
     threads_option,
 )
-from karhunen._options import check_sketch_options, count_option, flag_option, name_option, seed_option, tol_option
-from karhunen._progress import progress
+from karhunen._shared.options import (
+    check_sketch_options,
+    count_option,
+    flag_option,
+    name_option,
+    seed_option,
+    tol_option,
+)
+from karhunen._shared.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from typing_extensions import Self
 
-    from karhunen._kernel_function import BlockKernel
+    from karhunen._kernel.function import BlockKernel
 
 
 class KernelPCA(FittedKernel):
@@ -165,6 +172,8 @@ or callable, default="linear"
     >>> pca.solver_, pca.convergence_.reason
     ('full', '80 rows are few')
     """
+
+    __module__ = "karhunen"
 
     def __init__(
         self,

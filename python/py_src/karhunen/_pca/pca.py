@@ -11,19 +11,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._dtype import in_dtype
-from karhunen._fitted import FittedComponents
-from karhunen._inputs import name_column, to_matrix, to_weights
-from karhunen._options import (
-    check_sketch_options,
-    estimator_options,
-    flag_option,
-    iteration_options,
-    n_components_of,
-    n_components_option,
-    name_option,
-    solver_option,
-)
+from karhunen._inputs.matrix import name_column, to_matrix, to_weights
+from karhunen._pca.fitted import FittedComponents
+from karhunen._pca.options import iteration_options, n_components_of, n_components_option, solver_option
+from karhunen._shared.dtype import in_dtype
+from karhunen._shared.options import check_sketch_options, estimator_options, flag_option, name_option
 
 if TYPE_CHECKING:
     from sklearn.decomposition import PCA as SklearnPCA
@@ -128,6 +120,8 @@ class PCA(FittedComponents):
     >>> pca.transform(x).round(6).tolist()
     [[-2.828427], [0.0], [2.828427]]
     """
+
+    __module__ = "karhunen"
 
     def __init__(
         self,
@@ -373,7 +367,7 @@ class PCA(FittedComponents):
         >>> PCA(n_components=1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.5]]).to_sklearn()
         PCA(n_components=1)
         """
-        from karhunen._to_sklearn import to_sklearn
+        from karhunen._pca.to_sklearn import to_sklearn
 
         check_is_fitted(self)
         return to_sklearn(self, self._model_now())

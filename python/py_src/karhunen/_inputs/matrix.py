@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
 
-from karhunen import _tables
-from karhunen._no_data import refuse_no_data
-from karhunen._warning import warn
+from karhunen._inputs import tables
+from karhunen._inputs.no_data import refuse_no_data
+from karhunen._shared.warning import warn
 
 #: A conversion that takes more bytes than this is told to the user.
 LARGE_COPY = 64 * 2**20
@@ -57,10 +57,10 @@ def to_matrix(
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return _readable(X)
     refuse_no_data(X)
-    X = _tables.as_table(X)
-    if _tables.is_table(X):
+    X = tables.as_table(X)
+    if tables.is_table(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-        return check_array(_tables.to_array(X), estimator=estimator, **checks)
+        return check_array(tables.to_array(X), estimator=estimator, **checks)
     given = X = _as_array(X)
     _refuse_dtype(X)
     if isinstance(X, np.ndarray) and X.dtype.newbyteorder("=") == np.float32:
@@ -163,7 +163,7 @@ def _refuse_dtype(X: Any) -> None:
         inner = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
         if (kind == "f" and np.dtype(inner).itemsize not in (4, 8)) or kind in "SUMmV":
             raise ValueError(
-                f"{what} has dtype {dtype}; {_tables.ALLOWED}: convert it with X.astype('float64') if that is what "
+                f"{what} has dtype {dtype}; {tables.ALLOWED}: convert it with X.astype('float64') if that is what "
                 "you want"
             )
 

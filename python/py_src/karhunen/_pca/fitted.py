@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._convergence import Convergence, warn_unless_converged
-from karhunen._dtype import in_dtype
-from karhunen._inputs import name_column, to_matrix, to_scores
-from karhunen._progress import progress
-from karhunen._viewed_model import ViewedModel
+from karhunen._inputs.matrix import name_column, to_matrix, to_scores
+from karhunen._pca.convergence import Convergence, warn_unless_converged
+from karhunen._shared.dtype import in_dtype
+from karhunen._shared.progress import progress
+from karhunen._shared.viewed_model import ViewedModel
 
 if TYPE_CHECKING:
     import os

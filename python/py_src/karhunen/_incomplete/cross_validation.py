@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.base import clone
 
 from karhunen import _core
-from karhunen._incomplete_inputs import to_fit_entries
-from karhunen._incomplete_options import engine_options, penalty_option, told_as_given
-from karhunen._options import count_option
-from karhunen._progress import progress
+from karhunen._incomplete.inputs import to_fit_entries
+from karhunen._incomplete.options import engine_options, penalty_option, told_as_given
+from karhunen._shared.options import count_option
+from karhunen._shared.progress import progress
 
 if TYPE_CHECKING:
-    from karhunen._incomplete_pca import IncompletePCA
+    from karhunen._incomplete.incomplete_pca import IncompletePCA
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,8 @@ class EntryCrossValidation:
     simplest_index : int
         The simplest choice within one standard error of the lowest: fewest components, then the largest penalty.
     """
+
+    __module__ = "karhunen"
 
     params: list[dict[str, Any]]
     errors: np.ndarray

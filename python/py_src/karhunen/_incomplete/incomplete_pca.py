@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from karhunen import _core
-from karhunen._fitted_incomplete import FittedIncomplete
-from karhunen._incomplete_convergence import warn_of_far_predictions, warn_unless_ended
-from karhunen._incomplete_inputs import row_ids, to_entries, to_fit_entries, to_start
-from karhunen._incomplete_options import engine_options, to_checkpoint, told_as_given
-from karhunen._progress import progress
+from karhunen._incomplete.convergence import warn_of_far_predictions, warn_unless_ended
+from karhunen._incomplete.fitted import FittedIncomplete
+from karhunen._incomplete.inputs import row_ids, to_entries, to_fit_entries, to_start
+from karhunen._incomplete.options import engine_options, to_checkpoint, told_as_given
+from karhunen._shared.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,6 +173,8 @@ class IncompletePCA(FittedIncomplete):
     >>> IncompletePCA(1).fit(ratings).n_samples_
     3
     """
+
+    __module__ = "karhunen"
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from karhunen import _core
-from karhunen._observed import Observed
+from karhunen._incomplete.observed import Observed
 
 #: Values looked at a time.
 BLOCK = 1 << 20

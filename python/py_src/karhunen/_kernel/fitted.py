@@ -13,11 +13,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._dtype import in_dtype
-from karhunen._inputs import name_column, to_matrix, to_scores
-from karhunen._kernel_convergence import KernelConvergence
-from karhunen._kernel_options import POSITIVE_ONLY, block_kernel, threads_option
-from karhunen._progress import progress
+from karhunen._inputs.matrix import name_column, to_matrix, to_scores
+from karhunen._kernel.convergence import KernelConvergence
+from karhunen._kernel.options import POSITIVE_ONLY, block_kernel, threads_option
+from karhunen._shared.dtype import in_dtype
+from karhunen._shared.progress import progress
 
 if TYPE_CHECKING:
     import os

@@ -1,0 +1,1 @@
+"""What users pass, as what the engine reads, and what is refused."""

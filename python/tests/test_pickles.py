@@ -1,0 +1,56 @@
+"""Pickles name public classes only, and those of earlier versions still load."""
+
+import pickle
+import pickletools
+import subprocess
+import sys
+
+import karhunen
+import numpy as np
+import pickled
+import pytest
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Fit every estimator."""
+    return pickled.fitted()
+
+
+def test_pickles_name_public_classes(fitted):
+    globals_ = {what for op, what, _ in pickletools.genops(pickle.dumps(fitted, protocol=3)) if op.name == "GLOBAL"}
+    ours = {what for what in globals_ if what.startswith("karhunen")}
+    assert {"karhunen PCA", "karhunen IncompleteConvergence", "karhunen Run"} <= ours
+    for what in ours:
+        package, name = what.split(" ")
+        assert package == "karhunen"
+        assert name in karhunen.__all__ or name in ("Run", "FarPredictions")
+
+
+def test_pickles_of_earlier_versions_load(fitted):
+    kept = pickle.loads(pickled.FILE.read_bytes())
+    assert set(kept) == set(fitted)
+    x, holes = pickled.data(), pickled.with_holes()
+    for name, now in fitted.items():
+        then = kept[name]
+        assert type(then) is type(now)
+        if name == "cross_validation":
+            assert then.best_params == now.best_params
+            np.testing.assert_allclose(then.errors, now.errors, rtol=1e-6)
+            continue
+        rows = holes if name in ("incomplete_pca", "streamed", "far_predictions") else x
+        np.testing.assert_allclose(then.transform(rows), now.transform(rows), rtol=1e-6, atol=1e-6)
+        assert then.get_params() == now.get_params()
+        if name != "nystroem":
+            assert type(then.convergence_) is type(now.convergence_)
+            assert then.n_iter_ == now.n_iter_
+    assert type(kept["incomplete_pca"].convergence_.runs[1]) is karhunen.Run
+    assert kept["far_predictions"].convergence_.far_predictions.count == 2
+    assert kept["streamed"].partial_fit(holes).n_samples_seen_ == 24
+
+
+def test_a_pickle_is_the_first_that_a_program_reads():
+    code = f"import pickle; print(sorted(pickle.load(open({str(pickled.FILE)!r}, 'rb'))))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "truncated_svd" in done.stdout
