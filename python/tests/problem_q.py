@@ -1,4 +1,4 @@
-"""Problem Q of docs/missing-values/reference.md, 40 x 12 with 314 of 480 entries observed, made by a generator alone."""
+"""Problem Q of docs/missing-values/reference.md, 40 x 12, 314 of 480 entries observed, made by a generator alone."""
 
 from collections.abc import Iterator
 

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from compare import assert_allclose
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, TruncatedSVD, _inputs
+from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, TruncatedSVD
+from karhunen._inputs import matrix as inputs
 from numpy.testing import assert_array_equal
 from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import DataConversionWarning
@@ -282,7 +283,7 @@ def test_data_that_look_like_something_else_are_read(table):
 
 
 def test_large_conversions_are_told_and_only_those(table, monkeypatch):
-    monkeypatch.setattr(_inputs, "LARGE_COPY", 100)
+    monkeypatch.setattr(inputs, "LARGE_COPY", 100)
     for x in (table.astype(np.int64), sp.coo_array(table), sp.csr_array(table.astype(np.int64))):
         for call in (PCA(1).fit, PCA(1).fit_transform, TruncatedSVD(1).fit):
             with pytest.warns(DataConversionWarning, match="was copied to .*float64, which took 0 MB") as told:
