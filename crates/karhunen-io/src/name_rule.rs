@@ -1,5 +1,5 @@
 //! The rule for names that nobody pointed at: whether the first line of a text table holds the names of its columns, and
-//! whether a column holds the names of its rows. Every command and every format asks here; `docs/formats.md` has the rule
+//! whether a column holds the names of its rows. Every command and every format asks here; `docs/names.md` has the rule
 //! as a table.
 //!
 //! What the user says comes first, then what a model knows of the table that it was fitted to, then the look of the
