@@ -73,7 +73,7 @@ def imports(path):
 
 def test_imports_form_no_cycle_and_go_down():
     graph = {name: imports(path) - {"karhunen"} for name, path in MODULES.items()}
-    assert "karhunen._shared.viewed_model" in graph["karhunen._pca.fitted"]
+    assert "karhunen._shared.fitted_model" in graph["karhunen._pca.fitted"]
     graphlib.TopologicalSorter(graph).prepare()
     for name, used in graph.items():
         own = name.partition("karhunen.")[2].partition(".")[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,8 @@ from karhunen._incomplete.ids import adopt_ids, id_list, index_of
 from karhunen._incomplete.inputs import to_entries
 from karhunen._incomplete.options import incomplete_arguments, told_as_given
 from karhunen._inputs.matrix import to_scores, to_weights
+from karhunen._shared.fitted_model import ViewedModel
 from karhunen._shared.options import flag_option
-from karhunen._shared.progress import progress
-from karhunen._shared.viewed_model import ViewedModel
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -84,11 +84,11 @@ class FittedIncomplete(ViewedModel):
         entries = to_entries(self, X, reset=False)
         if not flag_option("return_covariance", return_covariance):
             return self._scores(entries)
-        with progress(self.verbose, type(self).__name__) as draw:
+        with self._call() as draw:
             return self._model_now().transform_with_covariances(entries, self.n_threads, draw)
 
     def _scores(self, entries: _core.Entries) -> np.ndarray:
-        with progress(self.verbose, type(self).__name__) as draw:
+        with self._call() as draw:
             return self._model_now().transform(entries, self.n_threads, draw)
 
     def transform_offsets(self, X: Any) -> np.ndarray:
@@ -106,7 +106,7 @@ class FittedIncomplete(ViewedModel):
         """
         check_is_fitted(self)
         entries = to_entries(self, X, reset=False)
-        with progress(self.verbose, type(self).__name__) as draw:
+        with self._call() as draw:
             offsets = self._model_now().offsets(entries, self.n_threads, draw)
         return np.zeros(entries.shape[0]) if offsets is None else offsets
 
@@ -130,7 +130,7 @@ class FittedIncomplete(ViewedModel):
         """
         check_is_fitted(self)
         entries = to_entries(self, X, reset=False)
-        with told_as_given(self), progress(self.verbose, type(self).__name__) as draw:
+        with told_as_given(self), self._call() as draw:
             return self._model_now().score_samples(entries, self.n_threads, draw)
 
     @available_if(_learns_variances)
@@ -234,7 +234,7 @@ class FittedIncomplete(ViewedModel):
         columns = index_of("columns", columns, self._column_names(columns), p)
         rows, columns = np.broadcast_arrays(rows, columns)
         flat = [np.ascontiguousarray(ids).ravel() for ids in (rows, columns)]
-        with progress(self.verbose, type(self).__name__) as draw:
+        with self._call() as draw:
             found = self._model_now().predict_pairs(*flat, bool(noise) if return_std else None, self.n_threads, draw)
         values = found[:, 0].reshape(rows.shape)
         return (values, found[:, 1].reshape(rows.shape)) if return_std else values
@@ -254,7 +254,7 @@ class FittedIncomplete(ViewedModel):
         self, entries: _core.Entries, return_std: bool, noise: bool
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Compute the values of all entries of rows."""
-        with progress(self.verbose, type(self).__name__) as draw:
+        with self._call() as draw:
             model = self._model_now()
             if return_std:
                 return model.predict_rows(entries, bool(noise), self.n_threads, draw)
@@ -328,47 +328,21 @@ class FittedIncomplete(ViewedModel):
         check_is_fitted(self)
         return self.components_.T * np.sqrt(self.explained_variance_)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model as a file that the command line ``karhunen`` reads.
-
-        Parameters
-        ----------
-        path : path-like
-            Where to; a safetensors file, whatever it is called. Ids of rows and columns are kept if they are whole
-            numbers or strings; what :meth:`partial_fit` has learned of curvatures is not.
-        """
-        check_is_fitted(self)
+    def _write(self, path: str | os.PathLike[str]) -> None:
         columns = self.column_ids_ if self.column_ids_ is not None else getattr(self, "feature_names_in_", None)
         _core.save_incomplete(path, self._model_now(), id_list("row", self.row_ids_), id_list("column", columns))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that :meth:`save` or the command line wrote.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-
-        Returns
-        -------
-        IncompletePCA
-            Fitted, with the options of the fit.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from karhunen import IncompletePCA
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "line.model")
-        >>> IncompletePCA(1, method="em").fit([[0.0, 0.0], [1.0, None], [2.0, 2.0]]).save(path)
-        >>> IncompletePCA.load(path).predict([1], [1]).round(3)
-        array([1.])
-        """
+    def _read(
+        cls, path: str | os.PathLike[str]
+    ) -> tuple[_core.IncompleteModel, Mapping[str, np.ndarray | None], dict[str, Any]]:
         model, rows, columns, options = _core.load_incomplete(path)
-        pca = cls(**incomplete_arguments(json.loads(options)))
-        pca.n_features_in_ = len(model.mean)
-        adopt_ids(pca, *(None if ids is None else np.asarray(ids) for ids in (rows, columns)))
-        return pca._adopt(model)
+        ids = {name: None if ids is None else np.asarray(ids) for name, ids in (("rows", rows), ("columns", columns))}
+        return model, ids, incomplete_arguments(json.loads(options))
+
+    def _adopt_file(self, model: _core.IncompleteModel, beside: Mapping[str, np.ndarray | None]) -> Self:
+        adopt_ids(self, beside["rows"], beside["columns"])
+        return self._adopt(model)
 
     def _adopt(self, model: _core.IncompleteModel) -> Self:
         super()._adopt(model)

@@ -13,7 +13,6 @@ from karhunen._incomplete.convergence import warn_of_far_predictions, warn_unles
 from karhunen._incomplete.fitted import FittedIncomplete
 from karhunen._incomplete.inputs import row_ids, to_entries, to_fit_entries, to_start
 from karhunen._incomplete.options import engine_options, to_checkpoint, told_as_given
-from karhunen._shared.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,6 +146,11 @@ class IncompletePCA(FittedIncomplete):
     --------
     PCA : Where nothing is missing.
     Observed : Ratings and other triples.
+
+    Notes
+    -----
+    A file of :meth:`save` holds ids of rows and columns that are whole numbers or strings. It does not hold what
+    :meth:`partial_fit` has learned of curvatures; a pickle does.
 
     References
     ----------
@@ -326,7 +330,7 @@ class IncompletePCA(FittedIncomplete):
         options = engine_options(self)
         entries = to_fit_entries(self, X, sample_weight, entry_weight)
         begin = None if start is None else to_start(start, entries.shape, options["n_components"])
-        with told_as_given(self), progress(self.verbose, type(self).__name__) as draw:
+        with told_as_given(self), self._call() as draw:
             model = _core.fit_incomplete(entries, options, draw, begin, state)
         self._stream = None
         self._adopt(model)

@@ -13,7 +13,8 @@ from karhunen import _core
 from karhunen._incomplete.ids import adopt_ids, index_of
 from karhunen._incomplete.observed import Observed, without_masks
 from karhunen._incomplete.sparse_entries import broadcast_weights, entries_of_sparse
-from karhunen._inputs.matrix import name_column, to_matrix, to_weights
+from karhunen._inputs.matrix import to_matrix, to_weights
+from karhunen._shared.errors import name_column
 
 
 def to_entries(

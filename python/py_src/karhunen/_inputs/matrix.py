@@ -128,18 +128,6 @@ def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
     return vector
 
 
-def name_column(error: ValueError, names: Any) -> ValueError:
-    """Add the name of the column to an error that names its number."""
-    column = getattr(error, "column", None)
-    if column is None:
-        return error
-    where = f"column {column}"
-    message = str(error)
-    if names is not None:
-        message = message.replace(where, f"{where} ({str(names[column])!r})", 1)
-    return ValueError(message)
-
-
 def _as_array(X: Any) -> Any:
     """Give lists and their like as arrays, data frames without columns as arrays without columns."""
     if sp.issparse(X) or hasattr(X, "dtype"):

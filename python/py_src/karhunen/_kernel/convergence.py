@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sklearn.exceptions import ConvergenceWarning, PositiveSpectrumWarning
+from sklearn.exceptions import PositiveSpectrumWarning
 
+from karhunen._shared.convergence import Convergence, fields_of, warn_unless_converged
 from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from karhunen._core import KernelModel
 
 #: Eigenvalues below zero by more than this share of the largest are no rounding: scikit-learn's rule.
@@ -17,7 +20,7 @@ _NEGATIVE = {"f64": (1e-5, 1e-10), "f32": (5e-3, 1e-6)}
 
 
 @dataclass(frozen=True)
-class KernelConvergence:
+class KernelConvergence(Convergence):
     """How a fit of kernel principal components went.
 
     Attributes
@@ -49,28 +52,17 @@ class KernelConvergence:
 
     __module__ = "karhunen"
 
-    solver: str
-    reason: str
-    n_passes: int
-    tol: float
-    n_converged: int
-    worst_residual: float
     smallest_eigenvalue: float | None
     n_features: int | None
     error_bound: float | None
     error_estimate: float | None
 
     @classmethod
-    def of(cls, model: KernelModel) -> KernelConvergence:
+    def of(cls, model: KernelModel) -> Self:
         """Read it from a fitted model."""
         n_features, bound, estimate = model.approximation or (None, None, None)
         return cls(
-            solver=model.solver,
-            reason=model.reason,
-            n_passes=model.n_passes,
-            tol=model.tol,
-            n_converged=model.n_converged,
-            worst_residual=float(model.residuals.max(initial=0.0)),
+            **fields_of(model),
             smallest_eigenvalue=model.smallest_eigenvalue,
             n_features=n_features,
             error_bound=bound,
@@ -80,18 +72,11 @@ class KernelConvergence:
 
 def warn_of_spectrum(model: KernelModel) -> None:
     """Warn of components that missed the tolerance, and of eigenvalues below zero that outweigh some that were kept."""
-    k = len(model.residuals)
-    if model.n_converged < k:
-        over = "the kernel matrix" if model.approximation is None else "the data"
-        passes = "1 pass" if model.n_passes == 1 else f"{model.n_passes} passes"
-        raised = "max_iter or tol" if model.solver in ("stored", "tiles") else "tol"
-        warn(
-            f"solver {model.solver}: {model.n_converged} of {k} components converged in {passes} over {over} (worst "
-            f"residual {model.residuals.max():.1e}, tol {model.tol:.1e}); raise {raised}, or choose another solver",
-            ConvergenceWarning,
-        )
+    over = "the kernel matrix" if model.approximation is None else "the data"
+    raised = "max_iter or tol" if model.solver in ("stored", "tiles") else "tol"
+    warn_unless_converged(model, over, f"raise {raised}, or choose another solver")
     smallest, values = model.smallest_eigenvalue, model.eigenvalues
-    if smallest is None or k == 0:
+    if smallest is None or len(values) == 0:
         return
     share, least = _NEGATIVE[model.dtype]
     if smallest < -share * values[0] and smallest < -least and -smallest > values[-1]:

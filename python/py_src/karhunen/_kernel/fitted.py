@@ -1,44 +1,135 @@
-"""Fitted kernel principal components: the engine's model behind scikit-learn's attributes."""
+"""Fitted kernel models: the engine's model behind scikit-learn's attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+import json
+import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._inputs.matrix import name_column, to_matrix, to_scores
+from karhunen._inputs.matrix import to_matrix, to_scores
 from karhunen._kernel.convergence import KernelConvergence
-from karhunen._kernel.options import POSITIVE_ONLY, block_kernel, threads_option
+from karhunen._kernel.function import BlockKernel
+from karhunen._kernel.options import POSITIVE_ONLY, block_kernel, estimator_arguments, function_advice, threads_option
 from karhunen._shared.dtype import in_dtype
-from karhunen._shared.progress import progress
+from karhunen._shared.fitted_model import FittedModel
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
     from sklearn.utils import Tags
     from typing_extensions import Self
 
 
-class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Scores of rows, rows from scores, and what was fitted.
+class FittedKernel(FittedModel):
+    """What estimators share whose model holds a kernel.
 
     Attributes that the model is made of cannot be assigned: scores depend on several of them at once.
     """
 
     kernel: str | Callable[..., Any]
     kernel_params: dict[str, Any] | None
+    n_jobs: int | None
+
+    @property
+    def gamma_(self) -> float | None:
+        """The coefficient of the kernel, if it has one."""
+        return self._fitted("gamma_").gamma
+
+    def _fitted(self, attribute: str) -> Any:
+        """Give the engine's model for an attribute, which an estimator that is not fitted lacks."""
+        if "_model" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before it is fitted")
+        return self._model
+
+    def _array(self, attribute: str, values: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
+        """Give an array of the engine in the type of the data; what is copied for that is copied once."""
+        if self._model.dtype == "f64":
+            return values
+        if attribute not in self._copies:
+            self._copies[attribute] = in_dtype(self._model.dtype, values)
+        return self._copies[attribute]
+
+    def _rows(self, attribute: str, rows: np.ndarray | tuple[np.ndarray, ...]) -> np.ndarray | sp.csr_array:
+        """Give rows that the engine keeps as an array, or as data, indices and pointers."""
+        if isinstance(rows, tuple):
+            rows = sp.csr_array(rows, shape=(len(rows[2]) - 1, self._model.n_features))
+        return self._array(attribute, rows)
+
+    def _function(self) -> BlockKernel | None:
+        """Give the kernel function with its arguments, if the kernel is one."""
+        return block_kernel(self.kernel, self.kernel_params) if callable(self.kernel) else None
+
+    def _adopt(self, model: Any) -> Self:
+        self._copies: dict[str, Any] = {}
+        self.n_features_in_ = model.n_features
+        return super()._adopt(model)
+
+    def _not_pickled(self) -> tuple[str, ...]:
+        return ("_copies",)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        kernel: Callable[..., Any] | None = None,
+        kernel_params: dict[str, Any] | None = None,
+    ) -> Self:
+        """Read a model that :meth:`save` or the command line wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        kernel : callable or None
+            The kernel of a model that was fitted with a function, which files do not hold.
+        kernel_params : dict or None
+            Keyword arguments for it.
+
+        Returns
+        -------
+        estimator
+            Fitted, with the options of the fit.
+
+        Raises
+        ------
+        OSError, ValueError
+            For a file that cannot be read, or that holds another kind of model; where `kernel` is not given for a model
+            that needs one, or is given for one that needs none.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from karhunen import KernelPCA
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "curve.model")
+        >>> KernelPCA(1, kernel="rbf", gamma="median").fit([[0.0, 0.0], [1.0, 1.0], [2.0, 4.0]]).save(path)
+        >>> KernelPCA.load(path)
+        KernelPCA(gamma='median', kernel='rbf', n_components=1, random_state=0)
+        """
+        model, beside, arguments = cls._read(path, None if kernel is None else block_kernel(kernel, kernel_params))
+        if (arguments["kernel"] == "custom") != (kernel is not None):
+            raise ValueError(f"{os.fspath(path)}: the kernel of the model is {function_advice(kernel)}")
+        if kernel is not None:
+            arguments.update(kernel=kernel, kernel_params=kernel_params)
+        return cls(**arguments)._adopt_file(model, beside)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not callable(self.kernel)
+        tags.input_tags.positive_only = self.kernel in POSITIVE_ONLY
+        return tags
+
+
+class FittedKernelPCA(FittedKernel):
+    """Scores of rows, rows from scores, and what was fitted."""
+
     fit_inverse_transform: bool
-    verbose: bool
-    #: Columns beside the features in the file that the command line fitted to, as its model files remember them.
-    _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
 
     @property
     def eigenvalues_(self) -> np.ndarray:
@@ -65,17 +156,12 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._array("residuals_", self._fitted("residuals_").residuals)
 
     @property
-    def gamma_(self) -> float | None:
-        """The coefficient of the kernel, if it has one."""
-        return self._fitted("gamma_").gamma
-
-    @property
     def X_fit_(self) -> np.ndarray | sp.csr_array:
         """The rows fitted, shape (n_samples, n_features), on the exact routes."""
         model = self._fitted("X_fit_")
         if model.rows is None or model.approximation is not None:
             raise AttributeError("the rows fitted are not kept: the kernel is precomputed, or approximated")
-        return self._array("X_fit_", stored_rows(model.rows, model.n_features))
+        return self._rows("X_fit_", model.rows)
 
     @property
     def landmarks_(self) -> np.ndarray | sp.csr_array:
@@ -83,7 +169,7 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         model = self._fitted("landmarks_")
         if model.solver != "nystrom":
             raise AttributeError(f"the solver {model.solver} has no landmarks")
-        return self._array("landmarks_", stored_rows(model.rows, model.n_features))
+        return self._rows("landmarks_", model.rows)
 
     @property
     def X_transformed_fit_(self) -> np.ndarray:
@@ -94,20 +180,6 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def dual_coef_(self) -> np.ndarray:
         """Coefficients of kernel ridge regression, shape (n_samples, n_features)."""
         return self._array("dual_coef_", self._ridge("dual_coef_")[1])
-
-    def _fitted(self, attribute: str) -> _core.KernelModel:
-        """Give the engine's model for an attribute, which an estimator that is not fitted lacks."""
-        if "_model" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before it is fitted")
-        return self._model
-
-    def _array(self, attribute: str, values: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
-        """Give an array of the engine in the type of the data; what is copied for that is copied once."""
-        if self._model.dtype == "f64":
-            return values
-        if attribute not in self._copies:
-            self._copies[attribute] = in_dtype(self._model.dtype, values)
-        return self._copies[attribute]
 
     def _ridge(self, attribute: str) -> tuple[np.ndarray, np.ndarray]:
         ridge = self._fitted(attribute).ridge
@@ -157,82 +229,41 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 "there is no inverse transform: fit with fit_inverse_transform=True to find rows from scores"
             )
         scores = to_scores(self, X)
-        with progress(self.verbose, type(self).__name__) as draw:
+        with self._call() as draw:
             return self._model.inverse_transform(scores, n_threads=threads_option(self), on_progress=draw)
 
     def _scores(self, matrix: np.ndarray | sp.csr_array | sp.csc_array) -> np.ndarray:
         """Compute the scores of rows that were checked."""
-        try:
-            with progress(self.verbose, type(self).__name__) as draw:
-                return self._model.transform(matrix, n_threads=threads_option(self), on_progress=draw)
-        except ValueError as error:
-            raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
+        with self._call() as draw:
+            return self._model.transform(matrix, n_threads=threads_option(self), on_progress=draw)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model as a file that the command line ``karhunen`` reads.
+    def _to_state(self, model: _core.KernelModel) -> dict[str, Any]:
+        return _core.to_kernel_state(model)
 
-        Parameters
-        ----------
-        path : path-like
-            Where to; a safetensors file, whatever it is called. It holds the options of the fit, but none of calls
-            on the fitted model (`n_threads`, `verbose`), and no kernel function.
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        beside = {"feature_names": None if names is None else names.tolist()}
-        _core.save_kernel(path, self._model, {**beside, **self._columns_of_file})
+    def _from_state(self, state: dict[str, Any]) -> _core.KernelModel:
+        return _core.from_kernel_state(state, self._function())
 
-    def _adopt_file(self, model: _core.KernelModel, beside: Mapping[str, Any]) -> Self:
-        """Be fitted as a model file says."""
-        if beside["feature_names"] is not None:
-            self.feature_names_in_ = np.asarray(beside["feature_names"], dtype=object)
-        self.n_features_in_ = model.n_features
-        self._columns_of_file = {name: beside[name] for name in ("set_aside", "id_column")}
-        return self._adopt(model)
+    def _write(self, path: str | os.PathLike[str]) -> None:
+        _core.save_kernel(path, self._model, self._beside())
+
+    @classmethod
+    def _read(
+        cls, path: str | os.PathLike[str], function: BlockKernel | None
+    ) -> tuple[_core.KernelModel, Mapping[str, Any], dict[str, Any]]:
+        model, beside, text = _core.load_kernel(path, function)
+        return model, beside, estimator_arguments(json.loads(text))
 
     def _adopt(self, model: _core.KernelModel) -> Self:
-        """Show how a model was fitted."""
-        self._model = model
-        self._copies: dict[str, Any] = {}
         self.solver_ = model.solver
         self.convergence_ = KernelConvergence.of(model)
         self.n_iter_ = model.n_passes
         self.n_components_ = model.n_components
         self.n_samples_ = model.n_samples
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there is a model."""
-        return "_model" in vars(self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Give what a pickle keeps: the model as plain values."""
-        state = dict(super().__getstate__())
-        if "_model" in state:
-            state["_state"] = _core.to_kernel_state(state.pop("_model"))
-            del state["_copies"]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what a pickle kept."""
-        state = dict(state)
-        values = state.pop("_state", None)
-        super().__setstate__(state)
-        if values is not None:
-            self._adopt(_core.from_kernel_state(values, block_kernel(self.kernel, self.kernel_params)))
+        return super()._adopt(model)
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn what is accepted."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not callable(self.kernel) and not self.fit_inverse_transform
+        tags.input_tags.sparse = tags.input_tags.sparse and not self.fit_inverse_transform
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel in POSITIVE_ONLY
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def stored_rows(rows: np.ndarray | tuple[np.ndarray, ...], n_features: int) -> np.ndarray | sp.csr_array:
-    """Give rows that the engine keeps as an array, or as data, indices and pointers."""
-    if not isinstance(rows, tuple):
-        return rows
-    return sp.csr_array(rows, shape=(len(rows[2]) - 1, n_features))

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from karhunen import _core
-from karhunen._inputs.matrix import name_column, to_matrix, to_weights
+from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._kernel.convergence import warn_of_spectrum
-from karhunen._kernel.fitted import FittedKernel
+from karhunen._kernel.fitted import FittedKernelPCA
 from karhunen._kernel.options import (
     MAX_ITER,
     PRE_IMAGES,
     block_kernel,
     bytes_option,
-    estimator_arguments,
-    function_advice,
     kernel_option,
     number_option,
     optional_count,
@@ -34,7 +30,6 @@ from karhunen._shared.options import (
     seed_option,
     tol_option,
 )
-from karhunen._shared.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +39,7 @@ if TYPE_CHECKING:
     from karhunen._kernel.function import BlockKernel
 
 
-class KernelPCA(FittedKernel):
+class KernelPCA(FittedKernelPCA):
     """Kernel principal component analysis.
 
     scikit-learn's `KernelPCA` on karhunen's engine: truncated and exact to a tolerance, within a limit of memory, with
@@ -293,13 +288,9 @@ or callable, default="linear"
         weights = to_weights("sample_weight", sample_weight, matrix.shape[0], "rows")
         self._check_form(matrix, function)
         keep_zeros = not flag_option("remove_zero_eig", self.remove_zero_eig)
-        try:
-            with progress(self.verbose, type(self).__name__) as draw:
-                model = _core.fit_kernel(matrix, options, weights, function, keep_zeros, draw)
-        except ValueError as error:
-            raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
-        vars(self).pop("_columns_of_file", None)
-        self._adopt(model)
+        with self._call() as draw:
+            model = _core.fit_kernel(matrix, options, weights, function, keep_zeros, draw)
+        self._adopt_fit(model)
         warn_of_spectrum(model)
         return matrix, weights
 
@@ -345,45 +336,3 @@ or callable, default="linear"
             "alpha": 1.0 if self.alpha is None else number_option("alpha", self.alpha),
             "memory_limit": bytes_option("memory_limit", self.memory_limit),
         }
-
-    @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        kernel: Callable[..., Any] | None = None,
-        kernel_params: dict[str, Any] | None = None,
-    ) -> Self:
-        """Read a model that `save` or the command line wrote.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        kernel : callable or None
-            The kernel of a model that was fitted with a function, which files do not hold.
-        kernel_params : dict or None
-            Keyword arguments for it.
-
-        Returns
-        -------
-        KernelPCA
-            Fitted, with the options of the fit.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from karhunen import KernelPCA
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "curve.model")
-        >>> KernelPCA(1, kernel="rbf", gamma="median").fit([[0.0, 0.0], [1.0, 1.0], [2.0, 4.0]]).save(path)
-        >>> KernelPCA.load(path)
-        KernelPCA(gamma='median', kernel='rbf', n_components=1, random_state=0)
-        """
-        function = None if kernel is None else block_kernel(kernel, kernel_params)
-        model, beside, text = _core.load_kernel(path, function)
-        arguments = estimator_arguments(json.loads(text))
-        if (arguments["kernel"] == "custom") != (kernel is not None):
-            raise ValueError(f"{os.fspath(path)}: the kernel of the model is {function_advice(kernel)}")
-        if kernel is not None:
-            arguments.update(kernel=kernel, kernel_params=kernel_params)
-        return cls(**arguments)._adopt_file(model, beside)

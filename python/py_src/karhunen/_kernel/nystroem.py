@@ -4,41 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._inputs.matrix import name_column, to_matrix, to_weights
-from karhunen._kernel.fitted import stored_rows
+from karhunen._inputs.matrix import to_matrix, to_weights
+from karhunen._kernel.fitted import FittedKernel
 from karhunen._kernel.function import BlockKernel
-from karhunen._kernel.options import (
-    POSITIVE_ONLY,
-    block_kernel,
-    function_advice,
-    kernel_arguments,
-    kernel_option,
-    landmarks_argument,
-    threads_option,
-)
-from karhunen._shared.dtype import in_dtype
+from karhunen._kernel.options import kernel_arguments, kernel_option, landmarks_argument, threads_option
 from karhunen._shared.options import count_option, name_option, seed_option
 from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sklearn.utils import Tags
     from typing_extensions import Self
 
 #: Parameters of named kernels.
 PARAMETERS = ("gamma", "coef0", "degree")
 
 
-class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Nystroem(FittedKernel):
     """Features whose inner products approximate a kernel.
 
     scikit-learn's `Nystroem` on karhunen's engine: kernel values with landmarks, times the inverse root of the
@@ -84,6 +72,10 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, if `X` had names.
+
+    Notes
+    -----
+    The command line ``karhunen`` says of a file of :meth:`save` that it is a feature map, and does nothing with it.
 
     Examples
     --------
@@ -150,10 +142,9 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             function.probe(matrix)
         weights = to_weights("sample_weight", sample_weight, matrix.shape[0], "rows")
         n_rows = matrix.shape[0] if weights is None else np.count_nonzero(weights)
-        try:
-            self._map = _core.fit_nystrom(matrix, options, weights, function)
-        except ValueError as error:
-            raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
+        with self._naming_columns():
+            model = _core.fit_nystrom(matrix, options, weights, function)
+        self._adopt_fit(model)
         if self.n_components > n_rows:
             what = "rows" if weights is None else "rows of positive weight"
             warn(f"n_components = {self.n_components} is more than the {n_rows} {what}: all are landmarks", UserWarning)
@@ -174,82 +165,36 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         check_is_fitted(self)
         matrix = to_matrix(self, X, reset=False)
-        try:
-            return self._map.transform(matrix, n_threads=threads_option(self))
-        except ValueError as error:
-            raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
+        with self._naming_columns():
+            return self._model.transform(matrix, n_threads=threads_option(self))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted map as a file.
-
-        Parameters
-        ----------
-        path : path-like
-            Where to; a safetensors file, whatever it is called. It holds the options of the fit, but no threads
-            and no kernel function.
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        _core.save_nystrom(path, self._map, None if names is None else names.tolist())
+    def _write(self, path: str | os.PathLike[str]) -> None:
+        _core.save_nystrom(path, self._model, self._beside()["feature_names"])
 
     @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        kernel: Callable[..., Any] | None = None,
-        kernel_params: dict[str, Any] | None = None,
-    ) -> Self:
-        """Read a map that `save` wrote.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        kernel : callable or None
-            The kernel of a map that was fitted with a function, which files do not hold.
-        kernel_params : dict or None
-            Keyword arguments for it.
-
-        Returns
-        -------
-        Nystroem
-            Fitted, with the options of the fit.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from karhunen import Nystroem
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "features.model")
-        >>> Nystroem(gamma=0.5, n_components=2).fit([[0.0], [1.0], [3.0]]).save(path)
-        >>> Nystroem.load(path)
-        Nystroem(gamma=0.5, n_components=2, random_state=0)
-        """
-        function = None if kernel is None else block_kernel(kernel, kernel_params)
-        found, names, text = _core.load_nystrom(path, function)
+    def _read(
+        cls, path: str | os.PathLike[str], function: BlockKernel | None
+    ) -> tuple[_core.NystromMap, Mapping[str, Any], dict[str, Any]]:
+        model, names, text = _core.load_nystrom(path, function)
         engine = json.loads(text)
-        arguments = kernel_arguments(engine["kernel"])
-        if (arguments["kernel"] == "custom") != (kernel is not None):
-            raise ValueError(f"{os.fspath(path)}: the kernel of the map is {function_advice(kernel)}")
-        if kernel is not None:
-            arguments.update(kernel=kernel, kernel_params=kernel_params)
-        self = cls(
-            **arguments,
-            n_components=engine["n_landmarks"],
-            landmarks=landmarks_argument(engine["landmarks"]),
-            random_state=engine["seed"],
-        )
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        self.n_features_in_ = found.n_features
-        self._map = found
-        return self
+        arguments = {
+            **kernel_arguments(engine["kernel"]),
+            "n_components": engine["n_landmarks"],
+            "landmarks": landmarks_argument(engine["landmarks"]),
+            "random_state": engine["seed"],
+        }
+        return model, {**cls._columns_of_file, "feature_names": names}, arguments
+
+    def _to_state(self, model: _core.NystromMap) -> dict[str, Any]:
+        return model.state()
+
+    def _from_state(self, state: dict[str, Any]) -> _core.NystromMap:
+        return _core.NystromMap.from_state(state, self._function())
 
     @property
     def components_(self) -> np.ndarray | sp.csr_array:
         """The landmarks, shape (n_components, n_features)."""
-        found = self._fitted("components_")
-        return in_dtype(found.dtype, stored_rows(found.landmarks, found.n_features))
+        return self._rows("components_", self._fitted("components_").landmarks)
 
     @property
     def component_indices_(self) -> np.ndarray:
@@ -259,28 +204,12 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     @property
     def normalization_(self) -> np.ndarray:
         """The inverse root of the kernel matrix of the landmarks."""
-        found = self._fitted("normalization_")
-        return in_dtype(found.dtype, found.normalization)
-
-    @property
-    def gamma_(self) -> float | None:
-        """The coefficient of the kernel, if it has one."""
-        return self._fitted("gamma_").gamma
+        return self._array("normalization_", self._fitted("normalization_").normalization)
 
     @property
     def _n_features_out(self) -> int:
         """Tell `get_feature_names_out` how many there are."""
-        return len(self._map.indices)
-
-    def _fitted(self, attribute: str) -> _core.NystromMap:
-        """Give the engine's map for an attribute, which an estimator that is not fitted lacks."""
-        if "_map" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before it is fitted")
-        return self._map
-
-    def _function(self) -> BlockKernel | None:
-        """Give the kernel function with its arguments, if the kernel is one."""
-        return block_kernel(self.kernel, self.kernel_params) if callable(self.kernel) else None
+        return len(self._model.indices)
 
     def _engine_options(self) -> dict[str, Any]:
         """Check every option and give those of the engine."""
@@ -304,30 +233,3 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             "seed": seed_option(self.random_state),
             "n_threads": threads_option(self),
         }
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there is a map."""
-        return "_map" in vars(self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Give what a pickle keeps: the map as plain values."""
-        state = dict(super().__getstate__())
-        if "_map" in state:
-            state["_state"] = state.pop("_map").state()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what a pickle kept."""
-        state = dict(state)
-        values = state.pop("_state", None)
-        super().__setstate__(state)
-        if values is not None:
-            self._map = _core.NystromMap.from_state(values, self._function())
-
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what is accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not callable(self.kernel)
-        tags.input_tags.positive_only = self.kernel in POSITIVE_ONLY
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

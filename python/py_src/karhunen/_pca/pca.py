@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
-from karhunen._inputs.matrix import name_column, to_matrix, to_weights
+from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._pca.fitted import FittedComponents
 from karhunen._pca.options import iteration_options, n_components_of, n_components_option, solver_option
 from karhunen._shared.dtype import in_dtype
@@ -276,10 +277,8 @@ class PCA(FittedComponents):
         """
         check_is_fitted(self)
         matrix = to_matrix(self, X, reset=False)
-        try:
+        with self._naming_columns():
             return self._model_now().score_samples(matrix, n_threads=self.n_threads)
-        except ValueError as error:
-            raise name_column(error, getattr(self, "feature_names_in_", None)) from None
 
     def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
         """Compute the mean log-likelihood of the rows, for searches over numbers of components.
@@ -327,30 +326,16 @@ class PCA(FittedComponents):
         return in_dtype(model.dtype, model.precision())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that `save` or the command line wrote.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-
-        Returns
-        -------
-        PCA
-            Fitted, with the options of the fit.
-        """
+    def _read(cls, path: str | os.PathLike[str]) -> tuple[_core.Model, Mapping[str, Any], dict[str, Any]]:
         model, beside, text = _core.load(path)
         options = json.loads(text)
-        pca = cls(
-            n_components=n_components_of(options),
-            center=options["center"],
-            scale=options["scale"],
-            weighting=options["weighting"],
-            solver=options["solver"] or "auto",
+        arguments = {
             **estimator_options(options),
-        )
-        return pca._adopt_file(model, beside)
+            "n_components": n_components_of(options),
+            **{name: options[name] for name in ("center", "scale", "weighting")},
+            "solver": options["solver"] or "auto",
+        }
+        return model, beside, arguments
 
     def to_sklearn(self) -> SklearnPCA | Pipeline:
         """Make a fitted estimator of scikit-learn that computes the same scores.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,6 +69,11 @@ class TruncatedSVD(FittedComponents):
         Singular values of `X`.
     solver_, residuals_, convergence_, n_iter_, n_features_in_, feature_names_in_
         As those of :class:`~karhunen.PCA`.
+
+    Notes
+    -----
+    :meth:`load` refuses the file of a :class:`~karhunen.PCA` or of the command line, which lacks the variances about
+    the mean.
 
     Examples
     --------
@@ -185,33 +191,7 @@ class TruncatedSVD(FittedComponents):
         return self.explained_variance_, self.explained_variance_ratio_
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that `save` wrote.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-
-        Returns
-        -------
-        TruncatedSVD
-            Fitted, with the options of the fit.
-
-        Raises
-        ------
-        ValueError
-            For the file of a :class:`~karhunen.PCA` or of the command line, which lacks the variances about the mean.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from karhunen import TruncatedSVD
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "words.model")
-        >>> TruncatedSVD(1).fit([[3.0, 0.0], [0.0, 1.0]]).save(path)
-        >>> TruncatedSVD.load(path).singular_values_
-        array([3.])
-        """
+    def _read(cls, path: str | os.PathLike[str]) -> tuple[_core.Model, Mapping[str, Any], dict[str, Any]]:
         model, beside, text = _core.load(path)
         if beside["about_mean"] is None:
             raise ValueError(
@@ -219,9 +199,14 @@ class TruncatedSVD(FittedComponents):
                 "mean; read it with PCA.load"
             )
         options = json.loads(text)
-        svd = cls(
-            n_components=n_components_of(options), algorithm=options["solver"] or "auto", **estimator_options(options)
-        )
-        svd._adopt_file(model, beside)
-        svd._show_variances(*(np.array(values) for values in beside["about_mean"]))
-        return svd
+        arguments = {
+            **estimator_options(options),
+            "n_components": n_components_of(options),
+            "algorithm": options["solver"] or "auto",
+        }
+        return model, beside, arguments
+
+    def _adopt_file(self, model: _core.Model, beside: Mapping[str, Any]) -> Self:
+        super()._adopt_file(model, beside)
+        self._show_variances(*(np.array(values) for values in beside["about_mean"]))
+        return self

@@ -1,0 +1,17 @@
+"""Errors of the engine, with what the user calls things."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def name_column(error: ValueError, names: Any) -> ValueError:
+    """Add the name of the column to an error that names its number."""
+    column = getattr(error, "column", None)
+    if column is None:
+        return error
+    where = f"column {column}"
+    message = str(error)
+    if names is not None:
+        message = message.replace(where, f"{where} ({str(names[column])!r})", 1)
+    return ValueError(message)

@@ -1,0 +1,205 @@
+"""A model of the engine behind scikit-learn's fitted attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from karhunen._shared.errors import name_column
+from karhunen._shared.progress import progress
+
+if TYPE_CHECKING:
+    import os
+
+    from sklearn.utils import Tags
+    from typing_extensions import Self
+
+
+class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What all estimators share once they are fitted: pickles, files, calls of the engine."""
+
+    n_threads: int | None
+    verbose: bool
+    #: The engine's model.
+    _model: Any
+    #: The engine's model as plain values, and back.
+    _to_state: Callable[[Any], dict[str, Any]]
+    _from_state: Callable[[dict[str, Any]], Any]
+    #: Write the file of a fitted model; read one: the model, what the file holds beside it, the estimator's arguments.
+    _write: Callable[[str | os.PathLike[str]], None]
+    _read: Callable[[str | os.PathLike[str]], tuple[Any, Mapping[str, Any], dict[str, Any]]]
+    #: Columns beside the features in the file that the command line fitted to, as its model files remember them.
+    _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
+
+    def _adopt(self, model: Any) -> Self:
+        """Be fitted as a model of the engine is."""
+        self._model = model
+        return self
+
+    def _adopt_fit(self, model: Any) -> Self:
+        """Be fitted as a model is that was fitted here, to data without columns beside the features."""
+        vars(self).pop("_columns_of_file", None)
+        return self._adopt(model)
+
+    def _adopt_file(self, model: Any, beside: Mapping[str, Any]) -> Self:
+        """Be fitted as a model file says."""
+        if beside["feature_names"] is not None:
+            self.feature_names_in_ = np.asarray(beside["feature_names"], dtype=object)
+        self._columns_of_file = {name: beside[name] for name in self._columns_of_file}
+        return self._adopt(model)
+
+    def _model_now(self) -> Any:
+        """Give the engine's model."""
+        return self._model
+
+    @contextmanager
+    def _naming_columns(self) -> Iterator[None]:
+        """Name columns in errors of the engine."""
+        try:
+            yield
+        except ValueError as error:
+            raise name_column(error, getattr(self, "feature_names_in_", None)) from error.__cause__
+
+    @contextmanager
+    def _call(self) -> Iterator[Callable[..., None] | None]:
+        """Lend a progress bar to a call of the engine, and name columns in its errors."""
+        with self._naming_columns(), progress(self.verbose, type(self).__name__) as draw:
+            yield draw
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as a file, which :meth:`load` and the command line ``karhunen`` read.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a safetensors file, whatever it is called. It holds the options of the fit, but none of calls
+            on the fitted model (`whiten`, `n_threads`, `verbose`), and no kernel function.
+
+        Raises
+        ------
+        NotFittedError
+            Before :meth:`fit`.
+        OSError
+            Where the file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from karhunen import PCA
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "line.model")
+        >>> PCA(n_components=1).fit([[0.0, 0.0], [1.0, 1.0]]).save(path)
+        >>> PCA.load(path).mean_
+        array([0.5, 0.5])
+        """
+        check_is_fitted(self)
+        self._write(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` or the command line wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        estimator
+            Fitted, with the options of the fit.
+
+        Raises
+        ------
+        OSError, ValueError
+            For a file that cannot be read, or that holds another kind of model.
+        """
+        model, beside, arguments = cls._read(path)
+        return cls(**arguments)._adopt_file(model, beside)
+
+    def _beside(self) -> dict[str, Any]:
+        """Give what a file holds beside the model."""
+        names = getattr(self, "feature_names_in_", None)
+        return {"feature_names": None if names is None else names.tolist(), **self._columns_of_file}
+
+    def _not_pickled(self) -> tuple[str, ...]:
+        """Name attributes that follow from the model."""
+        return ()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether there is a model."""
+        return "_model" in vars(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a pickle keeps: the model as plain values."""
+        state = dict(super().__getstate__())
+        if "_model" in state:
+            state["_state"] = self._to_state(self._model_now())
+            for name in ("_model", *self._not_pickled()):
+                del state[name]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what a pickle kept."""
+        state = dict(state)
+        values = state.pop("_state", None)
+        super().__setstate__(state)
+        if values is not None:
+            self._adopt(self._from_state(values))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what is accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class ViewedModel(FittedModel):
+    """A fitted model whose attributes can be assigned.
+
+    The arrays among the fitted attributes are read-only views of the engine's memory, or read-only copies in the type
+    of the data. An attribute that is assigned (rotated components, another mean) is what later calls work with.
+    """
+
+    #: Fitted attributes that show the engine's memory, and what they are called there.
+    _views: Mapping[str, str]
+
+    @property
+    def _n_features_out(self) -> int:
+        """Tell `get_feature_names_out` how many there are."""
+        return self.components_.shape[0]
+
+    def _adopt(self, model: Any) -> Self:
+        """Show a model's arrays as fitted attributes."""
+        self._shown = {name: self._show(model, getattr(model, inner)) for name, inner in self._views.items()}
+        for name, value in self._shown.items():
+            setattr(self, name, value)
+        self.n_features_in_ = len(model.mean)
+        return super()._adopt(model)
+
+    def _show(self, model: Any, value: Any) -> Any:
+        """Give one of a model's values as a fitted attribute."""
+        return value
+
+    def _model_now(self) -> Any:
+        """Give the engine's model, made anew if an attribute was assigned since."""
+        assigned = {
+            inner: getattr(self, name)
+            for name, inner in self._views.items()
+            if getattr(self, name) is not self._shown[name]
+        }
+        if assigned:
+            state = self._to_state(self._model)
+            for inner, value in assigned.items():
+                state[inner] = np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
+            self._adopt(self._from_state(state))
+        return self._model
+
+    def _not_pickled(self) -> tuple[str, ...]:
+        return ("_shown", *self._views)
