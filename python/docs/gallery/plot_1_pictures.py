@@ -14,19 +14,20 @@ cultivar = wine.target.map(lambda i: f"cultivar {i + 1}").rename("")
 pca = PCA(scale=True).fit(frame)
 
 # %%
-# How much each component explains. Two show 55 % of the variance, eight 92 %.
+# The variance explained by each component: two explain 55 %, eight 92 %.
 plot.scree(pca)
 
 # %%
-# The rows on the first two. Nobody told the model about cultivars.
+# The rows on the first two components. The fit does not use the cultivar.
 plot.scores(pca, frame, color_by=cultivar)
 
 # %%
-# Rows and features together: where an arrow points, wines have more of it.
+# Rows and features together: wines in the direction of an arrow have larger values of that feature.
 plot.biplot(pca, frame, color_by=cultivar)
 
 # %%
-# Correlations of the features with two components. The closer to the circle, the better the two explain a feature.
+# Correlations of the features with two components. The closer an arrow comes to the circle, the better the two
+# components explain the feature.
 plot.correlation_circle(pca)
 
 # %%

@@ -2,8 +2,8 @@
 Counties or people?
 ===================
 
-437 counties of five US states, from 1,701 to 5.1 million inhabitants. Unweighted, the smallest county says as much as
-Chicago. Weighted by population, the components tell what the 42 million *people* differ in, without repeating a row.
+437 counties of five US states, from 1,701 to 5.1 million inhabitants. Unweighted, the smallest county counts as much
+as Chicago. Weighted by population, the components describe the 42 million *people*, without repeating a row.
 """
 
 from pathlib import Path
@@ -25,8 +25,8 @@ each = PCA(3, scale=True).fit(counties)
 weighted = PCA(3, scale=True).fit(counties, sample_weight=people)
 
 # %%
-# Both first components are poverty. Among counties it goes with a lack of schooling, and `white` and `black` hardly
-# count; among people, most of whom live in large cities, these two load on it as well.
+# Both first components describe poverty. Among counties it goes with a lack of schooling, and `white` and `black` have
+# small loadings; among people, most of whom live in large cities, these two have large loadings as well.
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 plot.loadings(each, ax=axes[0]).set_title("every county alike")
 plot.loadings(weighted, ax=axes[1]).set_title("every person alike")

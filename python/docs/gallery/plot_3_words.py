@@ -35,7 +35,7 @@ top = {f"PC{i + 1}": words[np.argsort(-np.abs(component))[:8]] for i, component 
 print(pd.DataFrame(top).to_string(index=False))
 
 # %%
-# Two dozen words by how much of them the components hold.
+# Two dozen words by the share of their variance that the components explain.
 plot.loadings(pca, feature_names=words, n_features=24)
 
 # %%

@@ -2,8 +2,8 @@
 Every route, one answer
 =======================
 
-Four routes to the components of the same data, how long they take, and how far apart their variances are. The
-automatic choice knows the shape and takes the cheapest.
+Four solvers for the components of the same data, their times, and the differences of their variances. The automatic
+choice takes the cheapest for the shape.
 """
 
 import time

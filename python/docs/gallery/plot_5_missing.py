@@ -2,8 +2,8 @@
 A third of the wine is missing
 ==============================
 
-13 measurements of 178 wines of three growers, of which a third is thrown away at random. The components are found all
-the same, every score knows how uncertain it is, and what was thrown away is predicted with honest intervals.
+13 measurements of 178 wines of three growers, of which a third is removed at random. The components are found
+nevertheless, every score has a standard deviation, and the removed entries are predicted with calibrated intervals.
 """
 
 from pathlib import Path
@@ -33,15 +33,15 @@ for ax in axes:
 plt.show()
 
 # %%
-# Intervals of 95% should hold 95% of what was thrown away.
+# Intervals of 95% should contain 95% of the removed entries.
 i, j = np.nonzero(holes)
 value, std = pca.predict(i, j, return_std=True)
 inside = np.abs(value - full.to_numpy()[i, j]) < 1.96 * std
 print(f"{inside.mean():.1%} of {len(i)} values are inside")
 
 # %%
-# Least squares fits noise: its held-out error turns while that of the entries fitted still falls. Variational Bayes
-# does not.
+# Least squares fits noise: its held-out error rises again while that of the fitted entries still falls. That of
+# variational Bayes does not rise.
 ax = None
 for method in ("newton", "vb-full"):
     fit = IncompletePCA(4, method=method, early_stopping=0.1, tol=1e-7).fit(table)

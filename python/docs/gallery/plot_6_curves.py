@@ -2,8 +2,8 @@
 Circles, moons and a roll
 =========================
 
-Two circles, two moons and a rolled up sheet: no flat component parts or unrolls them. The first components of a radial
-kernel do.
+Two circles, two moons and a rolled up sheet: no linear component separates or unrolls them. The first components of a
+radial kernel do.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ for row, (x, colour, gamma) in zip(axes, [(circles, ring, 4.0), (moons, moon, 15
 plt.show()
 
 # %%
-# How far along the roll a row lies is a straight line of ten scores, and of no three coordinates.
+# The position along the roll is a linear function of ten scores, but not of the three coordinates.
 roll, along = make_swiss_roll(1000, random_state=0)
 unrolled = KernelPCA(10, kernel="rbf", gamma="median").fit_transform(roll)
 

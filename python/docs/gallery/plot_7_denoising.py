@@ -2,9 +2,9 @@
 Clean digits from noisy ones
 ============================
 
-Components learned from noisy digits keep what digits have in common, and rows found from the scores of other noisy
-digits are cleaner. How much cleaner depends on how rows are found: projected back flatly, by kernel ridge regression of
-rows on scores, or as the fixed point that `KernelPCA` takes by itself for the kernel ``"rbf"``.
+Components fitted to noisy digits keep what digits have in common, so the digits reconstructed from the scores of other
+noisy digits are cleaner. How much cleaner depends on the reconstruction: linear projection, kernel ridge regression of
+rows on scores, or the fixed point, which is the default of `KernelPCA` for the kernel ``"rbf"``.
 """
 
 from pathlib import Path
