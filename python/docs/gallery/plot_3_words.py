@@ -35,7 +35,7 @@ top = {f"PC{i + 1}": words[np.argsort(-np.abs(component))[:8]] for i, component 
 print(pd.DataFrame(top).to_string(index=False))
 
 # %%
-# Two dozen words by the share of their variance that the components explain.
+# Loadings of the 24 words with the most explained variance.
 plot.loadings(pca, feature_names=words, n_features=24)
 
 # %%
