@@ -52,7 +52,7 @@ BELOW = {
     "_pca": {"_inputs", "_shared"},
     "_incomplete": {"_inputs", "_shared"},
     "_kernel": {"_inputs", "_shared"},
-    "plot": set(),
+    "plot": {"_shared"},
 }
 
 

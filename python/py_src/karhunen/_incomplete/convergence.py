@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from karhunen._shared.arrays import FloatArray, Ids
 from karhunen._shared.warning import warn
 
 if TYPE_CHECKING:
@@ -127,12 +129,12 @@ class IncompleteConvergence:
     runs: tuple[Run, ...] = field(repr=False)
     refitted: bool
     far_predictions: FarPredictions | None
-    iterations: np.ndarray = field(repr=False)
-    costs: np.ndarray = field(repr=False)
-    rmses: np.ndarray = field(repr=False)
-    held_out_rmses: np.ndarray = field(repr=False)
-    steps: np.ndarray = field(repr=False)
-    seconds: np.ndarray = field(repr=False)
+    iterations: NDArray[np.int64] = field(repr=False)
+    costs: FloatArray = field(repr=False)
+    rmses: FloatArray = field(repr=False)
+    held_out_rmses: FloatArray = field(repr=False)
+    steps: FloatArray = field(repr=False)
+    seconds: FloatArray = field(repr=False)
 
     @classmethod
     def of(cls, model: IncompleteModel) -> IncompleteConvergence:
@@ -173,7 +175,7 @@ def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
     )
 
 
-def warn_of_far_predictions(convergence: IncompleteConvergence, names: np.ndarray | None = None) -> None:
+def warn_of_far_predictions(convergence: IncompleteConvergence, names: Ids | None = None) -> None:
     """Warn of predictions that nothing observed supports."""
     far = convergence.far_predictions
     if far is None:

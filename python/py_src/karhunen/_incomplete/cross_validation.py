@@ -12,6 +12,8 @@ from sklearn.base import clone
 from karhunen import _core
 from karhunen._incomplete.inputs import to_fit_entries
 from karhunen._incomplete.options import engine_options, penalty_option, told_as_given
+from karhunen._shared.arrays import FloatArray
+from karhunen._shared.choices import Regularization
 from karhunen._shared.options import count_option
 from karhunen._shared.progress import progress
 
@@ -40,17 +42,17 @@ class EntryCrossValidation:
     __module__ = "karhunen"
 
     params: list[dict[str, Any]]
-    errors: np.ndarray
+    errors: FloatArray
     best_index: int
     simplest_index: int
 
     @property
-    def mean(self) -> np.ndarray:
+    def mean(self) -> FloatArray:
         """Mean error of each choice."""
         return self.errors.mean(axis=1)
 
     @property
-    def standard_error(self) -> np.ndarray:
+    def standard_error(self) -> FloatArray:
         """Standard error of each mean."""
         return self.errors.std(axis=1, ddof=1) / np.sqrt(self.errors.shape[1])
 
@@ -70,7 +72,7 @@ def cross_validate_entries(
     X: Any,
     *,
     n_components: Iterable[int] | None = None,
-    regularization: Iterable[Any] | None = None,
+    regularization: Iterable[Regularization] | None = None,
     n_folds: int = 5,
     sample_weight: Any = None,
     entry_weight: Any = None,

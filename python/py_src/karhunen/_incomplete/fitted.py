@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +19,8 @@ from karhunen._incomplete.ids import adopt_ids, id_list, index_of
 from karhunen._incomplete.inputs import to_entries
 from karhunen._incomplete.options import incomplete_arguments, told_as_given
 from karhunen._inputs.matrix import to_scores, to_weights
+from karhunen._shared.arrays import FloatArray, Ids
+from karhunen._shared.choices import Method
 from karhunen._shared.fitted_model import ViewedModel
 from karhunen._shared.options import flag_option
 
@@ -55,11 +58,27 @@ def _learns_variances(estimator: FittedIncomplete) -> bool:
 class FittedIncomplete(ViewedModel):
     """What :class:`IncompletePCA` does once it is fitted."""
 
+    explained_variance_: FloatArray
+    explained_variance_ratio_: FloatArray
+    singular_values_: FloatArray
+    mean_: FloatArray
+    noise_variance_: float
+    scores_: FloatArray
+    row_offsets_: FloatArray | None
+    n_components_: int
+    n_samples_: int
+    n_samples_seen_: int
+    row_ids_: Ids | None
+    column_ids_: Ids | None
+    method_: Method
+    convergence_: IncompleteConvergence
+    n_iter_: int
+
     _views = VIEWS
     _to_state = staticmethod(_core.to_incomplete_state)
     _from_state = staticmethod(_core.from_incomplete_state)
 
-    def transform(self, X: Any, *, return_covariance: bool = False) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    def transform(self, X: Any, *, return_covariance: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Compute the scores of rows with holes: the best given the components, as the fit weighs entries.
 
         For the rows fitted they are `scores_` under "ppca", the variational methods and "online". Other methods keep
@@ -87,11 +106,11 @@ class FittedIncomplete(ViewedModel):
         with self._call() as draw:
             return self._model_now().transform_with_covariances(entries, self.n_threads, draw)
 
-    def _scores(self, entries: _core.Entries) -> np.ndarray:
+    def _scores(self, entries: _core.Entries) -> FloatArray:
         with self._call() as draw:
             return self._model_now().transform(entries, self.n_threads, draw)
 
-    def transform_offsets(self, X: Any) -> np.ndarray:
+    def transform_offsets(self, X: Any) -> FloatArray:
         """Compute the offsets of rows with holes, together with their scores; zeros without `row_offsets`.
 
         Parameters
@@ -111,7 +130,7 @@ class FittedIncomplete(ViewedModel):
         return np.zeros(entries.shape[0]) if offsets is None else offsets
 
     @available_if(_learns_variances)
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: Any) -> FloatArray:
         """Compute the log-likelihood of the observed entries of each row.
 
         It is that of the normal distribution which components, learned variances and noise make of these entries;
@@ -170,7 +189,7 @@ class FittedIncomplete(ViewedModel):
         weights = to_weights("sample_weight", sample_weight, len(likelihoods), "rows")
         return float(np.average(likelihoods, weights=weights))
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: Any) -> FloatArray:
         """Compute the values that scores stand for, of rows of offset zero.
 
         Parameters
@@ -188,7 +207,7 @@ class FittedIncomplete(ViewedModel):
 
     def predict(
         self, rows: Any, columns: Any = None, *, return_std: bool = False, noise: bool = True
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Predict entries of the data fitted, or all entries of new rows.
 
         Parameters
@@ -239,7 +258,7 @@ class FittedIncomplete(ViewedModel):
         values = found[:, 0].reshape(rows.shape)
         return (values, found[:, 1].reshape(rows.shape)) if return_std else values
 
-    def _predict_rows(self, X: Any, return_std: bool, noise: bool) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    def _predict_rows(self, X: Any, return_std: bool, noise: bool) -> FloatArray | tuple[FloatArray, FloatArray]:
         if hasattr(X, "tocoo"):
             raise ValueError(
                 "predict without columns gives the values of all entries, which a sparse matrix is not meant to hold; "
@@ -252,7 +271,7 @@ class FittedIncomplete(ViewedModel):
 
     def _values(
         self, entries: _core.Entries, return_std: bool, noise: bool
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Compute the values of all entries of rows."""
         with self._call() as draw:
             model = self._model_now()
@@ -260,7 +279,7 @@ class FittedIncomplete(ViewedModel):
                 return model.predict_rows(entries, bool(noise), self.n_threads, draw)
             return model.values(entries, self.n_threads, draw)
 
-    def _column_names(self, wanted: Any) -> np.ndarray | None:
+    def _column_names(self, wanted: Any) -> Ids | None:
         """Give the ids of columns; names only if names are wanted, as dataframes are asked by number, too."""
         if self.column_ids_ is not None:
             return self.column_ids_
@@ -314,7 +333,7 @@ class FittedIncomplete(ViewedModel):
         return fill(X, values, entries), std
 
     @property
-    def score_covariances_(self) -> np.ndarray | None:
+    def score_covariances_(self) -> NDArray[np.float32] | None:
         """Posterior covariances of the scores, shape (n_samples, n_components, n_components).
 
         With `row_offsets` they are of one more, the last: the offset.
@@ -323,7 +342,7 @@ class FittedIncomplete(ViewedModel):
         return self._model_now().score_covariances()
 
     @property
-    def loadings_(self) -> np.ndarray:
+    def loadings_(self) -> FloatArray:
         """Components times the square root of their variance, shape (n_features, n_components)."""
         check_is_fitted(self)
         return self.components_.T * np.sqrt(self.explained_variance_)
@@ -335,12 +354,12 @@ class FittedIncomplete(ViewedModel):
     @classmethod
     def _read(
         cls, path: str | os.PathLike[str]
-    ) -> tuple[_core.IncompleteModel, Mapping[str, np.ndarray | None], dict[str, Any]]:
+    ) -> tuple[_core.IncompleteModel, Mapping[str, Ids | None], dict[str, Any]]:
         model, rows, columns, options = _core.load_incomplete(path)
         ids = {name: None if ids is None else np.asarray(ids) for name, ids in (("rows", rows), ("columns", columns))}
         return model, ids, incomplete_arguments(json.loads(options))
 
-    def _adopt_file(self, model: _core.IncompleteModel, beside: Mapping[str, np.ndarray | None]) -> Self:
+    def _adopt_file(self, model: _core.IncompleteModel, beside: Mapping[str, Ids | None]) -> Self:
         adopt_ids(self, beside["rows"], beside["columns"])
         return self._adopt(model)
 

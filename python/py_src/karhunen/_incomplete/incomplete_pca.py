@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from karhunen import _core
@@ -13,6 +12,8 @@ from karhunen._incomplete.convergence import warn_of_far_predictions, warn_unles
 from karhunen._incomplete.fitted import FittedIncomplete
 from karhunen._incomplete.inputs import row_ids, to_entries, to_fit_entries, to_start
 from karhunen._incomplete.options import engine_options, to_checkpoint, told_as_given
+from karhunen._shared.arrays import FloatArray
+from karhunen._shared.choices import Mean, Method, OnlineRule, Regularization
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,8 @@ class IncompletePCA(FittedIncomplete):
     n_components : int, default=2
         How many components to fit, at most min(n_samples, n_features). Variational methods ("vb", "vb-full", and so
         "auto") leave out those that the data do not support: ask for a few more than you expect.
-    method : str, default="auto"
+    method : {"auto", "vb-full", "vb", "vb-fixed", "ppca", "map", "ridge", "als", "soft", "ccd", "em", "imputation", \
+"cg", "newton", "natural", "gradient", "online"}, default="auto"
         The algorithm. "auto" is "vb-full" up to 32 components and "vb" above, "ridge" where a penalty is given.
         Learned variances and error bars: "vb-full", "vb", "vb-fixed" (one broad prior), "ppca", "map". With a penalty:
         "ridge", "als", "soft" (imputation with shrunk singular values), "ccd". Least squares: "em", "imputation", "cg",
@@ -184,16 +186,16 @@ class IncompletePCA(FittedIncomplete):
         self,
         n_components: int = 2,
         *,
-        method: str = "auto",
+        method: Method = "auto",
         alpha: float = 2 / 3,
-        regularization: float | tuple[str, float] | str | None = None,
-        mean: str = "joint",
+        regularization: Regularization | None = None,
+        mean: Mean = "joint",
         mean_prior: float | tuple[float, float] | None = None,
         row_offsets: bool = False,
         prior_variance: float | None = None,
         step: float | None = None,
         inner_iterations: int = 3,
-        online_rule: str = "diagonal",
+        online_rule: OnlineRule = "diagonal",
         tol: float = 1e-6,
         gradient_tol: float | None = None,
         angle_tol: float | None = None,
@@ -304,7 +306,7 @@ class IncompletePCA(FittedIncomplete):
         self._fit(X, sample_weight, entry_weight, start, state)
         return self
 
-    def fit_transform(self, X: Any, y: None = None, sample_weight: Any = None, entry_weight: Any = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: None = None, sample_weight: Any = None, entry_weight: Any = None) -> FloatArray:
         """Fit components to the observed entries of `X` and compute the scores of its rows.
 
         Parameters

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karhunen import _core
 from karhunen._incomplete.ids import as_numbers, numbered, plain
 from karhunen._incomplete.sparse_entries import refuse_masks
-from karhunen._shared.options import count_option, seed_option
+from karhunen._shared.arrays import FloatArray, Ids
+from karhunen._shared.choices import Duplicates
+from karhunen._shared.options import choice_option, count_option, seed_option
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -69,6 +72,9 @@ class Observed:
 
     __module__ = "karhunen"
 
+    row_ids: Ids | None
+    column_ids: Ids | None
+
     def __init__(
         self,
         rows: Any,
@@ -77,11 +83,10 @@ class Observed:
         weight: Any = None,
         *,
         shape: tuple[int, int] | None = None,
-        duplicates: str = "refuse",
+        duplicates: Duplicates = "refuse",
         n_threads: int | None = None,
     ) -> None:
-        if duplicates not in ("refuse", "average"):
-            raise ValueError(f"duplicates = {duplicates!r} is not known; choose one of 'refuse', 'average'")
+        choice_option("duplicates", duplicates, Duplicates)
         threads = None if n_threads is None else count_option("n_threads", n_threads)
         values = _numbers("values", values)
         n = len(values)
@@ -106,7 +111,7 @@ class Observed:
         except ValueError as error:
             raise self._named(error) from None
 
-    def _take(self, row_ids: np.ndarray | None, column_ids: np.ndarray | None) -> None:
+    def _take(self, row_ids: Ids | None, column_ids: Ids | None) -> None:
         self.row_ids = row_ids
         self.column_ids = column_ids
 
@@ -124,7 +129,7 @@ class Observed:
         )
 
     @classmethod
-    def _of(cls, entries: _core.Entries, row_ids: np.ndarray | None, column_ids: np.ndarray | None) -> Self:
+    def _of(cls, entries: _core.Entries, row_ids: Ids | None, column_ids: Ids | None) -> Self:
         """Wrap entries."""
         self = cls.__new__(cls)
         self._entries = entries
@@ -146,7 +151,7 @@ class Observed:
         """Type of the values."""
         return np.dtype(self._entries.dtype)
 
-    def row_counts(self) -> np.ndarray:
+    def row_counts(self) -> NDArray[np.uint64]:
         """Count the entries of each row.
 
         Returns
@@ -156,7 +161,7 @@ class Observed:
         """
         return self._entries.row_counts()
 
-    def column_counts(self) -> np.ndarray:
+    def column_counts(self) -> NDArray[np.uint64]:
         """Count the entries of each column.
 
         Returns
@@ -166,7 +171,7 @@ class Observed:
         """
         return self._entries.column_counts()
 
-    def triples(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def triples(self) -> tuple[Ids, Ids, FloatArray]:
         """Give the entries, row after row, with their ids.
 
         Returns
@@ -225,7 +230,7 @@ def without_masks(X: Any) -> Any:
     return X.astype(dtype).filled(np.nan)
 
 
-def _numbers(name: str, values: Any) -> np.ndarray:
+def _numbers(name: str, values: Any) -> FloatArray:
     """Give numbers as a contiguous vector of float32 or float64."""
     values = np.asarray(without_masks(plain(values)))
     if values.ndim != 1:
@@ -236,7 +241,7 @@ def _numbers(name: str, values: Any) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=dtype)
 
 
-def _entry_weights(weight: Any, values: np.ndarray) -> np.ndarray:
+def _entry_weights(weight: Any, values: FloatArray) -> FloatArray:
     """Give one weight for each value, in the type of the values."""
     refuse_masks("weight", weight)
     weights = np.asarray(weight, dtype=values.dtype)

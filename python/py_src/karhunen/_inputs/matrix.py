@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from karhunen._inputs import tables
 from karhunen._inputs.no_data import refuse_no_data
+from karhunen._shared.arrays import Matrix
 from karhunen._shared.warning import warn
 
 #: A conversion that takes more bytes than this is told to the user.
@@ -26,9 +27,7 @@ COUNTED = "rows and columns count from 0"
 _FLOATS = (np.float64, np.float32)
 
 
-def to_matrix(
-    estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1
-) -> np.ndarray | sp.csr_array | sp.csc_array:
+def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1) -> Matrix:
     """Check `X` and give it in a form that the engine reads.
 
     Parameters
@@ -210,7 +209,7 @@ def _tell_large_copy(given: Any, read: Any) -> None:
         )
 
 
-def _tell_sorting(matrix: np.ndarray | sp.csr_array | sp.csc_array) -> None:
+def _tell_sorting(matrix: Matrix) -> None:
     """Warn of a large matrix whose entries the engine must put in order in a copy, at each call."""
     if not sp.issparse(matrix):
         return

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -17,12 +16,16 @@ from karhunen._inputs.matrix import to_matrix, to_scores
 from karhunen._kernel.convergence import KernelConvergence
 from karhunen._kernel.function import BlockKernel
 from karhunen._kernel.options import POSITIVE_ONLY, block_kernel, estimator_arguments, function_advice, threads_option
+from karhunen._shared.arrays import FloatArray, Matrix, Rows
+from karhunen._shared.choices import Kernel, KernelRoute
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.fitted_model import FittedModel
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
     from typing_extensions import Self
+
+Kept = TypeVar("Kept", bound=Rows)
 
 
 class FittedKernel(FittedModel):
@@ -31,7 +34,7 @@ class FittedKernel(FittedModel):
     Attributes that the model is made of cannot be assigned: scores depend on several of them at once.
     """
 
-    kernel: str | Callable[..., Any]
+    kernel: Kernel | Callable[..., Any]
     kernel_params: dict[str, Any] | None
     n_jobs: int | None
 
@@ -46,7 +49,7 @@ class FittedKernel(FittedModel):
             raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before it is fitted")
         return self._model
 
-    def _array(self, attribute: str, values: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
+    def _array(self, attribute: str, values: Kept) -> Kept:
         """Give an array of the engine in the type of the data; what is copied for that is copied once."""
         if self._model.dtype == "f64":
             return values
@@ -54,7 +57,7 @@ class FittedKernel(FittedModel):
             self._copies[attribute] = in_dtype(self._model.dtype, values)
         return self._copies[attribute]
 
-    def _rows(self, attribute: str, rows: np.ndarray | tuple[np.ndarray, ...]) -> np.ndarray | sp.csr_array:
+    def _rows(self, attribute: str, rows: FloatArray | tuple[FloatArray, ...]) -> Rows:
         """Give rows that the engine keeps as an array, or as data, indices and pointers."""
         if isinstance(rows, tuple):
             rows = sp.csr_array(rows, shape=(len(rows[2]) - 1, self._model.n_features))
@@ -130,14 +133,19 @@ class FittedKernelPCA(FittedKernel):
     """Scores of rows, rows from scores, and what was fitted."""
 
     fit_inverse_transform: bool
+    n_components_: int
+    n_samples_: int
+    solver_: KernelRoute
+    convergence_: KernelConvergence
+    n_iter_: int
 
     @property
-    def eigenvalues_(self) -> np.ndarray:
+    def eigenvalues_(self) -> FloatArray:
         """Eigenvalues of the centred kernel matrix, shape (n_components,)."""
         return self._array("eigenvalues_", self._fitted("eigenvalues_").eigenvalues)
 
     @property
-    def eigenvectors_(self) -> np.ndarray:
+    def eigenvectors_(self) -> FloatArray:
         """Eigenvectors of the centred kernel matrix, shape (n_samples, n_components)."""
         model = self._fitted("eigenvectors_")
         if model.approximation is not None:
@@ -145,18 +153,18 @@ class FittedKernelPCA(FittedKernel):
         return self._array("eigenvectors_", model.eigenvectors)
 
     @property
-    def explained_variance_ratio_(self) -> np.ndarray:
+    def explained_variance_ratio_(self) -> FloatArray:
         """Share of the sum of all eigenvalues, shape (n_components,)."""
         ratio = self._fitted("explained_variance_ratio_").explained_variance_ratio
         return self._array("explained_variance_ratio_", ratio)
 
     @property
-    def residuals_(self) -> np.ndarray:
+    def residuals_(self) -> FloatArray:
         """Residual of each component relative to the largest eigenvalue, shape (n_components,)."""
         return self._array("residuals_", self._fitted("residuals_").residuals)
 
     @property
-    def X_fit_(self) -> np.ndarray | sp.csr_array:
+    def X_fit_(self) -> Rows:
         """The rows fitted, shape (n_samples, n_features), on the exact routes."""
         model = self._fitted("X_fit_")
         if model.rows is None or model.approximation is not None:
@@ -164,7 +172,7 @@ class FittedKernelPCA(FittedKernel):
         return self._rows("X_fit_", model.rows)
 
     @property
-    def landmarks_(self) -> np.ndarray | sp.csr_array:
+    def landmarks_(self) -> Rows:
         """The rows that stand for all others, shape (n_landmarks, n_features), of the solver "nystrom"."""
         model = self._fitted("landmarks_")
         if model.solver != "nystrom":
@@ -172,16 +180,16 @@ class FittedKernelPCA(FittedKernel):
         return self._rows("landmarks_", model.rows)
 
     @property
-    def X_transformed_fit_(self) -> np.ndarray:
+    def X_transformed_fit_(self) -> FloatArray:
         """Scores that rows are found from by kernel ridge regression, shape (n_samples, n_components)."""
         return self._array("X_transformed_fit_", self._ridge("X_transformed_fit_")[0])
 
     @property
-    def dual_coef_(self) -> np.ndarray:
+    def dual_coef_(self) -> FloatArray:
         """Coefficients of kernel ridge regression, shape (n_samples, n_features)."""
         return self._array("dual_coef_", self._ridge("dual_coef_")[1])
 
-    def _ridge(self, attribute: str) -> tuple[np.ndarray, np.ndarray]:
+    def _ridge(self, attribute: str) -> tuple[FloatArray, FloatArray]:
         ridge = self._fitted(attribute).ridge
         if ridge is None:
             raise AttributeError("there is no ridge regression: fit_inverse_transform is off, or not by ridge")
@@ -192,7 +200,7 @@ class FittedKernelPCA(FittedKernel):
         """Tell `get_feature_names_out` how many there are."""
         return self._model.n_components
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> FloatArray:
         """Compute the scores of rows, in blocks: no matrix of all new rows and all fitted ones is held.
 
         Parameters
@@ -208,7 +216,7 @@ class FittedKernelPCA(FittedKernel):
         check_is_fitted(self)
         return self._scores(to_matrix(self, X, reset=False))
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: Any) -> FloatArray:
         """Find rows from scores, by the option `pre_image`.
 
         There is no exact inverse: most points of feature space are the image of no row.
@@ -232,7 +240,7 @@ class FittedKernelPCA(FittedKernel):
         with self._call() as draw:
             return self._model.inverse_transform(scores, n_threads=threads_option(self), on_progress=draw)
 
-    def _scores(self, matrix: np.ndarray | sp.csr_array | sp.csc_array) -> np.ndarray:
+    def _scores(self, matrix: Matrix) -> FloatArray:
         """Compute the scores of rows that were checked."""
         with self._call() as draw:
             return self._model.transform(matrix, n_threads=threads_option(self), on_progress=draw)

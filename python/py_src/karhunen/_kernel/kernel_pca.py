@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from karhunen._kernel.convergence import warn_of_spectrum
 from karhunen._kernel.fitted import FittedKernelPCA
 from karhunen._kernel.options import (
     MAX_ITER,
-    PRE_IMAGES,
     block_kernel,
     bytes_option,
     kernel_option,
@@ -22,8 +22,11 @@ from karhunen._kernel.options import (
     route_option,
     threads_option,
 )
+from karhunen._shared.arrays import FloatArray, Matrix
+from karhunen._shared.choices import Auto, EigenSolver, Gamma, Kernel, KernelSolver, Landmarks, PreImage
 from karhunen._shared.options import (
     check_sketch_options,
+    choice_option,
     count_option,
     flag_option,
     name_option,
@@ -32,8 +35,6 @@ from karhunen._shared.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from typing_extensions import Self
 
     from karhunen._kernel.function import BlockKernel
@@ -174,16 +175,16 @@ or callable, default="linear"
         self,
         n_components: int | None = None,
         *,
-        kernel: str | Callable[..., Any] = "linear",
-        gamma: float | str | None = None,
+        kernel: Kernel | Callable[..., Any] = "linear",
+        gamma: float | Gamma | None = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         alpha: float | None = None,
         fit_inverse_transform: bool = False,
-        pre_image: str = "auto",
-        solver: str = "auto",
-        landmarks: str = "uniform",
+        pre_image: PreImage = "auto",
+        solver: KernelSolver = "auto",
+        landmarks: Landmarks = "uniform",
         n_features: int | None = None,
         memory_limit: int | None = None,
         tol: float | None = None,
@@ -193,8 +194,8 @@ or callable, default="linear"
         n_threads: int | None = None,
         strict: bool = False,
         verbose: bool = False,
-        eigen_solver: str = "auto",
-        iterated_power: int | str = "auto",
+        eigen_solver: EigenSolver = "auto",
+        iterated_power: int | Auto = "auto",
         copy_X: bool = True,
         n_jobs: int | None = None,
     ) -> None:
@@ -259,7 +260,7 @@ or callable, default="linear"
         self._fit(X, sample_weight)
         return self
 
-    def fit_transform(self, X: Any, y: None = None, sample_weight: Any = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: None = None, sample_weight: Any = None) -> FloatArray:
         """Fit kernel principal components to `X` and give the scores of its rows.
 
         Parameters
@@ -281,7 +282,7 @@ or callable, default="linear"
         known = len(self._model.eigenvectors) == matrix.shape[0] and (weights is None or weights.all())
         return self._model.fitted_scores(matrix.dtype == np.float32) if known else self._scores(matrix)
 
-    def _fit(self, X: Any, sample_weight: Any) -> tuple[np.ndarray | sp.csr_array | sp.csc_array, np.ndarray | None]:
+    def _fit(self, X: Any, sample_weight: Any) -> tuple[Matrix, FloatArray | None]:
         options = self._engine_options()
         function = block_kernel(self.kernel, self.kernel_params)
         matrix = to_matrix(self, X, reset=True)
@@ -294,7 +295,7 @@ or callable, default="linear"
         warn_of_spectrum(model)
         return matrix, weights
 
-    def _check_form(self, matrix: np.ndarray | sp.csr_array | sp.csc_array, function: BlockKernel | None) -> None:
+    def _check_form(self, matrix: Matrix, function: BlockKernel | None) -> None:
         """Check what depends on how the data are stored, and whether a kernel function takes blocks."""
         if sp.issparse(matrix) and (function is not None or self.fit_inverse_transform):
             what = "a kernel function gets" if function is not None else "an inverse transform is learnt from"
@@ -313,10 +314,7 @@ or callable, default="linear"
         if inverse and isinstance(self.kernel, str) and self.kernel == "precomputed":
             # scikit-learn's words.
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel: it holds no rows to be found")
-        pre_image = name_option("pre_image", self.pre_image)
-        if pre_image not in PRE_IMAGES:
-            names = "', '".join(PRE_IMAGES)
-            raise ValueError(f"pre_image = {pre_image!r} is not known; choose one of '{names}'")
+        pre_image = choice_option("pre_image", self.pre_image, PreImage)
         if self.alpha is not None and pre_image == "auto":
             pre_image = "ridge"
         if self.alpha is not None and pre_image == "fixed-point":

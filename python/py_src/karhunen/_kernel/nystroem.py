@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
@@ -16,6 +17,8 @@ from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._kernel.fitted import FittedKernel
 from karhunen._kernel.function import BlockKernel
 from karhunen._kernel.options import kernel_arguments, kernel_option, landmarks_argument, threads_option
+from karhunen._shared.arrays import FloatArray, Rows
+from karhunen._shared.choices import DefiniteKernel, Gamma, Landmarks
 from karhunen._shared.options import count_option, name_option, seed_option
 from karhunen._shared.warning import warn
 
@@ -92,14 +95,14 @@ class Nystroem(FittedKernel):
 
     def __init__(
         self,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: DefiniteKernel | Callable[..., Any] = "rbf",
         *,
-        gamma: float | str | None = None,
+        gamma: float | Gamma | None = None,
         coef0: float | None = None,
         degree: float | None = None,
         kernel_params: dict[str, Any] | None = None,
         n_components: int = 100,
-        landmarks: str = "uniform",
+        landmarks: Landmarks = "uniform",
         random_state: Any = None,
         n_threads: int | None = None,
         n_jobs: int | None = None,
@@ -150,7 +153,7 @@ class Nystroem(FittedKernel):
             warn(f"n_components = {self.n_components} is more than the {n_rows} {what}: all are landmarks", UserWarning)
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> FloatArray:
         """Compute the features of rows.
 
         Parameters
@@ -192,17 +195,17 @@ class Nystroem(FittedKernel):
         return _core.NystromMap.from_state(state, self._function())
 
     @property
-    def components_(self) -> np.ndarray | sp.csr_array:
+    def components_(self) -> Rows:
         """The landmarks, shape (n_components, n_features)."""
         return self._rows("components_", self._fitted("components_").landmarks)
 
     @property
-    def component_indices_(self) -> np.ndarray:
+    def component_indices_(self) -> NDArray[np.int64]:
         """Which of the rows fitted the landmarks were."""
         return self._fitted("component_indices_").indices
 
     @property
-    def normalization_(self) -> np.ndarray:
+    def normalization_(self) -> FloatArray:
         """The inverse root of the kernel matrix of the landmarks."""
         return self._array("normalization_", self._fitted("normalization_").normalization)
 

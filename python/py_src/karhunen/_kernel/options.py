@@ -10,10 +10,11 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
 from karhunen._kernel.function import BlockKernel
-from karhunen._shared.options import count_option, estimator_options, name_option
+from karhunen._shared.choices import EigenSolver, Kernel, KernelRoute
+from karhunen._shared.options import choice_option, count_option, estimator_options, name_option
 
 #: scikit-learn's names of solvers, and the route of the engine that does the same.
-SKLEARN_EIGEN_SOLVERS = {"auto": "auto", "dense": "full", "arpack": "stored", "randomized": "stored"}
+SKLEARN_EIGEN_SOLVERS: dict[str, KernelRoute] = {"dense": "full", "arpack": "stored", "randomized": "stored"}
 #: What files call what estimators call otherwise.
 _NAMES = {
     "polynomial": "poly",
@@ -24,10 +25,8 @@ _NAMES = {
 }
 #: Passes that None allows.
 MAX_ITER = 1000
-#: How rows are found from scores.
-PRE_IMAGES = ("auto", "ridge", "fixed-point")
 #: Kernels that have no meaning for negative values.
-POSITIVE_ONLY = ("additive_chi2", "chi2")
+POSITIVE_ONLY: tuple[Kernel, ...] = ("additive_chi2", "chi2")
 
 
 def kernel_option(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> dict[str, Any]:
@@ -71,10 +70,7 @@ def number_option(name: str, value: Any) -> float:
 
 def route_option(solver: Any, eigen_solver: Any) -> str:
     """Choose the route that one of two options asks for."""
-    if not isinstance(eigen_solver, str) or eigen_solver not in SKLEARN_EIGEN_SOLVERS:
-        names = "', '".join(SKLEARN_EIGEN_SOLVERS)
-        raise ValueError(f"eigen_solver = {eigen_solver!r} is not known; choose one of '{names}'")
-    if eigen_solver == "auto":
+    if choice_option("eigen_solver", eigen_solver, EigenSolver) == "auto":
         return name_option("solver", solver)
     if solver != "auto":
         raise ValueError(f"solver = {solver!r} and eigen_solver = {eigen_solver!r} say the same; give only one")

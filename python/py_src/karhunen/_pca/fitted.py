@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_scores
+from karhunen._shared.arrays import FloatArray, Matrix
+from karhunen._shared.choices import Route
 from karhunen._shared.convergence import Convergence, warn_unless_converged
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.fitted_model import ViewedModel
@@ -19,27 +20,22 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-#: Fitted attributes that show the engine's memory, and what they are called there.
-VIEWS = {
-    "components_": "components",
-    "explained_variance_": "explained_variance",
-    "explained_variance_ratio_": "explained_variance_ratio",
-    "singular_values_": "singular_values",
-    "mean_": "mean",
-    "scale_": "scale",
-    "noise_variance_": "noise_variance",
-    "residuals_": "residuals",
-}
-
 
 class FittedComponents(ViewedModel):
     """Scores of rows, and rows from scores."""
 
-    _views = VIEWS
+    explained_variance_: FloatArray
+    explained_variance_ratio_: FloatArray
+    singular_values_: FloatArray
+    residuals_: FloatArray
+    solver_: Route
+    convergence_: Convergence
+    n_iter_: int
+
     _to_state = staticmethod(_core.to_state)
     _from_state = staticmethod(_core.from_state)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> FloatArray:
         """Compute the scores of rows.
 
         Parameters
@@ -55,7 +51,7 @@ class FittedComponents(ViewedModel):
         check_is_fitted(self)
         return self._scores(to_matrix(self, X, reset=False))
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: Any) -> FloatArray:
         """Compute rows from scores: the inverse where all components are kept, the best approximation otherwise.
 
         Parameters
@@ -75,7 +71,7 @@ class FittedComponents(ViewedModel):
     def _write(self, path: str | os.PathLike[str]) -> None:
         _core.save(path, self._model_now(), {**self._beside(), "about_mean": self._about_mean()})
 
-    def _about_mean(self) -> tuple[np.ndarray, np.ndarray] | None:
+    def _about_mean(self) -> tuple[FloatArray, FloatArray] | None:
         """Give variances of the scores about their mean that differ from the model's own, and their shares."""
         return None
 
@@ -85,10 +81,10 @@ class FittedComponents(ViewedModel):
 
     def _fit_matrix(
         self,
-        matrix: np.ndarray | sp.csr_array | sp.csc_array,
+        matrix: Matrix,
         options: dict[str, Any],
-        samples: np.ndarray | None = None,
-        features: np.ndarray | None = None,
+        samples: FloatArray | None = None,
+        features: FloatArray | None = None,
     ) -> None:
         """Fit to a matrix and weights that were checked."""
         with self._call() as draw:
@@ -96,7 +92,7 @@ class FittedComponents(ViewedModel):
         self._adopt_fit(model)
         warn_unless_converged(model, "the data", _advice(model.solver))
 
-    def _scores(self, matrix: np.ndarray | sp.csr_array | sp.csc_array) -> np.ndarray:
+    def _scores(self, matrix: Matrix) -> FloatArray:
         """Compute the scores of rows that were checked."""
         model = self._model_now()
         with self._call() as draw:

@@ -7,11 +7,11 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from karhunen._shared.options import count_option, flag_option, name_option, seed_option, tol_option
+from karhunen._shared.choices import Route, SvdSolver
+from karhunen._shared.options import choice_option, count_option, flag_option, name_option, seed_option, tol_option
 
 #: scikit-learn's names of solvers, and the route of the engine that does the same.
-SKLEARN_SOLVERS = {
-    "auto": "auto",
+SKLEARN_SOLVERS: dict[str, Route] = {
     "full": "svd",
     "covariance_eigh": "covariance",
     "arpack": "block-krylov",
@@ -51,12 +51,11 @@ def _share(text: str) -> float | None:
 
 def solver_option(solver: Any, svd_solver: Any) -> str:
     """Choose the route that one of two options asks for."""
-    if not isinstance(svd_solver, str) or svd_solver not in SKLEARN_SOLVERS:
-        names = "', '".join(SKLEARN_SOLVERS)
-        raise ValueError(f"svd_solver = {svd_solver!r} is not known; choose one of '{names}'")
-    if svd_solver != "auto" and solver != "auto":
+    if choice_option("svd_solver", svd_solver, SvdSolver) == "auto":
+        return name_option("solver", solver)
+    if solver != "auto":
         raise ValueError(f"solver = {solver!r} and svd_solver = {svd_solver!r} say the same; give only one")
-    return SKLEARN_SOLVERS[svd_solver] if svd_solver != "auto" else name_option("solver", solver)
+    return SKLEARN_SOLVERS[svd_solver]
 
 
 def iteration_options(estimator: BaseEstimator) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._pca.fitted import FittedComponents
 from karhunen._pca.options import iteration_options, n_components_of, n_components_option, solver_option
+from karhunen._shared.arrays import FloatArray, Matrix
+from karhunen._shared.choices import Auto, PowerIterationNormalizer, Solver, SvdSolver, Weighting
 from karhunen._shared.dtype import in_dtype
 from karhunen._shared.options import check_sketch_options, estimator_options, flag_option, name_option
 
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     from sklearn.decomposition import PCA as SklearnPCA
     from sklearn.pipeline import Pipeline
     from typing_extensions import Self
+
+
+#: Fitted attributes that show the engine's memory, and what they are called there.
+VIEWS = {
+    "components_": "components",
+    "explained_variance_": "explained_variance",
+    "explained_variance_ratio_": "explained_variance_ratio",
+    "singular_values_": "singular_values",
+    "mean_": "mean",
+    "scale_": "scale",
+    "noise_variance_": "noise_variance",
+    "residuals_": "residuals",
+}
 
 
 class PCA(FittedComponents):
@@ -124,6 +138,13 @@ class PCA(FittedComponents):
 
     __module__ = "karhunen"
 
+    mean_: FloatArray
+    scale_: FloatArray
+    noise_variance_: float
+    n_components_: int
+    n_samples_: int
+    _views = VIEWS
+
     def __init__(
         self,
         n_components: int | float | str | None = None,
@@ -131,8 +152,8 @@ class PCA(FittedComponents):
         center: bool = True,
         scale: bool = False,
         whiten: bool = False,
-        solver: str = "auto",
-        weighting: str = "frequency",
+        solver: Solver = "auto",
+        weighting: Weighting = "frequency",
         tol: float | None = None,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -140,10 +161,10 @@ class PCA(FittedComponents):
         strict: bool = False,
         verbose: bool = False,
         copy: bool = True,
-        svd_solver: str = "auto",
-        iterated_power: int | str = "auto",
+        svd_solver: SvdSolver = "auto",
+        iterated_power: int | Auto = "auto",
         n_oversamples: int = 10,
-        power_iteration_normalizer: str = "auto",
+        power_iteration_normalizer: PowerIterationNormalizer = "auto",
     ) -> None:
         self.n_components = n_components
         self.center = center
@@ -202,7 +223,7 @@ class PCA(FittedComponents):
 
     def fit_transform(
         self, X: Any, y: None = None, sample_weight: Any = None, feature_weight: Any = None
-    ) -> np.ndarray:
+    ) -> FloatArray:
         """Fit components to `X` and compute the scores of its rows.
 
         Parameters
@@ -221,7 +242,7 @@ class PCA(FittedComponents):
         """
         return self._scores(self._fit(X, sample_weight, feature_weight))
 
-    def _fit(self, X: Any, sample_weight: Any, feature_weight: Any) -> np.ndarray | sp.csr_array | sp.csc_array:
+    def _fit(self, X: Any, sample_weight: Any, feature_weight: Any) -> Matrix:
         options = self._engine_options()
         least = 1 if options["weighting"] == "population" or sample_weight is not None else 2
         matrix = to_matrix(self, X, reset=True, min_samples=least)
@@ -255,13 +276,13 @@ class PCA(FittedComponents):
         return flag_option("whiten", self.whiten)
 
     @property
-    def loadings_(self) -> np.ndarray:
+    def loadings_(self) -> FloatArray:
         """Components times the square root of their variance, shape (n_features, n_components)."""
         check_is_fitted(self)
         model = self._model_now()
         return in_dtype(model.dtype, model.loadings())
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: Any) -> FloatArray:
         """Compute the log-likelihood of each row under the model (Tipping & Bishop 1999).
 
         Parameters
@@ -301,7 +322,7 @@ class PCA(FittedComponents):
         weights = to_weights("sample_weight", sample_weight, len(likelihoods), "rows")
         return float(np.average(likelihoods, weights=weights))
 
-    def get_covariance(self) -> np.ndarray:
+    def get_covariance(self) -> FloatArray:
         """Compute the covariance of the features under the model, in their own units.
 
         Returns
@@ -313,7 +334,7 @@ class PCA(FittedComponents):
         model = self._model_now()
         return in_dtype(model.dtype, model.covariance())
 
-    def get_precision(self) -> np.ndarray:
+    def get_precision(self) -> FloatArray:
         """Compute the inverse of the covariance, without inverting a matrix.
 
         Returns

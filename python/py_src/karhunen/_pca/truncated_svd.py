@@ -8,24 +8,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix
 from karhunen._pca.fitted import FittedComponents
 from karhunen._pca.options import iteration_options, n_components_of
-from karhunen._shared.options import check_sketch_options, count_option, estimator_options
+from karhunen._shared.arrays import FloatArray, Matrix
+from karhunen._shared.choices import Algorithm, PowerIterationNormalizer, Route
+from karhunen._shared.options import check_sketch_options, choice_option, count_option, estimator_options
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: Fitted attributes that show the engine's memory, and what they are called there.
 VIEWS = {"components_": "components", "singular_values_": "singular_values", "residuals_": "residuals"}
-#: Routes of the engine, by their own names and by scikit-learn's.
-ALGORITHMS = {name: name for name in ("auto", "svd", "covariance", "gram", "block-krylov")} | {
-    "randomized": "block-krylov",
-    "arpack": "block-krylov",
-}
+#: scikit-learn's names of algorithms, and the route of the engine that does the same.
+SKLEARN_ALGORITHMS: dict[str, Route] = {"randomized": "block-krylov", "arpack": "block-krylov"}
 
 
 class TruncatedSVD(FittedComponents):
@@ -37,9 +35,8 @@ class TruncatedSVD(FittedComponents):
     ----------
     n_components : int, default=2
         How many components to keep, at most min(n_samples, n_features).
-    algorithm : str, default="auto"
-        The route to the components: "auto", "svd", "covariance", "gram" or "block-krylov". scikit-learn's
-        "randomized" and "arpack" are both "block-krylov".
+    algorithm : {"auto", "svd", "covariance", "gram", "block-krylov", "randomized", "arpack"}, default="auto"
+        The route to the components. scikit-learn's "randomized" and "arpack" are both "block-krylov".
     n_iter, n_oversamples, power_iteration_normalizer : int or str
         Settings of scikit-learn's randomized solver, which has no error control. They mean nothing here, where
         iteration goes on to `tol`; their values are accepted and unused.
@@ -92,10 +89,10 @@ class TruncatedSVD(FittedComponents):
         self,
         n_components: int = 2,
         *,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         n_iter: int = 5,
         n_oversamples: int = 10,
-        power_iteration_normalizer: str = "auto",
+        power_iteration_normalizer: PowerIterationNormalizer = "auto",
         random_state: Any = None,
         tol: float | None = None,
         max_iter: int = 1000,
@@ -133,7 +130,7 @@ class TruncatedSVD(FittedComponents):
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: Any, y: None = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: None = None) -> FloatArray:
         """Fit components to `X` and compute the scores of its rows.
 
         Parameters
@@ -161,21 +158,19 @@ class TruncatedSVD(FittedComponents):
         self._set_variances(matrix, scores)
         return scores
 
-    def _set_variances(self, matrix: np.ndarray | sp.csr_array | sp.csc_array, scores: np.ndarray) -> None:
+    def _set_variances(self, matrix: Matrix, scores: FloatArray) -> None:
         """Set the variances about the mean, as scikit-learn's estimator does: those of the scores."""
         total = _core.column_moments(matrix, self.n_threads)[1].sum()
         variance = np.var(scores, axis=0, dtype=np.float64)
         self._show_variances(variance, variance / total if total > 0 else np.zeros(scores.shape[1]))
 
-    def _show_variances(self, variance: np.ndarray, ratio: np.ndarray) -> None:
+    def _show_variances(self, variance: FloatArray, ratio: FloatArray) -> None:
         self.explained_variance_ = self._show(self._model, variance)
         self.explained_variance_ratio_ = self._show(self._model, ratio)
 
     def _engine_options(self) -> dict[str, Any]:
         """Check every option and give those of the engine."""
-        if not isinstance(self.algorithm, str) or self.algorithm not in ALGORITHMS:
-            names = "', '".join(ALGORITHMS)
-            raise ValueError(f"algorithm = {self.algorithm!r} is not known; choose one of '{names}'")
+        algorithm = choice_option("algorithm", self.algorithm, Algorithm)
         check_sketch_options(self)
         return {
             **iteration_options(self),
@@ -184,10 +179,10 @@ class TruncatedSVD(FittedComponents):
             "scale": False,
             # The divisor of a variance that is not reported: it works for a single row, too.
             "weighting": "population",
-            "solver": ALGORITHMS[self.algorithm],
+            "solver": SKLEARN_ALGORITHMS.get(algorithm, algorithm),
         }
 
-    def _about_mean(self) -> tuple[np.ndarray, np.ndarray]:
+    def _about_mean(self) -> tuple[FloatArray, FloatArray]:
         return self.explained_variance_, self.explained_variance_ratio_
 
     @classmethod

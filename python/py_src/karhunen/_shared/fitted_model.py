@@ -8,9 +8,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from karhunen._shared.arrays import FloatArray
 from karhunen._shared.errors import name_column
 from karhunen._shared.progress import progress
 
@@ -26,6 +28,8 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     n_threads: int | None
     verbose: bool
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
     #: The engine's model.
     _model: Any
     #: The engine's model as plain values, and back.
@@ -33,7 +37,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     _from_state: Callable[[dict[str, Any]], Any]
     #: Write the file of a fitted model; read one: the model, what the file holds beside it, the estimator's arguments.
     _write: Callable[[str | os.PathLike[str]], None]
-    _read: Callable[[str | os.PathLike[str]], tuple[Any, Mapping[str, Any], dict[str, Any]]]
+    _read: Callable[..., tuple[Any, Mapping[str, Any], dict[str, Any]]]
     #: Columns beside the features in the file that the command line fitted to, as its model files remember them.
     _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
 
@@ -167,6 +171,7 @@ class ViewedModel(FittedModel):
     of the data. An attribute that is assigned (rotated components, another mean) is what later calls work with.
     """
 
+    components_: FloatArray
     #: Fitted attributes that show the engine's memory, and what they are called there.
     _views: Mapping[str, str]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+
+from karhunen._shared.choices import Auto, PowerIterationNormalizer
 
 #: The engine counts up to here.
 LARGE_COUNT = 2**63
@@ -17,6 +19,14 @@ def name_option(option: str, name: Any) -> str:
     """Check that the name of a choice is a string; the engine knows which there are."""
     if not isinstance(name, str):
         raise ValueError(f"{option} = {name!r} is not known; it must be a string")
+    return name
+
+
+def choice_option(option: str, name: Any, choices: Any) -> str:
+    """Check a choice that the engine does not know, by a type of `choices.py`."""
+    if not isinstance(name, str) or name not in get_args(choices):
+        names = ", ".join(map(repr, get_args(choices)))
+        raise ValueError(f"{option} = {name!r} is not known; choose one of {names}")
     return name
 
 
@@ -41,10 +51,10 @@ def count_option(name: str, value: Any) -> int:
 def check_sketch_options(estimator: BaseEstimator) -> None:
     """Check the settings of scikit-learn's randomized solver, which have no use here, by its own rules."""
     for name, least, words in (
-        ("iterated_power", 0, ("auto",)),
+        ("iterated_power", 0, get_args(Auto)),
         ("n_iter", 0, ()),
         ("n_oversamples", 1, ()),
-        ("power_iteration_normalizer", None, ("auto", "QR", "LU", "none")),
+        ("power_iteration_normalizer", None, get_args(PowerIterationNormalizer)),
     ):
         if not hasattr(estimator, name):
             continue

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from karhunen._shared.choices import Scaling
+from karhunen._shared.options import choice_option
 from karhunen.plot import _arrows, _fitted_model, _points
 from karhunen.plot._axes import COLOURS, INK, axes, cross
 from karhunen.plot._labels import LONGEST
@@ -25,7 +27,7 @@ def biplot(
     X: Any,
     *,
     components: tuple[int, int] = (0, 1),
-    scaling: str = "form",
+    scaling: Scaling = "form",
     color_by: Any = None,
     labels: Sequence[Any] | bool | None = None,
     feature_names: Sequence[Any] | None = None,
@@ -77,8 +79,7 @@ def biplot(
     first, second = _fitted_model.plane(pca, components)
     names = _fitted_model.feature_names(pca, feature_names)
     most = _fitted_model.count("n_arrows", n_arrows, len(names))
-    if scaling not in ("form", "covariance"):
-        raise ValueError(f'scaling = {scaling!r}; give "form" or "covariance"')
+    choice_option("scaling", scaling, Scaling)
     at = _points.scores_in_plane(pca, X, first, second)
     if scaling == "form":
         tips = pca.components_[[first, second]].T

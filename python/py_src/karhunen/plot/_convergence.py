@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from karhunen._shared.choices import Across
+from karhunen._shared.options import choice_option
 from karhunen.plot._axes import COLOURS, FAINT, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: What may be drawn across, and its name there.
-ACROSS = {"iteration": ("iterations", "Iteration"), "seconds": ("seconds", "Seconds")}
+ACROSS: dict[Across, tuple[str, str]] = {"iteration": ("iterations", "Iteration"), "seconds": ("seconds", "Seconds")}
 
 
-def convergence(pca: Any, *, by: str = "iteration", label: str | None = None, ax: Axes | None = None) -> Axes:
+def convergence(pca: Any, *, by: Across = "iteration", label: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the root mean squared error of a fit of incomplete data, by iteration or by time.
 
     Errors of the entries fitted are a line; those of the entries that `early_stopping` set aside are dashed in the same
@@ -52,8 +54,7 @@ def convergence(pca: Any, *, by: str = "iteration", label: str | None = None, ax
     told = getattr(pca, "convergence_", None)
     if not hasattr(told, "held_out_rmses"):
         raise ValueError(f"pca is a {type(pca).__name__}; only fits of IncompletePCA have a record of iterations")
-    if by not in ACROSS:
-        raise ValueError(f"by = {by!r} is not known; choose one of {', '.join(map(repr, ACROSS))}")
+    choice_option("by", by, Across)
     if not len(told.iterations):
         raise ValueError("the fit has no record of iterations: partial_fit makes none")
     attribute, name = ACROSS[by]
