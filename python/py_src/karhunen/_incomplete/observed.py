@@ -12,7 +12,7 @@ from karhunen._incomplete.ids import as_numbers, numbered, plain
 from karhunen._incomplete.sparse_entries import refuse_masks
 from karhunen._shared.arrays import FloatArray, Ids
 from karhunen._shared.choices import Duplicates
-from karhunen._shared.options import choice_option, count_option, seed_option
+from karhunen._shared.options import choice_option, count_option, optional_count, seed_option
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -87,7 +87,7 @@ class Observed:
         n_threads: int | None = None,
     ) -> None:
         choice_option("duplicates", duplicates, Duplicates)
-        threads = None if n_threads is None else count_option("n_threads", n_threads)
+        threads = optional_count("n_threads", n_threads)
         values = _numbers("values", values)
         n = len(values)
         if shape is None:

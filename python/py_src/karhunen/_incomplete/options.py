@@ -5,12 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from karhunen._shared.options import count_option, flag_option, seed_option
+from karhunen._shared.options import (
+    count_option,
+    flag_option,
+    is_number,
+    name_option,
+    number_option,
+    optional_count,
+    optional_number,
+    seed_option,
+)
 from karhunen._shared.warning import warn
 
 #: Tolerances beside that of the cost, which are off unless they are given.
@@ -33,18 +41,18 @@ def engine_options(estimator: Any) -> dict[str, Any]:
     flag_option("verbose", estimator.verbose)
     return {
         "n_components": count_option("n_components", estimator.n_components),
-        "method": _name("method", estimator.method),
-        "alpha": _number("alpha", estimator.alpha),
+        "method": name_option("method", estimator.method),
+        "alpha": number_option("alpha", estimator.alpha),
         "regularization": penalty_option(estimator.regularization),
-        "prior_variance": _number("prior_variance", estimator.prior_variance, optional=True),
-        "mean": _name("mean", estimator.mean),
+        "prior_variance": optional_number("prior_variance", estimator.prior_variance),
+        "mean": name_option("mean", estimator.mean),
         "mean_prior": _mean_prior(estimator.mean_prior),
         "row_offsets": flag_option("row_offsets", estimator.row_offsets),
-        "step": _number("step", estimator.step, optional=True),
+        "step": optional_number("step", estimator.step),
         "inner_iterations": count_option("inner_iterations", estimator.inner_iterations),
-        "online_rule": _name("online_rule", estimator.online_rule),
-        "tol": _number("tol", estimator.tol),
-        **{name: _number(name, getattr(estimator, name), optional=True) for name in OTHER_TOLERANCES},
+        "online_rule": name_option("online_rule", estimator.online_rule),
+        "tol": number_option("tol", estimator.tol),
+        **{name: optional_number(name, getattr(estimator, name)) for name in OTHER_TOLERANCES},
         "max_iter": count_option("max_iter", estimator.max_iter),
         "early_stopping": _share(estimator.early_stopping),
         "refit": flag_option("refit", estimator.refit),
@@ -52,7 +60,7 @@ def engine_options(estimator: Any) -> dict[str, Any]:
         "n_starts": count_option("n_starts", estimator.n_starts),
         "seed": seed_option(estimator.random_state),
         "error_bars": flag_option("error_bars", estimator.error_bars),
-        "n_threads": None if estimator.n_threads is None else count_option("n_threads", estimator.n_threads),
+        "n_threads": optional_count("n_threads", estimator.n_threads),
     }
 
 
@@ -131,23 +139,9 @@ def _warn_of_checkpoint(message: str) -> None:
     warn(message, RuntimeWarning)
 
 
-def _name(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{name} = {value!r} is not known; it must be a string")
-    return value
-
-
-def _number(name: str, value: Any, *, optional: bool = False) -> float | None:
-    if value is None and optional:
-        return None
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise ValueError(f"{name} = {value!r} is not allowed: a number is needed" + (", or None" if optional else ""))
-    return float(value)
-
-
 def _seconds(name: str, value: Any) -> float:
     """Check a time."""
-    seconds = _number(name, value)
+    seconds = number_option(name, value)
     if not 0 <= seconds < float("inf"):
         raise ValueError(f"{name} = {value!r} is not allowed: give a finite number of seconds, at least 0")
     return seconds
@@ -160,7 +154,7 @@ def penalty_option(value: Any) -> tuple[str, float] | None:
     if isinstance(value, str) and value == "path":
         return ("path", 0.0)
     kind, size = value if isinstance(value, tuple) and len(value) == 2 else ("ridge", value)
-    if kind not in ("ridge", "weighted") or not isinstance(size, Real) or isinstance(size, bool):
+    if kind not in ("ridge", "weighted") or not is_number(size):
         raise ValueError(
             f"regularization = {value!r} is not allowed: give a penalty, ('weighted', penalty), 'path', 0 for least "
             "squares, or None for the default of the method"
@@ -173,7 +167,7 @@ def _mean_prior(value: Any) -> tuple[float, float | None]:
     if value is None:
         return 0.0, None
     count, prior = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
-    if any(not isinstance(x, Real) or isinstance(x, bool) for x in (count, 0 if prior is None else prior)):
+    if not is_number(count) or not (prior is None or is_number(prior)):
         raise ValueError(
             f"mean_prior = {value!r} is not allowed: give a number of pseudo-observations, or (number, value), or None"
         )
@@ -184,6 +178,6 @@ def _share(value: Any) -> float | bool:
     """Take the share that is set aside, or whether the usual share is, which the engine knows."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if not isinstance(value, Real):
+    if not is_number(value):
         raise ValueError(f"early_stopping = {value!r} is not allowed: give True, False or a share between 0 and 1")
     return float(value)

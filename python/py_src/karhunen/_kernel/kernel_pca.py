@@ -17,8 +17,6 @@ from karhunen._kernel.options import (
     block_kernel,
     bytes_option,
     kernel_option,
-    number_option,
-    optional_count,
     route_option,
     threads_option,
 )
@@ -30,6 +28,8 @@ from karhunen._shared.options import (
     count_option,
     flag_option,
     name_option,
+    number_option,
+    optional_count,
     seed_option,
     tol_option,
 )

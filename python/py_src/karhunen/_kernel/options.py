@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,15 @@ from sklearn.base import BaseEstimator
 
 from karhunen._kernel.function import BlockKernel
 from karhunen._shared.choices import EigenSolver, Kernel, KernelRoute
-from karhunen._shared.options import choice_option, count_option, estimator_options, name_option
+from karhunen._shared.options import (
+    choice_option,
+    estimator_options,
+    is_number,
+    is_whole,
+    name_option,
+    number_option,
+    optional_count,
+)
 
 #: scikit-learn's names of solvers, and the route of the engine that does the same.
 SKLEARN_EIGEN_SOLVERS: dict[str, KernelRoute] = {"dense": "full", "arpack": "stored", "randomized": "stored"}
@@ -61,13 +68,6 @@ def block_kernel(kernel: Any, kernel_params: Any) -> BlockKernel | None:
     return None
 
 
-def number_option(name: str, value: Any) -> float:
-    """Check a number."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise ValueError(f"{name} = {value!r} is not allowed: it must be a number")
-    return float(value)
-
-
 def route_option(solver: Any, eigen_solver: Any) -> str:
     """Choose the route that one of two options asks for."""
     if choice_option("eigen_solver", eigen_solver, EigenSolver) == "auto":
@@ -83,8 +83,8 @@ def threads_option(estimator: BaseEstimator) -> int | None:
     if n_threads is not None and n_jobs is not None:
         raise ValueError(f"n_threads = {n_threads!r} and n_jobs = {n_jobs!r} say the same; give only one")
     if n_jobs is None:
-        return None if n_threads is None else count_option("n_threads", n_threads)
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        return optional_count("n_threads", n_threads)
+    if not is_whole(n_jobs) or n_jobs == 0:
         raise ValueError(f"n_jobs = {n_jobs!r} is not allowed: a whole number other than 0 is needed")
     return None if n_jobs == -1 else int(effective_n_jobs(n_jobs))
 
@@ -93,14 +93,9 @@ def bytes_option(name: str, value: Any) -> int | None:
     """Check a number of bytes."""
     if value is None:
         return None
-    if not isinstance(value, Real) or isinstance(value, bool) or not 1 <= value < 2**63:
+    if not is_number(value) or not 1 <= value < 2**63:
         raise ValueError(f"{name} = {value!r} is not allowed: give a number of bytes, or None")
     return int(value)
-
-
-def optional_count(name: str, value: Any) -> int | None:
-    """Check a positive whole number that may be None."""
-    return None if value is None else count_option(name, value)
 
 
 def estimator_arguments(engine: dict[str, Any]) -> dict[str, Any]:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
 from karhunen._shared.choices import Route, SvdSolver
-from karhunen._shared.options import choice_option, count_option, flag_option, name_option, seed_option, tol_option
+from karhunen._shared.options import (
+    choice_option,
+    count_option,
+    flag_option,
+    is_number,
+    is_whole,
+    name_option,
+    optional_count,
+    seed_option,
+    tol_option,
+)
 
 #: scikit-learn's names of solvers, and the route of the engine that does the same.
 SKLEARN_SOLVERS: dict[str, Route] = {
@@ -23,10 +32,10 @@ def n_components_option(n_components: Any) -> int | float | str | None:
     """Check the type of a number of components; its range depends on the data, and the engine checks it."""
     if n_components is None or (isinstance(n_components, str) and n_components == "mle"):
         return n_components
-    if isinstance(n_components, Integral) and not isinstance(n_components, bool):
+    if is_whole(n_components):
         return 0 if n_components == 0 else count_option("n_components", n_components)
     share = _share(n_components) if isinstance(n_components, str) else n_components
-    if isinstance(share, Real) and not isinstance(share, bool) and 0 < share < 1:
+    if is_number(share) and 0 < share < 1:
         return float(share)
     if isinstance(n_components, str) and share == 1:
         return 1.0
@@ -65,7 +74,7 @@ def iteration_options(estimator: BaseEstimator) -> dict[str, Any]:
         "tol": tol_option(estimator.tol),
         "max_iter": count_option("max_iter", estimator.max_iter),
         "seed": seed_option(estimator.random_state),
-        "n_threads": None if estimator.n_threads is None else count_option("n_threads", estimator.n_threads),
+        "n_threads": optional_count("n_threads", estimator.n_threads),
         "strict": flag_option("strict", estimator.strict),
     }
 

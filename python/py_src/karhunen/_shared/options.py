@@ -15,6 +15,16 @@ from karhunen._shared.choices import Auto, PowerIterationNormalizer
 LARGE_COUNT = 2**63
 
 
+def is_whole(value: Any) -> bool:
+    """Tell whether a value is a whole number; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a real number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def name_option(option: str, name: Any) -> str:
     """Check that the name of a choice is a string; the engine knows which there are."""
     if not isinstance(name, str):
@@ -34,14 +44,14 @@ def tol_option(tol: Any) -> float | None:
     """Check a tolerance; scikit-learn's 0 is the default of the type of the data."""
     if tol is None or (isinstance(tol, Real) and tol == 0):
         return None
-    if not isinstance(tol, Real) or isinstance(tol, bool):
+    if not is_number(tol):
         raise ValueError(f"tol = {tol!r} is not allowed: give a number between 0 and 1, or None")
     return float(tol)
 
 
 def count_option(name: str, value: Any) -> int:
     """Check a positive whole number."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+    if not is_whole(value) or value < 1:
         raise ValueError(f"{name} = {value!r} is not allowed: a whole number of at least 1 is needed")
     if value >= LARGE_COUNT:
         raise ValueError(f"{name} = {value!r} is not allowed: it must be below {LARGE_COUNT}")
@@ -61,10 +71,29 @@ def check_sketch_options(estimator: BaseEstimator) -> None:
         value = getattr(estimator, name)
         if isinstance(value, str) and value in words:
             continue
-        number = least is not None and isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+        number = least is not None and is_whole(value) and value >= least
         if not number:
             ways = ([] if least is None else [f"a whole number from {least} on"]) + [repr(word) for word in words]
             raise ValueError(f"{name} = {value!r} is not allowed: give {' or '.join(ways)}")
+
+
+def optional_count(name: str, value: Any) -> int | None:
+    """Check a positive whole number that may be None."""
+    return None if value is None else count_option(name, value)
+
+
+def number_option(name: str, value: Any) -> float:
+    """Check a number."""
+    if not is_number(value):
+        raise ValueError(f"{name} = {value!r} is not allowed: it must be a number")
+    return float(value)
+
+
+def optional_number(name: str, value: Any) -> float | None:
+    """Check a number that may be None."""
+    if value is not None and not is_number(value):
+        raise ValueError(f"{name} = {value!r} is not allowed: it must be a number, or None")
+    return None if value is None else float(value)
 
 
 def flag_option(name: str, value: Any) -> bool:
@@ -78,7 +107,7 @@ def seed_option(random_state: Any) -> int:
     """Take a seed from what scikit-learn allows as a random state; None is the seed 0, the same at every fit."""
     if random_state is None:
         return 0
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and 0 <= random_state < 2**64:
+    if is_whole(random_state) and 0 <= random_state < 2**64:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
