@@ -2,10 +2,12 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import karhunen
 import pytest
 
 CONFIG = str(Path(__file__).parents[1] / "pyproject.toml")
@@ -51,13 +53,28 @@ k: PCA = PCA.load("a.model")
 """
 
 
-def test_a_type_checker_refuses_wrong_options_and_knows_fitted_attributes(tmp_path):
+def mypy(path):
+    """Check a file or a folder."""
     pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--config-file", CONFIG, str(path)]
+    environment = {**os.environ, "MYPY_CACHE_DIR": os.devnull}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=path.parent)
+
+
+def test_a_type_checker_refuses_wrong_options_and_knows_fitted_attributes(tmp_path):
     program = tmp_path / "use.py"
     program.write_text(USE)
-    command = [sys.executable, "-m", "mypy", "--config-file", CONFIG, str(program)]
-    environment = {**os.environ, "MYPY_CACHE_DIR": os.devnull}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    done = mypy(program)
     found = {int(line) for line in re.findall(r"use\.py:(\d+): error", done.stdout)}
     refused = {n for n, line in enumerate(USE.splitlines(), 1) if line.endswith("# refused")}
     assert found == refused, done.stdout + done.stderr
+
+
+def test_the_package_agrees_with_its_types(tmp_path):
+    package = tmp_path / "karhunen"
+    shutil.copytree(Path(karhunen.__file__).parent, package, ignore=shutil.ignore_patterns("*.so"))
+    done = mypy(package)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (package / "_shared" / "progress.py").write_text("def progress() -> int:\n    return 'a text'\n")
+    done = mypy(package)
+    assert "_shared/progress.py:2: error: Incompatible return value type" in done.stdout

@@ -121,7 +121,8 @@ def cross_validate_entries(
     for name, values, wanted in (("n_components", components, n_components), ("regularization", given, regularization)):
         if wanted is not None and not values:
             raise ValueError(f"{name} is empty: give at least one value, or None for that of the estimator")
-    if None in penalties:
+    sizes = [penalty for penalty in penalties if penalty is not None]
+    if len(sizes) < len(penalties):
         raise ValueError("regularization holds None, which is no penalty; leave it out, or fit the methods one by one")
     if "path" in given:
         raise ValueError("regularization holds 'path', which chooses a penalty itself; give the penalties to compare")
@@ -132,11 +133,11 @@ def cross_validate_entries(
     folds = count_option("n_folds", n_folds)
     grid = {"n_folds": n_folds, **({"regularization": given} if given else {})}
     with told_as_given(estimator, **grid), progress(estimator.verbose, "cross_validate_entries") as draw:
-        choices, errors, best, simplest = _core.cross_validate(entries, options, folds, components, penalties, draw)
+        choices, errors, best, simplest = _core.cross_validate(entries, options, folds, components, sizes, draw)
     # The grid is that of the engine: components first, penalties within.
     params = []
     for place, (c, _) in enumerate(choices):
-        choice = {"n_components": c} if components else {}
+        choice: dict[str, Any] = {"n_components": c} if components else {}
         if given:
             choice["regularization"] = given[place % len(given)]
         params.append(choice)

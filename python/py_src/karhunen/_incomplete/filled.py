@@ -51,7 +51,7 @@ def fill(X: Any, values: np.ndarray, entries: _core.Entries) -> Any:
 def _array(X: Any, values: np.ndarray) -> np.ndarray:
     """Overwrite values by what was observed, some rows at a time."""
     if np.ma.isMaskedArray(X):
-        X = X.astype(values.dtype).filled(np.nan)
+        X = np.ma.filled(X.astype(values.dtype), np.nan)
     X = np.asarray(X)
     rows = max(1, BLOCK // max(1, X.shape[1]))
     for start in range(0, len(X), rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,19 +27,6 @@ from karhunen._shared.options import flag_option
 if TYPE_CHECKING:
     from sklearn.utils import Tags
     from typing_extensions import Self
-
-#: Fitted attributes that show the engine's memory, and what they are called there.
-VIEWS = {
-    "components_": "components",
-    "explained_variance_": "explained_variance",
-    "explained_variance_ratio_": "explained_variance_ratio",
-    "singular_values_": "singular_values",
-    "mean_": "mean",
-    "noise_variance_": "noise_variance",
-    "scores_": "scores",
-    "row_offsets_": "row_offsets",
-}
-
 
 #: Methods whose models are densities; which one "auto" is depends on other arguments.
 LEARN_VARIANCES = ("auto", "vb-full", "vb", "vb-fixed", "ppca", "map")
@@ -74,7 +61,16 @@ class FittedIncomplete(ViewedModel):
     convergence_: IncompleteConvergence
     n_iter_: int
 
-    _views = VIEWS
+    _views = (
+        "components",
+        "explained_variance",
+        "explained_variance_ratio",
+        "singular_values",
+        "mean",
+        "noise_variance",
+        "scores",
+        "row_offsets",
+    )
     _to_state = staticmethod(_core.to_incomplete_state)
     _from_state = staticmethod(_core.from_incomplete_state)
 
@@ -267,17 +263,17 @@ class FittedIncomplete(ViewedModel):
         if np.ndim(X) == 1:
             raise ValueError("Reshape your data: without columns, predict expects new rows, got an array of one axis")
         entries = to_entries(self, X, reset=False)
-        return self._values(entries, return_std, noise)
+        return self._values_and_std(entries, noise) if return_std else self._values(entries)
 
-    def _values(
-        self, entries: _core.Entries, return_std: bool, noise: bool
-    ) -> FloatArray | tuple[FloatArray, FloatArray]:
+    def _values(self, entries: _core.Entries) -> FloatArray:
         """Compute the values of all entries of rows."""
         with self._call() as draw:
-            model = self._model_now()
-            if return_std:
-                return model.predict_rows(entries, bool(noise), self.n_threads, draw)
-            return model.values(entries, self.n_threads, draw)
+            return self._model_now().values(entries, self.n_threads, draw)
+
+    def _values_and_std(self, entries: _core.Entries, noise: bool) -> tuple[FloatArray, FloatArray]:
+        """Compute the values of all entries of rows, and their standard deviations."""
+        with self._call() as draw:
+            return self._model_now().predict_rows(entries, bool(noise), self.n_threads, draw)
 
     def _column_names(self, wanted: Any) -> Ids | None:
         """Give the ids of columns; names only if names are wanted, as dataframes are asked by number, too."""
@@ -324,10 +320,10 @@ class FittedIncomplete(ViewedModel):
         check_is_fitted(self)
         if not flag_option("return_std", return_std):
             entries = to_entries(self, X, reset=False)
-            return fill(X, self._values(entries, False, True), entries)
+            return fill(X, self._values(entries), entries)
         self._expect_error_bars()
         entries = to_entries(self, X, reset=False)
-        values, std = self._values(entries, True, True)
+        values, std = self._values_and_std(entries, True)
         rows, columns, *_ = entries.triples()
         std[rows, columns] = 0.0
         return fill(X, values, entries), std
@@ -367,7 +363,7 @@ class FittedIncomplete(ViewedModel):
         super()._adopt(model)
         self.n_components_ = len(model.components)
         self.n_samples_ = model.n_samples
-        self.method_ = model.method
+        self.method_ = cast(Method, model.method)
         self.convergence_ = IncompleteConvergence.of(model)
         self.n_iter_ = int(self.convergence_.iterations[-1]) if len(self.convergence_.iterations) else 0
         return self

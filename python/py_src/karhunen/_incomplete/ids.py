@@ -154,11 +154,11 @@ def adopt_ids(estimator: Any, row_ids: np.ndarray | None, column_ids: np.ndarray
         The id of each row and column. Columns alone are named as those of a table.
     """
     vars(estimator).pop("feature_names_in_", None)
-    named = column_ids is not None and all(isinstance(id_, str) for id_ in column_ids.tolist())
-    if named:
+    estimator.row_ids_, estimator.column_ids_ = row_ids, column_ids
+    if column_ids is not None and all(isinstance(id_, str) for id_ in column_ids.tolist()):
         estimator.feature_names_in_ = column_ids.astype(object)
-    estimator.row_ids_ = row_ids
-    estimator.column_ids_ = None if named and row_ids is None else column_ids
+        if row_ids is None:
+            estimator.column_ids_ = None
 
 
 def id_list(what: str, ids: np.ndarray | None) -> list[int] | list[str] | None:

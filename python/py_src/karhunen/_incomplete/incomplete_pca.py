@@ -182,6 +182,9 @@ class IncompletePCA(FittedIncomplete):
 
     __module__ = "karhunen"
 
+    #: What `partial_fit` goes on from.
+    _stream: _core.Stream | None
+
     def __init__(
         self,
         n_components: int = 2,

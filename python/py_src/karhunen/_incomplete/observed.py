@@ -12,6 +12,7 @@ from karhunen._incomplete.ids import as_numbers, numbered, plain
 from karhunen._incomplete.sparse_entries import refuse_masks
 from karhunen._shared.arrays import FloatArray, Ids
 from karhunen._shared.choices import Duplicates
+from karhunen._shared.errors import repeated_pair
 from karhunen._shared.options import choice_option, count_option, optional_count, seed_option
 
 if TYPE_CHECKING:
@@ -91,19 +92,18 @@ class Observed:
         values = _numbers("values", values)
         n = len(values)
         if shape is None:
-            rows, row_ids = numbered("rows", rows, n)
-            columns, column_ids = numbered("columns", columns, n)
-            shape = (len(row_ids), len(column_ids))
+            rows, self.row_ids = numbered("rows", rows, n)
+            columns, self.column_ids = numbered("columns", columns, n)
+            shape = (len(self.row_ids), len(self.column_ids))
         else:
             rows, columns = as_numbers("rows", rows, n), as_numbers("columns", columns, n)
-            row_ids = column_ids = None
+            self.row_ids = self.column_ids = None
             if not isinstance(shape, (tuple, list)) or len(shape) != 2:
                 raise ValueError(f"shape = {shape!r} is not allowed: give (number of rows, number of columns)")
             shape = (count_option("shape[0]", shape[0]), count_option("shape[1]", shape[1]))
         if rows.dtype != columns.dtype:
             rows, columns = rows.astype(np.int64, copy=False), columns.astype(np.int64, copy=False)
         weights = None if weight is None else _entry_weights(weight, values)
-        self._take(row_ids, column_ids)
         try:
             self._entries = _core.observe_triples(
                 rows, columns, values, shape, duplicates == "average", weights, threads
@@ -111,19 +111,18 @@ class Observed:
         except ValueError as error:
             raise self._named(error) from None
 
-    def _take(self, row_ids: Ids | None, column_ids: Ids | None) -> None:
-        self.row_ids = row_ids
-        self.column_ids = column_ids
+    def _ids_at(self, row: Any, column: Any) -> tuple[Any, Any]:
+        """Give the ids of numbers of rows and columns, which are their own ids where there are no others."""
+        if self.row_ids is None or self.column_ids is None:
+            return row, column
+        return self.row_ids[row], self.column_ids[column]
 
     def _named(self, error: ValueError) -> ValueError:
         """Name a pair that is given more than once by its ids."""
-        message = str(error)
-        if "more than once" not in message:
+        pair = repeated_pair(error)
+        if pair is None:
             return error
-        row, column = error.row, error.column
-        if self.row_ids is not None:
-            row, column = self.row_ids[row], self.column_ids[column]
-            row, column = (x.item() if isinstance(x, np.generic) else x for x in (row, column))
+        row, column = (x.item() if isinstance(x, np.generic) else x for x in self._ids_at(*pair))
         return ValueError(
             f'row {row!r}, column {column!r} is given more than once; keep one of them, or pass duplicates="average"'
         )
@@ -133,7 +132,7 @@ class Observed:
         """Wrap entries."""
         self = cls.__new__(cls)
         self._entries = entries
-        self._take(row_ids, column_ids)
+        self.row_ids, self.column_ids = row_ids, column_ids
         return self
 
     @property
@@ -180,9 +179,7 @@ class Observed:
             As for :class:`Observed`, without weights.
         """
         rows, columns, values, _ = self._entries.triples()
-        if self.row_ids is not None:
-            rows, columns = self.row_ids[rows], self.column_ids[columns]
-        return rows, columns, values
+        return *self._ids_at(rows, columns), values
 
     def split(self, share: float, random_state: Any = None) -> tuple[Self, Self]:
         """Set entries aside, to see how well they are predicted.
@@ -227,7 +224,7 @@ def without_masks(X: Any) -> Any:
     if not np.ma.isMaskedArray(X):
         return X
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
-    return X.astype(dtype).filled(np.nan)
+    return np.ma.filled(X.astype(dtype), np.nan)
 
 
 def _numbers(name: str, values: Any) -> FloatArray:

@@ -79,11 +79,12 @@ def told_as_given(estimator: Any, **given: Any) -> Iterator[None]:
         yield
     except ValueError as error:
         # Parts of an option, such as mean_prior.count, belong to one argument.
-        name = getattr(error, "option", "").partition(".")[0]
+        option, rule = (getattr(error, part, "") for part in ("option", "rule"))
+        name = option.partition(".")[0]
         arguments = {**estimator.get_params(deep=False), **given}
         if name not in arguments:
             raise
-        raise ValueError(f"{name} = {arguments[name]!r} is not allowed: {error.rule}") from None
+        raise ValueError(f"{name} = {arguments[name]!r} is not allowed: {rule}") from None
 
 
 def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:

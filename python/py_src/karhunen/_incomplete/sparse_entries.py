@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from karhunen import _core
+from karhunen._shared.errors import repeated_pair
 
 
 def entries_of_sparse(X: Any, weight: Any, n_threads: int | None) -> _core.Entries:
@@ -34,7 +35,7 @@ def entries_of_sparse(X: Any, weight: Any, n_threads: int | None) -> _core.Entri
         )
     if X.dtype.kind not in "fiub" or (X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8)):
         raise ValueError(f"the sparse matrix has dtype {X.dtype}; only numbers can be analysed")
-    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    dtype: Any = np.float32 if X.dtype == np.float32 else np.float64
     compressed = X.format in ("csr", "csc") and X.has_canonical_format
     if compressed and len(X.data) == len(X.indices) == X.indptr[-1] and weight is None:
         arrays = [np.ascontiguousarray(array) for array in (X.data.astype(dtype, copy=False), X.indices, X.indptr)]
@@ -49,13 +50,13 @@ def entries_of_sparse(X: Any, weight: Any, n_threads: int | None) -> _core.Entri
     try:
         return _core.observe_triples(rows, columns, values, X.shape, False, weights, n_threads)
     except ValueError as error:
-        message = str(error)
-        if "more than once" in message:
-            raise ValueError(
-                f"row {error.row}, column {error.column} of the sparse matrix is stored more than once; call "
-                'X.sum_duplicates() if the sum is meant, or pass karhunen.Observed(..., duplicates="average")'
-            ) from None
-        raise
+        pair = repeated_pair(error)
+        if pair is None:
+            raise
+        raise ValueError(
+            f"row {pair[0]}, column {pair[1]} of the sparse matrix is stored more than once; call "
+            'X.sum_duplicates() if the sum is meant, or pass karhunen.Observed(..., duplicates="average")'
+        ) from None
 
 
 def _weights_at(weight: Any, X: Any, rows: np.ndarray, columns: np.ndarray, dtype: type) -> np.ndarray:

@@ -209,7 +209,7 @@ def _tell_large_copy(given: Any, read: Any) -> None:
         )
 
 
-def _tell_sorting(matrix: Matrix) -> None:
+def _tell_sorting(matrix: Any) -> None:
     """Warn of a large matrix whose entries the engine must put in order in a copy, at each call."""
     if not sp.issparse(matrix):
         return

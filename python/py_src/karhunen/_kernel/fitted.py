@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
@@ -262,7 +262,7 @@ class FittedKernelPCA(FittedKernel):
         return model, beside, estimator_arguments(json.loads(text))
 
     def _adopt(self, model: _core.KernelModel) -> Self:
-        self.solver_ = model.solver
+        self.solver_ = cast(KernelRoute, model.solver)
         self.convergence_ = KernelConvergence.of(model)
         self.n_iter_ = model.n_passes
         self.n_components_ = model.n_components

@@ -23,7 +23,7 @@ from karhunen._shared.options import (
 #: scikit-learn's names of solvers, and the route of the engine that does the same.
 SKLEARN_EIGEN_SOLVERS: dict[str, KernelRoute] = {"dense": "full", "arpack": "stored", "randomized": "stored"}
 #: What files call what estimators call otherwise.
-_NAMES = {
+_NAMES: dict[str, Any] = {
     "polynomial": "poly",
     "additive-chi2": "additive_chi2",
     "k-means-plus-plus": "kmeans++",

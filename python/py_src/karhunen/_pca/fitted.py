@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from karhunen import _core
@@ -83,8 +84,8 @@ class FittedComponents(ViewedModel):
         self,
         matrix: Matrix,
         options: dict[str, Any],
-        samples: FloatArray | None = None,
-        features: FloatArray | None = None,
+        samples: NDArray[np.float64] | None = None,
+        features: NDArray[np.float64] | None = None,
     ) -> None:
         """Fit to a matrix and weights that were checked."""
         with self._call() as draw:
@@ -103,7 +104,7 @@ class FittedComponents(ViewedModel):
 
     def _adopt(self, model: _core.Model) -> Self:
         super()._adopt(model)
-        self.solver_ = model.solver
+        self.solver_ = cast(Route, model.solver)
         self.convergence_ = Convergence.of(model)
         self.n_iter_ = model.n_passes
         return self

@@ -34,7 +34,7 @@ def n_components_option(n_components: Any) -> int | float | str | None:
         return n_components
     if is_whole(n_components):
         return 0 if n_components == 0 else count_option("n_components", n_components)
-    share = _share(n_components) if isinstance(n_components, str) else n_components
+    share: Any = _share(n_components) if isinstance(n_components, str) else n_components
     if is_number(share) and 0 < share < 1:
         return float(share)
     if isinstance(n_components, str) and share == 1:

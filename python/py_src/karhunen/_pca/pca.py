@@ -25,19 +25,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-#: Fitted attributes that show the engine's memory, and what they are called there.
-VIEWS = {
-    "components_": "components",
-    "explained_variance_": "explained_variance",
-    "explained_variance_ratio_": "explained_variance_ratio",
-    "singular_values_": "singular_values",
-    "mean_": "mean",
-    "scale_": "scale",
-    "noise_variance_": "noise_variance",
-    "residuals_": "residuals",
-}
-
-
 class PCA(FittedComponents):
     """Principal component analysis.
 
@@ -143,7 +130,16 @@ class PCA(FittedComponents):
     noise_variance_: float
     n_components_: int
     n_samples_: int
-    _views = VIEWS
+    _views = (
+        "components",
+        "explained_variance",
+        "explained_variance_ratio",
+        "singular_values",
+        "mean",
+        "scale",
+        "noise_variance",
+        "residuals",
+    )
 
     def __init__(
         self,

@@ -20,8 +20,6 @@ from karhunen._shared.options import check_sketch_options, choice_option, count_
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: Fitted attributes that show the engine's memory, and what they are called there.
-VIEWS = {"components_": "components", "singular_values_": "singular_values", "residuals_": "residuals"}
 #: scikit-learn's names of algorithms, and the route of the engine that does the same.
 SKLEARN_ALGORITHMS: dict[str, Route] = {"randomized": "block-krylov", "arpack": "block-krylov"}
 
@@ -83,7 +81,7 @@ class TruncatedSVD(FittedComponents):
 
     __module__ = "karhunen"
 
-    _views = VIEWS
+    _views = ("components", "singular_values", "residuals")
 
     def __init__(
         self,

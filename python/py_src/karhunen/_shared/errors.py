@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 
+def repeated_pair(error: ValueError) -> tuple[int, int] | None:
+    """Give row and column of an entry that an error says is given more than once."""
+    if "more than once" not in str(error):
+        return None
+    row, column = (getattr(error, name) for name in ("row", "column"))
+    return row, column
+
+
 def name_column(error: ValueError, names: Any) -> ValueError:
     """Add the name of the column to an error that names its number."""
     column = getattr(error, "column", None)

@@ -48,7 +48,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _adopt_fit(self, model: Any) -> Self:
         """Be fitted as a model is that was fitted here, to data without columns beside the features."""
-        vars(self).pop("_columns_of_file", None)
+        self.__dict__.pop("_columns_of_file", None)
         return self._adopt(model)
 
     def _adopt_file(self, model: Any, beside: Mapping[str, Any]) -> Self:
@@ -172,8 +172,8 @@ class ViewedModel(FittedModel):
     """
 
     components_: FloatArray
-    #: Fitted attributes that show the engine's memory, and what they are called there.
-    _views: Mapping[str, str]
+    #: Values of the engine's model that are fitted attributes, of the same name and an underscore.
+    _views: tuple[str, ...]
 
     @property
     def _n_features_out(self) -> int:
@@ -182,9 +182,9 @@ class ViewedModel(FittedModel):
 
     def _adopt(self, model: Any) -> Self:
         """Show a model's arrays as fitted attributes."""
-        self._shown = {name: self._show(model, getattr(model, inner)) for name, inner in self._views.items()}
+        self._shown = {name: self._show(model, getattr(model, name)) for name in self._views}
         for name, value in self._shown.items():
-            setattr(self, name, value)
+            setattr(self, f"{name}_", value)
         self.n_features_in_ = len(model.mean)
         return super()._adopt(model)
 
@@ -194,17 +194,14 @@ class ViewedModel(FittedModel):
 
     def _model_now(self) -> Any:
         """Give the engine's model, made anew if an attribute was assigned since."""
-        assigned = {
-            inner: getattr(self, name)
-            for name, inner in self._views.items()
-            if getattr(self, name) is not self._shown[name]
-        }
+        now = {name: getattr(self, f"{name}_") for name in self._views}
+        assigned = {name: value for name, value in now.items() if value is not self._shown[name]}
         if assigned:
             state = self._to_state(self._model)
-            for inner, value in assigned.items():
-                state[inner] = np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
+            for name, value in assigned.items():
+                state[name] = np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
             self._adopt(self._from_state(state))
         return self._model
 
     def _not_pickled(self) -> tuple[str, ...]:
-        return ("_shown", *self._views)
+        return ("_shown", *(f"{name}_" for name in self._views))
