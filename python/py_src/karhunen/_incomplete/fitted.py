@@ -54,7 +54,6 @@ class FittedIncomplete(ViewedModel):
     row_offsets_: FloatArray | None
     n_components_: int
     n_samples_: int
-    n_samples_seen_: int
     row_ids_: Ids | None
     column_ids_: Ids | None
     method_: Method

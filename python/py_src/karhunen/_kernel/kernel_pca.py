@@ -265,11 +265,7 @@ or callable, default="linear"
 
         Parameters
         ----------
-        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-            Rows are samples. For `kernel="precomputed"`, the kernel matrix, shape (n_samples, n_samples).
-        y : None
-            Ignored; there for pipelines.
-        sample_weight : array-like of shape (n_samples,) or None
+        X, y, sample_weight
             As for :meth:`fit`.
 
         Returns

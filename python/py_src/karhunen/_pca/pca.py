@@ -224,11 +224,7 @@ class PCA(FittedComponents):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-            Rows are samples.
-        y : None
-            Ignored; there for pipelines.
-        sample_weight, feature_weight : array-like or None
+        X, y, sample_weight, feature_weight
             As for :meth:`fit`.
 
         Returns

@@ -133,10 +133,8 @@ class TruncatedSVD(FittedComponents):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-            Rows are samples.
-        y : None
-            Ignored; there for pipelines.
+        X, y
+            As for :meth:`fit`.
 
         Returns
         -------
