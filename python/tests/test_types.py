@@ -57,7 +57,7 @@ def mypy(path):
     """Check a file or a folder."""
     pytest.importorskip("mypy")
     command = [sys.executable, "-m", "mypy", "--config-file", CONFIG, str(path)]
-    environment = {**os.environ, "MYPY_CACHE_DIR": os.devnull}
+    environment = {**os.environ, "MYPY_CACHE_DIR": str(path.parent / "cache")}
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=path.parent)
 
 
