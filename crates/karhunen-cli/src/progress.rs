@@ -36,7 +36,7 @@ static COMMIT: Mutex<()> = Mutex::new(());
 /// not, unless the work has a checkpoint to write; then it ends at the second signal.
 ///
 /// # Errors
-/// [`Failure::Signals`] if the system refuses.
+/// [`Failure::Signals`] if the system refuses; [`Failure::Memory`] where the handler finds no room.
 #[cfg(unix)]
 pub(crate) fn watch_for_stop() -> Result<()> {
     use nix::sys::signal::{SigSet, Signal};
@@ -49,13 +49,19 @@ pub(crate) fn watch_for_stop() -> Result<()> {
     }
     // Every thread is begun later and blocks them too, so that they wait for the one that takes them.
     wanted.thread_block().map_err(|error| Failure::Signals(error.into()))?;
+    let (started, begin) = std::sync::mpsc::channel();
     let watch = move || {
+        let _ = started.send(());
         while let Ok(signal) = wanted.wait() {
             stop(signal as i32);
         }
     };
+    karhunen::memory::ask_for_threads(1).map_err(|error| Failure::Memory(error.to_string()))?;
     let watcher = std::thread::Builder::new().name("signals".to_owned()).spawn(watch);
-    watcher.map(drop).map_err(Failure::Signals)
+    watcher.map_err(Failure::Signals)?;
+    // The memory that its first steps take must not be taken by the command meanwhile.
+    let _ = begin.recv();
+    Ok(())
 }
 
 /// Installs the handler of Ctrl-C.

@@ -10,6 +10,9 @@ use std::path::Path;
 
 use crate::{Cause, Error, Result};
 
+/// Bytes that a decoder may take for itself.
+const WORKSPACE: f64 = (3u64 << 20) as f64;
+
 thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
@@ -31,12 +34,18 @@ pub fn is_decoding() -> bool {
 /// Runs a decoder on this thread; what it says, also by a panic, becomes an error of the file.
 ///
 /// # Errors
-/// [`Cause::Format`].
+/// [`Cause::Format`]; [`karhunen::Error::Memory`] where the decoder had too little memory, which few of them tell.
 pub(crate) fn run<R, E: Display>(
     path: &Path,
     decode: impl FnOnce() -> std::result::Result<R, E>,
 ) -> Result<R> {
-    caught(decode).and_then(|result| result.map_err(|error| error.to_string())).map_err(|e| damaged(path, &e))
+    caught(decode).and_then(|result| result.map_err(|error| error.to_string())).map_err(|error| {
+        let advice = || "raise the limit of memory, or take fewer rows or columns".to_owned();
+        match karhunen::memory::ask("decoding", WORKSPACE, advice) {
+            Err(shortage) => Error::new(path, shortage.into()),
+            Ok(()) => damaged(path, &error),
+        }
+    })
 }
 
 /// Runs a decoder on this thread; a panic becomes its text.

@@ -402,8 +402,12 @@ fn worth_starting(n: usize) -> usize {
 #[cfg(feature = "parallel")]
 fn pool(n: usize) -> Result<rayon::ThreadPool> {
     let threads = worth_starting(n);
+    memory::ask_for_threads(threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map_err(|error| not_started(threads, error.to_string()))
+    let pool = pool.map_err(|error| not_started(threads, error.to_string()))?;
+    // The memory that the first steps of the threads take is still free once all of them have begun.
+    pool.broadcast(|_| ());
+    Ok(pool)
 }
 
 /// Number of threads of the pool that the caller is in, or of rayon's own, which is started if need be.
@@ -413,13 +417,16 @@ fn current_pool() -> Result<usize> {
     // Rayon panics where its pool was not started, and tells only once that it was not.
     static FAILED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
     if rayon::current_thread_index().is_none() {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        if FAILED.get().is_none() {
+            memory::ask_for_threads(threads)?;
+        }
         let start = || {
             let outcome = rayon::ThreadPoolBuilder::new().build_global();
             // Without a cause the pool was started by somebody else.
             outcome.err().filter(|error| error.source().is_some()).map(|error| error.to_string())
         };
         if let Some(reason) = FAILED.get_or_init(start) {
-            let threads = std::thread::available_parallelism().map_or(1, usize::from);
             return Err(not_started(threads, reason.clone()));
         }
     }
@@ -429,14 +436,7 @@ fn current_pool() -> Result<usize> {
 /// The error for threads that could not be started: most often their stacks found no room.
 #[cfg(feature = "parallel")]
 fn not_started(threads: usize, reason: String) -> Error {
-    /// What Rust gives a thread, unless the environment says otherwise; and what the allocator sets aside for one.
-    const STACK_BYTES: f64 = (2u64 << 20) as f64;
-    let what = format!("starting {threads} threads");
-    let advice = || "ask for fewer (`n_threads`), or raise the limit of memory".to_owned();
-    match memory::ask(&what, (threads as f64 * STACK_BYTES).max(memory::SMALL), advice) {
-        Err(shortage) => shortage,
-        Ok(()) => Error::Threads { threads, reason },
-    }
+    memory::ask_for_threads(threads).err().unwrap_or(Error::Threads { threads, reason })
 }
 
 struct Ordered<A> {

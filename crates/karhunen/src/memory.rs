@@ -56,6 +56,28 @@ pub fn reserve<T>(values: &mut Vec<T>, n: usize) -> std::result::Result<(), TryR
     outcome
 }
 
+/// Refuses to start `n` threads where their stacks find no room. A thread that lacks the memory for its first steps ends the
+/// process by a signal, in the C library or in Rust's own code before that of the thread.
+///
+/// # Errors
+/// [`Error::Memory`].
+pub fn ask_for_threads(n: usize) -> Result<()> {
+    /// What Rust gives a thread, unless the environment says otherwise.
+    const STACK: f64 = (2u64 << 20) as f64;
+    /// Stacks for signals, guards of the stacks, and the first piece of the allocator, which is at least 1 MiB.
+    const START: f64 = (4u64 << 20) as f64;
+    let bytes = n as f64 * STACK + START;
+    // The system is not looked at where the allocator has the room: a pool may be started for a fit of a millisecond.
+    if reserve(&mut Vec::<u8>::new(), bytes as usize).is_ok() {
+        return Ok(());
+    }
+    let (what, advice) = match n {
+        1 => ("starting a thread".to_owned(), "raise the limit of memory"),
+        n => (format!("starting {n} threads"), "ask for fewer (`n_threads`), or raise the limit of memory"),
+    };
+    ask(&what, bytes, || advice.to_owned())
+}
+
 thread_local! {
     static ASKING: Cell<bool> = const { Cell::new(false) };
 }

@@ -56,7 +56,7 @@ pub(crate) struct Totals {
     pub(crate) rest_of_squares: f64,
     /// The row of the largest weight, where the rows are known.
     pub(crate) heaviest: Option<usize>,
-    /// Whether the rows are known and all weights whole numbers.
+    /// Whether all weights are whole numbers; of moments alone, as far as their sums tell.
     pub(crate) whole: bool,
 }
 

@@ -153,7 +153,8 @@ impl Moments {
             sum_of_squares,
             rest_of_squares: 1.0 - sum_of_squares,
             heaviest: None,
-            whole: false,
+            // Weights that are no whole numbers hardly have two sums that are.
+            whole: self.weight.fract() == 0.0 && self.weight_squared.fract() == 0.0,
         }
     }
 

@@ -303,11 +303,11 @@ fn check_convergence(
     })
 }
 
-/// The largest number of components with variance, which the noise is spread over: min(n, p), where n counts
+/// The largest number of components with variance, over which the noise is spread: min(n, p), where n counts
 /// repetitions if the weights do.
-fn rank_limit(totals: &Totals, weighting: Weighting, (n, p): (usize, usize), k: usize) -> f64 {
-    let repeated = totals.sum.min(p as f64);
-    if weighting == Weighting::Frequency && repeated >= k as f64 { repeated } else { n.min(p) as f64 }
+fn rank_limit(totals: &Totals, weighting: Weighting, shape: (usize, usize), k: usize) -> usize {
+    let repeated = totals.all_components(weighting, shape);
+    if repeated >= k { repeated } else { shape.0.min(shape.1) }
 }
 
 /// Population variances and all that is derived from them: the only place where that is done.
@@ -334,13 +334,13 @@ impl Population<'_> {
     }
 
     /// The mean of the discarded eigenvalues: Tipping & Bishop (1999), doi:10.1111/1467-9868.00196, equation 8.
-    fn noise(&self, rank: f64) -> f64 {
-        let discarded = rank - self.variances.len() as f64;
+    fn noise(&self, rank: usize) -> f64 {
+        let discarded = rank.saturating_sub(self.variances.len());
         let rest = self.total - self.variances.iter().sum::<f64>();
-        // What is left of the total after all its parts is rounding.
-        if discarded <= 0.0 || rest <= self.total * f64::EPSILON * rank {
+        // Once all parts are taken from the total, only rounding is left.
+        if discarded == 0 || rest <= self.total * f64::EPSILON * rank as f64 {
             return 0.0;
         }
-        rest / discarded * self.correction
+        rest / discarded as f64 * self.correction
     }
 }

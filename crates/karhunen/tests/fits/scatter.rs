@@ -123,6 +123,23 @@ fn the_fit_of_merged_parts_is_the_fit_of_the_whole() {
     }
 }
 
+/// Three rows that stand for twelve have more components than three, all of them without variance.
+#[test]
+fn whole_weights_of_moments_count_repetitions() {
+    let rows = gaussian(3, 8, 5);
+    let weights = [4.0, 5.0, 3.0];
+    let moments = scatter(&rows, Layout::RowMajor, Some(&weights));
+    for n_components in [NComponents::All, NComponents::Count(1)] {
+        let pca = Pca { n_components, ..Pca::default() };
+        let found = pca.fit_scatter(&moments, None).unwrap();
+        let expected =
+            Layout::RowMajor.lend::<f64, _>(&rows, |x| pca.fit(x, &Weights::of_samples(&weights))).unwrap();
+        assert_eq!(found.explained_variance().len(), expected.explained_variance().len());
+        let noise = [found.noise_variance()];
+        assert_close("noise", &noise, &[expected.noise_variance()], within(1.0));
+    }
+}
+
 #[test]
 fn what_is_not_finite_is_found_in_rows_without_weight_too() {
     // More rows than a piece of work: the first has no weight at all.

@@ -156,3 +156,30 @@ fn a_far_prediction_of_large_data_is_found() {
     assert!((1..=count).contains(&far.count), "{far:?} {count}");
     assert_eq!(of(3).convergence().far, Some(far));
 }
+
+/// Most columns hold no entry, and a far prediction is named by its column of the data.
+#[test]
+fn a_far_prediction_among_empty_columns_names_its_column() {
+    let (n, p) = (200, 70_000);
+    let noise = SplitMix64::new(1).normals(n, 10);
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, noise) in noise.iter().enumerate() {
+        // One row is a thousand times as large, and seen in two columns.
+        let score = if row == 7 { 1000.0 } else { (row as f64).sin() };
+        for (at, noise) in noise.iter().enumerate() {
+            if (row == 7 && at < 2) || (row != 7 && (row + at) % 3 != 0) {
+                rows.push(row as u32);
+                columns.push((6000 * at + 5) as u32);
+                values.push(score * (1.0 + 0.1 * at as f64) + 0.1 * noise);
+            }
+        }
+    }
+    let triples = karhunen::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
+    let data = Observed::from_triples(&triples, (n, p), karhunen::Duplicates::Average, None).unwrap();
+    let model = IncompletePca { method: Method::Em, ..IncompletePca::new(1) }.fit(&data).unwrap();
+    let far = model.convergence().far.unwrap();
+    let (count, most) = one_by_one(&data, &model);
+    assert_eq!((far.row, far.column % 6000, far.count), (7, 5, count), "{far:?}");
+    assert!((far.deviations / most - 1.0).abs() < 1e-6, "{far:?} {most}");
+    assert!((far.value - model.predict(7, far.column).unwrap().value).abs() < 1e-9 * far.value.abs());
+}
