@@ -1,5 +1,7 @@
 //! The element types of data: `f32` and `f64`.
 
+use std::any::Any;
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for f32 {}
@@ -31,6 +33,38 @@ pub trait Scalar:
     fn to_f64(self) -> f64;
     /// Converts, rounding to nearest.
     fn from_f64(value: f64) -> Self;
+}
+
+/// Calls the function `$function`, generic over the element type `$scalar`, as it was compiled in this crate for `f32` and `f64`.
+///
+/// Rust compiles a generic function anew in every crate that calls it. A public function that is a call of this macro costs its
+/// callers' builds nothing: the code is in the library once. `$signature` is the type of the function.
+macro_rules! compiled {
+    ($scalar:ident, $function:expr => $signature:ty) => {{
+        type Of<$scalar> = $signature;
+        // Inlined elsewhere, it would be compiled there with all that it names.
+        #[inline(never)]
+        fn both() -> (Of<f32>, Of<f64>) {
+            let single = {
+                type $scalar = f32;
+                $function
+            };
+            let double = {
+                type $scalar = f64;
+                $function
+            };
+            (single, double)
+        }
+        let (single, double) = both();
+        $crate::scalar::of_type::<Of<$scalar>>([&single, &double])
+    }};
+}
+pub(crate) use compiled;
+
+/// The one of two values that has the type `W`.
+pub(crate) fn of_type<W: Copy + 'static>(choices: [&dyn Any; 2]) -> W {
+    let found = choices.iter().find_map(|choice| choice.downcast_ref().copied());
+    found.unwrap_or_else(|| unreachable!("element types are f32 and f64"))
 }
 
 /// The largest of non-negative values: NaN if any value is NaN, zero if there are none.

@@ -11,7 +11,7 @@ use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::{IncompletePca, Regularization};
 use crate::memory;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 
 /// A grid of options to compare by the error of entries that were set aside, in folds of equal size: each entry is in one of
 /// them, at random, but for those that are alone in their row or column. A fold leaves the last entry of a row or column where
@@ -139,6 +139,17 @@ impl CrossValidation {
     /// As [`IncompletePca::fit`] for every choice; [`Error::Option`] for fewer than two folds, [`Error::Folds`] for more than
     /// there are entries to set aside; [`Error::Stopped`] if the observer asks to stop.
     pub fn run<T: Scalar>(
+        &self,
+        pca: &IncompletePca,
+        data: &Observed<T>,
+        observer: &dyn Observer,
+    ) -> Result<CrossValidationTable> {
+        let run = compiled!(T, CrossValidation::errors_of::<T>
+            => fn(&CrossValidation, &IncompletePca, &Observed<T>, &dyn Observer) -> Result<CrossValidationTable>);
+        run(self, pca, data, observer)
+    }
+
+    fn errors_of<T: Scalar>(
         &self,
         pca: &IncompletePca,
         data: &Observed<T>,

@@ -9,7 +9,7 @@ use crate::incomplete::options::IncompletePca;
 use crate::incomplete::stopping::{IncompleteConvergence, RunSummary};
 use crate::linalg::Matrix;
 use crate::memory;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 
 /// Rows that are transformed at a time.
 const ROWS: usize = 64;
@@ -364,6 +364,17 @@ impl IncompleteModel {
         n_threads: Option<usize>,
         observer: &dyn Observer,
     ) -> Result<RowScores> {
+        let find = compiled!(T, IncompleteModel::scores_of::<T>
+            => fn(&IncompleteModel, &Observed<T>, Option<usize>, &dyn Observer) -> Result<RowScores>);
+        find(self, rows, n_threads, observer)
+    }
+
+    fn scores_of<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<RowScores> {
         let all = self.n_scores();
         // As they are found, and as they are given.
         let mut found = zeros("a matrix of scores", rows.n_samples(), 2 * all, all)?;
@@ -385,6 +396,18 @@ impl IncompleteModel {
     /// # Errors
     /// As [`IncompleteModel::transform_observed`].
     pub fn rows_with_covariances<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<(RowScores, Covariances)> {
+        type Both = Result<(RowScores, Covariances)>;
+        let find = compiled!(T, IncompleteModel::posteriors_of::<T>
+            => fn(&IncompleteModel, &Observed<T>, Option<usize>, &dyn Observer) -> Both);
+        find(self, rows, n_threads, observer)
+    }
+
+    fn posteriors_of<T: Scalar>(
         &self,
         rows: &Observed<T>,
         n_threads: Option<usize>,

@@ -11,7 +11,7 @@ use crate::incomplete::observed::Observed;
 use crate::incomplete::options::{IncompletePca, Method, Regularization};
 use crate::incomplete::unseen::Unseen;
 use crate::memory;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 
 /// Bytes of a number in f64.
 const F64: f64 = 8.0;
@@ -31,6 +31,10 @@ impl IncompletePca {
     /// # Ok::<(), karhunen::Error>(())
     /// ```
     pub fn memory_need<T: Scalar>(&self, data: &Observed<T>) -> f64 {
+        compiled!(T, IncompletePca::need::<T> => fn(&IncompletePca, &Observed<T>) -> f64)(self, data)
+    }
+
+    fn need<T: Scalar>(&self, data: &Observed<T>) -> f64 {
         match Unseen::of(self, data) {
             // Those columns are fitted, and what is found is written for all.
             Some(unseen) => self.need_of(data, unseen.n_kept()) + unseen.need(self),

@@ -15,7 +15,7 @@ use crate::incomplete::start::Start;
 use crate::linalg::Matrix;
 use crate::linalg::random::gaussian;
 use crate::random::Purpose;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 
 /// The ridge of the scores of one sample, as a share of the deviation of an entry.
 const RIDGE: f64 = 1e-3;
@@ -260,6 +260,12 @@ impl IncompleteStream {
     /// [`Error::Shape`] for another number of columns; [`Error::SpreadTooLarge`] for values beyond range; [`Error::Option`] for
     /// rows with weights.
     pub fn partial_fit<T: Scalar>(&mut self, rows: &Observed<T>) -> Result<()> {
+        let learn = compiled!(T, IncompleteStream::learn_rows::<T>
+            => fn(&mut IncompleteStream, &Observed<T>) -> Result<()>);
+        learn(self, rows)
+    }
+
+    fn learn_rows<T: Scalar>(&mut self, rows: &Observed<T>) -> Result<()> {
         let p = self.loadings.n_rows();
         if rows.n_features() != p {
             return Err(Error::Shape {
@@ -395,6 +401,12 @@ impl IncompleteStream {
     /// # Errors
     /// As [`IncompletePca::fit`].
     pub fn finish<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
+        let finish = compiled!(T, IncompleteStream::model_of::<T>
+            => fn(&IncompleteStream, &Observed<T>, &IncompletePca) -> Result<IncompleteModel>);
+        finish(self, rows, options)
+    }
+
+    fn model_of<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
         let options = IncompletePca { row_offsets: self.row_offsets, ..options.clone() };
         if rows.n_samples() >= self.c || self.recent.is_empty() {
             return self.finish_all(rows, &options);

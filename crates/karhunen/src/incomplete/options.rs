@@ -13,7 +13,7 @@ use crate::incomplete::observed::Observed;
 use crate::incomplete::online::OnlineRule;
 use crate::incomplete::start::Start;
 use crate::incomplete::unseen::Unseen;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 
 /// Most components for which `auto` takes posteriors of full covariance.
 const MOST_FULL: usize = 32;
@@ -370,6 +370,16 @@ impl IncompletePca {
     /// As [`IncompletePca::fit_observed`]; [`Error::OtherFit`] and [`Error::CheckpointDamaged`] where it goes on from a
     /// checkpoint; [`Error::CheckpointNotKept`].
     pub fn fit_with<T: Scalar>(
+        &self,
+        data: &Observed<T>,
+        context: &FitContext<'_>,
+    ) -> Result<IncompleteModel> {
+        let fit = compiled!(T, IncompletePca::fit_checked::<T>
+            => fn(&IncompletePca, &Observed<T>, &FitContext<'_>) -> Result<IncompleteModel>);
+        fit(self, data, context)
+    }
+
+    fn fit_checked<T: Scalar>(
         &self,
         data: &Observed<T>,
         context: &FitContext<'_>,

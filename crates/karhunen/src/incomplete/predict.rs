@@ -8,7 +8,7 @@ use crate::incomplete::model::{Covariances, IncompleteModel, Prediction, RowScor
 use crate::incomplete::observed::Observed;
 use crate::linalg::finite::{all_finite, beyond_range};
 use crate::linalg::{IndexInt, Matrix};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 
 /// Pairs predicted at a time.
 const PAIRS: usize = 1 << 12;
@@ -129,6 +129,19 @@ impl IncompleteModel {
 
     fn fill_values<T: Scalar>(
         &self,
+        rows: (&Matrix, Option<&[f64]>),
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        type Rows<'a> = (&'a Matrix, Option<&'a [f64]>);
+        let write = compiled!(T, IncompleteModel::write_values::<T>
+            => fn(&IncompleteModel, Rows<'_>, &mut [T], Option<usize>, &dyn Observer) -> Result<()>);
+        write(self, rows, out, n_threads, observer)
+    }
+
+    fn write_values<T: Scalar>(
+        &self,
         (scores, offsets): (&Matrix, Option<&[f64]>),
         out: &mut [T],
         n_threads: Option<usize>,
@@ -172,6 +185,20 @@ impl IncompleteModel {
     /// # Errors
     /// As there; [`Error::Option`] for a fit without error bars; [`Error::PredictionOverflow`].
     pub fn deviations_into<T: Scalar>(
+        &self,
+        rows: (&Matrix, &Covariances),
+        noise: bool,
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        type Rows<'a> = (&'a Matrix, &'a Covariances);
+        let write = compiled!(T, IncompleteModel::write_deviations::<T>
+            => fn(&IncompleteModel, Rows<'_>, bool, &mut [T], Option<usize>, &dyn Observer) -> Result<()>);
+        write(self, rows, noise, out, n_threads, observer)
+    }
+
+    fn write_deviations<T: Scalar>(
         &self,
         (scores, covariances): (&Matrix, &Covariances),
         noise: bool,

@@ -6,7 +6,7 @@ use crate::incomplete::cholesky::{BLOCK, Upper};
 use crate::incomplete::model::{IncompleteModel, Prior};
 use crate::incomplete::observed::Observed;
 use crate::linalg::Matrix;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 
 /// Rows at a time.
 const ROWS: usize = 64;
@@ -35,6 +35,17 @@ impl IncompleteModel {
     /// [`Error::Option`] for a method that learns no variances, and for a fit without noise; [`Error::Shape`] for another
     /// number of columns; [`Error::Threads`]; [`Error::Stopped`].
     pub fn score_samples<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<f64>> {
+        let score = compiled!(T, IncompleteModel::log_likelihoods::<T>
+            => fn(&IncompleteModel, &Observed<T>, Option<usize>, &dyn Observer) -> Result<Vec<f64>>);
+        score(self, rows, n_threads, observer)
+    }
+
+    fn log_likelihoods<T: Scalar>(
         &self,
         rows: &Observed<T>,
         n_threads: Option<usize>,

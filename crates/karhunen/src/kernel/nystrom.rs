@@ -15,7 +15,7 @@ use crate::kernel::transform::{Projection, check_new_rows, strips};
 use crate::linalg::Matrix;
 use crate::moments::{Moments, check_size};
 use crate::pca::Transform;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
 use crate::weights::{Shares, Weights};
 
@@ -121,6 +121,19 @@ impl Nystrom {
     }
 
     fn fitted<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        function: Option<Arc<dyn BlockKernel>>,
+        observer: &dyn Observer,
+    ) -> Result<NystromMap> {
+        type Function = Option<Arc<dyn BlockKernel>>;
+        let fit = compiled!(T, Nystrom::fit_source::<T>
+            => fn(&Nystrom, &dyn Source<T>, &Weights<'_>, Function, &dyn Observer) -> Result<NystromMap>);
+        fit(self, x, weights, function, observer)
+    }
+
+    fn fit_source<T: Scalar>(
         &self,
         x: &dyn Source<T>,
         weights: &Weights<'_>,
@@ -239,6 +252,12 @@ impl NystromMap {
     /// # Errors
     /// As [`NystromMap::transform`], and [`Error::Stopped`] if the observer asks to stop.
     pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
+        let transform = compiled!(T, NystromMap::features_of::<T>
+            => fn(&NystromMap, &dyn Source<T>, &Transform<'_>) -> Result<Matrix<T>>);
+        transform(self, x, how)
+    }
+
+    fn features_of<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
         let parts = &self.parts;
         if how.whiten {
             let rule = "features have no variances to divide by";

@@ -12,7 +12,7 @@ use crate::kernel::model::KernelModel;
 use crate::kernel::preimage::PreImage;
 use crate::kernel::select::KernelRoute;
 use crate::kernel::spectrum::fewest_passes;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
 use crate::weights::Weights;
 
@@ -123,7 +123,7 @@ impl KernelPca {
     /// # Ok::<(), karhunen::Error>(())
     /// ```
     pub fn memory_need<T: Scalar>(&self, x: &dyn Source<T>) -> f64 {
-        fit::memory_need(self, x)
+        compiled!(T, fit::memory_need::<T> => fn(&KernelPca, &dyn Source<T>) -> f64)(self, x)
     }
 
     /// As [`KernelPca::fit`], telling `observer` how far it has come.
@@ -136,7 +136,7 @@ impl KernelPca {
         weights: &Weights<'_>,
         observer: &dyn Observer,
     ) -> Result<KernelModel> {
-        fit::fit(self, x, weights, None, observer)
+        self.fitted(x, weights, None, observer)
     }
 
     /// As [`KernelPca::fit_observed`] with a kernel of the caller's own; the option `kernel` must be
@@ -151,7 +151,20 @@ impl KernelPca {
         function: Arc<dyn BlockKernel>,
         observer: &dyn Observer,
     ) -> Result<KernelModel> {
-        fit::fit(self, x, weights, Some(function), observer)
+        self.fitted(x, weights, Some(function), observer)
+    }
+
+    fn fitted<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        function: Option<Arc<dyn BlockKernel>>,
+        observer: &dyn Observer,
+    ) -> Result<KernelModel> {
+        type Function = Option<Arc<dyn BlockKernel>>;
+        let fit = compiled!(T, fit::fit::<T>
+            => fn(&KernelPca, &dyn Source<T>, &Weights<'_>, Function, &dyn Observer) -> Result<KernelModel>);
+        fit(self, x, weights, function, observer)
     }
 
     /// Every rule of the options, in one place.

@@ -15,7 +15,7 @@ use crate::linalg::tile_products::{Strips, add_tile_product};
 use crate::linalg::{Dense, Matrix, spd};
 use crate::moments::check_size;
 use crate::pca::Transform;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 use crate::source::Block;
 
 /// How rows are found from scores, from dense data.
@@ -174,6 +174,12 @@ impl KernelModel {
         scores: &Matrix<T>,
         how: &Transform<'_>,
     ) -> Result<Matrix<T>> {
+        let invert = compiled!(T, KernelModel::pre_images::<T>
+            => fn(&KernelModel, &Matrix<T>, &Transform<'_>) -> Result<Matrix<T>>);
+        invert(self, scores, how)
+    }
+
+    fn pre_images<T: Scalar>(&self, scores: &Matrix<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
         let (n, found) = scores.shape();
         let (expected, p) = (self.n_components(), self.n_features());
         if found != expected {

@@ -16,7 +16,7 @@ use crate::linalg::{ColumnMap, Matrix};
 use crate::moments::first_non_finite;
 use crate::operator::blocks;
 use crate::pca::Transform;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
 
 /// New rows of a piece of work.
@@ -41,6 +41,12 @@ impl KernelModel {
     /// # Errors
     /// As [`KernelModel::transform`], and [`Error::Stopped`] if the observer asks to stop.
     pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
+        let transform = compiled!(T, KernelModel::scores_of::<T>
+            => fn(&KernelModel, &dyn Source<T>, &Transform<'_>) -> Result<Matrix<T>>);
+        transform(self, x, how)
+    }
+
+    fn scores_of<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
         check_new_rows(x, self.kernel(), self.function(), self.n_features())?;
         let n = x.shape().0;
         let k = self.n_components();

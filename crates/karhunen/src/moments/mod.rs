@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
 use crate::linalg::{Dense, dense_moments, sparse_moments};
 use crate::memory;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
 use crate::weights::{Totals, check_weights};
 
@@ -66,6 +66,12 @@ impl Moments {
     /// beyond f64; [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightSum`] refuse weights;
     /// [`Error::Empty`], and what reading raises.
     pub fn of<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+        let of = compiled!(T, Moments::of_source::<T>
+            => fn(&dyn Source<T>, Option<&[f64]>, &Exec<'_>) -> Result<Moments>);
+        of(x, weights, exec)
+    }
+
+    fn of_source<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
         let total = sum_of_blocks(x, weights, exec, Self::empty, Self::of_block)?;
         total.check(x)?;
         Ok(total)

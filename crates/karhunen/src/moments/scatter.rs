@@ -5,7 +5,7 @@ use crate::exec::{Accumulate, Exec};
 use crate::linalg::{ColumnMap, Dense, Matrix, dense_scatter, rank_k, sparse_scatter};
 use crate::memory;
 use crate::moments::{Moments, squared, sum_of_blocks};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
 
 /// Weighted moments of rows about their mean, with the products between columns: the sufficient statistic of a
@@ -50,6 +50,12 @@ impl Scatter {
     /// # Errors
     /// As [`Moments::of`], and [`Error::Memory`] if the matrices do not fit.
     pub fn of<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+        let of = compiled!(T, Scatter::of_source::<T>
+            => fn(&dyn Source<T>, Option<&[f64]>, &Exec<'_>) -> Result<Scatter>);
+        of(x, weights, exec)
+    }
+
+    fn of_source<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
         let p = x.shape().1;
         let matrices = 8.0 * 2.0 * (p as f64).powi(2);
         memory::ask(&format!("the scatter matrix of {p} columns"), matrices, || {

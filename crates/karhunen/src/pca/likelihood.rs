@@ -5,7 +5,7 @@ use crate::exec::Exec;
 use crate::linalg::{Matrix, eigh};
 use crate::operator::blocks;
 use crate::pca::PcaModel;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
 
 impl PcaModel {
@@ -41,6 +41,12 @@ impl PcaModel {
     /// # Errors
     /// As [`PcaModel::transform`]; [`Error::Degenerate`] if a feature weight is zero.
     pub fn score_samples<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Vec<f64>> {
+        let score = compiled!(T, PcaModel::log_likelihoods::<T>
+            => fn(&PcaModel, &dyn Source<T>) -> Result<Vec<f64>>);
+        score(self, x)
+    }
+
+    fn log_likelihoods<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Vec<f64>> {
         let factor = self.positive_factors()?;
         let (p, k, noise) = (self.n_features(), self.n_components(), self.noise_variance());
         // Variances descend.

@@ -13,7 +13,7 @@ pub use transform::Transform;
 use crate::error::{Error, Result};
 use crate::exec::{Observer, Unobserved};
 use crate::moments::Scatter;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 use crate::solver::Route;
 use crate::source::Source;
 use crate::weights::{Weighting, Weights};
@@ -124,7 +124,7 @@ impl Pca {
     /// # Ok::<(), karhunen::Error>(())
     /// ```
     pub fn memory_need<T: Scalar>(&self, x: &dyn Source<T>) -> f64 {
-        fit::memory_need(self, x)
+        compiled!(T, fit::memory_need::<T> => fn(&Pca, &dyn Source<T>) -> f64)(self, x)
     }
 
     /// As [`Pca::fit`], telling `observer` how far it has come.
@@ -137,7 +137,9 @@ impl Pca {
         weights: &Weights<'_>,
         observer: &dyn Observer,
     ) -> Result<PcaModel> {
-        fit::fit(self, x, weights, observer)
+        let fit = compiled!(T, fit::fit::<T>
+            => fn(&Pca, &dyn Source<T>, &Weights<'_>, &dyn Observer) -> Result<PcaModel>);
+        fit(self, x, weights, observer)
     }
 
     /// Fits principal components to data that were read before, in one part or in many: the covariance route without

@@ -9,7 +9,7 @@ use crate::linalg::finite::{all_finite, beyond_range};
 use crate::moments::first_non_finite;
 use crate::operator::blocks;
 use crate::pca::PcaModel;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
 
 /// How to transform.
@@ -58,6 +58,17 @@ impl PcaModel {
     /// # Errors
     /// As [`PcaModel::transform_with`], and [`Error::Shape`] unless `scores` has n_rows times n_components values.
     pub fn transform_into<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        how: &Transform<'_>,
+        scores: &mut [T],
+    ) -> Result<()> {
+        let write = compiled!(T, PcaModel::write_scores::<T>
+            => fn(&PcaModel, &dyn Source<T>, &Transform<'_>, &mut [T]) -> Result<()>);
+        write(self, x, how, scores)
+    }
+
+    fn write_scores<T: Scalar>(
         &self,
         x: &dyn Source<T>,
         how: &Transform<'_>,
@@ -134,6 +145,12 @@ impl PcaModel {
         how: &Transform<'_>,
         rows: &mut [T],
     ) -> Result<()> {
+        let write = compiled!(T, PcaModel::write_rows::<T>
+            => fn(&PcaModel, &Matrix<T>, &Transform<'_>, &mut [T]) -> Result<()>);
+        write(self, scores, how, rows)
+    }
+
+    fn write_rows<T: Scalar>(&self, scores: &Matrix<T>, how: &Transform<'_>, rows: &mut [T]) -> Result<()> {
         /// Rows of a piece of work.
         const PIECE: usize = 64;
         let (n, k) = scores.shape();

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec, Unobserved};
 use crate::linalg::{Dense, IndexInt, Indices, Major, Sparse};
 use crate::memory;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 
 impl<T: Scalar> Observed<T> {
     /// The entries of an array that are not NaN. `n_threads` as in the options of a fit.
@@ -13,6 +13,12 @@ impl<T: Scalar> Observed<T> {
     /// # Errors
     /// [`Error::NonFinite`] for infinite values; [`Error::Threads`].
     pub fn from_dense(x: &Dense<'_, T>, n_threads: Option<usize>) -> Result<Self> {
+        let build = compiled!(T, Observed::<T>::of_dense
+            => fn(&Dense<'_, T>, Option<usize>) -> Result<Observed<T>>);
+        build(x, n_threads)
+    }
+
+    fn of_dense(x: &Dense<'_, T>, n_threads: Option<usize>) -> Result<Self> {
         let (n, p) = (x.n_rows(), x.n_cols());
         check_shape(n, p)?;
         Exec::run(n_threads, &Unobserved, |exec| {
@@ -35,6 +41,12 @@ impl<T: Scalar> Observed<T> {
         weights: &Dense<'_, T>,
         n_threads: Option<usize>,
     ) -> Result<Self> {
+        let build = compiled!(T, Observed::<T>::of_dense_weighted
+            => fn(&Dense<'_, T>, &Dense<'_, T>, Option<usize>) -> Result<Observed<T>>);
+        build(x, weights, n_threads)
+    }
+
+    fn of_dense_weighted(x: &Dense<'_, T>, weights: &Dense<'_, T>, n_threads: Option<usize>) -> Result<Self> {
         let (n, p) = (x.n_rows(), x.n_cols());
         check_shape(n, p)?;
         for (axis, found, expected) in [("rows", weights.n_rows(), n), ("columns", weights.n_cols(), p)] {
@@ -64,6 +76,12 @@ impl<T: Scalar> Observed<T> {
     /// [`Error::NonFinite`] for infinite values; [`Error::WeightLength`] and [`Error::WeightValue`] for weights;
     /// [`Error::Threads`].
     pub fn from_sparse(x: &Sparse<'_, T>, weights: Option<&[T]>, n_threads: Option<usize>) -> Result<Self> {
+        let build = compiled!(T, Observed::<T>::of_sparse
+            => fn(&Sparse<'_, T>, Option<&[T]>, Option<usize>) -> Result<Observed<T>>);
+        build(x, weights, n_threads)
+    }
+
+    fn of_sparse(x: &Sparse<'_, T>, weights: Option<&[T]>, n_threads: Option<usize>) -> Result<Self> {
         let (n, p) = (x.n_rows(), x.n_cols());
         check_shape(n, p)?;
         check_weights(weights, x.n_stored())?;

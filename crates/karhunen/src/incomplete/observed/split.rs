@@ -6,7 +6,7 @@ use super::Observed;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Unobserved};
 use crate::random::{Places, Purpose, Stream};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 
 /// A share of the entries that an option asks to set aside.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,12 @@ impl<T: Scalar> Observed<T> {
     /// [`Error::Option`] for a share outside 0 to 1; [`Error::NothingSetAside`] where the share comes to less than half an
     /// entry, or each entry is alone in its row or column; [`Error::Threads`].
     pub fn split(&self, share: f64, seed: u64, n_threads: Option<usize>) -> Result<(Self, Self)> {
+        let split = compiled!(T, Observed::<T>::split_at
+            => fn(&Observed<T>, f64, u64, Option<usize>) -> Result<(Observed<T>, Observed<T>)>);
+        split(self, share, seed, n_threads)
+    }
+
+    fn split_at(&self, share: f64, seed: u64, n_threads: Option<usize>) -> Result<(Self, Self)> {
         let share = Share { option: "share", value: share };
         Exec::run(n_threads, &Unobserved, |exec| self.split_by(share, Purpose::Split.of(seed), exec))
     }
