@@ -29,10 +29,7 @@ pub(crate) const SMALL: f64 = (4u64 << 20) as f64;
 /// # Errors
 /// [`Error::Memory`].
 pub fn ask(what: &str, bytes: f64, advice: impl FnOnce() -> String) -> Result<()> {
-    let before = ASKING.replace(true);
-    // A conversion beyond the range of the integer saturates. What is reserved is given back untouched.
-    let refused = Vec::<u8>::new().try_reserve_exact(bytes as usize).is_err();
-    ASKING.set(before);
+    let refused = !allocates(bytes);
     if !refused && bytes < SMALL {
         return Ok(());
     }
@@ -43,6 +40,19 @@ pub fn ask(what: &str, bytes: f64, advice: impl FnOnce() -> String) -> Result<()
     // The allocator may refuse what the figures allow: memory in pieces. What no address reaches is told without them.
     let available = available.filter(|available| available.bytes < bytes && bytes < isize::MAX as f64);
     Err(Error::Memory { what: what.to_owned(), bytes, available, advice: advice() })
+}
+
+/// Whether the allocator gives this much memory, which it gets back untouched.
+fn allocates(bytes: f64) -> bool {
+    let before = ASKING.replace(true);
+    let mut room = Vec::<u8>::new();
+    // A conversion beyond the range of the integer saturates.
+    let given = room.try_reserve_exact(bytes as usize).is_ok();
+    // The compiler leaves out an allocation that nobody looks at.
+    std::hint::black_box(&mut room);
+    drop(room);
+    ASKING.set(before);
+    given
 }
 
 /// Reserves room for exactly `n` more values, or says that it cannot be had.
@@ -68,7 +78,7 @@ pub fn ask_for_threads(n: usize) -> Result<()> {
     const START: f64 = (4u64 << 20) as f64;
     let bytes = n as f64 * STACK + START;
     // The system is not looked at where the allocator has the room: a pool may be started for a fit of a millisecond.
-    if reserve(&mut Vec::<u8>::new(), bytes as usize).is_ok() {
+    if allocates(bytes) {
         return Ok(());
     }
     let (what, advice) = match n {
