@@ -10,8 +10,10 @@ use karhunen::{KernelRoute, NComponents, Route, Weighting};
 
 use crate::cross_validate_args::CrossValidateArgs;
 use crate::error::{Failure, Result};
+use crate::input_args::{InputArgs, ThreadArgs};
 use crate::kernel_args::KernelArgs;
 use crate::missing_args::{FitMissingArgs, ImputeArgs, PredictArgs, TriplesArgs};
+use crate::values::{JsonExtent, at_least_one};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
                           5 not converged under --strict, 6 not enough memory, stopped by: 130 Ctrl-C, 143 \
@@ -161,88 +163,6 @@ pub(crate) struct SolverArgs {
     pub(crate) threads: ThreadArgs,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct ThreadArgs {
-    /// Threads; the result does not depend on them [default: all]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    pub(crate) threads: Option<NonZeroUsize>,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Input")]
-pub(crate) struct InputArgs {
-    /// Between the fields of a text table: one character, or tab, or space for any blanks [default: detected]
-    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
-    pub(crate) delimiter: Option<u8>,
-    #[command(flatten)]
-    pub(crate) header: HeaderArgs,
-    /// Column that names the rows, by name (by number, from 1, where there are no names), none, or auto: that of the model, or
-    /// a first column of text without repetition [default: auto]
-    #[arg(long, value_name = "COLUMN|none|auto", alias = "id-column")]
-    pub(crate) row_names: Option<String>,
-    /// Column to set aside, by name (by number, from 1, where there are no names); may be repeated
-    #[arg(long = "label", value_name = "NAME")]
-    pub(crate) labels: Vec<String>,
-    /// Decimals follow a comma [default: detected]
-    #[arg(long, conflicts_with = "decimal_point")]
-    pub(crate) decimal_comma: bool,
-    /// Decimals follow a point
-    #[arg(long)]
-    pub(crate) decimal_point: bool,
-    /// Names of the features, where they are apart from DATA or instead of its own: a text file, one name on each line
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) feature_names: Option<PathBuf>,
-    /// Names of the rows, as those of the features
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) sample_names: Option<PathBuf>,
-    /// Swap rows and columns of a Matrix Market file or of an array
-    #[arg(long)]
-    pub(crate) transpose: bool,
-    /// Array of an NPZ archive to read [default: the only one]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) array: Option<String>,
-    /// Most that a compressed file, a pipe or a device may hold, such as 500MB, 64GB or 64GiB [default: 16GiB]
-    #[arg(long, value_name = "SIZE", value_parser = crate::kernel_args::memory)]
-    pub(crate) max_unpacked: Option<u64>,
-}
-
-/// How the first line of a text table is read: as names or as values.
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct HeaderArgs {
-    /// Read the first line as names (yes, also --header alone), as values (no), or decide from the model and the table
-    /// (auto) [default: auto]
-    #[arg(
-        long, value_enum, value_name = "yes|no|auto", num_args = 0..=1, require_equals = true,
-        default_missing_value = "yes", hide_possible_values = true, conflicts_with = "no_header"
-    )]
-    header: Option<HeaderArg>,
-    /// The first line holds values: --header no
-    #[arg(long)]
-    no_header: bool,
-}
-
-impl HeaderArgs {
-    /// As the readers take it.
-    pub(crate) fn option(self) -> Option<bool> {
-        match self.header {
-            Some(HeaderArg::Yes) => Some(true),
-            Some(HeaderArg::No) => Some(false),
-            None if self.no_header => Some(false),
-            Some(HeaderArg::Auto) | None => None,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum HeaderArg {
-    /// It holds names
-    Yes,
-    /// It holds values
-    No,
-    /// By what a model knows and by the look of the table
-    Auto,
-}
-
 /// The words of a command line, with `--header yes` as `--header=yes`. Alone, `--header` says yes and may stand before a
 /// file, so that a word behind it is its value only if it can be nothing else: a file of that name is `./yes`.
 pub(crate) fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
@@ -337,15 +257,6 @@ pub(crate) struct InspectArgs {
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-}
-
-/// How much the JSON summary says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum JsonExtent {
-    /// All but the components and loadings
-    Summary,
-    /// Everything
-    Full,
 }
 
 /// What `reconstruct` is given.
@@ -445,11 +356,6 @@ impl SolverArg {
     }
 }
 
-/// A count of something that there must be.
-pub(crate) fn at_least_one(text: &str) -> std::result::Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| "give a whole number of at least 1".to_owned())
-}
-
 fn n_components(text: &str) -> std::result::Result<NComponents, String> {
     const RULE: &str = "give a number of at least 1, a fraction of the variance (0.95 or 95%), or all";
     if text == "all" {
@@ -468,19 +374,6 @@ fn n_components(text: &str) -> std::result::Result<NComponents, String> {
     }
 }
 
-pub(crate) fn delimiter(text: &str) -> std::result::Result<u8, String> {
-    match (text, text.as_bytes()) {
-        ("tab" | "\\t", _) => Ok(b'\t'),
-        ("space", _) => Ok(b' '),
-        ("comma", _) => Ok(b','),
-        ("semicolon", _) => Ok(b';'),
-        (_, &[byte]) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(&byte) => {
-            Ok(byte)
-        }
-        _ => Err("give one character that is no letter, digit or quote, or tab, or space".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -489,14 +382,6 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn counts_are_at_least_one() {
-        assert_eq!(at_least_one("7").map(usize::from), Ok(7));
-        for text in ["0", "-1", "1.5", ""] {
-            assert_eq!(at_least_one(text), Err("give a whole number of at least 1".to_owned()), "{text}");
-        }
     }
 
     #[test]
@@ -543,16 +428,5 @@ mod tests {
         assert_eq!(option("x inspect --header -- yes"), (PathBuf::from("yes"), Some(true)));
         let both = ["x", "inspect", "t.csv", "--header=no", "--no-header"];
         assert!(Cli::try_parse_from(both).is_err());
-    }
-
-    #[test]
-    fn delimiters() {
-        for (text, expected) in [(";", b';'), ("tab", b'\t'), ("\\t", b'\t'), ("\t", b'\t'), ("space", b' ')]
-        {
-            assert_eq!(delimiter(text), Ok(expected), "{text}");
-        }
-        for text in ["", "ab", "a", "7", "\"", "é"] {
-            assert!(delimiter(text).is_err(), "{text}");
-        }
     }
 }

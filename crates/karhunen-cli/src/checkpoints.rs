@@ -8,10 +8,10 @@ use karhunen::{Checkpoint, Checkpoints, Error, Every, FitContext, IncompleteMode
 use karhunen_io::{CheckpointKeeper, CheckpointNews, ObservedData, load_checkpoint};
 
 use crate::error::{Failure, Places, Result, typed_with};
-use crate::missing_args::seconds;
 use crate::names::visible;
-use crate::plan::is_standard;
+use crate::paths::is_standard;
 use crate::progress::{Progress, keeping};
+use crate::values::seconds;
 
 /// Seconds between checkpoints.
 const DEFAULT_EVERY: Duration = Duration::from_secs(60);

@@ -1,24 +1,14 @@
-//! What can be typed about cross-validation, and what it means.
+//! What can be typed about cross-validation.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use karhunen::{CrossValidation, IncompletePca, Regularization};
-use karhunen_io::{ObserveOptions, ReadOptions};
+use karhunen::Regularization;
 
-use crate::args::{InputArgs, JsonExtent, ThreadArgs};
-use crate::error::{Failure, Result};
-use crate::fit_files::SummaryForm;
-use crate::fit_weights::column_or_file;
-use crate::incomplete_plan::{Iterations, options, with_usual_share};
+use crate::input_args::{InputArgs, ThreadArgs};
 use crate::missing_args::{MissingArgs, penalty};
-use crate::outputs::check_standard_output;
-use crate::overwrite::{self, Kind};
-use crate::plan::{check_outputs, check_table_output, is_standard, one_standard_input, read_options};
-
-/// Numbers of components that are compared if `-k` does not say, as far as the table allows.
-const DEFAULT_COMPONENTS: [usize; 6] = [1, 2, 3, 5, 7, 10];
+use crate::values::at_least_one;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -59,7 +49,7 @@ pub(crate) struct CrossValidateArgs {
     #[arg(long)]
     pub(crate) tol: Option<f64>,
     /// Most iterations of each fit [default: 1000]
-    #[arg(long, value_name = "N", value_parser = crate::args::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) max_iter: Option<NonZeroUsize>,
     /// Seed of the folds and of the starts [default: 0]
     #[arg(long)]
@@ -84,113 +74,7 @@ pub(crate) struct CrossValidateArgs {
 
 /// Numbers of components, each once, in the order given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ComponentList(Vec<usize>);
-
-/// A cross-validation, ready to run.
-#[derive(Debug)]
-pub(crate) struct CrossValidatePlan {
-    /// The data.
-    pub(crate) data: PathBuf,
-    /// How to read a file, a column of weights included.
-    pub(crate) read: ReadOptions,
-    /// A file of weights of the rows; a column is part of `read`.
-    pub(crate) weights_file: Option<PathBuf>,
-    /// How to read what was observed.
-    pub(crate) observe: ObserveOptions,
-    /// The options of every fit; what depends on the data is decided by [`CrossValidatePlan::pca`].
-    pca: IncompletePca,
-    /// True if `--early-stopping` was given without a share.
-    usual_share: bool,
-    n_folds: usize,
-    n_components: Option<ComponentList>,
-    penalties: Vec<Regularization>,
-    /// Where the table goes.
-    pub(crate) output: Option<PathBuf>,
-    /// True if an existing file is replaced whatever it holds.
-    pub(crate) force: bool,
-    /// What is printed.
-    pub(crate) summary: SummaryForm,
-    /// Whether progress is shown.
-    pub(crate) quiet: bool,
-}
-
-impl CrossValidatePlan {
-    /// Resolves the arguments of `cross-validate`.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
-    pub(crate) fn resolve(args: CrossValidateArgs) -> Result<Self> {
-        let (weights_column, weights_file) = column_or_file(args.weights);
-        if args.missing.triples.triples.is_some() && (weights_column.is_some() || weights_file.is_some()) {
-            let advice = "entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT";
-            return Err(Failure::Usage(format!("--weights does not go with --triples: {advice}")));
-        }
-        let inputs = [
-            Some(&args.data),
-            weights_file.as_ref(),
-            args.input.feature_names.as_ref(),
-            args.input.sample_names.as_ref(),
-        ];
-        one_standard_input(&inputs)?;
-        check_outputs(&[("-o", args.output.as_deref())], &inputs)?;
-        if let Some(path) = &args.output {
-            check_table_output(path)?;
-        }
-        overwrite::check(&[("-o", args.output.as_deref(), Kind::Choices)], args.force)?;
-        let summary = match (args.quiet, args.json, is_standard(args.output.as_deref())) {
-            (true, ..) => SummaryForm::None,
-            (_, true, true) => {
-                let both = "--json and -o - both ask for the standard output; give the table a file";
-                return Err(Failure::Usage(both.to_owned()));
-            }
-            (_, true, false) => SummaryForm::Json(JsonExtent::Full),
-            (_, false, true) => SummaryForm::TextAside,
-            (_, false, false) => SummaryForm::Text,
-        };
-        // Better now than after the fits.
-        if matches!(summary, SummaryForm::Text | SummaryForm::Json(_)) {
-            check_standard_output()?;
-        }
-        let iterations = Iterations {
-            tol: args.tol,
-            max_iter: args.max_iter,
-            seed: args.seed,
-            threads: args.threads.threads,
-        };
-        Ok(Self {
-            read: ReadOptions { weights_column, ..read_options(&args.input, &args.threads) },
-            weights_file,
-            observe: args.missing.triples.options(),
-            pca: options(&args.missing, args.alpha, &iterations),
-            usual_share: args.missing.usual_share(),
-            n_folds: args.folds,
-            n_components: args.n_components,
-            penalties: args.regularization,
-            data: args.data,
-            output: args.output,
-            force: args.force,
-            summary,
-            quiet: args.quiet,
-        })
-    }
-
-    /// The options of every fit to data with a number of observed entries.
-    pub(crate) fn pca(&self, n_observed: usize) -> IncompletePca {
-        let pca = self.pca.clone();
-        if self.usual_share { with_usual_share(pca, n_observed) } else { pca }
-    }
-
-    /// What is compared on data of a shape.
-    pub(crate) fn grid(&self, (n_samples, n_features): (usize, usize)) -> CrossValidation {
-        let most = n_samples.min(n_features).saturating_sub(1).max(1);
-        let usual = || DEFAULT_COMPONENTS.into_iter().filter(|c| *c <= most).collect();
-        CrossValidation {
-            n_folds: self.n_folds,
-            n_components: self.n_components.as_ref().map_or_else(usual, |list| list.0.clone()),
-            regularization: self.penalties.clone(),
-        }
-    }
-}
+pub(crate) struct ComponentList(pub(crate) Vec<usize>);
 
 fn regularization(text: &str) -> std::result::Result<Regularization, String> {
     if text == "path" {
@@ -228,17 +112,6 @@ fn components(text: &str) -> std::result::Result<ComponentList, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Cli, Command};
-    use clap::{CommandFactory, Parser};
-    use karhunen::Method;
-
-    fn plan(arguments: &str) -> Result<CrossValidatePlan> {
-        let words = ["karhunen", "cross-validate"].into_iter().chain(arguments.split_whitespace());
-        match Cli::try_parse_from(words).unwrap().command {
-            Command::CrossValidate(args) => CrossValidatePlan::resolve(*args),
-            other => panic!("{other:?}"),
-        }
-    }
 
     #[test]
     fn lists_of_components() {
@@ -258,79 +131,5 @@ mod tests {
             assert_eq!(components(text), Err(rule.to_owned()), "{:.40}", text);
         }
         assert_eq!(components("1-1000").unwrap().0.len(), 1000);
-    }
-
-    #[test]
-    fn options_reach_the_fits() {
-        let plan = plan(
-            "x.csv --missing=ridge --regularization 1,weighted:0.1,none -k 1-3 --folds 4 --tol 1e-3 --max-iter 9 --seed 8 \
-             --threads 2 --mean fixed",
-        )
-        .unwrap();
-        let expected = IncompletePca {
-            method: Method::Ridge,
-            tol: 1e-3,
-            max_iter: 9,
-            seed: 8,
-            n_threads: Some(2),
-            mean: karhunen::MeanMode::Fixed,
-            ..IncompletePca::default()
-        };
-        assert_eq!(plan.pca(1000), expected);
-        let usual = self::plan("x.csv --missing=ridge --early-stopping").unwrap();
-        assert_eq!(usual.pca(1000).early_stopping, Some(0.05));
-        let grid = CrossValidation {
-            n_folds: 4,
-            n_components: vec![1, 2, 3],
-            regularization: vec![
-                Regularization::Ridge(1.0),
-                Regularization::Weighted(0.1),
-                Regularization::None,
-            ],
-        };
-        assert_eq!(plan.grid((100, 50)), grid);
-    }
-
-    #[test]
-    fn components_left_open_are_a_few_that_the_table_allows() {
-        let plan = plan("x.csv").unwrap();
-        for (shape, expected) in [
-            ((100, 50), &[1, 2, 3, 5, 7, 10][..]),
-            ((100, 4), &[1, 2, 3]),
-            ((3, 50), &[1, 2]),
-            ((1, 1), &[1]),
-        ] {
-            assert_eq!(plan.grid(shape).n_components, expected, "{shape:?}");
-        }
-    }
-
-    #[test]
-    fn what_only_one_fit_has_a_use_for_is_not_offered() {
-        let mut command = Cli::command();
-        let command = command.find_subcommand_mut("cross-validate").unwrap();
-        let help = command.render_long_help().to_string();
-        for option in
-            ["--checkpoint", "--checkpoint-every", "--resume", "--no-error-bars", "--regularization=path"]
-        {
-            assert!(!help.contains(option), "{option}");
-            let error =
-                Cli::try_parse_from(["karhunen", "cross-validate", "x.csv", option, "1"]).unwrap_err();
-            assert_eq!(error.exit_code(), 2);
-        }
-        assert!(help.contains("--regularization <LAMBDA|none>"), "{help}");
-    }
-
-    #[test]
-    fn contradictions_are_refused() {
-        for (arguments, message) in [
-            ("--json -o -", "--json and -o - both ask for the standard output; give the table a file"),
-            (
-                "--triples a,b,c --weights w",
-                "--weights does not go with --triples: entries have weights: --triples ROW,COLUMN,VALUE,WEIGHT",
-            ),
-        ] {
-            let failure = plan(&format!("x.csv {arguments}")).unwrap_err();
-            assert_eq!((failure.exit_code(), failure.to_string()), (2, message.to_owned()));
-        }
     }
 }

@@ -10,7 +10,7 @@ use crate::figures::{count, share};
 use crate::names;
 use crate::names::visible;
 use crate::outputs::print_warnings;
-use crate::plan::input_name;
+use crate::paths::input_name;
 use crate::progress::{Progress, check_stop};
 
 /// A table and where it came from.

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use karhunen_io::RowNames;
 
-use crate::args::{FitOutputArgs, JsonExtent};
+use crate::args::FitOutputArgs;
 use crate::error::{Failure, Result};
 use crate::outputs::{Outputs, check_standard_output, print, print_aside};
 use crate::overwrite::{self, Kind};
-use crate::plan::{check_outputs, check_table_output, is_standard};
+use crate::paths::{check_outputs, check_table_output, is_standard};
 use crate::report::Layout;
+use crate::values::JsonExtent;
 
 /// The files that a fit writes, and what it prints.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use karhunen::Weights;
 
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
-use crate::plan::{input_name, is_standard};
+use crate::paths::{input_name, is_standard};
 
 /// Weights of rows and columns, and where those of the rows came from.
 pub(crate) struct FitWeights {

@@ -11,9 +11,10 @@ use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
+use crate::input_args::read_options;
 use crate::missing_args::MissingArgs;
 use crate::overwrite::check_checkpoint;
-use crate::plan::{check_outputs, one_standard_input, read_options};
+use crate::paths::{check_outputs, one_standard_input};
 
 /// Components that a fit keeps at most if `-k` does not say.
 const DEFAULT_COMPONENTS: usize = 10;

@@ -6,10 +6,10 @@ use karhunen::{IncompletePca, Method, StopReason, TraceEntry};
 use karhunen_io::{Ids, SavedIncomplete, TripleColumns};
 use serde::Serialize;
 
-use crate::args::JsonExtent;
 use crate::commands::loadings;
 use crate::report::Seconds;
 use crate::summary::rows;
+use crate::values::JsonExtent;
 
 /// A model, as `fit --json` and `inspect --json` print it.
 #[derive(Debug, Serialize)]

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use karhunen::{Gamma, Kernel, Landmarks, PreImage};
 
 use crate::error::{Failure, Result};
+use crate::values::{at_least_one, memory};
 
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Kernel")]
@@ -27,7 +28,7 @@ pub(crate) struct KernelArgs {
     #[arg(long, value_enum)]
     pub(crate) landmarks: Option<LandmarksArg>,
     /// Landmarks of --solver nystrom, or features of --solver fourier [default: 1000, or four times -k if that is more]
-    #[arg(long, value_name = "N", value_parser = crate::args::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) kernel_features: Option<NonZeroUsize>,
     /// Memory that the fit may take beside the data, such as 500MB, 2GB or 2GiB [default: half of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
@@ -185,57 +186,18 @@ fn gamma(text: &str) -> std::result::Result<Gamma, String> {
     number.map(Gamma::Value).ok_or_else(|| "give a positive number, scale, median or auto".to_owned())
 }
 
-/// Bytes, in decimal or binary multiples.
-pub(crate) fn memory(text: &str) -> std::result::Result<u64, String> {
-    const UNITS: [(&str, f64); 9] = [
-        ("kib", 1024.0),
-        ("mib", 1_048_576.0),
-        ("gib", 1_073_741_824.0),
-        ("tib", 1_099_511_627_776.0),
-        ("kb", 1e3),
-        ("mb", 1e6),
-        ("gb", 1e9),
-        ("tb", 1e12),
-        ("b", 1.0),
-    ];
-    let lower = text.trim().to_ascii_lowercase();
-    let (number, unit) = UNITS
-        .into_iter()
-        .find_map(|(name, unit)| Some((lower.strip_suffix(name)?, unit)))
-        .unwrap_or((&lower, 1.0));
-    let bytes = number.trim_end().parse::<f64>().ok().map(|number| number * unit);
-    match bytes {
-        Some(bytes) if (1.0..=1e18).contains(&bytes) => Ok(bytes as u64),
-        _ => Err("give a number of bytes, such as 500MB, 2GB or 2GiB".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn coefficients_and_sizes() {
+    fn coefficients() {
         assert_eq!(gamma("scale"), Ok(Gamma::Scale));
         assert_eq!(gamma("median"), Ok(Gamma::Median));
         assert_eq!(gamma("auto"), Ok(Gamma::PerFeature));
         assert_eq!(gamma("1e-3"), Ok(Gamma::Value(1e-3)));
         for text in ["", "0", "-1", "nan", "inf", "Scale", "1/3"] {
             assert!(gamma(text).is_err(), "{text}");
-        }
-        let sizes = [
-            ("1000", 1000),
-            ("12 B", 12),
-            ("500MB", 500_000_000),
-            ("2gb", 2_000_000_000),
-            ("1.5 GiB", 1_610_612_736),
-            ("1e9", 1_000_000_000),
-        ];
-        for (text, bytes) in sizes {
-            assert_eq!(memory(text), Ok(bytes), "{text}");
-        }
-        for text in ["", "GB", "0", "-1GB", "nan", "two", "1PB", "1e30"] {
-            assert!(memory(text).is_err(), "{text}");
         }
     }
 }

@@ -9,8 +9,9 @@ use crate::args::{FitArgs, SolverArgs};
 use crate::error::{Failure, Result};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
+use crate::input_args::read_options;
 use crate::kernel_args::{KernelArg, KernelArgs};
-use crate::plan::{one_standard_input, read_options};
+use crate::paths::one_standard_input;
 
 /// Components that a fit keeps at most if `-k` does not say.
 const DEFAULT_COMPONENTS: usize = 10;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use karhunen::{Approximation, Gamma, KernelModel, KernelPca};
 use serde::Serialize;
 
-use crate::args::JsonExtent;
 use crate::report::Seconds;
 use crate::summary::rows;
+use crate::values::JsonExtent;
 
 /// A kernel model, as `fit --kernel --json` and `inspect --json` print it.
 #[derive(Debug, Serialize)]

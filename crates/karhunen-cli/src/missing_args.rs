@@ -8,9 +8,10 @@ use clap::{Args, ValueEnum, ValueHint};
 use karhunen::{Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 use karhunen_io::TripleColumns;
 
-use crate::args::{HeaderArgs, InputArgs, ThreadArgs};
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
+use crate::input_args::{HeaderArgs, InputArgs, ThreadArgs};
+use crate::values::{delimiter, seconds};
 
 /// What one fit is asked for.
 #[derive(Debug, Args)]
@@ -303,7 +304,7 @@ pub(crate) struct PredictArgs {
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
     /// Between the fields of a text table: one character, or tab, or space for any blanks [default: detected]
-    #[arg(long, value_name = "CHAR", value_parser = crate::args::delimiter)]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     pub(crate) delimiter: Option<u8>,
     #[command(flatten)]
     pub(crate) header: HeaderArgs,
@@ -355,11 +356,6 @@ fn mean_prior(text: &str) -> std::result::Result<MeanPrior, String> {
         Some((count, value)) => MeanPrior { count: number(count)?, value: Some(number(value)?) },
         None => MeanPrior { count: number(text)?, value: None },
     })
-}
-
-pub(crate) fn seconds(text: &str) -> std::result::Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "give a number of seconds".to_owned())
 }
 
 fn share(text: &str) -> std::result::Result<f64, String> {

@@ -14,7 +14,7 @@ use crate::figures::{count, share};
 use crate::hints;
 use crate::names::{list, visible};
 use crate::outputs::print_warnings;
-use crate::plan::input_name;
+use crate::paths::input_name;
 use crate::progress::{Progress, check_stop};
 
 /// Observed entries and where they came from.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use karhunen::{Matrix, Pca, PcaModel};
 use serde::Serialize;
 
-use crate::args::JsonExtent;
 use crate::error::{Failure, Result};
 use crate::report::Seconds;
+use crate::values::JsonExtent;
 
 /// A model, as `fit --json` and `inspect --json` print it.
 #[derive(Debug, Serialize)]

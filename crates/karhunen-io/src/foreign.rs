@@ -259,7 +259,7 @@ pub(crate) fn recognise(bytes: &[u8], path: &Path) -> Option<Foreign> {
     };
     let found = KINDS.iter().find(|(sign, _)| fits(sign)).map(|(_, kind)| *kind);
     if found == Some(HDF5) {
-        let extension = crate::read::extension(path);
+        let extension = crate::input::extension(path);
         let by_name = HDF5_BY_NAME.iter().find(|(name, _)| extension.as_deref() == Some(name));
         return Some(by_name.map_or(HDF5, |(_, kind)| *kind));
     }

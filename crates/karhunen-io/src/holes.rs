@@ -5,9 +5,10 @@ use std::path::Path;
 use karhunen::{Matrix, Observed, Scalar};
 
 use crate::csv::Form;
+use crate::input::decompressed;
 use crate::input::{Bytes, Input};
 use crate::name_list::named;
-use crate::read::{Format, decompressed, read_input, sniff};
+use crate::read::{Format, read_input, sniff};
 use crate::replace::{Staged, stage};
 use crate::write::{Format as Written, format_of};
 use crate::{Error, NamedMatrix, ObservedData, ReadOptions, Result, Table, csv, stage_table};

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::mapped::{Mapped, Stamp};
-use crate::{Cause, Error, Result, foreign, gzip};
+use crate::{Cause, Error, ReadOptions, Result, foreign, gzip};
 
 /// A whole file, and the path that messages about it name.
 #[derive(Debug)]
@@ -159,6 +159,25 @@ fn read_standard_input(path: &Path, most: u64) -> Result<Vec<u8>> {
         return Err(Error::new(path, gzip::endless(most)));
     }
     Ok(bytes)
+}
+
+/// The content of a gzip file, or the file as it is.
+pub(crate) fn decompressed(input: Input, options: &ReadOptions) -> Result<Input> {
+    if !input.as_slice().starts_with(gzip::MAGIC) {
+        return Ok(input);
+    }
+    input.through(|input| {
+        let content = gzip::unpacked(input.as_slice(), options.most_unpacked())
+            .map_err(|cause| Error::new(&input.path, cause))?;
+        Ok(Input { path: input.path, bytes: Bytes::Owned(content) })
+    })
+}
+
+/// The extension in small letters, without that of the compression.
+pub(crate) fn extension(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    Some(name.rsplit_once('.')?.1.to_owned())
 }
 
 #[cfg(all(test, unix))]

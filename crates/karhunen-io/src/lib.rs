@@ -72,7 +72,7 @@ pub use saved_incomplete::{SavedIncomplete, load_incomplete, save_incomplete, st
 pub use saved_kernel::{SavedKernel, load_kernel, save_kernel, stage_kernel};
 pub use saved_model::{AboutMean, SavedModel, load_model, save_model, stage_model};
 pub use saved_nystrom::{SavedNystrom, load_nystrom, save_nystrom};
-pub use table::{Buffer, Data, Label, Table, Values};
+pub use table::{Buffer, Data, Label, NamedMatrix, Table, Values};
 pub use triples::TripleColumns;
 pub use weights::read_weights;
-pub use write::{NamedMatrix, check_table_path, stage_table, write_table};
+pub use write::{check_table_path, stage_table, write_table};

@@ -193,8 +193,8 @@ mod formats {
     use std::fs::OpenOptions;
 
     use super::*;
-    use crate::input::Input;
-    use crate::read::{decompressed, read_input};
+    use crate::input::{Input, decompressed};
+    use crate::read::read_input;
     use crate::{ErrorKind, ReadOptions};
 
     /// Reads a copy of a file that is cut to `len` bytes once it is open.

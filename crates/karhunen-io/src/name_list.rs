@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::input::Input;
-use crate::read::decompressed;
+use crate::input::{Input, decompressed};
 use crate::{Cause, Error, Place, ReadOptions, Result, Table};
 
 /// Gives a table the names that the options keep in files of their own.

@@ -7,8 +7,9 @@ use karhunen::{Dense, Duplicates, Matrix, Observed, Scalar};
 
 use crate::ids::Ids;
 use crate::input::Input;
+use crate::input::decompressed;
 use crate::name_list::{listed, named};
-use crate::read::{Format, NO_BANNER, decompressed, no_data, read_input, sniff};
+use crate::read::{Format, NO_BANNER, no_data, read_input, sniff};
 use crate::triples::lines::LineNumbers;
 use crate::triples::{Entries, Role, TripleColumns, Wanted};
 use crate::{

@@ -22,8 +22,8 @@ use crate::gzip;
 use crate::input::{Bytes, Input};
 use crate::options::OptionName;
 use crate::parquet_limits::{check_pages, check_schema};
+use crate::table::whole_numbers;
 use crate::triples::{Entries, Wanted, columnar};
-use crate::write::whole_numbers;
 use crate::{Cause, Error, NamedMatrix, ReadOptions, Result, Table};
 
 /// Values that one thread decodes at a time.

@@ -5,8 +5,7 @@ use std::path::Path;
 use karhunen::Checkpoint;
 
 use crate::foreign::{self, Foreign};
-use crate::gzip;
-use crate::input::{Bytes, Input};
+use crate::input::{Input, decompressed, extension};
 use crate::model_file::ModelFile;
 use crate::name_list::named;
 use crate::names::shell_word;
@@ -123,18 +122,6 @@ pub(crate) fn no_data(input: &Input) -> Error {
     Error::new(&input.path, Cause::Format(message))
 }
 
-/// The content of a gzip file, or the file as it is.
-pub(crate) fn decompressed(input: Input, options: &ReadOptions) -> Result<Input> {
-    if !input.as_slice().starts_with(gzip::MAGIC) {
-        return Ok(input);
-    }
-    input.through(|input| {
-        let content = gzip::unpacked(input.as_slice(), options.most_unpacked())
-            .map_err(|cause| Error::new(&input.path, cause))?;
-        Ok(Input { path: input.path, bytes: Bytes::Owned(content) })
-    })
-}
-
 /// What the content is by its first bytes, and where they say nothing by the file's name.
 pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
     const FIRST_BYTES: [(&[u8], Format); 6] = [
@@ -168,13 +155,6 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
         return Format::NoBanner;
     }
     Format::Text
-}
-
-/// The extension in small letters, without that of the compression.
-pub(crate) fn extension(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    Some(name.rsplit_once('.')?.1.to_owned())
 }
 
 #[cfg(test)]

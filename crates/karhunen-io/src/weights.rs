@@ -5,7 +5,8 @@ use std::path::Path;
 use karhunen::Scalar;
 
 use crate::input::Input;
-use crate::read::{Format, decompressed, read_input, sniff};
+use crate::input::decompressed;
+use crate::read::{Format, read_input, sniff};
 use crate::{Cause, Data, Error, Place, ReadOptions, Result, Values};
 
 /// Reads weights: a text file of one column, with or without a header, or an NPY file of one dimension.

@@ -2,34 +2,10 @@
 
 use std::path::Path;
 
-use karhunen::{Matrix, Scalar};
+use karhunen::Scalar;
 
 use crate::replace::{Staged, stage};
-use crate::{Cause, Error, Label, Result, csv, npy, parquet};
-
-/// A matrix with the names of its rows and columns.
-#[derive(Clone, Copy, Debug)]
-pub struct NamedMatrix<'a, T> {
-    /// The values.
-    pub matrix: &'a Matrix<T>,
-    /// One name for each row, written as the first column.
-    pub row_names: Option<&'a [String]>,
-    /// What stands above the names of the rows.
-    pub row_header: &'a str,
-    /// More columns of text, behind the names of the rows.
-    pub labels: &'a [Label],
-    /// One name for each column.
-    pub column_names: &'a [String],
-    /// Whether names of rows and labels that are whole numbers, all of a column, are written as numbers: ids that belong to no
-    /// other numbers. Otherwise text has quotes around them, so that they are not taken for data.
-    pub numeric_ids: bool,
-}
-
-/// Texts as whole numbers, if all are some that would be written so again.
-pub(crate) fn whole_numbers(texts: &[String]) -> Option<Vec<i64>> {
-    let number = |text: &String| text.parse::<i64>().ok().filter(|number| number.to_string() == *text);
-    texts.iter().map(number).collect()
-}
+use crate::{Cause, Error, NamedMatrix, Result, csv, npy, parquet};
 
 /// Formats that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Problems with missing values that anyone can rebuild: SplitMix64, Box and Muller, and nothing else.
 
-use crate::Rows;
+use crate::rows::Rows;
 
 /// The generator SplitMix64.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Singular value decomposition by one-sided Jacobi rotations: slow, short, and right in the small values too.
 
-use crate::Rows;
 use crate::compare::largest;
+use crate::rows::Rows;
 
 /// `A = U S V'` of an (m, n) matrix, with `r = min(m, n)` triplets, largest first.
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@ mod jacobi;
 mod makers;
 mod oracle;
 mod ratings;
+mod rows;
 mod sparse;
 
 pub use compare::{
@@ -23,10 +24,8 @@ pub use makers::{
 };
 pub use oracle::{Fit, Options, Weighting, weighted_pca};
 pub use ratings::{Catalogue, Ratings};
+pub use rows::Rows;
 pub use sparse::{Columns, SparseArrays, sparse};
 
 /// The exit codes that `karhunen --help` lists, without those of signals.
 pub const EXIT_CODES: [i32; 6] = [0, 2, 3, 4, 5, 6];
-
-/// A matrix as a vector of rows of equal length.
-pub type Rows = Vec<Vec<f64>>;

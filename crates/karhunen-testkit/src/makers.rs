@@ -4,8 +4,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use crate::Rows;
 use crate::jacobi::dot;
+use crate::rows::Rows;
 
 /// A matrix whose answer is known by construction.
 #[derive(Clone, Debug)]

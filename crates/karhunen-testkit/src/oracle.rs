@@ -1,8 +1,8 @@
 //! Weighted principal component analysis written down as the definition reads: dense, in f64, and slow.
 
-use crate::Rows;
 use crate::compare::largest;
 use crate::jacobi::{dot, svd};
+use crate::rows::Rows;
 
 /// What a sample weight means; decides the divisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
-use crate::Rows;
+use crate::rows::Rows;
 
 /// How the entries of a sparse matrix spread over its columns.
 #[derive(Clone, Copy, Debug, PartialEq)]

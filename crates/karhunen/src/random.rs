@@ -1,6 +1,6 @@
 //! Random numbers: one stream for each purpose, derived from a seed by the name of the purpose.
 //!
-//! Every draw of the library is made here or from a [`Generator`] that was made here; `tests/layers.rs` finds any other. Two
+//! Every draw of the library is made here or from a [`Generator`] that was made here; `tests/layers` finds any other. Two
 //! draws for different purposes are independent even where their seeds are equal, which they are by default: the entries that
 //! one step sets aside say nothing about those that the next one will. `docs/determinism.md` lists the purposes.
 

@@ -7,13 +7,14 @@ use karhunen::{CrossValidated, CrossValidationTable, IncompletePca, Matrix, Regu
 use karhunen_io::{NamedMatrix, ObservedData};
 
 use crate::commands::fit_incomplete::weighed;
-use crate::cross_validate_args::{CrossValidateArgs, CrossValidatePlan};
+use crate::cross_validate_args::CrossValidateArgs;
+use crate::cross_validate_plan::CrossValidatePlan;
 use crate::cross_validate_report::{CrossValidationReport, CrossValidationSummary};
 use crate::error::Result;
 use crate::fit_files::SummaryForm;
 use crate::observed_dataset::ObservedDataset;
 use crate::outputs::{Outputs, print, print_aside};
-use crate::plan::is_standard;
+use crate::paths::is_standard;
 use crate::progress::Progress;
 use crate::report::{Layout, Seconds};
 

@@ -7,12 +7,13 @@ use crate::commands::loaded;
 use crate::error::{Places, Result};
 use crate::figures::{count, share};
 use crate::hints;
+use crate::input_args::read_options;
 use crate::missing_args::ImputeArgs;
 use crate::names::visible;
 use crate::observed_dataset::{Advice, matched, placed, scores};
 use crate::outputs::{Outputs, print_aside, print_warnings};
 use crate::overwrite::{self, Kind};
-use crate::plan::{check_files, input_name, is_standard, read_options};
+use crate::paths::{check_files, input_name, is_standard};
 use crate::progress::{Progress, check_stop};
 
 /// Reads a model and a table, and writes the table without holes.

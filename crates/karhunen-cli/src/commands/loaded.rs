@@ -6,7 +6,7 @@ use karhunen::Kernel;
 use karhunen_io::{AnyModel, SavedIncomplete};
 
 use crate::error::{Failure, Result};
-use crate::plan::input_name;
+use crate::paths::input_name;
 use crate::row_model::RowModel;
 
 /// A model by what it is given.

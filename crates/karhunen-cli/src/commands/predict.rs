@@ -12,7 +12,7 @@ use crate::missing_args::{PredictArgs, UnknownArg};
 use crate::names::visible;
 use crate::outputs::{Outputs, print_aside, print_warnings};
 use crate::overwrite::{self, Kind};
-use crate::plan::{check_outputs, check_table_output, input_name, one_standard_input};
+use crate::paths::{check_outputs, check_table_output, input_name, one_standard_input};
 use crate::progress::{Progress, check_stop};
 
 /// Reads a model and pairs, and writes what the model predicts for them.

@@ -9,11 +9,13 @@ use crate::args::{ReconstructArgs, ReconstructFrom};
 use crate::commands::loaded::{self, Loaded};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
+use crate::input_args::read_options;
 use crate::names;
 use crate::observed_dataset::{Advice, matched, placed, scores};
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
-use crate::plan::{OnValues, check_files, dispatch, input_name, read_options};
+use crate::paths::{check_files, input_name};
+use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
 

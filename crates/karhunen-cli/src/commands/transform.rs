@@ -8,11 +8,13 @@ use crate::commands::fit_incomplete::{row_header, score_table};
 use crate::commands::loaded::{self, Loaded};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
+use crate::input_args::read_options;
 use crate::names;
 use crate::observed_dataset::{ObservedDataset, scores};
 use crate::outputs::Outputs;
 use crate::overwrite::{self, Kind};
-use crate::plan::{OnValues, check_files, dispatch, read_options};
+use crate::paths::check_files;
+use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
 

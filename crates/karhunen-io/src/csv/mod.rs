@@ -115,7 +115,7 @@ fn rounded_warning(text: &[u8], names: Option<&[String]>, (offset, column): (usi
 }
 
 fn named_tsv(path: &Path) -> bool {
-    matches!(crate::read::extension(path).as_deref(), Some("tsv" | "tab"))
+    matches!(crate::input::extension(path).as_deref(), Some("tsv" | "tab"))
 }
 
 /// The text without a byte order mark and the blank lines at its end.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::cells::Cell;
 use crate::NamedMatrix;
-use crate::write::whole_numbers;
+use crate::table::whole_numbers;
 
 /// Numbers formatted at a time by a thread, and such pieces held in memory at a time.
 const PIECE_VALUES: usize = 1 << 14;

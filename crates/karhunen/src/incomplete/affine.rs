@@ -9,8 +9,8 @@ use crate::incomplete::cholesky::{BLOCK, Upper, add_blocks};
 use crate::incomplete::factors::{Factor, Factors};
 use crate::incomplete::kernels::moments::{Expected, sums_of_scores};
 use crate::incomplete::least_norm::solve;
-use crate::incomplete::methods::score_posteriors::Moments;
 use crate::incomplete::problem::Problem;
+use crate::incomplete::score_moments::ScoreMoments;
 use crate::linalg::Matrix;
 use crate::linalg::eigh::eigh;
 use crate::linalg::simd::{Lane, dispatch};
@@ -54,6 +54,19 @@ impl Affine {
 
     fn stride_of(c: usize) -> usize {
         (c + 1).next_multiple_of(BLOCK)
+    }
+
+    /// `sum_j E (R (s_j - m))_k^2` of each score `k`.
+    pub(crate) fn squares_of(&self, moments: &ScoreMoments) -> Vec<f64> {
+        let c = moments.first.len();
+        let centred = moments.about(&self.shift);
+        let r = &self.map;
+        (0..c)
+            .map(|k| {
+                let row = r.row(k);
+                (0..c).map(|i| row[i] * (0..c).map(|j| centred[(i, j)] * row[j]).sum::<f64>()).sum::<f64>()
+            })
+            .collect()
     }
 
     /// Moves one row of scores.
@@ -155,7 +168,7 @@ pub(crate) struct Priors<'a> {
 pub(crate) fn best_affine<T: Lane>(
     problem: &Problem<'_, T>,
     factors: &Factors<T>,
-    (table, moments): (&Factor<T>, &Moments),
+    (table, moments): (&Factor<T>, &ScoreMoments),
     priors: &Priors<'_>,
     exec: &Exec<'_>,
 ) -> Result<Affine> {
@@ -236,7 +249,7 @@ fn best_level(
 fn best_shift<T: Lane>(
     problem: &Problem<'_, T>,
     factors: &Factors<T>,
-    (table, moments): (&Factor<T>, &Moments),
+    (table, moments): (&Factor<T>, &ScoreMoments),
     priors: &Priors<'_>,
     exec: &Exec<'_>,
 ) -> Result<Vec<f64>> {

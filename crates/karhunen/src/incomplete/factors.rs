@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
 use crate::linalg::Matrix;
+use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
 
 /// Bytes of a cache line, the widest vector.
@@ -249,6 +250,18 @@ impl<T: Scalar> Factors<T> {
             Side::Loadings => &self.a,
         }
     }
+}
+
+/// `X'X` of the first `c` values of the rows.
+pub(crate) fn gram<T: Lane>(factor: &Factor<T>, c: usize, exec: &Exec<'_>) -> Result<Matrix> {
+    let sums = factor.sum_rows(c * c, exec, |_, row, sums| {
+        for (x, sums) in row.iter().zip(sums.chunks_exact_mut(c)) {
+            for (y, sum) in row.iter().zip(sums) {
+                *sum += x.to_f64() * y.to_f64();
+            }
+        }
+    })?;
+    Matrix::from_vec(c, c, sums)
 }
 
 /// Which factor is worked on.

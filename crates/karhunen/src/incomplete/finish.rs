@@ -2,14 +2,16 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::covariances::Covariances;
 use crate::incomplete::error_bars::{Precision, count_parameters, inverses};
 use crate::incomplete::explained::{Explained, left_by_fit, of_scores};
 use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::far::far_predictions;
-use crate::incomplete::model::{Covariances, IncompleteModel, IncompleteParts, Prior};
+use crate::incomplete::model::{IncompleteModel, IncompleteParts};
 use crate::incomplete::options::{IncompletePca, MeanMode, Method};
 use crate::incomplete::posterior::{Posterior, Rotation};
 use crate::incomplete::prepared::Prepared;
+use crate::incomplete::prior::Prior;
 use crate::incomplete::problem::{Diagonal, Problem};
 use crate::incomplete::rotate::{Rotated, principal};
 use crate::incomplete::run::Run;

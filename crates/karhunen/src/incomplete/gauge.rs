@@ -3,9 +3,8 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::cholesky::{BLOCK, Upper};
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::factors::{Factor, Factors, Side, gram};
 use crate::incomplete::least_norm::solve;
-use crate::incomplete::methods::descent::gram;
 use crate::incomplete::problem::{Diagonal, Problem};
 use crate::linalg::eigh::eigh;
 use crate::linalg::simd::Lane;

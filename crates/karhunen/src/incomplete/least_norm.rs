@@ -56,6 +56,27 @@ pub(crate) fn solve_singular(g: &mut Upper<'_>, b: &mut [f64], free: usize) -> R
     Ok(explained)
 }
 
+/// Solves in place of `b`, inverts, and returns the logarithm of the determinant. What is singular to rounding has an
+/// inverse of zero. The first `free` unknowns share a unit.
+pub(crate) fn solve_and_invert(
+    g: &mut Upper<'_>,
+    (b, free): (&mut [f64], usize),
+    inverse: &mut [f64],
+    room: &mut [f64],
+) -> Result<f64> {
+    let (m, stride) = (g.m, g.stride);
+    room[..m * stride].copy_from_slice(&g.values[..m * stride]);
+    if g.factorize() {
+        g.solve(&mut b[..m]);
+        let log_det = g.log_determinant();
+        g.invert(inverse, room);
+        return Ok(log_det);
+    }
+    solve_singular(&mut Upper { values: &mut room[..m * stride], m, stride }, &mut b[..m], free)?;
+    inverse[..m * stride].fill(0.0);
+    Ok(0.0)
+}
+
 /// How long an unknown of this curvature is, beside others whose curvature is `mean`.
 fn length(mean: f64, curvature: f64) -> f64 {
     let length = (mean / curvature).sqrt();

@@ -3,7 +3,8 @@
 use crate::error::Result;
 use crate::exec::{Exec, Unobserved};
 use crate::incomplete::checkpoint::FitContext;
-use crate::incomplete::model::{Covariances, IncompleteModel, RowScores};
+use crate::incomplete::covariances::Covariances;
+use crate::incomplete::model::{IncompleteModel, RowScores};
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::start::Start;
@@ -34,16 +35,17 @@ impl Division {
         Exec::run(n_threads, &Unobserved, |exec| data.select(&self.taking_part, exec))
     }
 
-    /// Fits the rows that take part, then finds the scores of the others.
+    /// Fits the rows that take part by `fit`, then finds the scores of the others.
     pub(crate) fn fit<T: Scalar>(
         &self,
         pca: &IncompletePca,
         data: &Observed<T>,
         context: &FitContext<'_>,
+        fit: impl FnOnce(&Observed<T>, &FitContext<'_>) -> Result<IncompleteModel>,
     ) -> Result<IncompleteModel> {
         let start = context.start.map(|start| Start { scores: self.pick(&start.scores), ..start.clone() });
         let context = FitContext { start: start.as_ref(), ..*context };
-        let mut model = pca.fit_with(&self.data(data, pca.n_threads)?, &context)?;
+        let mut model = fit(&self.data(data, pca.n_threads)?, &context)?;
         model.rename_rows(|row| Some(self.taking_part[row]));
         let rest = Exec::run(pca.n_threads, &Unobserved, |exec| data.select(&self.left_out, exec))?;
         let observer = context.observer.unwrap_or(&Unobserved);

@@ -1,17 +1,14 @@
 //! One row at a time: Oja's and Karhunen's rules for rows with missing entries, `docs/missing-values/online.md`.
 
 use crate::error::{Error, Result};
-use crate::exec::{Exec, Unobserved};
+use crate::exec::Exec;
 use crate::incomplete::arrays::{Arrays, count, damaged, flag, optional_size};
 use crate::incomplete::cholesky::{BLOCK, Upper};
-use crate::incomplete::fit::finish_from;
 use crate::incomplete::least_norm::solve;
 use crate::incomplete::mean::{ColumnSums, spread};
-use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::{Observed, Segment};
-use crate::incomplete::options::{IncompletePca, MeanMode};
+use crate::incomplete::options::OnlineRule;
 use crate::incomplete::recent::Recent;
-use crate::incomplete::start::Start;
 use crate::linalg::Matrix;
 use crate::linalg::random::gaussian;
 use crate::random::Purpose;
@@ -27,36 +24,6 @@ const FADING: f64 = 5.0;
 const LEAST_CURVATURE: f64 = 1e-9;
 /// The first learning rate of Oja's rule, and after how many samples it is halved.
 const OJA: (f64, f64) = (0.5, 400.0);
-
-/// How one sample moves the loadings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
-pub enum OnlineRule {
-    /// Each loading by its own curvature, a decaying sum of squared scores.
-    #[default]
-    Diagonal,
-    /// Recursive least squares: all loadings of a feature by all its curvatures, decaying sums of products of scores. As many
-    /// times the cost and the memory of `Diagonal` as there are components.
-    Rls,
-    /// Along the gradient, with a learning rate that falls with the number of samples.
-    Oja,
-}
-
-impl OnlineRule {
-    /// The name, the same on the command line and in Python.
-    pub fn name(self) -> &'static str {
-        match self {
-            OnlineRule::Diagonal => "diagonal",
-            OnlineRule::Rls => "rls",
-            OnlineRule::Oja => "oja",
-        }
-    }
-
-    /// Numbers that are kept of a feature beside its loadings.
-    fn n_curvatures(self, c: usize) -> usize {
-        if self == OnlineRule::Rls { (c + 1) * (c + 1) } else { c + 1 }
-    }
-}
 
 /// Components that learn from rows with holes as they arrive, and forget the rows.
 ///
@@ -76,27 +43,27 @@ impl OnlineRule {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IncompleteStream {
-    rule: OnlineRule,
-    c: usize,
+    pub(super) rule: OnlineRule,
+    pub(super) c: usize,
     /// `(a_i, mu_i)` of each feature.
-    loadings: Matrix,
+    pub(super) loadings: Matrix,
     /// Decaying sums of `(s^2, 1)` of each feature; under `Rls` of all products of `(s, 1)`.
-    curvatures: Matrix,
+    pub(super) curvatures: Matrix,
     /// Times each feature was seen.
-    seen: Vec<f64>,
-    n_samples: usize,
+    pub(super) seen: Vec<f64>,
+    pub(super) n_samples: usize,
     /// Whether the mean is learned.
-    mean: bool,
+    pub(super) mean: bool,
     /// Whether rows have offsets.
     #[cfg_attr(feature = "serde", serde(default))]
-    row_offsets: bool,
+    pub(super) row_offsets: bool,
     /// What models of fewer rows than components are made of.
     #[cfg_attr(feature = "serde", serde(default))]
-    recent: Recent,
+    pub(super) recent: Recent,
     /// Whether means were given, rather than taken from the first entries.
-    mean_known: bool,
+    pub(super) mean_known: bool,
     /// Deviation of an entry, once rows have shown it.
-    deviation: Option<f64>,
+    pub(super) deviation: Option<f64>,
 }
 
 impl IncompleteStream {
@@ -118,7 +85,7 @@ impl IncompleteStream {
         let c = n_components;
         let random = gaussian(n_features, c, Purpose::StreamStart.of(seed));
         let loadings = Matrix::from_fn(n_features, c + 1, |i, k| if k < c { random[(i, k)] } else { 0.0 });
-        let curvatures = Matrix::zeros(n_features, rule.n_curvatures(c));
+        let curvatures = Matrix::zeros(n_features, n_curvatures(rule, c));
         let seen = vec![0.0; n_features];
         Ok(Self {
             rule,
@@ -147,31 +114,6 @@ impl IncompleteStream {
         Self { mean: false, mean_known: true, ..self }
     }
 
-    /// Goes on from a fitted model by the rule `Diagonal`: its components count for as many rows as it was fitted to.
-    pub fn resume(model: &IncompleteModel) -> Self {
-        let parts = model.parts();
-        let (c, p) = parts.components.shape();
-        // Scores and loadings of equal size; a component without variance keeps its loadings.
-        let size = |k: usize| if k < c { parts.explained_variance[k].sqrt() } else { 1.0 };
-        let scale = |k: usize| if size(k) > 0.0 { size(k).sqrt() } else { 1.0 };
-        let seen: Vec<f64> = parts.n_observed.iter().map(|n| *n as f64).collect();
-        Self {
-            rule: OnlineRule::Diagonal,
-            c,
-            loadings: Matrix::from_fn(p, c + 1, |i, k| {
-                if k < c { parts.components[(k, i)] * scale(k) } else { parts.mean[i] }
-            }),
-            curvatures: Matrix::from_fn(p, c + 1, |i, k| seen[i] * size(k)),
-            seen,
-            n_samples: model.n_samples(),
-            mean: parts.options.mean != MeanMode::None,
-            row_offsets: parts.row_offsets.is_some(),
-            recent: Recent::of_model(model),
-            mean_known: true,
-            deviation: Some((parts.total_variance / p as f64).sqrt()).filter(|deviation| *deviation > 0.0),
-        }
-    }
-
     /// From given loadings, shape (n_features, c), and mean; the mean stays unless `learned`.
     pub(crate) fn from_factors(
         loadings: &Matrix,
@@ -185,7 +127,7 @@ impl IncompleteStream {
             rule,
             c,
             loadings: Matrix::from_fn(p, c + 1, |i, k| if k < c { loadings[(i, k)] } else { mean[i] }),
-            curvatures: Matrix::zeros(p, rule.n_curvatures(c)),
+            curvatures: Matrix::zeros(p, n_curvatures(rule, c)),
             seen: vec![0.0; p],
             n_samples: 0,
             mean: learned,
@@ -228,7 +170,7 @@ impl IncompleteStream {
             rule,
             c,
             loadings: from.take_matrix("loadings", p, c + 1)?,
-            curvatures: from.take_matrix("curvatures", p, rule.n_curvatures(c))?,
+            curvatures: from.take_matrix("curvatures", p, n_curvatures(rule, c))?,
             seen: from.take_sizes("seen", p)?,
             n_samples: count("numbers", n_samples)?,
             mean: flag("flags", mean)?,
@@ -392,39 +334,6 @@ impl IncompleteStream {
         solve(&mut Upper { values: &mut g, m, stride }, &mut b, c)?;
         Ok(b)
     }
-
-    /// A model of `rows`, seen before or not: their scores given the loadings, rotated to principal components, with
-    /// error bars as `options` ask, and offsets if the stream has them. Nothing is iterated. Of fewer rows than components their
-    /// scores alone are: components, variances and noise are then those of the rows that were learned last, eight for each
-    /// component.
-    ///
-    /// # Errors
-    /// As [`IncompletePca::fit`].
-    pub fn finish<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
-        let finish = compiled!(T, IncompleteStream::model_of::<T>
-            => fn(&IncompleteStream, &Observed<T>, &IncompletePca) -> Result<IncompleteModel>);
-        finish(self, rows, options)
-    }
-
-    fn model_of<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
-        let options = IncompletePca { row_offsets: self.row_offsets, ..options.clone() };
-        if rows.n_samples() >= self.c || self.recent.is_empty() {
-            return self.finish_all(rows, &options);
-        }
-        let mut model = self.finish_all(&self.recent.observed(self.loadings.n_rows(), self.c)?, &options)?;
-        model.rename_rows(|_| None);
-        let (found, covariances) = model.rows_with_covariances(rows, options.n_threads, &Unobserved)?;
-        Ok(model.with_rows(found, options.error_bars.then_some(covariances)))
-    }
-
-    fn finish_all<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
-        let start = Start {
-            loadings: self.loadings(),
-            scores: Matrix::zeros(rows.n_samples(), self.c),
-            mean: (options.mean != MeanMode::None).then(|| self.mean()),
-        };
-        finish_from(options, rows, &start, &Unobserved)
-    }
 }
 
 /// `P = w P + u u'` of the first `used` values of `u`, then `P^-1 u`. `P` is kept as what it is, not as its inverse, which
@@ -443,4 +352,9 @@ fn recursive_step(p: &mut [f64], u: &[f64], (used, fade, weight): (usize, f64, f
     let mut step = u[..used].to_vec();
     solve(&mut Upper { values: &mut g, m: used, stride }, &mut step, m - 1)?;
     Ok(step)
+}
+
+/// Numbers that are kept of a feature beside its loadings.
+fn n_curvatures(rule: OnlineRule, c: usize) -> usize {
+    if rule == OnlineRule::Rls { (c + 1) * (c + 1) } else { c + 1 }
 }

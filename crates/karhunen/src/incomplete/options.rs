@@ -2,18 +2,7 @@
 
 use std::time::Duration;
 
-use crate::error::{Error, Result};
-use crate::exec::Observer;
-use crate::incomplete::checkpoint::FitContext;
 use crate::incomplete::factors::Side;
-use crate::incomplete::fit;
-use crate::incomplete::left_out::Division;
-use crate::incomplete::model::IncompleteModel;
-use crate::incomplete::observed::Observed;
-use crate::incomplete::online::OnlineRule;
-use crate::incomplete::start::Start;
-use crate::incomplete::unseen::Unseen;
-use crate::scalar::{Scalar, compiled};
 
 /// Most components for which `auto` takes posteriors of full covariance.
 const MOST_FULL: usize = 32;
@@ -147,6 +136,31 @@ impl Method {
 
     pub(crate) fn uses_step(self) -> bool {
         matches!(self, Method::Gradient | Method::Natural | Method::Newton)
+    }
+}
+
+/// How one sample moves the loadings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum OnlineRule {
+    /// Each loading by its own curvature, a decaying sum of squared scores.
+    #[default]
+    Diagonal,
+    /// Recursive least squares: all loadings of a feature by all its curvatures, decaying sums of products of scores. As many
+    /// times the cost and the memory of `Diagonal` as there are components.
+    Rls,
+    /// Along the gradient, with a learning rate that falls with the number of samples.
+    Oja,
+}
+
+impl OnlineRule {
+    /// The name, the same on the command line and in Python.
+    pub fn name(self) -> &'static str {
+        match self {
+            OnlineRule::Diagonal => "diagonal",
+            OnlineRule::Rls => "rls",
+            OnlineRule::Oja => "oja",
+        }
     }
 }
 
@@ -339,72 +353,6 @@ impl IncompletePca {
         Self { n_components, ..Self::default() }
     }
 
-    /// Fits the observed entries.
-    ///
-    /// # Errors
-    /// [`Error::NComponents`]; [`Error::Option`] for an option outside its rule or without use for the method;
-    /// [`Error::NothingObserved`]; [`Error::NothingSetAside`] where `early_stopping` finds no entry to set aside; [`Error::Threads`]; [`Error::Decomposition`] where values are beyond the range of
-    /// their type.
-    pub fn fit<T: Scalar>(&self, data: &Observed<T>) -> Result<IncompleteModel> {
-        self.fit_with(data, &FitContext::default())
-    }
-
-    /// As [`IncompletePca::fit`], from a given start if there is one (no sweeps are made before the first iteration),
-    /// telling `observer` how far it has come.
-    ///
-    /// # Errors
-    /// As [`IncompletePca::fit`]; [`Error::Shape`] and [`Error::NonFinite`] for the start; [`Error::Stopped`] if the
-    /// observer asks to stop.
-    pub fn fit_observed<T: Scalar>(
-        &self,
-        data: &Observed<T>,
-        start: Option<&Start>,
-        observer: &dyn Observer,
-    ) -> Result<IncompleteModel> {
-        self.fit_with(data, &FitContext { start, observer: Some(observer), ..FitContext::default() })
-    }
-
-    /// As [`IncompletePca::fit`], with what `context` holds: a start, an observer, checkpoints, where to go on.
-    ///
-    /// # Errors
-    /// As [`IncompletePca::fit_observed`]; [`Error::OtherFit`] and [`Error::CheckpointDamaged`] where it goes on from a
-    /// checkpoint; [`Error::CheckpointNotKept`].
-    pub fn fit_with<T: Scalar>(
-        &self,
-        data: &Observed<T>,
-        context: &FitContext<'_>,
-    ) -> Result<IncompleteModel> {
-        let fit = compiled!(T, IncompletePca::fit_checked::<T>
-            => fn(&IncompletePca, &Observed<T>, &FitContext<'_>) -> Result<IncompleteModel>);
-        fit(self, data, context)
-    }
-
-    fn fit_checked<T: Scalar>(
-        &self,
-        data: &Observed<T>,
-        context: &FitContext<'_>,
-    ) -> Result<IncompleteModel> {
-        self.check_data(data)?;
-        if let Some(division) = Division::of(data) {
-            if let Some(start) = context.start {
-                start.check(data.shape(), self.n_components)?;
-            }
-            return division.fit(self, data, context);
-        }
-        self.check_all(data, context.start)?;
-        if context.start.is_some() && context.resume.is_some() {
-            return Err(Error::Option {
-                option: "start",
-                value: "given".to_owned(),
-                rule: "a fit that is resumed goes on where it was: it has no other start",
-            });
-        }
-        match Unseen::of(self, data) {
-            Some(unseen) => unseen.fit(self, data, context),
-            None => fit::fit(self, data, context),
-        }
-    }
-
     /// Number of scores of a row: of its components, and its offset if it has one.
     pub(crate) fn n_scores(&self) -> usize {
         self.n_components + usize::from(self.row_offsets)
@@ -431,28 +379,5 @@ impl IncompletePca {
             method => (method, "asked for"),
         };
         (method, reason.to_owned())
-    }
-
-    /// Rules of the weights of rows.
-    fn check_data<T: Scalar>(&self, data: &Observed<T>) -> Result<()> {
-        match (self.method, data.sample_weights()) {
-            (Method::Online, Some(_)) => Err(Error::Option {
-                option: "method",
-                value: self.method.name().to_owned(),
-                rule: "rows that are learned one after the other have no weights; repeat them",
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    /// Every rule of options, data and start.
-    pub(crate) fn check_all<T: Scalar>(&self, data: &Observed<T>, start: Option<&Start>) -> Result<()> {
-        self.check(data.shape(), start.is_some())?;
-        self.check_data(data)?;
-        if data.n_observed() == 0 {
-            let (n_samples, n_features) = data.shape();
-            return Err(Error::NothingObserved { n_samples, n_features });
-        }
-        start.map_or(Ok(()), |start| start.check(data.shape(), self.n_components))
     }
 }

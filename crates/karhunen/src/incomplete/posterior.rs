@@ -4,17 +4,21 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::{Arrays, flag, size};
 use crate::incomplete::cholesky::{BLOCK, Upper};
+use crate::incomplete::covariances::Covariances;
 use crate::incomplete::explained;
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::moments::{Expected, moments_pass};
-use crate::incomplete::methods::score_posteriors::{Moments, score_posteriors};
-use crate::incomplete::model::{Covariances, Prior};
+use crate::incomplete::methods::score_posteriors::score_posteriors;
+use crate::incomplete::prior::Prior;
 use crate::incomplete::problem::Problem;
 use crate::incomplete::rotate::{Rotated, principal};
+use crate::incomplete::score_moments::ScoreMoments;
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 use crate::linalg::small::t_multiply;
 
+/// Variances below this share of the mean square of the data are rounding.
+pub(crate) const LEAST_NOISE: f64 = 1e-9;
 /// Rows of covariances of one piece of work.
 const ROWS: usize = 64;
 
@@ -118,7 +122,7 @@ impl<T: Lane> Posterior<T> {
         if self.held {
             return Ok(of_means);
         }
-        let of_scores = Moments::of(scores, c, exec)?;
+        let of_scores = ScoreMoments::of(scores, c, exec)?;
         let spreads = self.table.sum_rows(free * free, exec, |_, row, sums| {
             for k in 0..free {
                 for l in 0..free {

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
-use crate::incomplete::model::{Covariances, IncompleteModel, Prediction, RowScores};
+use crate::incomplete::covariances::Covariances;
+use crate::incomplete::model::{IncompleteModel, Prediction, RowScores};
 use crate::incomplete::observed::Observed;
 use crate::linalg::finite::{all_finite, beyond_range};
 use crate::linalg::{IndexInt, Matrix};

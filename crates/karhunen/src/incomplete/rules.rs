@@ -1,9 +1,10 @@
 //! What options must obey.
 
 use crate::error::{Error, Result};
-use crate::incomplete::observed::Share;
-use crate::incomplete::online::OnlineRule;
-use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
+use crate::incomplete::observed::{Observed, Share};
+use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
+use crate::incomplete::start::Start;
+use crate::scalar::Scalar;
 
 /// One rule: whether it is obeyed, the option, its value, and what it says.
 type Rule = (bool, &'static str, String, &'static str);
@@ -18,6 +19,29 @@ fn positive(x: f64) -> bool {
 }
 
 impl IncompletePca {
+    /// Rules of the weights of rows.
+    pub(crate) fn check_data<T: Scalar>(&self, data: &Observed<T>) -> Result<()> {
+        match (self.method, data.sample_weights()) {
+            (Method::Online, Some(_)) => Err(Error::Option {
+                option: "method",
+                value: self.method.name().to_owned(),
+                rule: "rows that are learned one after the other have no weights; repeat them",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Every rule of options, data and start.
+    pub(crate) fn check_all<T: Scalar>(&self, data: &Observed<T>, start: Option<&Start>) -> Result<()> {
+        self.check(data.shape(), start.is_some())?;
+        self.check_data(data)?;
+        if data.n_observed() == 0 {
+            let (n_samples, n_features) = data.shape();
+            return Err(Error::NothingObserved { n_samples, n_features });
+        }
+        start.map_or(Ok(()), |start| start.check(data.shape(), self.n_components))
+    }
+
     /// Every rule of the options.
     pub(crate) fn check(&self, (n_samples, n_features): (usize, usize), has_start: bool) -> Result<()> {
         if n_samples == 0 || n_features == 0 {

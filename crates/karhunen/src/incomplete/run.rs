@@ -8,7 +8,8 @@ use crate::incomplete::arrays::{Arrays, count, damaged, finite, flag, optional_s
 use crate::incomplete::factors::Factors;
 use crate::incomplete::gauge::{gauge, penalties};
 use crate::incomplete::kernels::gradient::squares;
-use crate::incomplete::methods::{Iterate, Progress, of_method};
+use crate::incomplete::methods::iterate::{Iterate, Progress};
+use crate::incomplete::methods::of_method;
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::{IncompletePca, Method};
 use crate::incomplete::posterior::Posterior;

@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer};
 use crate::incomplete::cholesky::{BLOCK, Upper};
-use crate::incomplete::model::{IncompleteModel, Prior};
+use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::Observed;
+use crate::incomplete::prior::Prior;
 use crate::linalg::Matrix;
 use crate::scalar::{Scalar, compiled};
 

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::incomplete::factors::{Factors, Side};
-use crate::incomplete::methods::Iterate;
 use crate::incomplete::methods::als::Als;
+use crate::incomplete::methods::iterate::Iterate;
 use crate::incomplete::observed::Observed;
 use crate::incomplete::problem::{Diagonal, Problem};
 use crate::linalg::Matrix;

@@ -5,7 +5,7 @@ use crate::exec::Exec;
 use crate::incomplete::arrays::{Arrays, count, damaged, finite, optional, optional_size, seconds, size};
 use crate::incomplete::factors::Factors;
 use crate::incomplete::far::FarPredictions;
-use crate::incomplete::methods::Progress;
+use crate::incomplete::methods::iterate::Progress;
 use crate::incomplete::options::Method;
 use crate::incomplete::problem::Problem;
 use crate::incomplete::signals::{basis, largest_angle, relative_gradient};

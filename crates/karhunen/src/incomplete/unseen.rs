@@ -7,7 +7,8 @@
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Unobserved};
 use crate::incomplete::checkpoint::FitContext;
-use crate::incomplete::model::{Covariances, IncompleteModel};
+use crate::incomplete::covariances::Covariances;
+use crate::incomplete::model::IncompleteModel;
 use crate::incomplete::observed::Observed;
 use crate::incomplete::options::{IncompletePca, Method};
 use crate::incomplete::start::Start;
@@ -45,12 +46,13 @@ impl Unseen {
         Some(Self { n_features: p, kept, example })
     }
 
-    /// Fits the columns that are kept, and copies what is found of the one without entries.
+    /// Fits the columns that are kept by `fit`, and copies what is found of the one without entries.
     pub(crate) fn fit<T: Scalar>(
         &self,
         pca: &IncompletePca,
         data: &Observed<T>,
         context: &FitContext<'_>,
+        fit: impl FnOnce(&Observed<T>, &FitContext<'_>) -> Result<IncompleteModel>,
     ) -> Result<IncompleteModel> {
         self.ask(pca, data.n_samples())?;
         let start = context.start.map(|start| Start {
@@ -60,7 +62,7 @@ impl Unseen {
         });
         let fewer = Exec::run(pca.n_threads, &Unobserved, |exec| data.select_columns(&self.kept, exec))?;
         let context = FitContext { start: start.as_ref(), ..*context };
-        let fitted = pca.fit_with(&fewer, &context).map_err(|error| self.of_all_columns(error));
+        let fitted = fit(&fewer, &context).map_err(|error| self.of_all_columns(error));
         Ok(self.unfolded(fitted?))
     }
 

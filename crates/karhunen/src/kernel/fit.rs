@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use crate::error::{Error, MemoryLimit, Result};
 use crate::exec::{Exec, Observer, threads_of};
+use crate::kernel::checks::{refuse_feature_weights, refuse_negative};
 use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::gram::Gram;
-use crate::kernel::model::{KernelBasis, KernelConvergence, KernelModel, KernelParts};
-use crate::kernel::options::KernelPca;
-use crate::kernel::preimage::{PreImage, PreImageParts, dense_rows, fit_ridge, no_rows};
+use crate::kernel::model::{KernelBasis, KernelConvergence, KernelModel, KernelParts, PreImageParts};
+use crate::kernel::options::{KernelPca, PreImage};
+use crate::kernel::preimage::{dense_rows, fit_ridge, no_rows};
 use crate::kernel::reduced::{Reduced, ReducedFit};
-use crate::kernel::rows::{KernelRows, Points, Preparation, lines};
-use crate::kernel::select::{KernelRoute, Problem, choose};
+use crate::kernel::route::KernelRoute;
+use crate::kernel::rows::{KernelRows, Points, Preparation};
+use crate::kernel::select::{Problem, choose};
 use crate::kernel::spectrum::{Spectrum, clip, full, truncated};
 use crate::kernel::tiles::{Called, Computed, Tiles};
 use crate::kernel::{gamma, memory};
@@ -181,30 +183,6 @@ fn check_input<T: Scalar>(options: &KernelPca, x: &dyn Source<T>, weights: &Weig
         return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
     }
     Ok(())
-}
-
-/// # Errors
-/// [`Error::Option`] where columns have weights.
-pub(super) fn refuse_feature_weights(weights: &Weights<'_>) -> Result<()> {
-    if weights.features.is_none() {
-        return Ok(());
-    }
-    let rule = "kernels take no weights of features; multiply the columns by their roots instead";
-    Err(Error::Option { option: "feature weights", value: "given".to_owned(), rule })
-}
-
-/// The first negative value is an error.
-pub(super) fn refuse_negative<T: Scalar>(x: &dyn Source<T>, kernel: &'static str) -> Result<()> {
-    x.visit(&mut |first, block| {
-        let mut line = vec![0.0; block.n_cols()];
-        for i in 0..block.n_rows() {
-            lines(&block, i..i + 1, &mut line)?;
-            if let Some(column) = line.iter().position(|value| *value < 0.0) {
-                return Err(Error::NegativeValue { row: first + i, column, value: line[column], kernel });
-            }
-        }
-        Ok(())
-    })
 }
 
 impl<T: Scalar> Reduced<'_, T> {

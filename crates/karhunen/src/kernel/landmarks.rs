@@ -5,6 +5,7 @@ use crate::exec::Exec;
 use crate::kernel::approximate::{Whitening, feature_matrix};
 use crate::kernel::features::Features;
 use crate::kernel::function::{BlockKernel, Kernel};
+use crate::kernel::options::Landmarks;
 use crate::kernel::rows::{KernelRows, Preparation};
 use crate::kernel::sampling::{Sample, first_to_arrive, uniform, without_replacement};
 use crate::linalg::Matrix;
@@ -13,22 +14,6 @@ use crate::linalg::small::{multiply, t_multiply};
 use crate::random::Purpose;
 use crate::scalar::Scalar;
 use crate::source::Source;
-
-/// How landmarks are chosen. All rules look at no more than `8 * n_landmarks` rows (5,000 at least), drawn in proportion to
-/// their weights without replacement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Landmarks {
-    /// Every row is as likely as another; with weights, in proportion to them, as if rows were repeated.
-    #[default]
-    Uniform,
-    /// One after the other, with probability proportional to the squared distance, in feature space, from the nearest
-    /// landmark chosen before: the seeding of k-means++ (Arthur & Vassilvitskii 2007).
-    KMeansPlusPlus,
-    /// With probability proportional to approximate ridge leverage scores, from a uniform sample of as many rows
-    /// (Musco & Musco 2017, one step).
-    LeverageScores,
-}
 
 /// Rows that the rules look at.
 pub(super) fn n_candidates(n_landmarks: usize) -> usize {
@@ -41,17 +26,6 @@ pub(super) struct Comparison<'a> {
     pub(super) kernel: Kernel,
     pub(super) function: Option<&'a dyn BlockKernel>,
     pub(super) preparation: Preparation<'a>,
-}
-
-impl Landmarks {
-    /// The name in options and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Uniform => "uniform",
-            Self::KMeansPlusPlus => "kmeans++",
-            Self::LeverageScores => "leverage",
-        }
-    }
 }
 
 impl<'a> Comparison<'a> {

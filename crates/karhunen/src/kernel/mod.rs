@@ -7,6 +7,8 @@
 
 mod approximate;
 mod centred;
+mod checks;
+mod estimator;
 mod features;
 mod fit;
 mod fourier;
@@ -20,6 +22,7 @@ mod nystrom;
 mod options;
 mod preimage;
 mod reduced;
+mod route;
 mod rows;
 mod sampling;
 mod select;
@@ -28,10 +31,8 @@ mod tiles;
 mod transform;
 
 pub use function::{BlockKernel, Gamma, Kernel};
-pub use landmarks::Landmarks;
-pub use model::{Approximation, KernelBasis, KernelConvergence, KernelModel, KernelParts};
+pub use model::{Approximation, KernelBasis, KernelConvergence, KernelModel, KernelParts, PreImageParts};
 pub use nystrom::{Nystrom, NystromMap, NystromParts};
-pub use options::KernelPca;
-pub use preimage::{PreImage, PreImageParts};
+pub use options::{KernelPca, Landmarks, PreImage};
+pub use route::KernelRoute;
 pub use rows::KernelRows;
-pub use select::KernelRoute;

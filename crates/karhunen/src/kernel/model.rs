@@ -6,9 +6,8 @@ use crate::error::{Error, Result};
 use crate::kernel::features::FREQUENCIES;
 use crate::kernel::function::{BlockKernel, Gamma, Kernel};
 use crate::kernel::options::KernelPca;
-use crate::kernel::preimage::PreImageParts;
+use crate::kernel::route::KernelRoute;
 use crate::kernel::rows::KernelRows;
-use crate::kernel::select::KernelRoute;
 use crate::linalg::Matrix;
 use crate::scalar::largest;
 
@@ -115,6 +114,27 @@ impl KernelBasis {
             Self::Precomputed { n_samples } => *n_samples,
         }
     }
+}
+
+/// What pre-images are computed from.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum PreImageParts {
+    /// `centre + sum_i k(z, scores_i) coefficients_i`.
+    Ridge {
+        /// Shape (m, n_components).
+        scores: Matrix,
+        /// Shape (m, n_features).
+        coefficients: Matrix,
+        /// The weighted mean of the rows, if they were centred; empty otherwise.
+        #[cfg_attr(feature = "serde", serde(default))]
+        centre: Vec<f64>,
+    },
+    /// The fixed-point iteration.
+    FixedPoint {
+        /// The shares of the fitted rows in the mean of feature space.
+        shares: Vec<f64>,
+    },
 }
 
 /// Everything a model consists of, as plain data: what files and other languages exchange. A new row with kernel values

@@ -1,23 +1,102 @@
 //! The options of a fit, and their rules.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
-use crate::exec::{Observer, Unobserved};
 use crate::kernel::features::FREQUENCIES;
-use crate::kernel::fit;
-use crate::kernel::function::{BlockKernel, Kernel};
-use crate::kernel::landmarks::Landmarks;
-use crate::kernel::model::KernelModel;
-use crate::kernel::preimage::PreImage;
-use crate::kernel::select::KernelRoute;
+use crate::kernel::function::Kernel;
+use crate::kernel::route::KernelRoute;
 use crate::kernel::spectrum::fewest_passes;
-use crate::scalar::{Scalar, compiled};
-use crate::source::Source;
-use crate::weights::Weights;
 
 /// Squared and times eight bytes this is the largest memory that can be addressed.
 const MOST_FEATURES: usize = 1 << 31;
+
+/// How landmarks are chosen. All rules look at no more than `8 * n_landmarks` rows (5,000 at least), drawn in proportion to
+/// their weights without replacement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Landmarks {
+    /// Every row is as likely as another; with weights, in proportion to them, as if rows were repeated.
+    #[default]
+    Uniform,
+    /// One after the other, with probability proportional to the squared distance, in feature space, from the nearest
+    /// landmark chosen before: the seeding of k-means++ (Arthur & Vassilvitskii 2007).
+    KMeansPlusPlus,
+    /// With probability proportional to approximate ridge leverage scores, from a uniform sample of as many rows
+    /// (Musco & Musco 2017, one step).
+    LeverageScores,
+}
+
+impl Landmarks {
+    /// The name in options and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::KMeansPlusPlus => "kmeans++",
+            Self::LeverageScores => "leverage",
+        }
+    }
+}
+
+/// How rows are found from scores, from dense data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum PreImage {
+    /// Kernel ridge regression of the fitted rows on their scores, with the same kernel and gamma: scikit-learn's
+    /// `fit_inverse_transform`. Bakir, Weston & Schölkopf (2004). Solves a system of n_samples (the landmarks, on the
+    /// approximate routes). For the kernels linear, polynomial, rbf, laplacian, sigmoid and cosine.
+    Ridge {
+        /// The ridge, finite and positive; scikit-learn's default is 1.
+        alpha: f64,
+    },
+    /// The fixed-point iteration of Mika et al. (1998) for the kernel rbf on the exact routes: the row whose image is nearest to
+    /// the point of feature space that the scores stand for. Starts from the fitted row of the nearest scores; always a
+    /// weighted mean of fitted rows.
+    FixedPoint,
+    /// The fixed-point iteration where it is defined, as it denoises better: `docs/kernel/pre-images.md` has the
+    /// experiment. Kernel ridge regression of the centred rows otherwise: [`PreImage::Ridge`] draws rows towards zero,
+    /// this towards their mean.
+    Auto {
+        /// The ridge of kernel ridge regression.
+        alpha: f64,
+    },
+}
+
+impl PreImage {
+    /// The way that is taken, which is never [`PreImage::Auto`].
+    pub(super) fn resolved(self, kernel: &Kernel, approximates: bool) -> Self {
+        match self {
+            Self::Auto { .. } if matches!(kernel, Kernel::Rbf { .. }) && !approximates => Self::FixedPoint,
+            Self::Auto { alpha } => Self::Ridge { alpha },
+            way => way,
+        }
+    }
+
+    /// The rules, apart from those of the data.
+    pub(super) fn check(&self, kernel: &Kernel, approximates: bool) -> Result<()> {
+        let refuse =
+            |value: &str, rule| Err(Error::Option { option: "pre_image", value: value.to_owned(), rule });
+        match self.resolved(kernel, approximates) {
+            Self::Ridge { alpha } if !(alpha > 0.0 && alpha.is_finite()) => {
+                let rule = "it must be finite and positive";
+                Err(Error::Option { option: "alpha", value: alpha.to_string(), rule })
+            }
+            Self::Ridge { .. }
+                if matches!(
+                    kernel,
+                    Kernel::AdditiveChi2 | Kernel::Chi2 { .. } | Kernel::Precomputed | Kernel::Custom
+                ) =>
+            {
+                refuse(
+                    "ridge",
+                    "the regression compares scores by the kernel, which must be one of numbers of either sign",
+                )
+            }
+            Self::FixedPoint if !matches!(kernel, Kernel::Rbf { .. }) || approximates => {
+                refuse("fixed-point", "the iteration is for the kernel rbf on the exact routes")
+            }
+            _ => Ok(()),
+        }
+    }
+}
 
 /// Kernel principal component analysis: options are plain data, [`KernelPca::fit`] is the only verb.
 ///
@@ -99,72 +178,6 @@ impl KernelPca {
     /// Keeps `n_components` components; everything else at its default.
     pub fn new(n_components: usize) -> Self {
         Self { n_components: Some(n_components), ..Self::default() }
-    }
-
-    /// Fits kernel principal components to `x`, shape (n_samples, n_features); for [`Kernel::Precomputed`], the kernel
-    /// matrix, shape (n_samples, n_samples). `weights.samples` count rows: the result is that of repeated rows. Weights of
-    /// features are refused.
-    ///
-    /// # Errors
-    /// [`Error::NComponents`] unless 1 <= n_components <= n_samples; [`Error::NonFinite`] for NaN and infinite values;
-    /// [`Error::NegativeValue`] where the kernel needs none; [`Error::NotSymmetric`] for a precomputed matrix;
-    /// [`Error::NegativeEigenvalue`] where a wanted eigenvalue is far below zero; those of weights; [`Error::Option`];
-    /// [`Error::NotConverged`] if `strict`; any error `x` raises while read.
-    pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<KernelModel> {
-        self.fit_observed(x, weights, &Unobserved)
-    }
-
-    /// Bytes that a fit of `x` will ask for, beside `x` and what is in use: an estimate from above.
-    ///
-    /// ```
-    /// use karhunen::{Dense, KernelPca};
-    /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-    /// assert!(KernelPca::new(1).memory_need(&Dense::row_major(&x, 3, 2)?) < 1e8);
-    /// # Ok::<(), karhunen::Error>(())
-    /// ```
-    pub fn memory_need<T: Scalar>(&self, x: &dyn Source<T>) -> f64 {
-        compiled!(T, fit::memory_need::<T> => fn(&KernelPca, &dyn Source<T>) -> f64)(self, x)
-    }
-
-    /// As [`KernelPca::fit`], telling `observer` how far it has come.
-    ///
-    /// # Errors
-    /// As [`KernelPca::fit`], and [`Error::Stopped`] if the observer asks to stop.
-    pub fn fit_observed<T: Scalar>(
-        &self,
-        x: &dyn Source<T>,
-        weights: &Weights<'_>,
-        observer: &dyn Observer,
-    ) -> Result<KernelModel> {
-        self.fitted(x, weights, None, observer)
-    }
-
-    /// As [`KernelPca::fit_observed`] with a kernel of the caller's own; the option `kernel` must be
-    /// [`Kernel::Custom`]. The model keeps the function.
-    ///
-    /// # Errors
-    /// As [`KernelPca::fit_observed`], and what the function raises.
-    pub fn fit_function<T: Scalar>(
-        &self,
-        x: &dyn Source<T>,
-        weights: &Weights<'_>,
-        function: Arc<dyn BlockKernel>,
-        observer: &dyn Observer,
-    ) -> Result<KernelModel> {
-        self.fitted(x, weights, Some(function), observer)
-    }
-
-    fn fitted<T: Scalar>(
-        &self,
-        x: &dyn Source<T>,
-        weights: &Weights<'_>,
-        function: Option<Arc<dyn BlockKernel>>,
-        observer: &dyn Observer,
-    ) -> Result<KernelModel> {
-        type Function = Option<Arc<dyn BlockKernel>>;
-        let fit = compiled!(T, fit::fit::<T>
-            => fn(&KernelPca, &dyn Source<T>, &Weights<'_>, Function, &dyn Observer) -> Result<KernelModel>);
-        fit(self, x, weights, function, observer)
     }
 
     /// Every rule of the options, in one place.

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::kernel::features::Features;
 use crate::kernel::function::{Gamma, Kernel};
-use crate::kernel::model::{KernelBasis, KernelModel, KernelParts};
+use crate::kernel::model::{KernelBasis, KernelModel, KernelParts, PreImageParts};
 use crate::kernel::rows::{KernelRows, Panel, Points, Preparation};
 use crate::kernel::transform::{Projection, strips};
 use crate::linalg::pairs::width;
@@ -17,89 +17,6 @@ use crate::moments::check_size;
 use crate::pca::Transform;
 use crate::scalar::{Scalar, compiled};
 use crate::source::Block;
-
-/// How rows are found from scores, from dense data.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum PreImage {
-    /// Kernel ridge regression of the fitted rows on their scores, with the same kernel and gamma: scikit-learn's
-    /// `fit_inverse_transform`. Bakir, Weston & Schölkopf (2004). Solves a system of n_samples (the landmarks, on the
-    /// approximate routes). For the kernels linear, polynomial, rbf, laplacian, sigmoid and cosine.
-    Ridge {
-        /// The ridge, finite and positive; scikit-learn's default is 1.
-        alpha: f64,
-    },
-    /// The fixed-point iteration of Mika et al. (1998) for the kernel rbf on the exact routes: the row whose image is nearest to
-    /// the point of feature space that the scores stand for. Starts from the fitted row of the nearest scores; always a
-    /// weighted mean of fitted rows.
-    FixedPoint,
-    /// The fixed-point iteration where it is defined, as it denoises better: `docs/kernel/pre-images.md` has the
-    /// experiment. Kernel ridge regression of the centred rows otherwise: [`PreImage::Ridge`] draws rows towards zero,
-    /// this towards their mean.
-    Auto {
-        /// The ridge of kernel ridge regression.
-        alpha: f64,
-    },
-}
-
-/// What pre-images are computed from.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum PreImageParts {
-    /// `centre + sum_i k(z, scores_i) coefficients_i`.
-    Ridge {
-        /// Shape (m, n_components).
-        scores: Matrix,
-        /// Shape (m, n_features).
-        coefficients: Matrix,
-        /// The weighted mean of the rows, if they were centred; empty otherwise.
-        #[cfg_attr(feature = "serde", serde(default))]
-        centre: Vec<f64>,
-    },
-    /// The fixed-point iteration.
-    FixedPoint {
-        /// The shares of the fitted rows in the mean of feature space.
-        shares: Vec<f64>,
-    },
-}
-
-impl PreImage {
-    /// The way that is taken, which is never [`PreImage::Auto`].
-    pub(super) fn resolved(self, kernel: &Kernel, approximates: bool) -> Self {
-        match self {
-            Self::Auto { .. } if matches!(kernel, Kernel::Rbf { .. }) && !approximates => Self::FixedPoint,
-            Self::Auto { alpha } => Self::Ridge { alpha },
-            way => way,
-        }
-    }
-
-    /// The rules, apart from those of the data.
-    pub(super) fn check(&self, kernel: &Kernel, approximates: bool) -> Result<()> {
-        let refuse =
-            |value: &str, rule| Err(Error::Option { option: "pre_image", value: value.to_owned(), rule });
-        match self.resolved(kernel, approximates) {
-            Self::Ridge { alpha } if !(alpha > 0.0 && alpha.is_finite()) => {
-                let rule = "it must be finite and positive";
-                Err(Error::Option { option: "alpha", value: alpha.to_string(), rule })
-            }
-            Self::Ridge { .. }
-                if matches!(
-                    kernel,
-                    Kernel::AdditiveChi2 | Kernel::Chi2 { .. } | Kernel::Precomputed | Kernel::Custom
-                ) =>
-            {
-                refuse(
-                    "ridge",
-                    "the regression compares scores by the kernel, which must be one of numbers of either sign",
-                )
-            }
-            Self::FixedPoint if !matches!(kernel, Kernel::Rbf { .. }) || approximates => {
-                refuse("fixed-point", "the iteration is for the kernel rbf on the exact routes")
-            }
-            _ => Ok(()),
-        }
-    }
-}
 
 /// What pre-images of a model need, from rows and their scores; `weights` count the rows. `centre` is subtracted from
 /// the rows first, unless it is empty.

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
+use crate::kernel::checks::refuse_negative;
 use crate::kernel::features::Features;
-use crate::kernel::fit::refuse_negative;
 use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::model::{KernelBasis, KernelModel};
 use crate::kernel::rows::Preparation;

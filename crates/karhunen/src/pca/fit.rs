@@ -11,8 +11,8 @@ use crate::pca::evidence::most_probable_dimension;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
 use crate::scalar::Scalar;
-use crate::solver::select::{Choice, Problem, choose};
-use crate::solver::{self, Iteration, Route, Spectrum, Wanted};
+use crate::solver::select::{Choice, choose};
+use crate::solver::{self, Iteration, Problem, Route, Spectrum, Wanted};
 use crate::source::Source;
 use crate::weights::{Shares, Totals, Weighting, Weights, check_feature_weights};
 

@@ -14,8 +14,8 @@ use crate::linalg::small::{binade, multiply, t_multiply};
 use crate::operator::SymOp;
 use crate::random::Purpose;
 use crate::scalar::largest;
-use crate::solver::Wanted;
 use crate::solver::pace::{Patience, Progress, Schedule};
+use crate::solver::spectrum::Wanted;
 
 /// Residuals below this, relative to the largest eigenvalue, are rounding: smaller tolerances are raised to it.
 const ROUNDING: f64 = 1e-14;

@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
-use crate::solver::Spectrum;
+use crate::solver::spectrum::Spectrum;
 
 impl Spectrum {
     /// Makes it `k` pairs: those with values above `level`, which is what rounding leaves of zero, and pairs without

@@ -3,7 +3,8 @@
 //! Never knows the number of threads: the same route, and so the same bits, wherever a fit runs.
 
 use crate::solver::leading::takes_all;
-use crate::solver::select::{Problem, Route};
+use crate::solver::problem::Problem;
+use crate::solver::route::Route;
 
 /// Multiply-adds of one core per second, times two: rank-k updates, narrow products, products with many columns, and the
 /// reductions of decompositions.

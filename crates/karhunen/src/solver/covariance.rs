@@ -5,7 +5,7 @@ use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::operator::{LinOp, Side};
 use crate::solver::leading::leading_of_matrix;
-use crate::solver::{Iteration, Spectrum, Wanted};
+use crate::solver::spectrum::{Iteration, Spectrum, Wanted};
 
 /// One pass over the data.
 pub(crate) fn solve(

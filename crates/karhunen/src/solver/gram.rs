@@ -5,7 +5,7 @@ use crate::exec::Exec;
 use crate::operator::{LinOp, Side};
 use crate::solver::image::{image, longest};
 use crate::solver::leading::{Pairs, leading_of_matrix};
-use crate::solver::{Iteration, Spectrum, Wanted};
+use crate::solver::spectrum::{Iteration, Spectrum, Wanted};
 
 /// Two passes over the data, or a few more where the components are large.
 pub(crate) fn solve(

@@ -5,8 +5,8 @@ use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::orthonormal::polish_rows;
 use crate::operator::LinOp;
-use crate::solver::Spectrum;
 use crate::solver::leading::Pairs;
+use crate::solver::spectrum::Spectrum;
 
 /// Bytes of components that are computed at a time.
 const PART_BYTES: usize = 64 << 20;

@@ -5,7 +5,7 @@ use crate::exec::Exec;
 use crate::operator::{LinOp, Normal, NormalT};
 use crate::solver::image::{image, longest};
 use crate::solver::leading::{Seek, Sought, seek_leading};
-use crate::solver::{Iteration, Spectrum, Wanted};
+use crate::solver::spectrum::{Iteration, Spectrum, Wanted};
 
 /// As many passes over the data as the tolerance takes.
 pub(crate) fn solve(

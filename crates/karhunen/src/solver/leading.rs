@@ -7,7 +7,8 @@ use crate::linalg::residual::relative_residuals;
 use crate::linalg::{Matrix, eigh};
 use crate::operator::SymOp;
 use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions, Search};
-use crate::solver::{Iteration, Spectrum, Wanted, count, look};
+use crate::solver::look;
+use crate::solver::spectrum::{Iteration, Spectrum, Wanted, count};
 
 /// Eigenpairs of a symmetric matrix, descending.
 #[derive(Clone, Debug)]

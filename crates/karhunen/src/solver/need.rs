@@ -6,7 +6,8 @@
 use crate::linalg::{eigh, rank_k, svd, tsqr};
 use crate::solver::block_krylov;
 use crate::solver::leading::takes_all;
-use crate::solver::select::{Problem, Route};
+use crate::solver::problem::Problem;
+use crate::solver::route::Route;
 
 /// Bytes of a number in f64.
 const F64: f64 = 8.0;

@@ -8,73 +8,10 @@ use crate::scalar::largest;
 use crate::solver::cost::{look_seconds, seconds};
 use crate::solver::leading::LOOK;
 use crate::solver::need;
-
-/// A route to the principal components.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Route {
-    /// Singular values of the data matrix itself, by orthogonal reductions: never squares the condition number.
-    Svd,
-    /// Eigenvectors of the covariance matrix, p x p.
-    Covariance,
-    /// Eigenvectors of the matrix of inner products of the rows, n x n.
-    Gram,
-    /// The leading components by block Krylov iteration, stopped by their residuals.
-    BlockKrylov,
-}
-
-impl Route {
-    /// The name in options, reports and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Route::Svd => "svd",
-            Route::Covariance => "covariance",
-            Route::Gram => "gram",
-            Route::BlockKrylov => "block-krylov",
-        }
-    }
-}
-
-impl std::fmt::Display for Route {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// What a prediction needs to know.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Problem {
-    /// Rows.
-    pub(crate) n: usize,
-    /// Columns.
-    pub(crate) p: usize,
-    /// Components wanted; `None` where a share of the variance decides.
-    pub(crate) k: Option<usize>,
-    /// Stored entries.
-    pub(crate) n_stored: usize,
-    /// Whether what is not stored is zero.
-    pub(crate) sparse: bool,
-    /// Bytes of a value.
-    pub(crate) value_bytes: usize,
-}
+use crate::solver::problem::Problem;
+use crate::solver::route::Route;
 
 impl Problem {
-    /// Components wanted, or a guess where a share of the variance decides: it may need many.
-    pub(super) fn k_or_guess(&self) -> usize {
-        let smaller = self.smaller();
-        self.k.unwrap_or((smaller / 8).max(8.min(smaller)))
-    }
-
-    /// Rows or columns, whichever are fewer.
-    pub(super) fn smaller(&self) -> usize {
-        self.n.min(self.p)
-    }
-
-    /// The same with `k` components.
-    pub(crate) fn with(&self, k: usize) -> Self {
-        Self { k: Some(k.min(self.smaller())), ..*self }
-    }
-
     /// Bytes that a fit by `route` takes beside the data.
     pub(crate) fn need(&self, route: Route, n_threads: usize) -> f64 {
         need::bytes(route, self, self.k_or_guess(), n_threads)

@@ -8,7 +8,7 @@ use crate::linalg::{Matrix, small, svd};
 use crate::operator::{LinOp, Side};
 use crate::solver::image::image;
 use crate::solver::leading::Pairs;
-use crate::solver::{Spectrum, Wanted, count};
+use crate::solver::spectrum::{Spectrum, Wanted, count};
 
 /// One pass over the data where there are more rows than columns, two otherwise.
 pub(crate) fn solve(op: &dyn LinOp, wanted: Wanted, exec: &Exec<'_>) -> Result<Spectrum> {

@@ -1,7 +1,7 @@
 //! Alternating least squares: scores, then loadings (and means), each the exact minimiser given the other. Without
 //! penalties this is the EM algorithm of Grung & Manne (1998), doi:10.1016/S0169-7439(98)00031-8, with missing values.
 
-use super::{Iterate, Progress};
+use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::{Factors, Side};

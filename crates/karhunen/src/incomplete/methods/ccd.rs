@@ -1,7 +1,7 @@
 //! Cyclic coordinate descent by components (CCD++): Yu, Hsieh, Si & Dhillon (2012), doi:10.1109/ICDM.2012.168. Each
 //! component in turn is fitted to the residuals of the others, scores and loadings alternately.
 
-use super::{Iterate, Progress};
+use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::{Factor, Factors, Side};

@@ -1,8 +1,8 @@
 //! Nonlinear conjugate gradients (Polak-Ribière, restarted) with the diagonal preconditioner of the Newton method and an
 //! exact line search: the cost along a line is a polynomial of degree four.
 
+use super::iterate::{Iterate, Progress};
 use super::preconditioner::Preconditioner;
-use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::{Arrays, optional};

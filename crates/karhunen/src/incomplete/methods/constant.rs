@@ -1,6 +1,6 @@
 //! Entries that all equal their means: the best components are none, whatever the prior, and there is no noise.
 
-use super::{Iterate, Progress};
+use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factors;

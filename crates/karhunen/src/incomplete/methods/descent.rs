@@ -1,12 +1,12 @@
 //! Simultaneous steps of loadings and scores with an adaptive learning rate: gradient descent, natural gradient, and the
 //! diagonal Newton method of Raiko, Ilin & Karhunen (2007), doi:10.1007/978-3-540-74958-5_69.
 
+use super::iterate::{Iterate, Progress};
 use super::preconditioner::{Preconditioner, Sizes};
-use super::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::{Arrays, count, finite, optional_size, size};
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::factors::{Factor, Factors, Side, gram};
 use crate::incomplete::kernels::gradient::gradient_pass;
 use crate::incomplete::kernels::line_search::{best_step, polynomial};
 use crate::incomplete::problem::Problem;
@@ -111,18 +111,6 @@ fn natural<T: Lane>(g: &[f64], gram: &Matrix, size: f64, row: &mut [T]) {
         };
         row[k] = T::from_f64(value);
     }
-}
-
-/// `X'X` of the first `c` values of the rows.
-pub(crate) fn gram<T: Lane>(factor: &Factor<T>, c: usize, exec: &Exec<'_>) -> Result<Matrix> {
-    let sums = factor.sum_rows(c * c, exec, |_, row, sums| {
-        for (x, sums) in row.iter().zip(sums.chunks_exact_mut(c)) {
-            for (y, sum) in row.iter().zip(sums) {
-                *sum += x.to_f64() * y.to_f64();
-            }
-        }
-    })?;
-    Matrix::from_vec(c, c, sums)
 }
 
 impl<T: Lane> Iterate<T> for Descent<T> {

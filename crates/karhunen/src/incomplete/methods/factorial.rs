@@ -4,9 +4,8 @@
 //! variances.
 
 use super::conjugate::Conjugate;
-use super::full::LEAST_NOISE;
+use super::iterate::{Iterate, Progress, unit_of_posteriors};
 use super::preconditioner::{Preconditioner, Sizes};
-use super::{Iterate, Progress, unit_of_posteriors};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::{Arrays, count, size};
@@ -15,7 +14,7 @@ use crate::incomplete::gauge::{Map, Moments, level, shift, transform};
 use crate::incomplete::kernels::gradient::squares;
 use crate::incomplete::kernels::moments::Expected;
 use crate::incomplete::kernels::spreads::spreads_pass;
-use crate::incomplete::posterior::{Posterior, kl_of_means, pull_of_means, without_component};
+use crate::incomplete::posterior::{LEAST_NOISE, Posterior, kl_of_means, pull_of_means, without_component};
 use crate::incomplete::problem::{Diagonal, Problem};
 use crate::linalg::simd::Lane;
 

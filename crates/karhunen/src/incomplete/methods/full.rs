@@ -6,9 +6,9 @@
 //! The offset of a row is the last of its scores, `p(b_j) = N(0, v_b)`, and has one posterior with them; its loadings are
 //! certain.
 
-use super::loading_posteriors::{LoadingSolver, OfLoadings, drop_from_table, moments_of_loadings};
-use super::score_posteriors::{Moments, score_posteriors};
-use super::{Iterate, Progress, unit_of_posteriors};
+use super::iterate::{Iterate, Progress, unit_of_posteriors};
+use super::loading_posteriors::{LoadingSolver, Loadings, OfLoadings, drop_from_table, moments_of_loadings};
+use super::score_posteriors::score_posteriors;
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::affine::{Affine, Priors, best_affine};
@@ -16,8 +16,9 @@ use crate::incomplete::arrays::{Arrays, count, damaged, size};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::gradient::squares;
 use crate::incomplete::kernels::moments::{Expected, moments_pass};
-use crate::incomplete::posterior::{Posterior, kl_of_means, without_component};
+use crate::incomplete::posterior::{LEAST_NOISE, Posterior, kl_of_means, without_component};
 use crate::incomplete::problem::Problem;
+use crate::incomplete::score_moments::ScoreMoments;
 use crate::linalg::simd::Lane;
 
 /// Most and fewest iterations with a broad prior, before its variances are learned.
@@ -31,17 +32,6 @@ const BROAD_VARIANCE: f64 = 1e3;
 const PRUNE_EVERY: usize = 10;
 /// Components that explain more of an entry than this share of the noise are not looked at.
 const NEGLIGIBLE: f64 = 0.02;
-/// Variances below this share of the mean square of the data are rounding.
-pub(crate) const LEAST_NOISE: f64 = 1e-9;
-
-/// Whether loadings have posteriors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Loadings {
-    /// A posterior each, under a learned prior: variational Bayes.
-    Posterior,
-    /// A value each, without prior: probabilistic PCA.
-    Point,
-}
 
 /// Time O(N c^2 + (n + p) c^3) for each iteration, memory for the second moments of every row and feature.
 #[derive(Debug)]
@@ -137,7 +127,7 @@ impl<T: Lane> Full<T> {
             score_posteriors(problem, factors, &state.table, &penalty, state.noise, room, &part)?;
         let quiet = exec.part(0.5, 0.5);
         let mut log_det = n * c as f64 * state.noise.ln() - log_det;
-        let moments = Moments::of(&scores, c, &quiet)?;
+        let moments = ScoreMoments::of(&scores, c, &quiet)?;
         let affine = if self.iteration > 1 {
             let priors = Priors {
                 of_loadings: posterior.then_some(&state.prior[..]),
@@ -157,7 +147,7 @@ impl<T: Lane> Full<T> {
             Affine::identity(c)
         };
         log_det += 2.0 * n * affine.log_determinant;
-        let squares = moments.squares_under(&affine);
+        let squares = affine.squares_of(&moments);
         let mut of_prior_scores: f64 = squares[..free].iter().sum();
         if let (Some(held), Some(v)) = (problem.held(), &mut state.of_offsets) {
             if learned {

@@ -3,12 +3,11 @@
 //! penalties this is imputation by a truncated singular value decomposition (hard), with a ridge it is soft imputation:
 //! Hastie, Mazumder, Lee & Zadeh (2015), "Matrix completion and low-rank SVD via fast alternating least squares".
 
-use super::descent::gram;
-use super::{Iterate, Progress};
+use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::cholesky::{BLOCK, Upper};
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::factors::{Factor, Factors, Side, gram};
 use crate::incomplete::kernels::gradient::gradient_pass;
 use crate::incomplete::least_norm::solve;
 use crate::incomplete::problem::Problem;

@@ -1,7 +1,5 @@
 //! Posteriors of loadings with full covariances, or their values without a prior, given expected values of the scores.
 
-use super::full::Loadings;
-use super::score_posteriors::solve_and_invert;
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::affine::Affine;
@@ -9,9 +7,19 @@ use crate::incomplete::cholesky::Upper;
 use crate::incomplete::factors::Factor;
 use crate::incomplete::kernels::moments::Expected;
 use crate::incomplete::kernels::normal::hold;
+use crate::incomplete::least_norm::solve_and_invert;
 use crate::incomplete::problem::MeanRule;
 use crate::linalg::simd::Lane;
 use crate::scalar::largest;
+
+/// Whether loadings have posteriors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loadings {
+    /// A posterior each, under a learned prior: variational Bayes.
+    Posterior,
+    /// A value each, without prior: probabilistic PCA.
+    Point,
+}
 
 /// What the pass over the features found.
 pub(super) struct OfLoadings {

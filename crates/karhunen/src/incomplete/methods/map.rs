@@ -5,14 +5,13 @@
 //! Offsets of rows add `sum (b^2 / v_b + ln v_b)`, where `v_b` is what the entries told before the fit: learned, it would vanish too.
 
 use super::als::Als;
-use super::full::LEAST_NOISE;
-use super::{Iterate, Progress};
+use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::{Arrays, flag, size};
 use crate::incomplete::factors::Factors;
 use crate::incomplete::gauge::{gauge, level, shift};
-use crate::incomplete::posterior::{pull_of_means, without_component};
+use crate::incomplete::posterior::{LEAST_NOISE, pull_of_means, without_component};
 use crate::incomplete::problem::{Diagonal, Problem};
 use crate::incomplete::rotate::rotate;
 use crate::linalg::simd::Lane;

@@ -8,6 +8,7 @@ pub(crate) mod descent;
 pub(crate) mod factorial;
 pub(crate) mod full;
 pub(crate) mod imputation;
+pub(crate) mod iterate;
 mod loading_posteriors;
 pub(crate) mod map;
 pub(crate) mod online;
@@ -20,99 +21,16 @@ use self::conjugate::Conjugate;
 use self::constant::Constant;
 use self::descent::{Descent, Metric};
 use self::factorial::Factorial;
-use self::full::{Full, Loadings};
+use self::full::Full;
 use self::imputation::Imputation;
+use self::iterate::Iterate;
+use self::loading_posteriors::Loadings;
 use self::map::Map;
 use self::online::Online;
 use self::preconditioner::{Preconditioner, Sizes};
-use crate::error::Result;
-use crate::exec::Exec;
-use crate::incomplete::arrays::Arrays;
-use crate::incomplete::factors::Factors;
 use crate::incomplete::options::{IncompletePca, Method};
-use crate::incomplete::posterior::Posterior;
 use crate::incomplete::prepared::Prepared;
-use crate::incomplete::problem::Problem;
 use crate::linalg::simd::Lane;
-
-/// One algorithm.
-pub(crate) trait Iterate<T> {
-    /// One iteration: changes `factors` and says what it came to.
-    fn iterate(
-        &mut self,
-        problem: &mut Problem<'_, T>,
-        factors: &mut Factors<T>,
-        exec: &Exec<'_>,
-    ) -> Result<Progress>;
-
-    /// Iterations over which the cost must fall by less than the tolerance for the fit to have converged.
-    fn window(&self) -> usize;
-
-    /// Whether the cost may be trusted to tell when to stop; not while variances are held that will be learned.
-    fn ready(&self) -> bool {
-        true
-    }
-
-    /// The posterior of loadings and means, of methods that have one.
-    fn posterior(&self, _factors: &Factors<T>) -> Option<Posterior<T>> {
-        None
-    }
-
-    /// Whether nothing is left of the components.
-    fn collapsed(&self) -> bool {
-        false
-    }
-
-    /// The part of the cost that follows from the unit of the data alone, as the logarithms of variances do: relative
-    /// changes are those of the rest.
-    fn unit(&self, _problem: &Problem<'_, T>) -> f64 {
-        0.0
-    }
-
-    /// Everything that the next iteration depends on, beside the factors and the penalties, as plain numbers.
-    fn save(&self, _out: &mut Arrays) {}
-
-    /// Goes on where [`Iterate::save`] was called, with the factors as they were.
-    fn restore(
-        &mut self,
-        _from: &mut Arrays,
-        _problem: &Problem<'_, T>,
-        _factors: &Factors<T>,
-        _exec: &Exec<'_>,
-    ) -> Result<()> {
-        Ok(())
-    }
-
-    /// Forgets what it knows about the factors, after something else changed them.
-    fn restart(&mut self) {}
-}
-
-/// What `-ln p` of the entries and means of a problem grows by when data of mean square one get the mean square `scale`.
-/// Means have a density where nothing is known of them beforehand, and are values where they have no posterior.
-fn unit_of_posteriors<T: Lane>(problem: &Problem<'_, T>, scale: f64, posterior: bool) -> f64 {
-    let p = problem.data.n_features() as f64;
-    let of_means = match (problem.mean.joint, problem.mean.kappa > 0.0, posterior) {
-        (true, false, true) => -p,
-        (true, true, false) => p,
-        _ => 0.0,
-    };
-    0.5 * (problem.data.total_entries() + of_means) * scale.ln()
-}
-
-/// Where an iteration ended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    /// The cost, F unless the method says otherwise.
-    pub(crate) cost: f64,
-    /// `sum w e^2`.
-    pub(crate) squares: f64,
-    /// The learning rate that comes next, of methods that have one.
-    pub(crate) step: Option<f64>,
-    /// Whether the factors changed.
-    pub(crate) accepted: bool,
-    /// Whether no further iteration can lower the cost.
-    pub(crate) exhausted: bool,
-}
 
 /// The iterations of a method.
 pub(crate) fn of_method<T: Lane>(

@@ -1,12 +1,13 @@
 //! Passes of online learning over the rows, each followed by the scores of all rows.
 
-use super::{Iterate, Progress};
+use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::arrays::Arrays;
 use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::kernels::normal::solve_side;
-use crate::incomplete::online::{IncompleteStream, OnlineRule};
+use crate::incomplete::online::IncompleteStream;
+use crate::incomplete::options::OnlineRule;
 use crate::incomplete::problem::Problem;
 use crate::linalg::simd::Lane;
 

@@ -2,13 +2,11 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::affine::Affine;
 use crate::incomplete::cholesky::{BLOCK, Upper};
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::kernels::moments::{Expected, moments_pass};
-use crate::incomplete::least_norm::solve_singular;
+use crate::incomplete::least_norm::solve_and_invert;
 use crate::incomplete::problem::Problem;
-use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 
 /// Posteriors of all scores: the expected values of each sample, and the sum of `ln det Psi_j`. `penalty` is the noise over
@@ -66,65 +64,4 @@ pub(crate) fn score_posteriors<T: Lane>(
         },
     )?;
     Ok((expected, log_det))
-}
-
-/// Solves in place of `b`, inverts, and returns the logarithm of the determinant. What is singular to rounding has an
-/// inverse of zero. The first `free` unknowns share a unit.
-pub(super) fn solve_and_invert(
-    g: &mut Upper<'_>,
-    (b, free): (&mut [f64], usize),
-    inverse: &mut [f64],
-    room: &mut [f64],
-) -> Result<f64> {
-    let (m, stride) = (g.m, g.stride);
-    room[..m * stride].copy_from_slice(&g.values[..m * stride]);
-    if g.factorize() {
-        g.solve(&mut b[..m]);
-        let log_det = g.log_determinant();
-        g.invert(inverse, room);
-        return Ok(log_det);
-    }
-    solve_singular(&mut Upper { values: &mut room[..m * stride], m, stride }, &mut b[..m], free)?;
-    inverse[..m * stride].fill(0.0);
-    Ok(0.0)
-}
-
-/// `sum_j E s_j` and `sum_j E s_j s_j'`.
-#[derive(Debug)]
-pub(crate) struct Moments {
-    pub(crate) n: f64,
-    pub(crate) first: Vec<f64>,
-    pub(crate) second: Matrix,
-}
-
-impl Moments {
-    pub(crate) fn of<T: Lane>(table: &Factor<T>, c: usize, exec: &Exec<'_>) -> Result<Self> {
-        let layout = Expected::new::<T>(c);
-        let sums = table.sum_rows(layout.width, exec, |_, row, sums| {
-            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
-        })?;
-        let second = Matrix::from_fn(c, c, |k, l| sums[layout.at(k.max(l), k.min(l))]);
-        Ok(Self { n: table.total(), first: sums[..c].to_vec(), second })
-    }
-
-    /// `sum_j E (R (s_j - m))_k^2` of each score `k`.
-    pub(super) fn squares_under(&self, affine: &Affine) -> Vec<f64> {
-        let c = self.first.len();
-        let centred = self.about(&affine.shift);
-        let r = &affine.map;
-        (0..c)
-            .map(|k| {
-                let row = r.row(k);
-                (0..c).map(|i| row[i] * (0..c).map(|j| centred[(i, j)] * row[j]).sum::<f64>()).sum::<f64>()
-            })
-            .collect()
-    }
-
-    /// `sum_j E (s_j - m)(s_j - m)'`.
-    pub(crate) fn about(&self, m: &[f64]) -> Matrix {
-        let c = self.first.len();
-        Matrix::from_fn(c, c, |k, l| {
-            self.second[(k, l)] - self.first[k] * m[l] - m[k] * self.first[l] + self.n * m[k] * m[l]
-        })
-    }
 }

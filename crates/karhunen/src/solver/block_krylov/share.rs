@@ -5,7 +5,7 @@ use crate::exec::Exec;
 use crate::solver::block_krylov::BlockKrylov;
 use crate::solver::block_krylov::ritz::Ritz;
 use crate::solver::look::Node;
-use crate::solver::{Wanted, count};
+use crate::solver::spectrum::{Wanted, count};
 
 impl BlockKrylov<'_> {
     /// Makes `n_steps` products, or fewer where the basis spans everything before, and tells the density of the spectrum as they

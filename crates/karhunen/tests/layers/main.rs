@@ -1,5 +1,7 @@
 //! Holds the library's modules to their layers: a module imports only from layers below its own.
 
+mod cycles;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,116 @@
+//! What can be typed about reading data.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use karhunen_io::{ReadOptions, RowNames};
+
+use crate::values::{at_least_one, delimiter, memory};
+
+#[derive(Debug, Args)]
+pub(crate) struct ThreadArgs {
+    /// Threads; the result does not depend on them [default: all]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArgs {
+    /// Between the fields of a text table: one character, or tab, or space for any blanks [default: detected]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    pub(crate) delimiter: Option<u8>,
+    #[command(flatten)]
+    pub(crate) header: HeaderArgs,
+    /// Column that names the rows, by name (by number, from 1, where there are no names), none, or auto: that of the model, or
+    /// a first column of text without repetition [default: auto]
+    #[arg(long, value_name = "COLUMN|none|auto", alias = "id-column")]
+    pub(crate) row_names: Option<String>,
+    /// Column to set aside, by name (by number, from 1, where there are no names); may be repeated
+    #[arg(long = "label", value_name = "NAME")]
+    pub(crate) labels: Vec<String>,
+    /// Decimals follow a comma [default: detected]
+    #[arg(long, conflicts_with = "decimal_point")]
+    pub(crate) decimal_comma: bool,
+    /// Decimals follow a point
+    #[arg(long)]
+    pub(crate) decimal_point: bool,
+    /// Names of the features, where they are apart from DATA or instead of its own: a text file, one name on each line
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) feature_names: Option<PathBuf>,
+    /// Names of the rows, as those of the features
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) sample_names: Option<PathBuf>,
+    /// Swap rows and columns of a Matrix Market file or of an array
+    #[arg(long)]
+    pub(crate) transpose: bool,
+    /// Array of an NPZ archive to read [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) array: Option<String>,
+    /// Most that a compressed file, a pipe or a device may hold, such as 500MB, 64GB or 64GiB [default: 16GiB]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub(crate) max_unpacked: Option<u64>,
+}
+
+/// How to read a table.
+pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptions {
+    let either = |yes: bool, no: bool| if yes || no { Some(yes) } else { None };
+    ReadOptions {
+        delimiter: input.delimiter,
+        header: input.header.option(),
+        row_names: match input.row_names.as_deref() {
+            None | Some("auto") => RowNames::Auto,
+            Some("none") => RowNames::None,
+            Some(name) => RowNames::Column(name.to_owned()),
+        },
+        labels: input.labels.clone(),
+        fitted: None,
+        feature_names: input.feature_names.clone(),
+        sample_names: input.sample_names.clone(),
+        weights_column: None,
+        missing: false,
+        decimal_comma: either(input.decimal_comma, input.decimal_point),
+        transpose: input.transpose,
+        array: input.array.clone(),
+        max_unpacked: input.max_unpacked,
+        n_threads: threads.threads.map(usize::from),
+    }
+}
+
+/// How the first line of a text table is read: as names or as values.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct HeaderArgs {
+    /// Read the first line as names (yes, also --header alone), as values (no), or decide from the model and the table
+    /// (auto) [default: auto]
+    #[arg(
+        long, value_enum, value_name = "yes|no|auto", num_args = 0..=1, require_equals = true,
+        default_missing_value = "yes", hide_possible_values = true, conflicts_with = "no_header"
+    )]
+    header: Option<HeaderArg>,
+    /// The first line holds values: --header no
+    #[arg(long)]
+    no_header: bool,
+}
+
+impl HeaderArgs {
+    /// As the readers take it.
+    pub(crate) fn option(self) -> Option<bool> {
+        match self.header {
+            Some(HeaderArg::Yes) => Some(true),
+            Some(HeaderArg::No) => Some(false),
+            None if self.no_header => Some(false),
+            Some(HeaderArg::Auto) | None => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum HeaderArg {
+    /// It holds names
+    Yes,
+    /// It holds values
+    No,
+    /// By what a model knows and by the look of the table
+    Auto,
+}

@@ -1,0 +1,105 @@
+//! How values of options are typed.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+/// How much the JSON summary says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum JsonExtent {
+    /// All but the components and loadings
+    Summary,
+    /// Everything
+    Full,
+}
+
+/// A count of something that there must be.
+pub(crate) fn at_least_one(text: &str) -> std::result::Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "give a whole number of at least 1".to_owned())
+}
+
+pub(crate) fn delimiter(text: &str) -> std::result::Result<u8, String> {
+    match (text, text.as_bytes()) {
+        ("tab" | "\\t", _) => Ok(b'\t'),
+        ("space", _) => Ok(b' '),
+        ("comma", _) => Ok(b','),
+        ("semicolon", _) => Ok(b';'),
+        (_, &[byte]) if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(&byte) => {
+            Ok(byte)
+        }
+        _ => Err("give one character that is no letter, digit or quote, or tab, or space".to_owned()),
+    }
+}
+
+/// Bytes, in decimal or binary multiples.
+pub(crate) fn memory(text: &str) -> std::result::Result<u64, String> {
+    const UNITS: [(&str, f64); 9] = [
+        ("kib", 1024.0),
+        ("mib", 1_048_576.0),
+        ("gib", 1_073_741_824.0),
+        ("tib", 1_099_511_627_776.0),
+        ("kb", 1e3),
+        ("mb", 1e6),
+        ("gb", 1e9),
+        ("tb", 1e12),
+        ("b", 1.0),
+    ];
+    let lower = text.trim().to_ascii_lowercase();
+    let (number, unit) = UNITS
+        .into_iter()
+        .find_map(|(name, unit)| Some((lower.strip_suffix(name)?, unit)))
+        .unwrap_or((&lower, 1.0));
+    let bytes = number.trim_end().parse::<f64>().ok().map(|number| number * unit);
+    match bytes {
+        Some(bytes) if (1.0..=1e18).contains(&bytes) => Ok(bytes as u64),
+        _ => Err("give a number of bytes, such as 500MB, 2GB or 2GiB".to_owned()),
+    }
+}
+
+pub(crate) fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "give a number of seconds".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_at_least_one() {
+        assert_eq!(at_least_one("7").map(usize::from), Ok(7));
+        for text in ["0", "-1", "1.5", ""] {
+            assert_eq!(at_least_one(text), Err("give a whole number of at least 1".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn delimiters() {
+        for (text, expected) in [(";", b';'), ("tab", b'\t'), ("\\t", b'\t'), ("\t", b'\t'), ("space", b' ')]
+        {
+            assert_eq!(delimiter(text), Ok(expected), "{text}");
+        }
+        for text in ["", "ab", "a", "7", "\"", "é"] {
+            assert!(delimiter(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        let sizes = [
+            ("1000", 1000),
+            ("12 B", 12),
+            ("500MB", 500_000_000),
+            ("2gb", 2_000_000_000),
+            ("1.5 GiB", 1_610_612_736),
+            ("1e9", 1_000_000_000),
+        ];
+        for (text, bytes) in sizes {
+            assert_eq!(memory(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "GB", "0", "-1GB", "nan", "two", "1PB", "1e30"] {
+            assert!(memory(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The fit of [`IncompletePca`]: which rows and columns take part, then the fit of these.
+
+use crate::error::{Error, Result};
+use crate::exec::Observer;
+use crate::incomplete::checkpoint::FitContext;
+use crate::incomplete::fit;
+use crate::incomplete::left_out::Division;
+use crate::incomplete::model::IncompleteModel;
+use crate::incomplete::observed::Observed;
+use crate::incomplete::options::IncompletePca;
+use crate::incomplete::start::Start;
+use crate::incomplete::unseen::Unseen;
+use crate::scalar::{Scalar, compiled};
+
+impl IncompletePca {
+    /// Fits the observed entries.
+    ///
+    /// # Errors
+    /// [`Error::NComponents`]; [`Error::Option`] for an option outside its rule or without use for the method;
+    /// [`Error::NothingObserved`]; [`Error::NothingSetAside`] where `early_stopping` finds no entry to set aside; [`Error::Threads`]; [`Error::Decomposition`] where values are beyond the range of
+    /// their type.
+    pub fn fit<T: Scalar>(&self, data: &Observed<T>) -> Result<IncompleteModel> {
+        self.fit_with(data, &FitContext::default())
+    }
+
+    /// As [`IncompletePca::fit`], from a given start if there is one (no sweeps are made before the first iteration),
+    /// telling `observer` how far it has come.
+    ///
+    /// # Errors
+    /// As [`IncompletePca::fit`]; [`Error::Shape`] and [`Error::NonFinite`] for the start; [`Error::Stopped`] if the
+    /// observer asks to stop.
+    pub fn fit_observed<T: Scalar>(
+        &self,
+        data: &Observed<T>,
+        start: Option<&Start>,
+        observer: &dyn Observer,
+    ) -> Result<IncompleteModel> {
+        self.fit_with(data, &FitContext { start, observer: Some(observer), ..FitContext::default() })
+    }
+
+    /// As [`IncompletePca::fit`], with what `context` holds: a start, an observer, checkpoints, where to go on.
+    ///
+    /// # Errors
+    /// As [`IncompletePca::fit_observed`]; [`Error::OtherFit`] and [`Error::CheckpointDamaged`] where it goes on from a
+    /// checkpoint; [`Error::CheckpointNotKept`].
+    pub fn fit_with<T: Scalar>(
+        &self,
+        data: &Observed<T>,
+        context: &FitContext<'_>,
+    ) -> Result<IncompleteModel> {
+        let fit = compiled!(T, IncompletePca::fit_checked::<T>
+            => fn(&IncompletePca, &Observed<T>, &FitContext<'_>) -> Result<IncompleteModel>);
+        fit(self, data, context)
+    }
+
+    fn fit_checked<T: Scalar>(
+        &self,
+        data: &Observed<T>,
+        context: &FitContext<'_>,
+    ) -> Result<IncompleteModel> {
+        self.check_data(data)?;
+        if let Some(division) = Division::of(data) {
+            if let Some(start) = context.start {
+                start.check(data.shape(), self.n_components)?;
+            }
+            return division.fit(self, data, context, |data, context| self.fit_with(data, context));
+        }
+        self.check_all(data, context.start)?;
+        if context.start.is_some() && context.resume.is_some() {
+            return Err(Error::Option {
+                option: "start",
+                value: "given".to_owned(),
+                rule: "a fit that is resumed goes on where it was: it has no other start",
+            });
+        }
+        match Unseen::of(self, data) {
+            Some(unseen) => unseen.fit(self, data, context, |data, context| self.fit_with(data, context)),
+            None => fit::fit(self, data, context),
+        }
+    }
+}

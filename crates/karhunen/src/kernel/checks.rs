@@ -1,0 +1,31 @@
+//! Data and weights that kernels refuse.
+
+use crate::error::{Error, Result};
+use crate::kernel::rows::lines;
+use crate::scalar::Scalar;
+use crate::source::Source;
+use crate::weights::Weights;
+
+/// # Errors
+/// [`Error::Option`] where columns have weights.
+pub(super) fn refuse_feature_weights(weights: &Weights<'_>) -> Result<()> {
+    if weights.features.is_none() {
+        return Ok(());
+    }
+    let rule = "kernels take no weights of features; multiply the columns by their roots instead";
+    Err(Error::Option { option: "feature weights", value: "given".to_owned(), rule })
+}
+
+/// The first negative value is an error.
+pub(super) fn refuse_negative<T: Scalar>(x: &dyn Source<T>, kernel: &'static str) -> Result<()> {
+    x.visit(&mut |first, block| {
+        let mut line = vec![0.0; block.n_cols()];
+        for i in 0..block.n_rows() {
+            lines(&block, i..i + 1, &mut line)?;
+            if let Some(column) = line.iter().position(|value| *value < 0.0) {
+                return Err(Error::NegativeValue { row: first + i, column, value: line[column], kernel });
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,81 @@
+//! The verbs of [`KernelPca`].
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::exec::{Observer, Unobserved};
+use crate::kernel::fit;
+use crate::kernel::function::BlockKernel;
+use crate::kernel::model::KernelModel;
+use crate::kernel::options::KernelPca;
+use crate::scalar::{Scalar, compiled};
+use crate::source::Source;
+use crate::weights::Weights;
+
+impl KernelPca {
+    /// Fits kernel principal components to `x`, shape (n_samples, n_features); for [`Kernel::Precomputed`], the kernel
+    /// matrix, shape (n_samples, n_samples). `weights.samples` count rows: the result is that of repeated rows. Weights of
+    /// features are refused.
+    ///
+    /// # Errors
+    /// [`Error::NComponents`] unless 1 <= n_components <= n_samples; [`Error::NonFinite`] for NaN and infinite values;
+    /// [`Error::NegativeValue`] where the kernel needs none; [`Error::NotSymmetric`] for a precomputed matrix;
+    /// [`Error::NegativeEigenvalue`] where a wanted eigenvalue is far below zero; those of weights; [`Error::Option`];
+    /// [`Error::NotConverged`] if `strict`; any error `x` raises while read.
+    pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<KernelModel> {
+        self.fit_observed(x, weights, &Unobserved)
+    }
+
+    /// Bytes that a fit of `x` will ask for, beside `x` and what is in use: an estimate from above.
+    ///
+    /// ```
+    /// use karhunen::{Dense, KernelPca};
+    /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    /// assert!(KernelPca::new(1).memory_need(&Dense::row_major(&x, 3, 2)?) < 1e8);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    pub fn memory_need<T: Scalar>(&self, x: &dyn Source<T>) -> f64 {
+        compiled!(T, fit::memory_need::<T> => fn(&KernelPca, &dyn Source<T>) -> f64)(self, x)
+    }
+
+    /// As [`KernelPca::fit`], telling `observer` how far it has come.
+    ///
+    /// # Errors
+    /// As [`KernelPca::fit`], and [`Error::Stopped`] if the observer asks to stop.
+    pub fn fit_observed<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        observer: &dyn Observer,
+    ) -> Result<KernelModel> {
+        self.fitted(x, weights, None, observer)
+    }
+
+    /// As [`KernelPca::fit_observed`] with a kernel of the caller's own; the option `kernel` must be
+    /// [`Kernel::Custom`]. The model keeps the function.
+    ///
+    /// # Errors
+    /// As [`KernelPca::fit_observed`], and what the function raises.
+    pub fn fit_function<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        function: Arc<dyn BlockKernel>,
+        observer: &dyn Observer,
+    ) -> Result<KernelModel> {
+        self.fitted(x, weights, Some(function), observer)
+    }
+
+    fn fitted<T: Scalar>(
+        &self,
+        x: &dyn Source<T>,
+        weights: &Weights<'_>,
+        function: Option<Arc<dyn BlockKernel>>,
+        observer: &dyn Observer,
+    ) -> Result<KernelModel> {
+        type Function = Option<Arc<dyn BlockKernel>>;
+        let fit = compiled!(T, fit::fit::<T>
+            => fn(&KernelPca, &dyn Source<T>, &Weights<'_>, Function, &dyn Observer) -> Result<KernelModel>);
+        fit(self, x, weights, function, observer)
+    }
+}
