@@ -44,9 +44,9 @@ pub use kernel::{
     KernelPca, KernelRoute, KernelRows, Landmarks, Nystrom, NystromMap, NystromParts, PreImage,
     PreImageParts,
 };
-pub use linalg::{ColumnMap, Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
+pub use linalg::{Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
 pub use moments::{Moments, Scatter};
-pub use operator::SymOp;
+pub use operator::LinOp;
 pub use pca::{Convergence, ModelParts, NComponents, Pca, PcaModel, Transform};
 pub use scalar::Scalar;
 pub use solver::Route;

@@ -55,12 +55,12 @@ pub use sparse_matrix::SparseMatrix;
 /// A map of columns, `x_j -> (x_j - shift_j) * factor_j`, applied on the fly to every row: centring and scaling.
 /// Both slices have one entry per column.
 #[derive(Clone, Copy, Debug)]
-pub struct ColumnMap<'a> {
+pub(crate) struct ColumnMap<'a> {
     /// What is subtracted from each column, before the factor.
-    pub shift: &'a [f64],
+    pub(crate) shift: &'a [f64],
     /// The digits of the shift that f64 does not hold: subtracted from dense values after the shift. Empty if all are
     /// zero; sparse products, which lose more digits than these, leave it out.
-    pub remainder: &'a [f64],
+    pub(crate) remainder: &'a [f64],
     /// What each column is multiplied by.
-    pub factor: &'a [f64],
+    pub(crate) factor: &'a [f64],
 }

@@ -1,9 +1,12 @@
 //! What a solver may know: matrices that can be applied to blocks of vectors.
 
 pub(crate) mod blocks;
+mod mapped;
 mod normal;
 mod standardized;
 
+pub use mapped::LinOp;
+pub(crate) use mapped::Mapped;
 pub(crate) use normal::{Normal, NormalT};
 pub(crate) use standardized::Standardized;
 mod dense_sym;
@@ -14,7 +17,7 @@ use crate::linalg::Matrix;
 use crate::linalg::tsqr::Triangle;
 
 /// A symmetric matrix that can be applied.
-pub trait SymOp: Sync {
+pub(crate) trait SymOp: Sync {
     /// Number of rows and of columns.
     fn dim(&self) -> usize;
     /// `A Q`, shape (dim, l) for `q` of shape (dim, l). Counts as one pass over the data.
@@ -33,13 +36,13 @@ pub(crate) enum Side {
     Columns,
 }
 
-/// A matrix `B`, shape (n, p), of which a solver may ask products. Each costs one pass over the data where nothing
-/// else is said.
-pub(crate) trait LinOp: Sync {
+/// The standardized matrix `B`, shape (n, p), as a solver sees it: its products. Each product makes one pass over the data
+/// unless stated otherwise.
+pub(crate) trait Products: Sync {
     /// (n, p).
     fn shape(&self) -> (usize, usize);
-    /// The size of what products subtract from one another beside the squared singular values that are left: rounding
-    /// is relative to both. Zero where nothing is subtracted after a product.
+    /// The squared norm of the rank-one centring correction, zero where rows are centred before they are multiplied. Rounding
+    /// errors are relative to it plus the eigenvalues.
     fn cancelled(&self) -> f64;
     /// `B'U`, shape (p, l), for `u` of shape (n, l).
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;

@@ -3,10 +3,10 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
-use crate::operator::{LinOp, SymOp};
+use crate::operator::{Products, SymOp};
 
 /// `B'B`, shape (p, p).
-pub(crate) struct Normal<'a>(pub(crate) &'a dyn LinOp);
+pub(crate) struct Normal<'a>(pub(crate) &'a dyn Products);
 
 impl SymOp for Normal<'_> {
     fn dim(&self) -> usize {
@@ -18,7 +18,7 @@ impl SymOp for Normal<'_> {
 }
 
 /// `B B'`, shape (n, n).
-pub(crate) struct NormalT<'a>(pub(crate) &'a dyn LinOp);
+pub(crate) struct NormalT<'a>(pub(crate) &'a dyn Products);
 
 impl SymOp for NormalT<'_> {
     fn dim(&self) -> usize {

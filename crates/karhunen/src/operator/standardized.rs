@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
 use crate::linalg::tsqr::Triangle;
 use crate::linalg::{ColumnMap, Dense, Matrix, rank_k};
-use crate::operator::{LinOp, Side, blocks};
+use crate::operator::{Products, Side, blocks};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 
@@ -142,7 +142,7 @@ fn triangle_rows(p: usize) -> usize {
     (8 * p).min(PANEL_BYTES / 8 / p).max(2 * p).max(256)
 }
 
-impl<T: Scalar> LinOp for Standardized<'_, T> {
+impl<T: Scalar> Products for Standardized<'_, T> {
     fn shape(&self) -> (usize, usize) {
         self.x.shape()
     }

@@ -6,7 +6,7 @@ use crate::exec::{Exec, Observer, Unobserved, threads_of};
 use crate::linalg::{ColumnMap, dense_scatter};
 use crate::memory;
 use crate::moments::{Columns, Moments, Scatter, check_size};
-use crate::operator::{LinOp, Standardized};
+use crate::operator::{Products, Standardized};
 use crate::pca::evidence::most_probable_dimension;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
@@ -138,21 +138,26 @@ pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<
 }
 
 /// A fit that has its spectrum.
-struct Solved {
-    route: Route,
-    reason: String,
-    tol: f64,
-    spectrum: Spectrum,
+pub(super) struct Solved {
+    pub(super) route: Route,
+    pub(super) reason: String,
+    pub(super) tol: f64,
+    pub(super) spectrum: Spectrum,
     /// The rounding that centring has added to the residuals.
-    cancelled: f64,
-    affine: Affine,
-    totals: Totals,
-    n_samples: usize,
-    dtype: &'static str,
+    pub(super) cancelled: f64,
+    pub(super) affine: Affine,
+    pub(super) totals: Totals,
+    pub(super) n_samples: usize,
+    pub(super) dtype: &'static str,
 }
 
 impl Solved {
-    fn model(self, pca: &Pca, feature_weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<PcaModel> {
+    pub(super) fn model(
+        self,
+        pca: &Pca,
+        feature_weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<PcaModel> {
         let Self { route, reason, tol, mut spectrum, cancelled, affine, totals, n_samples, dtype } = self;
         let shape = (n_samples, affine.mean.len());
         let k = match pca.n_components {
@@ -201,11 +206,11 @@ impl Solved {
     }
 }
 
-fn iteration(pca: &Pca, tol: f64) -> Iteration {
+pub(super) fn iteration(pca: &Pca, tol: f64) -> Iteration {
     Iteration { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed }
 }
 
-fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
+pub(super) fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
     match n_components {
         NComponents::All | NComponents::Mle => Wanted::Count(all),
         NComponents::Count(k) => Wanted::Count(k),
@@ -229,7 +234,7 @@ fn problem_of_scatter(pca: &Pca, (n, p): (usize, usize)) -> Problem {
 }
 
 /// How many components are wanted of `all`, where that is known.
-fn count(n_components: NComponents, all: usize) -> Option<usize> {
+pub(super) fn count(n_components: NComponents, all: usize) -> Option<usize> {
     match n_components {
         NComponents::All | NComponents::Mle => Some(all),
         NComponents::Count(k) => Some(k),
@@ -238,7 +243,7 @@ fn count(n_components: NComponents, all: usize) -> Option<usize> {
 }
 
 /// Asks for the memory that the route will need: an error here, not an abort later.
-fn check_memory(route: Route, problem: &Problem, n_threads: usize) -> Result<()> {
+pub(super) fn check_memory(route: Route, problem: &Problem, n_threads: usize) -> Result<()> {
     let bytes = problem.need(route, n_threads);
     memory::ask(&format!("the {route} route"), bytes, || problem.smaller_need(route, n_threads))
 }
@@ -267,7 +272,7 @@ fn add_rounding(spectrum: &mut Spectrum, rounding: f64, mean: f64) {
 }
 
 /// Sparse products are scaled after they are summed, so the squares of the values must be in range.
-fn check_factors(factors: &[f64]) -> Result<()> {
+pub(super) fn check_factors(factors: &[f64]) -> Result<()> {
     const LARGEST: f64 = 1e140;
     match factors.iter().position(|&f| f > LARGEST) {
         Some(column) => Err(Error::Overflow { statistic: "inverse scale", column }),

@@ -2,6 +2,7 @@
 
 mod evidence;
 mod fit;
+mod fit_operator;
 mod likelihood;
 mod model;
 mod signs;
@@ -13,6 +14,7 @@ pub use transform::Transform;
 use crate::error::{Error, Result};
 use crate::exec::{Observer, Unobserved};
 use crate::moments::Scatter;
+use crate::operator::LinOp;
 use crate::scalar::{Scalar, compiled};
 use crate::solver::Route;
 use crate::source::Source;
@@ -155,6 +157,25 @@ impl Pca {
     /// [`Error::Shape`] for a scatter whose fields do not fit together; [`Error::NotConverged`] if `strict`.
     pub fn fit_scatter(&self, scatter: &Scatter, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
         fit::fit_scatter(self, scatter, feature_weights)
+    }
+
+    /// Fits principal components to a matrix that is known by its products alone. `feature_weights` holds one finite weight
+    /// >= 0 for each column; every row counts the same.
+    ///
+    /// Asks `op` for the moments of its columns, then for products: with blocks of a few vectors by block Krylov iteration, or
+    /// with the unit vectors of the shorter side where all components are wanted. Means are subtracted after a product, so
+    /// that columns far from zero cost digits: those of `|mean|^2 / variance`, which the residuals include.
+    ///
+    /// # Errors
+    /// As [`Pca::fit`], and [`Error::Option`] for the solver svd; [`Error::Shape`] for products or moments of another shape; what
+    /// the products raise; [`Error::Stopped`] if the observer asks to stop.
+    pub fn fit_operator(
+        &self,
+        op: &dyn LinOp,
+        feature_weights: Option<&[f64]>,
+        observer: &dyn Observer,
+    ) -> Result<PcaModel> {
+        fit_operator::fit_operator(self, op, feature_weights, observer)
     }
 
     /// Every rule of the options, in one place.

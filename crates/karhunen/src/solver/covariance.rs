@@ -3,13 +3,13 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
-use crate::operator::{LinOp, Side};
+use crate::operator::{Products, Side};
 use crate::solver::leading::leading_of_matrix;
 use crate::solver::spectrum::{Iteration, Spectrum, Wanted};
 
 /// One pass over the data.
 pub(crate) fn solve(
-    op: &dyn LinOp,
+    op: &dyn Products,
     wanted: Wanted,
     iteration: &Iteration,
     exec: &Exec<'_>,

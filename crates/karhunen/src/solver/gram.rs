@@ -2,14 +2,14 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::operator::{LinOp, Side};
+use crate::operator::{Products, Side};
 use crate::solver::image::{image, longest};
 use crate::solver::leading::{Pairs, leading_of_matrix};
 use crate::solver::spectrum::{Iteration, Spectrum, Wanted};
 
 /// Two passes over the data, or a few more where the components are large.
 pub(crate) fn solve(
-    op: &dyn LinOp,
+    op: &dyn Products,
     wanted: Wanted,
     iteration: &Iteration,
     exec: &Exec<'_>,

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::orthonormal::polish_rows;
-use crate::operator::LinOp;
+use crate::operator::Products;
 use crate::solver::leading::Pairs;
 use crate::solver::spectrum::Spectrum;
 
@@ -14,7 +14,7 @@ const PART_BYTES: usize = 64 << 20;
 /// Maps eigenvectors of `B B'` back by one pass, or by one for every [`PART_BYTES`] of components. Eigenvalues at the level
 /// of rounding have no image: their pairs are left out. The residuals become bounds: `B'B w - lambda w` is
 /// `B' r / sqrt(lambda)`, at most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
-pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
+pub(crate) fn image(op: &dyn Products, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
     let Pairs { mut values, vectors, mut residuals, n_products } = pairs;
     let largest = values.first().copied().unwrap_or(0.0);
     let level = rounding_level(largest, op);
@@ -41,14 +41,14 @@ pub(crate) fn image(op: &dyn LinOp, pairs: Pairs, seed: u64, exec: &Exec<'_>) ->
 }
 
 /// How many times longer residuals may become: `sqrt(lambda_1 / lambda)` for the smallest eigenvalue with an image.
-pub(crate) fn longest(values: &[f64], op: &dyn LinOp) -> f64 {
+pub(crate) fn longest(values: &[f64], op: &dyn Products) -> f64 {
     let largest = values.first().copied().unwrap_or(0.0);
     let level = rounding_level(largest, op);
     values.iter().rfind(|&&value| value > level).map_or(1.0, |value| (largest / value).sqrt())
 }
 
 /// Eigenvalues up to this are rounding.
-fn rounding_level(largest: f64, op: &dyn LinOp) -> f64 {
+fn rounding_level(largest: f64, op: &dyn Products) -> f64 {
     let (n, p) = op.shape();
     f64::EPSILON * n.max(p) as f64 * (largest + op.cancelled())
 }

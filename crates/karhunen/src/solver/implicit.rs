@@ -2,14 +2,14 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::operator::{LinOp, Normal, NormalT};
+use crate::operator::{Normal, NormalT, Products};
 use crate::solver::image::{image, longest};
 use crate::solver::leading::{Seek, Sought, seek_leading};
 use crate::solver::spectrum::{Iteration, Spectrum, Wanted};
 
 /// As many passes over the data as the tolerance takes.
 pub(crate) fn solve(
-    op: &dyn LinOp,
+    op: &dyn Products,
     wanted: Wanted,
     iteration: &Iteration,
     exec: &Exec<'_>,
@@ -22,7 +22,7 @@ pub(crate) fn solve(
 
 /// The same, where another route may be better for a share that takes many components.
 pub(super) fn seek(
-    op: &dyn LinOp,
+    op: &dyn Products,
     wanted: Wanted,
     iteration: &Iteration,
     seek: &Seek<'_>,

@@ -28,11 +28,11 @@ use select::{Spent, reason_for, route_for};
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::operator::LinOp;
+use crate::operator::Products;
 
 /// Finds what is wanted by `route`.
 pub(crate) fn solve(
-    op: &dyn LinOp,
+    op: &dyn Products,
     route: Route,
     wanted: Wanted,
     iteration: &Iteration,
@@ -52,7 +52,7 @@ pub(crate) fn solve(
 /// Finds what a share takes by the route that a look at the spectrum chooses, and says why. `ask` is told each route with the
 /// number of components that it is to find, before it starts, and refuses where there is no memory for it.
 pub(crate) fn solve_by_look(
-    op: &dyn LinOp,
+    op: &dyn Products,
     (problem, n_looks): (&Problem, usize),
     wanted: Wanted,
     iteration: &Iteration,

@@ -5,13 +5,13 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::residual::relative_residuals;
 use crate::linalg::{Matrix, small, svd};
-use crate::operator::{LinOp, Side};
+use crate::operator::{Products, Side};
 use crate::solver::image::image;
 use crate::solver::leading::Pairs;
 use crate::solver::spectrum::{Spectrum, Wanted, count};
 
 /// One pass over the data where there are more rows than columns, two otherwise.
-pub(crate) fn solve(op: &dyn LinOp, wanted: Wanted, exec: &Exec<'_>) -> Result<Spectrum> {
+pub(crate) fn solve(op: &dyn Products, wanted: Wanted, exec: &Exec<'_>) -> Result<Spectrum> {
     let (n, p) = op.shape();
     let side = if n >= p { Side::Columns } else { Side::Rows };
     let triangle = op.triangle(side, &exec.phase("reduction"))?.finish();

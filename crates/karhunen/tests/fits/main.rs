@@ -8,6 +8,7 @@ mod golden;
 mod hard_cases;
 mod meanings;
 mod nearly_constant;
+mod operator;
 mod overflow;
 mod properties;
 mod refusals;

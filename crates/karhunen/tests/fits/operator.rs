@@ -1,0 +1,202 @@
+//! Matrices that are known by their products: the fit is that of the matrix.
+
+use karhunen::{
+    Error, Exec, Flow, LinOp, Matrix, Moments, NComponents, Observer, Pca, Route, Unobserved, Weighting,
+    Weights,
+};
+use karhunen_testkit::{Rows, Tolerance, assert_close, assert_components, gaussian};
+
+use crate::expect::components;
+use crate::sources::Layout;
+
+/// `L R'` with a row of means added, never multiplied out.
+struct LowRank {
+    left: Matrix,
+    right: Matrix,
+    means: Vec<f64>,
+}
+
+fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
+    Matrix::from_fn(a.n_rows(), b.n_cols(), |i, c| (0..a.n_cols()).map(|k| a[(i, k)] * b[(k, c)]).sum())
+}
+
+impl LinOp for LowRank {
+    fn shape(&self) -> (usize, usize) {
+        (self.left.n_rows(), self.right.n_rows())
+    }
+
+    fn apply(&self, v: &Matrix, _: &Exec<'_>) -> karhunen::Result<Matrix> {
+        let product = multiply(&self.left, &multiply(&self.right.transposed(), v));
+        let mean = |c: usize| self.means.iter().enumerate().map(|(j, m)| m * v[(j, c)]).sum::<f64>();
+        let means: Vec<f64> = (0..v.n_cols()).map(mean).collect();
+        Ok(Matrix::from_fn(product.n_rows(), v.n_cols(), |i, c| product[(i, c)] + means[c]))
+    }
+
+    fn apply_t(&self, u: &Matrix, _: &Exec<'_>) -> karhunen::Result<Matrix> {
+        let product = multiply(&self.right, &multiply(&self.left.transposed(), u));
+        let sums: Vec<f64> = (0..u.n_cols()).map(|c| (0..u.n_rows()).map(|i| u[(i, c)]).sum()).collect();
+        Ok(Matrix::from_fn(product.n_rows(), u.n_cols(), |j, c| product[(j, c)] + self.means[j] * sums[c]))
+    }
+}
+
+fn matrix(rows: &Rows) -> Matrix {
+    Matrix::from_vec(rows.len(), rows[0].len(), rows.concat()).unwrap()
+}
+
+fn low_rank(n: usize, p: usize) -> LowRank {
+    let mut right = gaussian(p, 6, 2);
+    for row in &mut right {
+        row.iter_mut().enumerate().for_each(|(k, x)| *x *= 0.6f64.powi(k as i32));
+    }
+    let means = (0..p).map(|j| (j % 5) as f64 - 1.0).collect();
+    LowRank { left: matrix(&gaussian(n, 6, 1)), right: matrix(&right), means }
+}
+
+fn rows_of(op: &LowRank) -> Rows {
+    let (n, p) = op.shape();
+    let product = multiply(&op.left, &op.right.transposed());
+    (0..n).map(|i| (0..p).map(|j| product[(i, j)] + op.means[j]).collect()).collect()
+}
+
+fn within(size: f64) -> Tolerance {
+    Tolerance { multiple: 1.0, epsilon: 1e-9, norm: size }
+}
+
+#[test]
+fn products_give_the_components_of_the_matrix() {
+    let weights = [2.0, 1.0, 0.5].repeat(30);
+    for (n, p) in [(120, 70), (70, 120)] {
+        let op = low_rank(n, p);
+        let rows = rows_of(&op);
+        for solver in [None, Some(Route::Covariance), Some(Route::Gram), Some(Route::BlockKrylov)] {
+            for (center, scale, n_components, weighting) in [
+                (true, false, NComponents::Count(4), Weighting::Frequency),
+                (true, true, NComponents::Count(3), Weighting::Population),
+                (false, false, NComponents::Variance(0.9), Weighting::Importance),
+                (true, false, NComponents::Variance(0.95), Weighting::Frequency),
+            ] {
+                for features in [None, Some(&weights[..p.min(90)])] {
+                    let features = features.filter(|weights| weights.len() == p);
+                    let pca = Pca {
+                        n_components,
+                        center,
+                        scale,
+                        weighting,
+                        solver,
+                        tol: Some(1e-11),
+                        ..Pca::default()
+                    };
+                    let found = pca.fit_operator(&op, features, &Unobserved).unwrap();
+                    let by_svd = Pca { solver: Some(Route::Svd), ..pca };
+                    let weights = Weights { samples: None, features };
+                    let expected =
+                        Layout::RowMajor.lend::<f64, _>(&rows, |x| by_svd.fit(x, &weights)).unwrap();
+                    let variance = expected.explained_variance();
+                    let (name, size) = (format!("{n} x {p}, {solver:?}, {n_components:?}"), variance[0]);
+                    assert_close(&name, found.explained_variance(), variance, within(size));
+                    let ratios = expected.explained_variance_ratio();
+                    assert_close(&name, found.explained_variance_ratio(), ratios, within(1.0));
+                    assert_close(&name, found.mean(), expected.mean(), within(10.0));
+                    assert_close(&name, found.scale(), expected.scale(), within(10.0));
+                    let (a, b) = (components(&found), components(&expected));
+                    assert_components(&name, &a, &b, variance, within(size));
+                    assert!(found.convergence().converged(), "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn all_components_come_from_products_with_unit_vectors() {
+    for (n, p, route) in [(90, 80, Route::Covariance), (80, 90, Route::Gram)] {
+        let op = low_rank(n, p);
+        let model = Pca::default().fit_operator(&op, None, &Unobserved).unwrap();
+        assert_eq!((model.convergence().solver, model.n_components()), (route, n.min(p)));
+        assert!(model.explained_variance()[6] < 1e-12 * model.explained_variance()[0]);
+    }
+}
+
+/// An operator that knows its moments is asked for no unit vectors.
+struct Known(LowRank, Moments);
+
+impl LinOp for Known {
+    fn shape(&self) -> (usize, usize) {
+        self.0.shape()
+    }
+    fn apply(&self, v: &Matrix, exec: &Exec<'_>) -> karhunen::Result<Matrix> {
+        assert!(v.n_cols() < 64, "{} columns at a time", v.n_cols());
+        self.0.apply(v, exec)
+    }
+    fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> karhunen::Result<Matrix> {
+        self.0.apply_t(u, exec)
+    }
+    fn moments(&self, _: &Exec<'_>) -> karhunen::Result<Moments> {
+        Ok(self.1.clone())
+    }
+}
+
+#[test]
+fn known_moments_are_taken() {
+    let op = low_rank(200, 150);
+    let expected = Pca::new(2).fit_operator(&op, None, &Unobserved).unwrap();
+    let moments = op.moments(&Exec::sequential()).unwrap();
+    let known = Known(op, moments);
+    let found = Pca::new(2).fit_operator(&known, None, &Unobserved).unwrap();
+    assert_eq!(found.explained_variance(), expected.explained_variance());
+    let wrong = Known(known.0, Moments::empty(150));
+    assert!(matches!(Pca::new(2).fit_operator(&wrong, None, &Unobserved), Err(Error::Shape { .. })));
+}
+
+/// Products that go wrong.
+struct Faulty {
+    value: f64,
+    rows: usize,
+}
+
+impl LinOp for Faulty {
+    fn shape(&self) -> (usize, usize) {
+        (5, 3)
+    }
+    fn apply(&self, v: &Matrix, _: &Exec<'_>) -> karhunen::Result<Matrix> {
+        Ok(Matrix::from_fn(
+            self.rows,
+            v.n_cols(),
+            |i, c| if (i, c) == (1, 2) { self.value } else { i as f64 },
+        ))
+    }
+    fn apply_t(&self, _: &Matrix, _: &Exec<'_>) -> karhunen::Result<Matrix> {
+        Err(Error::Read { row: 0, source: "the network is down".into() })
+    }
+}
+
+#[test]
+fn what_goes_wrong_is_told() {
+    let message = |pca: &Pca, op: &Faulty| pca.fit_operator(op, None, &Unobserved).unwrap_err().to_string();
+    let pca = Pca::new(1);
+    assert!(message(&pca, &Faulty { value: f64::NAN, rows: 5 }).starts_with("row 1, column 2 is NaN"));
+    assert_eq!(
+        message(&pca, &Faulty { value: 0.0, rows: 4 }),
+        "a product of the operator has 4 rows, but 5 are needed"
+    );
+    assert!(message(&pca, &Faulty { value: 0.0, rows: 5 }).contains("the network is down"));
+    let svd = Pca { solver: Some(Route::Svd), ..Pca::new(1) };
+    assert_eq!(
+        message(&svd, &Faulty { value: 0.0, rows: 5 }),
+        "solver = svd is not allowed: an operator has products, not rows: say covariance, gram or block-krylov"
+    );
+}
+
+struct Impatient;
+
+impl Observer for Impatient {
+    fn update(&self, _: &'static str, _: f64) -> Flow {
+        Flow::Stop
+    }
+}
+
+#[test]
+fn a_fit_of_an_operator_can_be_stopped() {
+    let error = Pca::new(2).fit_operator(&low_rank(200, 150), None, &Impatient).unwrap_err();
+    assert!(matches!(error, Error::Stopped { .. }), "{error}");
+}
