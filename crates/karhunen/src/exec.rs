@@ -436,7 +436,7 @@ fn current_pool() -> Result<usize> {
 /// The error for threads that could not be started: most often their stacks found no room.
 #[cfg(feature = "parallel")]
 fn not_started(threads: usize, reason: String) -> Error {
-    memory::ask_for_threads(threads).err().unwrap_or(Error::Threads { threads, reason })
+    memory::look_for_threads(threads).err().unwrap_or(Error::Threads { threads, reason })
 }
 
 struct Ordered<A> {

@@ -72,20 +72,26 @@ pub fn reserve<T>(values: &mut Vec<T>, n: usize) -> std::result::Result<(), TryR
 /// # Errors
 /// [`Error::Memory`].
 pub fn ask_for_threads(n: usize) -> Result<()> {
-    /// What Rust gives a thread, unless the environment says otherwise.
-    const STACK: f64 = (2u64 << 20) as f64;
-    /// Stacks for signals, guards of the stacks, and the first piece of the allocator, which is at least 1 MiB.
-    const START: f64 = (4u64 << 20) as f64;
-    let bytes = n as f64 * STACK + START;
     // The system is not looked at where the allocator has the room: a pool may be started for a fit of a millisecond.
-    if allocates(bytes) {
-        return Ok(());
-    }
+    if allocates(need_of_threads(n)) { Ok(()) } else { look_for_threads(n) }
+}
+
+/// As [`ask_for_threads`], with a look at the limits of the process: an allocator may have room that no stack can take.
+pub(crate) fn look_for_threads(n: usize) -> Result<()> {
     let (what, advice) = match n {
         1 => ("starting a thread".to_owned(), "raise the limit of memory"),
         n => (format!("starting {n} threads"), "ask for fewer (`n_threads`), or raise the limit of memory"),
     };
-    ask(&what, bytes, || advice.to_owned())
+    ask(&what, need_of_threads(n), || advice.to_owned())
+}
+
+/// Bytes that `n` threads take to start.
+fn need_of_threads(n: usize) -> f64 {
+    /// What Rust gives a thread, unless the environment says otherwise.
+    const STACK: f64 = (2u64 << 20) as f64;
+    /// Stacks for signals, guards of the stacks, and the first piece of the allocator, which is at least 1 MiB.
+    const START: f64 = (4u64 << 20) as f64;
+    n as f64 * STACK + START
 }
 
 thread_local! {
