@@ -218,7 +218,7 @@ pub(crate) struct ReconstructArgs {
     /// Model written by fit -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) model: PathBuf,
-    /// Scores (columns pc1, pc2, …), or rows with the model's features; - for the standard input
+    /// Scores (columns PC1, PC2, …), or rows with the model's features; - for the standard input
     #[arg(value_name = "DATA|SCORES", value_hint = ValueHint::FilePath)]
     pub(crate) data: PathBuf,
     /// Write the reconstruction here: CSV, TSV, NPY or Parquet by extension

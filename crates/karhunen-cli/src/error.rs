@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use karhunen::ErrorKind;
 use karhunen_io::{Cause, Table, shortened};
 
+use crate::component_names::of_component;
 use crate::progress::stop_code;
 
 /// A result of a command.
@@ -209,10 +210,10 @@ impl<'a> Places<'a> {
                 self.column(column)
             )),
             E::ScoreOverflow { row, component, dtype } => Failure::Data(format!(
-                "{file}: {}: the score on pc{} is beyond the range of {dtype}; give the data as f64, or divide them and the \
+                "{file}: {}: the score on {} is beyond the range of {dtype}; give the data as f64, or divide them and the \
                  model's data by a constant",
                 self.row(row),
-                component + 1
+                of_component(component)
             )),
             E::NegativeValue { row, column, value, kernel } => Failure::Data(format!(
                 "{file}: {}, {} is {value}, but the kernel {kernel} is defined for values >= 0 only",
@@ -333,7 +334,7 @@ mod tests {
             ),
             (
                 karhunen::Error::ScoreOverflow { row: 0, component: 0, dtype: "f32" },
-                "p.npy: row 1: the score on pc1 is beyond the range of f32; give the data as f64, or divide them and the \
+                "p.npy: row 1: the score on PC1 is beyond the range of f32; give the data as f64, or divide them and the \
                  model's data by a constant",
             ),
         ] {

@@ -6,6 +6,7 @@ mod allocator;
 mod args;
 mod checkpoints;
 mod commands;
+mod component_names;
 mod cross_validate_args;
 mod cross_validate_plan;
 mod cross_validate_report;

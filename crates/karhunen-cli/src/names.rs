@@ -1,4 +1,4 @@
-//! Names of components and features, and the order of the columns of other data.
+//! Names of scores and features, and the order of the columns of other data.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,15 +6,11 @@ use std::collections::HashMap;
 use karhunen::IncompleteModel;
 use karhunen_io::{shell_word, shortened};
 
+use crate::component_names::of_components;
 use crate::error::{Failure, Result};
 
 /// At most this many names are listed in a message.
 const LISTED: usize = 6;
-
-/// `pc1`, `pc2`, …
-pub(crate) fn of_components(n: usize) -> Vec<String> {
-    (1..=n).map(|c| format!("pc{c}")).collect()
-}
 
 /// The names of the scores of rows: of components, then of the offset if rows have one.
 pub(crate) fn of_scores(model: &IncompleteModel) -> Vec<String> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use karhunen_io::{Cause, Existing, check_writable};
 
+use crate::component_names::component_of;
 use crate::error::{Failure, Result};
 use crate::names::OFFSET;
 use crate::outputs::check_standard_output;
@@ -13,7 +14,7 @@ use crate::outputs::check_standard_output;
 pub(crate) enum Kind {
     /// A model of this kind.
     Model(&'static str),
-    /// `pc1`, `pc2`, … beside names of rows.
+    /// `PC1`, `PC2`, … beside names of rows.
     Scores,
     /// The same beside `feature`.
     Loadings,
@@ -24,6 +25,7 @@ pub(crate) enum Kind {
     /// Rows of features, which nothing tells from other data.
     Rows,
 }
+
 
 /// An output: the option, its path, and what goes there.
 pub(crate) type Output<'a> = (&'a str, Option<&'a Path>, Kind);
@@ -127,7 +129,7 @@ fn are_scores(names: &[&str]) -> bool {
 }
 
 fn are_components(names: &[&str]) -> bool {
-    !names.is_empty() && names.iter().enumerate().all(|(c, name)| *name == format!("pc{}", c + 1))
+    !names.is_empty() && names.iter().enumerate().all(|(c, name)| component_of(name) == Some(c))
 }
 
 fn described(existing: &Existing) -> String {
@@ -162,20 +164,22 @@ mod tests {
             (Existing::Checkpoint, model, false),
             (Existing::Other, model, false),
             (table("a,b"), model, false),
+            (table("sample,PC1,PC2"), Kind::Scores, true),
             (table("sample,pc1,pc2"), Kind::Scores, true),
-            (table("pc1"), Kind::Scores, true),
-            (table("user,pc1,offset"), Kind::Scores, true),
-            (table("sample,pc1,pc3"), Kind::Scores, false),
+            (table("PC1"), Kind::Scores, true),
+            (table("user,PC1,offset"), Kind::Scores, true),
+            (table("sample,PC1,PC3"), Kind::Scores, false),
             (table("sample,a,b"), Kind::Scores, false),
             (table("sample"), Kind::Scores, false),
-            (table("feature,pc1"), Kind::Scores, false),
+            (table("feature,PC1"), Kind::Scores, false),
+            (table("feature,PC1"), Kind::Loadings, true),
             (table("feature,pc1"), Kind::Loadings, true),
-            (table("sample,pc1"), Kind::Loadings, false),
+            (table("sample,PC1"), Kind::Loadings, false),
             (table("user,item,value,std"), Kind::Predictions, true),
             (table("user,item,value"), Kind::Predictions, false),
             (table("components,regularization,mean,standard_error,fold1,fold2"), Kind::Choices, true),
             (table("components,mean"), Kind::Choices, false),
-            (table("sample,pc1"), Kind::Rows, false),
+            (table("sample,PC1"), Kind::Rows, false),
             (Existing::Array, Kind::Scores, false),
         ];
         for (existing, kind, own) in cases {

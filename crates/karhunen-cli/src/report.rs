@@ -5,6 +5,7 @@ use std::fmt::Write;
 use console::{measure_text_width, truncate_str};
 use karhunen::{Matrix, PcaModel};
 
+use crate::component_names::of_components;
 use crate::figures::{count, duration, fixed, loading, percent, significant};
 use crate::names::{self, visible};
 
@@ -151,7 +152,7 @@ pub(crate) fn components(out: &mut String, table: &Components<'_>, layout: Layou
     let &Components { what, values, ratios, loadings, features } = table;
     let n_components = ratios.len();
     let n_listed = n_components.min(LISTED);
-    let names: Vec<String> = (1..=n_listed).map(|c| format!("pc{c}")).collect();
+    let names = of_components(n_listed);
     let values = fixed(&values[..n_listed]);
     let mut cumulated = 0.0;
     let cumulated: Vec<f64> = ratios

@@ -8,6 +8,7 @@ use karhunen_io::{NamedMatrix, SavedModel, Values};
 
 use crate::args::FitArgs;
 use crate::commands::{fit_incomplete, fit_kernel};
+use crate::component_names::{of_component, of_components};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::figures::sum;
@@ -112,7 +113,7 @@ impl Fit<'_> {
                     row_names: self.dataset.table.sample_names.as_deref(),
                     row_header: "sample",
                     labels: &[],
-                    column_names: &names::of_components(model.n_components()),
+                    column_names: &of_components(model.n_components()),
                     numeric_ids: false,
                 };
                 outputs.table(path, &table)
@@ -139,7 +140,7 @@ impl Fit<'_> {
             row_names: Some(&features),
             row_header: "feature",
             labels: &[],
-            column_names: &names::of_components(model.n_components()),
+            column_names: &of_components(model.n_components()),
             numeric_ids: false,
         };
         outputs.table(path, &table)
@@ -154,7 +155,7 @@ pub(super) fn warn_of_convergence(residuals: &[f64], tol: f64, advice: &str) {
         .iter()
         .enumerate()
         .filter(|(_, residual)| **residual > tol)
-        .map(|(c, residual)| format!("pc{} has the residual {residual:.1e}", c + 1))
+        .map(|(c, residual)| format!("{} has the residual {residual:.1e}", of_component(c)))
         .collect();
     if missed.is_empty() {
         return;

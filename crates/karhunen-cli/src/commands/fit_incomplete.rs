@@ -7,6 +7,7 @@ use karhunen::{IncompleteModel, Matrix, RowScores};
 use karhunen_io::{NamedMatrix, ReadOptions, SavedIncomplete};
 
 use crate::args::FitArgs;
+use crate::component_names::of_components;
 use crate::error::{Failure, Result};
 use crate::figures::{self, sum};
 use crate::fit_files::{Part, id_column};
@@ -186,7 +187,7 @@ fn write_loadings(
         row_names: Some(&names::of_features(dataset.column_names.as_deref(), model.n_features())),
         row_header: "feature",
         labels: &[],
-        column_names: &names::of_components(model.n_components()),
+        column_names: &of_components(model.n_components()),
         numeric_ids: false,
     };
     outputs.table(path, &table)

@@ -7,6 +7,7 @@ use karhunen_io::{NamedMatrix, SavedKernel, Values};
 
 use crate::args::FitArgs;
 use crate::commands::fit::warn_of_convergence;
+use crate::component_names::of_components;
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::figures::sum;
@@ -17,7 +18,6 @@ use crate::kernel_args::KernelArg;
 use crate::kernel_plan::KernelPlan;
 use crate::kernel_report::{KernelReport, kept_line, kernel_line};
 use crate::kernel_summary::{KernelFitSummary, KernelSummary};
-use crate::names;
 use crate::peak_memory::peak_memory;
 use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
@@ -108,7 +108,7 @@ impl Fit<'_> {
                     row_names: self.dataset.table.sample_names.as_deref(),
                     row_header: "sample",
                     labels: &[],
-                    column_names: &names::of_components(saved.model.n_components()),
+                    column_names: &of_components(saved.model.n_components()),
                     numeric_ids: false,
                 };
                 outputs.table(path, &table)

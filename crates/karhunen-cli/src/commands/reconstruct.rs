@@ -7,6 +7,7 @@ use karhunen_io::{Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, 
 
 use crate::args::{ReconstructArgs, ReconstructFrom};
 use crate::commands::loaded::{self, Loaded};
+use crate::component_names::{component_of, of_component, of_components};
 use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::input_args::read_options;
@@ -40,13 +41,13 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     let from = match args.from {
         Some(from) => from,
         None => {
-            let expected = names::of_components(model.n_components());
+            let expected = of_components(model.n_components());
             recognise(&dataset, &expected, model.feature_names(), model.n_features())?
         }
     };
     let model = match from {
         ReconstructFrom::Scores => {
-            check_scores(&dataset, &names::of_components(model.n_components()))?;
+            check_scores(&dataset, &of_components(model.n_components()))?;
             model
         }
         ReconstructFrom::Data => {
@@ -166,10 +167,10 @@ fn recognise(
     let k = expected.len();
     if named_as_scores(&dataset.table) {
         // Features may be scores of another model.
-        let names = dataset.table.feature_names.iter().flatten();
+        let names = dataset.table.feature_names.as_deref().unwrap_or_default();
         let known: HashSet<&String> = features.into_iter().flatten().collect();
-        let are_features = !known.is_empty() && names.clone().all(|name| known.contains(name));
-        let are_scores = names.eq(expected);
+        let are_features = !known.is_empty() && names.iter().all(|name| known.contains(name));
+        let are_scores = are_named(names, expected);
         return match (are_features, are_scores) {
             (true, true) => Err(Failure::Usage(format!(
                 "{}: the columns are called as the scores are, and as the features of the model; say --from scores or --from \
@@ -194,12 +195,18 @@ fn recognise(
     }
 }
 
-/// Whether every column is called `pc1`, `pc2`, …, or `offset`.
+/// Whether every column has the name of a component, or `offset`.
 fn named_as_scores(table: &Table) -> bool {
-    let is_score = |name: &String| {
-        name == names::OFFSET || name.strip_prefix("pc").is_some_and(|number| number.parse::<usize>().is_ok())
-    };
+    let is_score = |name: &String| name == names::OFFSET || component_of(name).is_some();
     table.feature_names.as_ref().is_some_and(|names| names.iter().all(is_score))
+}
+
+/// Whether columns have the names of scores, in their order, as this version or an earlier one writes them.
+fn are_named(names: &[String], expected: &[String]) -> bool {
+    let is_same = |(name, expected): (&String, &String)| {
+        name == expected || component_of(name).is_some_and(|c| of_component(c) == *expected)
+    };
+    names.len() == expected.len() && names.iter().zip(expected).all(is_same)
 }
 
 /// The names of scores in words.
@@ -226,7 +233,7 @@ fn check_scores(dataset: &Dataset, expected: &[String]) -> Result<()> {
         )));
     }
     match &dataset.table.feature_names {
-        Some(names) if named_as_scores(&dataset.table) && names != expected => {
+        Some(names) if named_as_scores(&dataset.table) && !are_named(names, expected) => {
             let file = &dataset.file;
             let order = span(expected);
             Err(Failure::Data(format!("{file}: the scores must stand in the order {order}")))

@@ -6,6 +6,7 @@ use karhunen_io::{NamedMatrix, ObserveOptions, SavedIncomplete, Values};
 use crate::args::TransformArgs;
 use crate::commands::fit_incomplete::{row_header, score_table};
 use crate::commands::loaded::{self, Loaded};
+use crate::component_names::of_components;
 use crate::dataset::Dataset;
 use crate::error::{Failure, Places, Result};
 use crate::input_args::read_options;
@@ -96,7 +97,7 @@ impl OnValues for Scores<'_> {
             row_names: self.dataset.table.sample_names.as_deref(),
             row_header: "sample",
             labels: &[],
-            column_names: &names::of_components(self.model.n_components()),
+            column_names: &of_components(self.model.n_components()),
             numeric_ids: false,
         };
         outputs.table(&self.args.output, &table)?;

@@ -29,10 +29,10 @@ fn scores_and_loadings_keep_the_names() {
     assert_eq!(written, expected.join(", "));
     assert_eq!(entries(folder.path()), ["l.tsv", "m", "s.csv"]);
     let scores = std::fs::read_to_string(at("s.csv")).unwrap();
-    assert!(scores.starts_with("sample,pc1,pc2\nAlabama,0.97566"), "{scores}");
+    assert!(scores.starts_with("sample,PC1,PC2\nAlabama,0.97566"), "{scores}");
     assert_eq!(scores.lines().count(), 51);
     let loadings = std::fs::read_to_string(at("l.tsv")).unwrap();
-    assert!(loadings.starts_with("feature\tpc1\tpc2\nMurder\t0.84397"), "{loadings}");
+    assert!(loadings.starts_with("feature\tPC1\tPC2\nMurder\t0.84397"), "{loadings}");
     assert_eq!(loadings.lines().count(), 5);
 }
 

@@ -15,10 +15,10 @@ column 1 (`State`) names the rows
 centred and scaled; all 4 components
 
      variance    ratio  cumulated  largest loadings
-pc1   2.48024   62.01%     62.01%  +0.918 Assault  +0.856 Rape  +0.844 Murder
-pc2   0.98977   24.74%     86.75%  +0.868 UrbanPop  -0.416 Murder
-pc3   0.35656    8.91%     95.66%  +0.488 Rape  -0.226 UrbanPop  -0.204 Murder
-pc4   0.17343    4.34%    100.00%  +0.310 Assault  -0.270 Murder
+PC1   2.48024   62.01%     62.01%  +0.918 Assault  +0.856 Rape  +0.844 Murder
+PC2   0.98977   24.74%     86.75%  +0.868 UrbanPop  -0.416 Murder
+PC3   0.35656    8.91%     95.66%  +0.488 Rape  -0.226 UrbanPop  -0.204 Murder
+PC4   0.17343    4.34%    100.00%  +0.310 Assault  -0.270 Murder
 
  62.01% ┤█████
         │█████
@@ -213,7 +213,7 @@ fn what_does_not_converge_is_a_warning_or_under_strict_an_error() {
     let done = karhunen(&format!("{fit} --json")).assert().success();
     let warning = String::from_utf8(done.get_output().stderr.clone()).unwrap();
     assert!(warning.starts_with("warning: "), "{warning}");
-    assert!(warning.contains(" of 20 components did not reach the tolerance 1e-15: pc"), "{warning}");
+    assert!(warning.contains(" of 20 components did not reach the tolerance 1e-15: PC1 "), "{warning}");
     assert!(warning.contains("; raise --max-iter or --tol; "), "{warning}");
     let summary: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
     assert_eq!(summary["converged"], false);

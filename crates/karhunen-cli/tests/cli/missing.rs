@@ -109,8 +109,9 @@ fn a_fit_says_what_it_did_and_inspect_repeats_it() {
     let inspected = run(&folder, "inspect m");
     assert!(inspected.starts_with("m: model of karhunen "), "{inspected}");
     let table = |text: &str| {
-        text.lines().filter(|line| line.starts_with("pc")).map(str::to_owned).collect::<Vec<_>>()
+        text.lines().filter(|line| line.starts_with("PC")).map(str::to_owned).collect::<Vec<_>>()
     };
+    assert_eq!(table(&fitted).len(), 3);
     assert_eq!(table(&fitted), table(&inspected));
     assert_same_scores(&run(&folder, "transform m t.csv"), &read(&folder, "s.csv"));
     let summary: serde_json::Value = serde_json::from_str(&run(&folder, "inspect m --json=full")).unwrap();
@@ -259,7 +260,7 @@ fn rows_with_a_level_of_their_own() {
     assert_close(&offsets, &(0..12).map(|j| level(j) - mean).collect::<Vec<_>>(), 1e-4);
     // Scores and offsets come back, and both give the rows.
     run(&folder, "transform m.model levels.csv -o again.csv");
-    assert!(read(&folder, "s.csv").starts_with("pc1,offset\n"), "{}", read(&folder, "s.csv"));
+    assert!(read(&folder, "s.csv").starts_with("PC1,offset\n"), "{}", read(&folder, "s.csv"));
     assert_same_scores(&read(&folder, "again.csv"), &read(&folder, "s.csv"));
     run(&folder, "impute m.model levels.csv -o filled.csv");
     run(&folder, "reconstruct m.model s.csv -o rows.csv");

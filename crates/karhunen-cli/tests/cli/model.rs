@@ -117,16 +117,29 @@ fn columns_that_do_not_match_are_refused_by_name() {
 #[test]
 fn scores_of_another_model_are_refused() {
     let folder = fitted("-k 2");
-    std::fs::write(folder.path().join("s.csv"), "pc1,pc2,pc3\n1,2,3\n").unwrap();
+    std::fs::write(folder.path().join("s.csv"), "PC1,PC2,PC3\n1,2,3\n").unwrap();
     assert_eq!(
         refusal("reconstruct m s.csv", folder.path(), 3),
-        "error: s.csv: 3 columns, but scores under this model have 2: pc1 to pc2\n"
+        "error: s.csv: 3 columns, but scores under this model have 2: PC1 to PC2\n"
     );
-    std::fs::write(folder.path().join("s.csv"), "pc2,pc1\n1,2\n").unwrap();
+    std::fs::write(folder.path().join("s.csv"), "PC2,PC1\n1,2\n").unwrap();
     assert_eq!(
         refusal("reconstruct m s.csv", folder.path(), 3),
-        "error: s.csv: the scores must stand in the order pc1 to pc2\n"
+        "error: s.csv: the scores must stand in the order PC1 to PC2\n"
     );
+}
+
+#[test]
+fn scores_of_earlier_versions_are_read() {
+    let folder = fitted("-k 2");
+    let reconstructed = |header: &str| {
+        std::fs::write(folder.path().join("s.csv"), format!("{header}\n1,2\n-3,0.5\n")).unwrap();
+        let done = karhunen("reconstruct m s.csv").current_dir(folder.path()).assert().success();
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    };
+    let rows = reconstructed("PC1,PC2");
+    assert_eq!(rows.lines().count(), 3);
+    assert_eq!(reconstructed("pc1,pc2"), rows);
 }
 
 #[test]
@@ -158,7 +171,7 @@ fn what_was_no_feature_in_the_fit_is_none_in_the_transform() {
     .assert()
     .success();
     assert_eq!(output(&format!("transform {model} {data}")), read(&scores));
-    assert!(read(&scores).starts_with("sample,pc1\n\"1\","), "{}", read(&scores));
+    assert!(read(&scores).starts_with("sample,PC1\n\"1\","), "{}", read(&scores));
     // Where they are not there they are not missed.
     std::fs::write(at(&folder, "less.csv"), "b,a\n6.25,1.5\n").unwrap();
     let found = output(&format!("transform {model} {}", at(&folder, "less.csv")));

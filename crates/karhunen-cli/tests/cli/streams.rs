@@ -32,7 +32,7 @@ fn a_model_passes_through_a_pipe() {
 fn the_summary_makes_way_for_scores() {
     let done = karhunen("fit usarrests.csv -k 2 --scores -").assert().success();
     let (out, err) = (&done.get_output().stdout, &done.get_output().stderr);
-    assert!(out.starts_with(b"sample,pc1,pc2\nAlabama,"));
+    assert!(out.starts_with(b"sample,PC1,PC2\nAlabama,"));
     let summary = String::from_utf8(err.clone()).unwrap();
     assert!(summary.starts_with("usarrests.csv: CSV, 50 rows x 4 columns, f64\n"), "{summary}");
 }

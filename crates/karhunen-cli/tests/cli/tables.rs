@@ -359,7 +359,7 @@ fn names_of_rows_are_found_again_wherever_they_stand() {
     let folder = folder.path();
     run(folder, "fit t.csv -k 1 -q -o m");
     let (out, _) = run(folder, "transform m last.csv");
-    assert!(out.starts_with("sample,pc1\nx,"), "{out}");
+    assert!(out.starts_with("sample,PC1\nx,"), "{out}");
     // By number, where columns have no names.
     run(folder, "fit bare.csv --row-names 2 --label 4 -k 1 -q -o n --scores s.csv");
     let (out, err) = run(folder, "transform n bare.csv");
@@ -367,9 +367,9 @@ fn names_of_rows_are_found_again_wherever_they_stand() {
         (out.as_str(), err.as_str()),
         (std::fs::read_to_string(folder.join("s.csv")).unwrap().as_str(), "")
     );
-    assert!(out.starts_with("sample,pc1\n\"7\","), "{out}");
+    assert!(out.starts_with("sample,PC1\n\"7\","), "{out}");
     let (out, _) = run(folder, "transform n bare.csv --row-names auto");
-    assert!(out.starts_with("sample,pc1\n\"7\","), "{out}");
+    assert!(out.starts_with("sample,PC1\n\"7\","), "{out}");
 }
 
 #[test]
@@ -441,7 +441,7 @@ fn pairs_without_names_are_refused_in_the_words_that_were_typed() {
 
 #[test]
 fn features_called_as_scores_are_told_from_scores() {
-    let files = [("t.csv", "pc1,pc2\n1,2\n2,1.5\n0.5,7\n3,3\n"), ("s.csv", "pc1\n1\n2\n")];
+    let files = [("t.csv", "PC1,PC2\n1,2\n2,1.5\n0.5,7\n3,3\n"), ("s.csv", "PC1\n1\n2\n")];
     let folder = folder(&files);
     let folder = folder.path();
     run(folder, "fit t.csv -k 2 -q -o all");

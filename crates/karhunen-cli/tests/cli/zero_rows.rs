@@ -62,7 +62,7 @@ fn models_turn_no_rows_into_no_rows() {
     for table in tables(folder) {
         let table = table.display();
         for model in ["pca", "kernel", "holes"] {
-            assert_eq!(output(folder, &format!("transform {model} {table}")), "pc1,pc2\n", "{model} {table}");
+            assert_eq!(output(folder, &format!("transform {model} {table}")), "PC1,PC2\n", "{model} {table}");
             assert_eq!(
                 output(folder, &format!("reconstruct {model} {table} --from data")),
                 "a,b,c,d,e\n",
@@ -96,7 +96,7 @@ fn names_of_rows_are_known_without_rows() {
     std::fs::write(folder.join("t.csv"), "city,a,b\nx,1,2\ny,3,5\nz,2,7\n").unwrap();
     std::fs::write(folder.join("z.csv"), "city,a,b\n").unwrap();
     output(folder, "fit t.csv -k 1 -q -o m");
-    assert_eq!(output(folder, "transform m z.csv"), "sample,pc1\n");
+    assert_eq!(output(folder, "transform m z.csv"), "sample,PC1\n");
 }
 
 #[test]

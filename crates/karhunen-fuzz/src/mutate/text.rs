@@ -72,6 +72,7 @@ const TOKENS: [&str; 72] = [
     "a",
     "id",
     "x1",
+    "PC1",
     "pc1",
     "sample",
     "user",

@@ -1,0 +1,34 @@
+//! What components are called: in tables, reports, files and messages.
+
+/// The name of component `c`, counted from zero: `PC1`, `PC2`, ….
+pub(crate) fn of_component(c: usize) -> String {
+    format!("PC{}", c + 1)
+}
+
+/// The names of the first `n` components.
+pub(crate) fn of_components(n: usize) -> Vec<String> {
+    (0..n).map(of_component).collect()
+}
+
+/// The component, counted from zero, that a column of this name holds, if the name is one of a component. Earlier
+/// versions wrote `pc1`.
+pub(crate) fn component_of(name: &str) -> Option<usize> {
+    let number = name.strip_prefix("PC").or_else(|| name.strip_prefix("pc"))?;
+    number.parse::<usize>().ok()?.checked_sub(1).filter(|c| number == (c + 1).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_named_in_one_way_and_read_in_two() {
+        assert_eq!(of_components(3), ["PC1", "PC2", "PC3"]);
+        for (name, component) in [("PC1", Some(0)), ("PC12", Some(11)), ("pc2", Some(1))] {
+            assert_eq!(component_of(name), component, "{name}");
+        }
+        for name in ["PC", "PC0", "PC01", "PC+1", "PC-1", "PC 1", "Pc1", "pca1", "1", "PC1a", "offset"] {
+            assert_eq!(component_of(name), None, "{name}");
+        }
+    }
+}
