@@ -1,19 +1,16 @@
 //! The command line as it is typed: parsed, not yet resolved.
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use karhunen::{KernelRoute, NComponents, Route, Weighting};
 
 use crate::cross_validate_args::CrossValidateArgs;
-use crate::error::{Failure, Result};
-use crate::input_args::{InputArgs, ThreadArgs};
-use crate::kernel_args::KernelArgs;
-use crate::missing_args::{FitMissingArgs, ImputeArgs, PredictArgs, TriplesArgs};
-use crate::values::{JsonExtent, at_least_one};
+use crate::fit_args::FitArgs;
+use crate::input_args::{HeaderArgs, InputArgs, ThreadArgs};
+use crate::missing_args::{TriplesArgs, pair};
+use crate::values::{JsonExtent, delimiter};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input or output failed, \
                           5 not converged under --strict, 6 not enough memory, stopped by: 130 Ctrl-C, 143 \
@@ -21,7 +18,9 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage, 3 bad data, 4 input
 
 /// Principal component analysis of the data people really have: weighted, sparse, wide, large.
 #[derive(Debug, Parser)]
-#[command(name = "karhunen", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(
+    name = "karhunen", version, after_help = EXIT_CODES, max_term_width = 100, disable_help_subcommand = true
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -48,119 +47,38 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+    /// Write the manual pages, one for the program and one for each command
+    Man(ManArgs),
+    /// Print the help of a command, or of one of its topics
+    Help(HelpArgs),
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  karhunen fit iris.csv --label class --scale
-  karhunen fit counties.csv -k 95% --weights population -o counties.model --scores scores.csv
-  zcat table.csv.gz | karhunen fit - -k 3 --json | jq .explained_variance_ratio
-  karhunen fit table_with_holes.csv --missing -o holes.model
-  karhunen fit ratings.csv --triples user,item,rating -k 15 -o ratings.model
-  karhunen fit rings.csv --kernel rbf --gamma median -k 2 -o rings.model")]
-pub(crate) struct FitArgs {
-    /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet or Arrow, gzipped or not; - for
-    /// the standard input
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) data: PathBuf,
-
-    /// Components to keep: a number (10), a fraction of the variance to reach (0.95 or 95%), or all; 1 is one component,
-    /// 1.0 or 100% all the variance. Without it, 10 or as many as there are
-    #[arg(short = 'k', long = "components", value_name = "K", value_parser = n_components)]
-    pub(crate) n_components: Option<NComponents>,
-    /// Divide every column by its standard deviation: PCA of the correlations
-    #[arg(long)]
-    pub(crate) scale: bool,
-    /// Do not subtract the means: a truncated singular value decomposition
-    #[arg(long)]
-    pub(crate) no_center: bool,
-
-    #[command(flatten)]
-    pub(crate) missing: FitMissingArgs,
-    #[command(flatten)]
-    pub(crate) kernel: KernelArgs,
-    #[command(flatten)]
-    pub(crate) weights: WeightArgs,
-    #[command(flatten)]
-    pub(crate) output: FitOutputArgs,
-    #[command(flatten)]
-    pub(crate) input: InputArgs,
-    #[command(flatten)]
-    pub(crate) solver: SolverArgs,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Weights")]
-pub(crate) struct WeightArgs {
-    /// Weight of every row: a column of DATA by name (by number, from 1, where there are no names), or a file of one
-    /// column with or without a header; with --missing, how often each row counts
-    #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
-    pub(crate) weights: Option<PathBuf>,
-    /// What the weights mean, which decides the divisor of variances [default: frequency]
-    #[arg(long, value_enum)]
-    pub(crate) weighting: Option<WeightingArg>,
-    /// Weight of every column: a file of one column with or without a header
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) feature_weights: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct FitOutputArgs {
-    /// Write the model, a safetensors file that transform, reconstruct and inspect read; - for the standard output
-    #[arg(short = 'o', long = "output", value_name = "MODEL", value_hint = ValueHint::FilePath)]
-    pub(crate) model: Option<PathBuf>,
-    /// Write the scores of the rows: CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) scores: Option<PathBuf>,
-    /// Divide the scores of each component by their standard deviation
-    #[arg(long, requires = "scores")]
-    pub(crate) whiten: bool,
-    /// Write the loadings of the features: CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) loadings: Option<PathBuf>,
-    /// Overwrite files that exist, whatever they hold. Without it, models of the same kind and tables whose columns are such
-    /// scores or loadings are overwritten; all else is not, nor what is write-protected or another user's
+#[command(after_help = "Example:
+  karhunen man ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// Folder that takes the pages: karhunen.1, karhunen-fit.1, …
+    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+    /// Overwrite files that exist, whatever they hold. Without it, manual pages of karhunen are overwritten; all else is not
     #[arg(long)]
     pub(crate) force: bool,
-    /// Print the summary as JSON, with scikit-learn's names; --json=full adds components and loadings
-    #[arg(
-        long, value_enum, value_name = "EXTENT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "summary", conflicts_with = "quiet"
-    )]
-    pub(crate) json: Option<JsonExtent>,
-    /// Print no summary and no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Solver")]
-pub(crate) struct SolverArgs {
-    /// Route to the components
-    #[arg(long, value_enum, default_value_t = SolverArg::Auto)]
-    pub(crate) solver: SolverArg,
-    /// Residual, relative to the largest eigenvalue, at which block Krylov iteration stops [default: 1e-8 for
-    /// double, 1e-6 for single precision, 1e-5 with --kernel]; of fits with --missing, the relative fall of the cost
-    /// [default: 1e-6]
-    #[arg(long)]
-    pub(crate) tol: Option<f64>,
-    /// Passes over the data or the kernel matrix that block Krylov iteration may make before it gives up, or iterations of
-    /// a fit with --missing [default: 1000]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    pub(crate) max_iter: Option<NonZeroUsize>,
-    /// Columns that block Krylov iteration applies at a time [default: chosen]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    pub(crate) block_size: Option<NonZeroUsize>,
-    /// Seed of the starting block of block Krylov iteration, of landmarks and frequencies, or of the starts and the entries
-    /// set aside of a fit with --missing [default: 0]
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
-    /// Make it an error (exit code 5) if the tolerance is not reached
-    #[arg(long)]
-    pub(crate) strict: bool,
-    #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
+pub(crate) struct HelpArgs {
+    /// The command
+    command: Option<String>,
+    /// A topic of the command, as `-h` lists them
+    topic: Option<String>,
+}
+
+impl HelpArgs {
+    /// The command line that prints this help.
+    pub(crate) fn words(self) -> Vec<OsString> {
+        let help = self.topic.map_or_else(|| "--help".to_owned(), |topic| format!("--help={topic}"));
+        ["karhunen".to_owned()].into_iter().chain(self.command).chain([help]).map(OsString::from).collect()
+    }
 }
 
 /// The words of a command line, with `--header yes` as `--header=yes`. Alone, `--header` says yes and may stand before a
@@ -185,6 +103,10 @@ pub(crate) fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> 
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  karhunen transform counties.model new_counties.csv -o scores.csv
+  karhunen transform ratings.model new.csv --triples user,item,rating
+  karhunen transform words.model new.tsv.gz --delimiter tab --label author")]
 pub(crate) struct TransformArgs {
     /// Model written by fit -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -198,8 +120,10 @@ pub(crate) struct TransformArgs {
     /// Divide the scores of each component by their standard deviation
     #[arg(long)]
     pub(crate) whiten: bool,
-    /// Overwrite a file that exists, whatever it holds. Without it, tables whose columns are scores are overwritten; all else is
-    /// not, nor what is write-protected or another user's
+    /// Overwrite a file that exists, whatever it holds
+    ///
+    /// Without it, tables whose columns are scores are overwritten; all else is not, nor what is write-protected or another
+    /// user's
     #[arg(long)]
     pub(crate) force: bool,
     /// Print no progress
@@ -214,6 +138,10 @@ pub(crate) struct TransformArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  karhunen reconstruct counties.model scores.csv -o counties.csv
+  karhunen reconstruct counties.model scores.npy --from scores
+  karhunen reconstruct counties.model new_counties.csv --label state")]
 pub(crate) struct ReconstructArgs {
     /// Model written by fit -o; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -243,6 +171,91 @@ pub(crate) struct ReconstructArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  karhunen impute holes.model holes.csv -o filled.csv
+  karhunen impute holes.model holes.tsv --delimiter tab")]
+pub(crate) struct ImputeArgs {
+    /// Model written by fit --missing -o; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) model: PathBuf,
+    /// Table to fill, matched with the model's columns by name where both have names; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) data: PathBuf,
+    /// Write the filled table here: CSV, TSV, NPY or Parquet by extension
+    ///
+    /// From CSV to CSV every byte but the missing cells stays as it is
+    #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// Overwrite a file that exists, whatever it holds
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  karhunen predict ratings.model wanted.csv -o predicted.csv
+  karhunen predict ratings.model wanted.csv --pairs user,item --unknown nan
+  karhunen predict ratings.model wanted.txt --pairs 1,2 --delimiter space
+
+Rows and columns are those that were fitted. Of data without names of rows or columns they are counted from 1.")]
+pub(crate) struct PredictArgs {
+    /// Model written by fit --missing -o; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) model: PathBuf,
+    /// Table with the id of a row and the id of a column in each line: CSV, TSV, Parquet or Arrow; - for the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) pairs: PathBuf,
+    /// Columns of PAIRS that hold the ids, by name, or by number from 1 [default: those of the triples that were fitted,
+    /// otherwise row,column]
+    #[arg(long = "pairs", value_name = "ROW,COLUMN", value_parser = pair)]
+    pub(crate) columns: Option<[String; 2]>,
+    /// Write the predictions here: CSV, TSV, NPY or Parquet by extension
+    #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// What to do with ids that the model does not know
+    #[arg(long, value_enum, default_value_t = UnknownArg::Refuse)]
+    pub(crate) unknown: UnknownArg,
+    /// Standard deviation of the value without noise, rather than of a new observation
+    #[arg(long)]
+    pub(crate) noise_free: bool,
+    /// Overwrite a file that exists, whatever it holds
+    ///
+    /// Without it, tables that `predict` wrote with standard deviations are overwritten; all else is not, nor what is
+    /// write-protected or another user's
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    /// Between the fields of a text table: one character, or tab, or space for any blanks [default: detected]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter, help_heading = "Input")]
+    pub(crate) delimiter: Option<u8>,
+    #[command(flatten, next_help_heading = "Input")]
+    pub(crate) header: HeaderArgs,
+}
+
+/// What becomes of pairs that the model does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UnknownArg {
+    /// An error that names the id and its line
+    Refuse,
+    /// NaN for value and standard deviation
+    Nan,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  karhunen inspect counties.model
+  karhunen inspect table.csv --label class --json | jq .feature_names")]
 pub(crate) struct InspectArgs {
     /// A model or a data file; - for the standard input
     #[arg(value_name = "MODEL|DATA", value_hint = ValueHint::FilePath)]
@@ -268,140 +281,9 @@ pub(crate) enum ReconstructFrom {
     Scores,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum WeightingArg {
-    /// Times each row was seen; divisor: their sum - 1
-    Frequency,
-    /// Relative importance; a constant factor changes nothing
-    Importance,
-    /// The weighted rows are the whole population; divisor: the sum
-    Population,
-}
-
-impl From<WeightingArg> for Weighting {
-    fn from(arg: WeightingArg) -> Self {
-        match arg {
-            WeightingArg::Frequency => Weighting::Frequency,
-            WeightingArg::Importance => Weighting::Importance,
-            WeightingArg::Population => Weighting::Population,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum SolverArg {
-    /// The cheapest by predicted time and memory
-    Auto,
-    /// Singular values of the data themselves: the most accurate
-    Svd,
-    /// Eigenvectors of the covariance matrix: many rows, few columns
-    Covariance,
-    /// Eigenvectors of the inner products of the rows: few rows, many columns
-    Gram,
-    /// The leading components by iteration: large both ways
-    BlockKrylov,
-    /// With --kernel: all eigenvectors of the kernel matrix
-    Full,
-    /// With --kernel: the leading ones by iteration, the matrix held in memory
-    Stored,
-    /// With --kernel: the same, the matrix computed anew in every pass
-    Tiles,
-    /// With --kernel: some rows, the landmarks, stand for all
-    Nystrom,
-    /// With --kernel rbf or laplacian: random Fourier features
-    Fourier,
-}
-
-impl SolverArg {
-    /// The route asked for, if one was.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] for one that needs a kernel.
-    pub(crate) fn route(self) -> Result<Option<Route>> {
-        match self {
-            SolverArg::Auto => Ok(None),
-            SolverArg::Svd => Ok(Some(Route::Svd)),
-            SolverArg::Covariance => Ok(Some(Route::Covariance)),
-            SolverArg::Gram => Ok(Some(Route::Gram)),
-            SolverArg::BlockKrylov => Ok(Some(Route::BlockKrylov)),
-            _ => Err(Failure::Usage(format!(
-                "--solver {} needs a kernel; say --kernel rbf or another, or give another solver",
-                self.name()
-            ))),
-        }
-    }
-
-    /// The route asked for to kernel components, if one was.
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] for one that is none.
-    pub(crate) fn kernel_route(self) -> Result<Option<KernelRoute>> {
-        match self {
-            SolverArg::Auto => Ok(None),
-            SolverArg::Full => Ok(Some(KernelRoute::Full)),
-            SolverArg::Stored => Ok(Some(KernelRoute::Stored)),
-            SolverArg::Tiles => Ok(Some(KernelRoute::Tiles)),
-            SolverArg::Nystrom => Ok(Some(KernelRoute::Nystrom)),
-            SolverArg::Fourier => Ok(Some(KernelRoute::Fourier)),
-            _ => Err(Failure::Usage(format!(
-                "--solver {} does not go with a kernel; give full, stored, tiles, nystrom or fourier",
-                self.name()
-            ))),
-        }
-    }
-
-    /// As it is typed.
-    fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-}
-
-fn n_components(text: &str) -> std::result::Result<NComponents, String> {
-    const RULE: &str = "give a number of at least 1, a fraction of the variance (0.95 or 95%), or all";
-    if text == "all" {
-        return Ok(NComponents::All);
-    }
-    if let Ok(count) = text.parse::<usize>() {
-        return if count > 0 { Ok(NComponents::Count(count)) } else { Err(RULE.to_owned()) };
-    }
-    let fraction = match text.strip_suffix('%') {
-        Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
-        None => text.parse::<f64>(),
-    };
-    match fraction {
-        Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok(NComponents::Variance(fraction)),
-        _ => Err(RULE.to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_definition_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn numbers_of_components() {
-        let cases = [
-            ("all", NComponents::All),
-            ("1", NComponents::Count(1)),
-            ("12", NComponents::Count(12)),
-            ("0.9", NComponents::Variance(0.9)),
-            ("1.0", NComponents::Variance(1.0)),
-            ("90%", NComponents::Variance(0.9)),
-            ("100 %", NComponents::Variance(1.0)),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(n_components(text), Ok(expected), "{text}");
-        }
-        for text in ["0", "-1", "1.5", "0.0", "101%", "nan", "ten", ""] {
-            assert!(n_components(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn the_header_has_three_values_and_two_older_names() {

@@ -18,6 +18,7 @@ const DEFAULT_EVERY: Duration = Duration::from_secs(60);
 
 /// Where the state of a fit is kept.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Checkpoints")]
 pub(crate) struct CheckpointArgs {
     /// Keep the state of the fit in FILE: what was killed goes on with --resume, to the same model; Ctrl-C writes it once more
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -7,17 +7,25 @@ use clap::{Args, ValueHint};
 use karhunen::Regularization;
 
 use crate::input_args::{InputArgs, ThreadArgs};
-use crate::missing_args::{MissingArgs, penalty};
+use crate::missing_args::{MISSING, MissingArgs, penalty};
 use crate::values::at_least_one;
+
+/// The heading of options about the iterations.
+const SOLVER: &str = "Solver";
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  karhunen cross-validate table_with_holes.csv -k 1-6
-  karhunen cross-validate ratings.csv --triples user,item,rating -k 5,10,20 --missing=ridge --regularization 1,3,10
-  karhunen cross-validate table_with_holes.csv -k 1-6 --json | jq .simplest.n_components
+  karhunen cross-validate holes.csv -k 1-6
+  karhunen cross-validate ratings.csv --triples user,item,rating -k 5,10,20
+  karhunen cross-validate holes.csv -k 1-6 --json | jq .simplest.n_components
+  karhunen cross-validate holes.csv -k 3 --missing=ridge --regularization 1,3,10
+  karhunen cross-validate holes.csv -k 1-6 --early-stopping --time-limit 60
+  karhunen cross-validate holes.csv -k 1-6 --tol 1e-4 --threads 4
+  karhunen cross-validate holes.tsv --delimiter tab --label class
 
-Entries are cut into folds at random. Every choice is fitted to the entries outside each fold and predicts those inside; the
-error is that of these predictions. Of the choices within one standard error of the lowest, the simplest is advised.")]
+Entries are cut into folds at random. Every choice is fitted to the entries outside each fold and \
+predicts those inside; the error is that of these predictions. Of the choices within one standard error \
+of the lowest, the simplest is advised.")]
 pub(crate) struct CrossValidateArgs {
     /// Table or matrix with holes or without, or triples; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -28,15 +36,20 @@ pub(crate) struct CrossValidateArgs {
     /// Into how many parts the entries are cut
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) folds: usize,
-    /// How often each row counts: a column of DATA by name (by number, from 1, where there are no names), or a file of one
-    /// column with or without a header
+    /// How often each row counts: a column, or a file
+    ///
+    /// A column of DATA by name, or by number from 1 if there are no names; a file of one column, with or without a header
     #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
-    /// Write every choice with its errors here: CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
+    /// Write every choice with its errors here
+    ///
+    /// CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Overwrite a file that exists, whatever it holds. Without it, tables that `cross-validate` wrote are overwritten; all else
-    /// is not, nor what is write-protected or another user's
+    /// Overwrite a file that exists, whatever it holds
+    ///
+    /// Without it, tables that `cross-validate` wrote are overwritten; all else is not, nor what is write-protected or another
+    /// user's
     #[arg(long)]
     pub(crate) force: bool,
     /// Print the errors and choices as JSON
@@ -46,26 +59,26 @@ pub(crate) struct CrossValidateArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Relative fall of the cost at which each fit stops [default: 1e-6]
-    #[arg(long)]
+    #[arg(long, help_heading = SOLVER)]
     pub(crate) tol: Option<f64>,
     /// Most iterations of each fit [default: 1000]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = SOLVER)]
     pub(crate) max_iter: Option<NonZeroUsize>,
     /// Seed of the folds and of the starts [default: 0]
-    #[arg(long)]
+    #[arg(long, help_heading = SOLVER)]
     pub(crate) seed: Option<u64>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = SOLVER)]
     pub(crate) threads: ThreadArgs,
     #[command(flatten)]
     pub(crate) missing: MissingArgs,
     /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]
-    #[arg(long, help_heading = "Missing values")]
+    #[arg(long, help_heading = MISSING)]
     pub(crate) alpha: Option<f64>,
     /// Penalties on scores and loadings to compare, separated by commas: a number, weighted:NUMBER for so much of each
     /// entry, or none [default: by method]
     #[arg(
         long, value_name = "LAMBDA|none", value_delimiter = ',', value_parser = regularization,
-        help_heading = "Missing values"
+        help_heading = MISSING
     )]
     pub(crate) regularization: Vec<Regularization>,
     #[command(flatten)]

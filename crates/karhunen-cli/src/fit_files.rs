@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use karhunen_io::RowNames;
 
-use crate::args::FitOutputArgs;
 use crate::error::{Failure, Result};
+use crate::fit_args::FitOutputArgs;
 use crate::outputs::{Outputs, check_standard_output, print, print_aside};
 use crate::overwrite::{self, Kind};
 use crate::paths::{check_outputs, check_table_output, is_standard};

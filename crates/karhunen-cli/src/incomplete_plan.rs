@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use karhunen::{IncompletePca, NComponents};
 use karhunen_io::{ObserveOptions, ReadOptions, SavedIncomplete};
 
-use crate::args::{FitArgs, SolverArg, SolverArgs, WeightArgs};
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
+use crate::fit_args::{FitArgs, SolverArg, SolverArgs, WeightArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::input_args::read_options;

@@ -27,7 +27,9 @@ pub(crate) struct InputArgs {
     /// a first column of text without repetition [default: auto]
     #[arg(long, value_name = "COLUMN|none|auto", alias = "id-column")]
     pub(crate) row_names: Option<String>,
-    /// Column to set aside, by name (by number, from 1, where there are no names); may be repeated
+    /// Column to set aside; may be repeated
+    ///
+    /// A column that is no feature, such as a class: by name, or by number from 1 if there are no names
     #[arg(long = "label", value_name = "NAME")]
     pub(crate) labels: Vec<String>,
     /// Decimals follow a comma [default: detected]
@@ -85,7 +87,7 @@ pub(crate) struct HeaderArgs {
     /// (auto) [default: auto]
     #[arg(
         long, value_enum, value_name = "yes|no|auto", num_args = 0..=1, require_equals = true,
-        default_missing_value = "yes", hide_possible_values = true, conflicts_with = "no_header"
+        default_missing_value = "yes", conflicts_with = "no_header"
     )]
     header: Option<HeaderArg>,
     /// The first line holds values: --header no

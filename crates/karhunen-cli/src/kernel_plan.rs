@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use karhunen::{Gamma, Kernel, KernelPca, KernelRoute, NComponents};
 use karhunen_io::{ReadOptions, SavedKernel};
 
-use crate::args::{FitArgs, SolverArgs};
 use crate::error::{Failure, Result};
+use crate::fit_args::{FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::input_args::read_options;

@@ -1,6 +1,6 @@
 //! The karhunen command line: principal components from a file to a model and back.
 //!
-//! [`args`] is what can be typed, [`plan`] what it means, [`commands`] what is done.
+//! [`args`] is what can be typed, [`help`] how it is described, [`plan`] what it means, [`commands`] what is done.
 
 mod allocator;
 mod args;
@@ -13,8 +13,10 @@ mod cross_validate_report;
 mod dataset;
 mod error;
 mod figures;
+mod fit_args;
 mod fit_files;
 mod fit_weights;
+mod help;
 mod hints;
 mod incomplete_plan;
 mod incomplete_report;
@@ -39,13 +41,20 @@ mod standard_output;
 mod summary;
 mod values;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use args::{Cli, Command};
+use clap::FromArgMatches;
 
 fn main() -> ExitCode {
     print_own_panics_only();
-    let outcome = match args::Cli::try_parse_from(args::words(std::env::args_os())) {
+    let parsed = parse(args::words(std::env::args_os())).and_then(|cli| match cli.command {
+        // The page of a command has one home: its own `--help`.
+        Command::Help(asked) => parse(asked.words()),
+        command => Ok(Cli { command }),
+    });
+    let outcome = match parsed {
         Ok(cli) => progress::watch_for_stop().and_then(|()| commands::run(cli.command)),
         // Help and the version are what was asked for: that they cannot be printed is a failure.
         Err(asked) if !asked.use_stderr() => outputs::print_asked(&asked),
@@ -59,6 +68,12 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// Parses a command line.
+fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let matches = help::definition().try_get_matches_from(words)?;
+    Cli::from_arg_matches(&matches)
 }
 
 /// Keeps the panics of decoders, which the readers turn into errors of the file, off the screen. All others are printed

@@ -1,50 +1,54 @@
 //! What can be typed about missing values.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum, ValueHint};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 use karhunen::{Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 use karhunen_io::TripleColumns;
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
-use crate::input_args::{HeaderArgs, InputArgs, ThreadArgs};
-use crate::values::{delimiter, seconds};
+use crate::values::seconds;
+
+/// The heading of options of fits with missing values.
+pub(crate) const MISSING: &str = "Missing values";
+/// The heading of options that end a fit with missing values.
+const STOPPING: &str = "Stopping";
 
 /// What one fit is asked for.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Missing values")]
 pub(crate) struct FitMissingArgs {
     #[command(flatten)]
     pub(crate) missing: MissingArgs,
     /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]; the ridge of --pre-image [default: 1]
-    #[arg(long)]
+    #[arg(long, help_heading = MISSING)]
     pub(crate) alpha: Option<f64>,
     /// Penalty on scores and loadings: a number, weighted:NUMBER for so much of each entry, path for the best by the error of
     /// entries set aside, or none [default: by method]
-    #[arg(long, value_name = "LAMBDA|path|none", value_parser = regularization)]
+    #[arg(
+        long, value_name = "LAMBDA|path|none", value_parser = regularization, help_heading = MISSING
+    )]
     pub(crate) regularization: Option<Regularization>,
     #[command(flatten)]
     pub(crate) checkpoints: CheckpointArgs,
     /// Keep no covariances: smaller models, predictions without standard deviations
-    #[arg(long)]
+    #[arg(long, help_heading = MISSING)]
     pub(crate) no_error_bars: bool,
 }
 
 /// What every fit is asked for, also those of a cross-validation.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Missing values")]
+#[command(next_help_heading = MISSING)]
 pub(crate) struct MissingArgs {
-    /// Fit what was observed: empty cells, NA, nulls and NaN are missing, and so is what a sparse matrix does not store
+    /// Fit the observed entries of incomplete data
+    ///
+    /// Empty cells, NA, nulls and NaN are missing, and so is what a sparse matrix does not store
     #[arg(
         long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
         value_parser = method()
     )]
     pub(crate) missing: Option<Method>,
-    #[command(flatten)]
-    pub(crate) triples: TriplesArgs,
     /// Variance of the scores of vb-fixed [default: a thousand mean squares of the data]
     #[arg(long, value_name = "VARIANCE")]
     pub(crate) prior_variance: Option<f64>,
@@ -68,30 +72,37 @@ pub(crate) struct MissingArgs {
     pub(crate) inner_iterations: Option<usize>,
     /// Set a share of the entries aside, stop when their error no longer falls, and keep the best [default share: 0.02; of
     /// fewer than 2500 entries more: 50 entries, or 0.2]
-    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, value_parser = share)]
+    #[arg(
+        long, value_name = "SHARE", num_args = 0..=1, require_equals = true, value_parser = share,
+        help_heading = STOPPING
+    )]
     pub(crate) early_stopping: Option<Option<f64>>,
     /// With the entries set aside having told how far to go, fit again with all
-    #[arg(long)]
+    #[arg(long, help_heading = STOPPING)]
     pub(crate) refit: bool,
     /// Stop also when the gradient, relative to curvature and cost, falls below this
-    #[arg(long, value_name = "TOL")]
+    #[arg(long, value_name = "TOL", help_heading = STOPPING)]
     pub(crate) gradient_tol: Option<f64>,
     /// Stop also when the loadings turn by less than this in an iteration, in radians
-    #[arg(long, value_name = "RADIANS")]
+    #[arg(long, value_name = "RADIANS", help_heading = STOPPING)]
     pub(crate) angle_tol: Option<f64>,
     /// Stop also when the error of the entries fitted moves by less than this share of itself
-    #[arg(long, value_name = "TOL")]
+    #[arg(long, value_name = "TOL", help_heading = STOPPING)]
     pub(crate) rmse_tol: Option<f64>,
     /// Stop after the first iteration that ends later
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = STOPPING)]
     pub(crate) time_limit: Option<Duration>,
     /// Random starts, of which the best is kept [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) starts: Option<usize>,
+    // The last field, because the heading of a flattened struct applies to the fields after it too.
+    #[command(flatten)]
+    pub(crate) triples: TriplesArgs,
 }
 
 /// How triples are read.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Triples")]
 pub(crate) struct TriplesArgs {
     /// The data are triples, one on each line: the columns of row ids, column ids, values and, if there are any, weights
     /// (inverse variances), by name, or by number from 1
@@ -243,87 +254,36 @@ pub(crate) enum DtypeArg {
     F64,
 }
 
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  karhunen impute holes.model table_with_holes.csv -o filled.csv")]
-pub(crate) struct ImputeArgs {
-    /// Model written by fit --missing -o; - for the standard input
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) model: PathBuf,
-    /// Table to fill, matched with the model's columns by name where both have names; - for the standard input
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) data: PathBuf,
-    /// Write the filled table here: CSV, TSV, NPY or Parquet by extension. From CSV to CSV all else stays as it is, to
-    /// the letter
-    #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
-    pub(crate) output: PathBuf,
-    /// Overwrite a file that exists, whatever it holds
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Print no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
-    #[command(flatten)]
-    pub(crate) input: InputArgs,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  karhunen predict ratings.model wanted.csv -o predicted.csv
-
-Rows and columns are those that were fitted. Of data without names of rows or columns they are counted from 1.")]
-pub(crate) struct PredictArgs {
-    /// Model written by fit --missing -o; - for the standard input
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) model: PathBuf,
-    /// Table with the id of a row and the id of a column in each line: CSV, TSV, Parquet or Arrow; - for the standard input
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) pairs: PathBuf,
-    /// Columns of PAIRS that hold the ids, by name, or by number from 1 [default: those of the triples that were fitted,
-    /// otherwise row,column]
-    #[arg(long = "pairs", value_name = "ROW,COLUMN", value_parser = pair)]
-    pub(crate) columns: Option<[String; 2]>,
-    /// Write the predictions here: CSV, TSV, NPY or Parquet by extension
-    #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
-    pub(crate) output: PathBuf,
-    /// What to do with ids that the model does not know
-    #[arg(long, value_enum, default_value_t = UnknownArg::Refuse)]
-    pub(crate) unknown: UnknownArg,
-    /// Standard deviation of the value without noise, rather than of a new observation
-    #[arg(long)]
-    pub(crate) noise_free: bool,
-    /// Overwrite a file that exists, whatever it holds. Without it, tables that `predict` wrote with standard deviations are
-    /// overwritten; all else is not, nor what is write-protected or another user's
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Print no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) threads: ThreadArgs,
-    /// Between the fields of a text table: one character, or tab, or space for any blanks [default: detected]
-    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
-    pub(crate) delimiter: Option<u8>,
-    #[command(flatten)]
-    pub(crate) header: HeaderArgs,
-}
-
-/// What becomes of pairs that the model does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum UnknownArg {
-    /// An error that names the id and its line
-    Refuse,
-    /// NaN for value and standard deviation
-    Nan,
-}
-
 fn method() -> impl TypedValueParser<Value = Method> {
-    PossibleValuesParser::new(Method::ALL.map(Method::name)).map(|name| {
+    let values = Method::ALL.map(|method| PossibleValue::new(method.name()).help(about(method)));
+    PossibleValuesParser::new(values).map(|name| {
         // The parser lets no other name pass.
         Method::ALL.into_iter().find(|method| method.name() == name).unwrap_or_default()
     })
+}
+
+/// A method in a few words.
+fn about(method: Method) -> &'static str {
+    match method {
+        Method::Auto => "By the data; the summary says which and why",
+        Method::Imputation => "Holes are filled by the fit, which is fitted again",
+        Method::Soft => "As imputation, with shrunken singular values",
+        Method::Em => "Alternating least squares without a penalty",
+        Method::Als => "Alternating least squares with a penalty",
+        Method::Ccd => "Cyclic coordinate descent, one component at a time",
+        Method::Gradient => "Gradient descent",
+        Method::Natural => "Natural gradient descent",
+        Method::Newton => "Gradient descent scaled by second derivatives",
+        Method::Cg => "Preconditioned conjugate gradients",
+        Method::Ridge => "Sweeps of als, then conjugate gradients",
+        Method::Map => "Most probable loadings and scores, variances learned",
+        Method::Ppca => "Probabilistic PCA by expectation maximisation",
+        Method::Vb => "Variational Bayes, factorial posteriors; drops components without support",
+        Method::VbFixed => "As vb, with one fixed variance of all scores",
+        Method::VbFull => "Variational Bayes, posteriors of full covariance; drops components likewise",
+        Method::Online => "One row at a time",
+        _ => "",
+    }
 }
 
 fn regularization(text: &str) -> std::result::Result<Regularization, String> {
@@ -385,7 +345,8 @@ fn triples(text: &str) -> std::result::Result<TripleColumns, String> {
     Ok(TripleColumns { row, column, value, weight })
 }
 
-fn pair(text: &str) -> std::result::Result<[String; 2], String> {
+/// Two names of columns, separated by a comma.
+pub(crate) fn pair(text: &str) -> std::result::Result<[String; 2], String> {
     let rule = || {
         "give two columns separated by a comma, such as user,item, or their numbers, such as 1,2".to_owned()
     };
@@ -395,6 +356,13 @@ fn pair(text: &str) -> std::result::Result<[String; 2], String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_method_is_described() {
+        for method in Method::ALL {
+            assert!(!about(method).is_empty(), "{method:?}");
+        }
+    }
 
     #[test]
     fn penalties_priors_and_columns() {

@@ -22,10 +22,14 @@ pub(crate) enum Kind {
     Predictions,
     /// The choices of a cross-validation and their errors.
     Choices,
+    /// A manual page.
+    ManualPage,
     /// Rows of features, which nothing tells from other data.
     Rows,
 }
 
+/// The first line of a manual page, a comment.
+pub(crate) const MANUAL_PAGE: &str = ".\\\" Manual page of karhunen";
 
 /// An output: the option, its path, and what goes there.
 pub(crate) type Output<'a> = (&'a str, Option<&'a Path>, Kind);
@@ -117,6 +121,7 @@ fn is_own_table(names: &[String], kind: Kind) -> bool {
         }
         (Kind::Loadings, ["feature", rest @ ..]) => are_components(rest),
         (Kind::Predictions, [_, _, "value", "std"]) => true,
+        (Kind::ManualPage, [first]) => *first == MANUAL_PAGE,
         (Kind::Choices, ["components", .., last]) => {
             last.starts_with("fold") && names.contains(&"standard_error")
         }
@@ -180,6 +185,9 @@ mod tests {
             (table("components,regularization,mean,standard_error,fold1,fold2"), Kind::Choices, true),
             (table("components,mean"), Kind::Choices, false),
             (table("sample,PC1"), Kind::Rows, false),
+            (table(MANUAL_PAGE), Kind::ManualPage, true),
+            (table(".TH PRINTF 3"), Kind::ManualPage, false),
+            (Existing::Other, Kind::ManualPage, false),
             (Existing::Array, Kind::Scores, false),
         ];
         for (existing, kind, own) in cases {

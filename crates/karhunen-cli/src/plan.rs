@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use karhunen::{NComponents, Pca, Route, Scalar, Weighting};
 use karhunen_io::{Data, ReadOptions, SavedModel, Values};
 
-use crate::args::{FitArgs, SolverArgs};
 use crate::error::{Failure, Result};
+use crate::fit_args::{FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::input_args::read_options;

@@ -75,4 +75,4 @@ pub use saved_nystrom::{SavedNystrom, load_nystrom, save_nystrom};
 pub use table::{Buffer, Data, Label, NamedMatrix, Table, Values};
 pub use triples::TripleColumns;
 pub use weights::read_weights;
-pub use write::{check_table_path, stage_table, write_table};
+pub use write::{check_table_path, stage_bytes, stage_table, write_table};

@@ -45,6 +45,14 @@ pub fn stage_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<Sta
     })
 }
 
+/// Prepares a file of these bytes beside its place until [`Staged::commit`], like [`stage_table`].
+///
+/// # Errors
+/// [`Cause::Io`]; the target is then as it was.
+pub fn stage_bytes(path: &Path, bytes: &[u8]) -> Result<Staged> {
+    stage(path, |sink| sink.write_all(bytes))
+}
+
 /// Checks, before any work, that [`write_table`] knows the format that `path` asks for.
 ///
 /// # Errors

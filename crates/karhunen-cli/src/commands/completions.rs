@@ -1,15 +1,14 @@
 //! `karhunen completions`: a script that completes commands and options in a shell.
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::args::Cli;
 use crate::error::Result;
+use crate::help::definition;
 use crate::outputs::print;
 
 /// Prints the script for `shell`.
 pub(crate) fn run(shell: Shell) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "karhunen", &mut script);
+    clap_complete::generate(shell, &mut definition(), "karhunen", &mut script);
     print(&String::from_utf8_lossy(&script))
 }

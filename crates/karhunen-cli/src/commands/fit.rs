@@ -6,12 +6,12 @@ use std::time::Instant;
 use karhunen::{Matrix, Pca, PcaModel, Route, Scalar, Transform, Weighting};
 use karhunen_io::{NamedMatrix, SavedModel, Values};
 
-use crate::args::FitArgs;
 use crate::commands::{fit_incomplete, fit_kernel};
 use crate::component_names::{of_component, of_components};
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::figures::sum;
+use crate::fit_args::FitArgs;
 use crate::fit_files::{Part, id_column};
 use crate::fit_weights::FitWeights;
 use crate::hints;

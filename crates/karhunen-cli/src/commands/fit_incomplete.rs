@@ -6,10 +6,10 @@ use std::time::Instant;
 use karhunen::{IncompleteModel, Matrix, RowScores};
 use karhunen_io::{NamedMatrix, ReadOptions, SavedIncomplete};
 
-use crate::args::FitArgs;
 use crate::component_names::of_components;
 use crate::error::{Failure, Result};
 use crate::figures::{self, sum};
+use crate::fit_args::FitArgs;
 use crate::fit_files::{Part, id_column};
 use crate::fit_weights::sample_weights;
 use crate::incomplete_plan::IncompletePlan;

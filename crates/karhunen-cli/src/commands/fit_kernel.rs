@@ -5,12 +5,12 @@ use std::time::Instant;
 use karhunen::{Kernel, KernelModel, KernelPca, Matrix, Scalar, Source, Transform};
 use karhunen_io::{NamedMatrix, SavedKernel, Values};
 
-use crate::args::FitArgs;
 use crate::commands::fit::warn_of_convergence;
 use crate::component_names::of_components;
 use crate::dataset::Dataset;
 use crate::error::Result;
 use crate::figures::sum;
+use crate::fit_args::FitArgs;
 use crate::fit_files::{Part, id_column};
 use crate::fit_weights::FitWeights;
 use crate::hints;

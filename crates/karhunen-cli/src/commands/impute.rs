@@ -3,12 +3,12 @@
 use karhunen::RowScores;
 use karhunen_io::{ReadOptions, SavedIncomplete};
 
+use crate::args::ImputeArgs;
 use crate::commands::loaded;
 use crate::error::{Places, Result};
 use crate::figures::{count, share};
 use crate::hints;
 use crate::input_args::read_options;
-use crate::missing_args::ImputeArgs;
 use crate::names::visible;
 use crate::observed_dataset::{Advice, matched, placed, scores};
 use crate::outputs::{Outputs, print_aside, print_warnings};

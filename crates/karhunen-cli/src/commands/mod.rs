@@ -8,6 +8,7 @@ mod fit_kernel;
 mod impute;
 mod inspect;
 mod loaded;
+mod man;
 mod predict;
 mod reconstruct;
 mod transform;
@@ -30,5 +31,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::CrossValidate(args) => cross_validate::run(*args),
         Command::Inspect(args) => inspect::run(args),
         Command::Completions { shell } => completions::run(shell),
+        Command::Man(args) => man::run(&args),
+        // Answered by the parser: see `main`.
+        Command::Help(_) => Ok(()),
     }
 }

@@ -5,10 +5,10 @@ use karhunen_io::{
     Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete, shell_word, shortened,
 };
 
+use crate::args::{PredictArgs, UnknownArg};
 use crate::commands::loaded;
 use crate::error::{Failure, Places, Result};
 use crate::figures::count;
-use crate::missing_args::{PredictArgs, UnknownArg};
 use crate::names::visible;
 use crate::outputs::{Outputs, print_aside, print_warnings};
 use crate::overwrite::{self, Kind};

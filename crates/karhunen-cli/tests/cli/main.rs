@@ -7,6 +7,7 @@ mod cross_validation;
 mod errors;
 mod files;
 mod fit;
+mod help;
 mod hints;
 mod inspect;
 mod kernel;

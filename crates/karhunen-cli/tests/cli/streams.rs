@@ -174,6 +174,9 @@ fn output_that_cannot_be_written_is_a_failure() {
         "completions bash",
         "--help",
         "fit --help",
+        "fit --help kernel",
+        "fit -h",
+        "help fit",
         "--version",
     ];
     let full = Path::new("/dev/full").exists();

@@ -1,0 +1,280 @@
+//! What can be typed about a fit.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use karhunen::{KernelRoute, NComponents, Route, Weighting};
+
+use crate::error::{Failure, Result};
+use crate::input_args::{InputArgs, ThreadArgs};
+use crate::kernel_args::KernelArgs;
+use crate::missing_args::FitMissingArgs;
+use crate::values::{JsonExtent, at_least_one};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  karhunen fit iris.csv --label class --scale
+  karhunen fit counties.csv -k 95% --weights population -o counties.model
+  karhunen fit holes.csv --missing -k 3 --scores scores.csv
+  karhunen fit ratings.csv --triples user,item,rating -k 15 -o ratings.model
+  karhunen fit rings.csv --kernel rbf --gamma median -k 2 -o rings.model
+  zcat table.csv.gz | karhunen fit - -k 3 --json | jq .explained_variance_ratio
+  karhunen fit holes.csv --missing=als -k 3 --regularization path --starts 5
+  karhunen fit holes.csv --missing=ridge -k 9 --early-stopping=5% --refit
+  karhunen fit ratings.csv --triples 1,2,3 --checkpoint r.checkpoint --resume
+  karhunen fit big.npy --kernel rbf --solver nystrom --kernel-features 2000
+  karhunen fit counties.csv --weights sizes.txt --weighting importance
+  karhunen fit table.tsv --delimiter tab --row-names id --label group
+  karhunen fit words.mtx.gz --feature-names terms.txt --transpose
+  karhunen fit words.npz --solver block-krylov --tol 1e-6 --strict")]
+pub(crate) struct FitArgs {
+    /// Table or matrix, rows are samples: CSV, TSV, NPY, NPZ, Matrix Market, Parquet or Arrow, gzipped or not; - for
+    /// the standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) data: PathBuf,
+
+    /// Components to keep: 10, 95% of the variance, or all [default: 10]
+    ///
+    /// A number (10), a fraction of the variance to reach (0.95 or 95%), or all; 1 is one component, 1.0 or 100% all the
+    /// variance. Without it, 10 or as many as there are
+    #[arg(short = 'k', long = "components", value_name = "K", value_parser = n_components)]
+    pub(crate) n_components: Option<NComponents>,
+    /// Divide every column by its standard deviation
+    ///
+    /// This is PCA of the correlations
+    #[arg(long)]
+    pub(crate) scale: bool,
+    /// Do not subtract the means: a truncated SVD
+    #[arg(long)]
+    pub(crate) no_center: bool,
+
+    #[command(flatten)]
+    pub(crate) missing: FitMissingArgs,
+    #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
+    #[command(flatten)]
+    pub(crate) weights: WeightArgs,
+    #[command(flatten)]
+    pub(crate) output: FitOutputArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Weights")]
+pub(crate) struct WeightArgs {
+    /// Weight of every row: a column of DATA, or a file
+    ///
+    /// A column by name, or by number from 1 if there are no names; a file of one column, with or without a header. With
+    /// --missing, the weight is how often each row counts
+    #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
+    pub(crate) weights: Option<PathBuf>,
+    /// What the weights mean, which decides the divisor of variances [default: frequency]
+    #[arg(long, value_enum)]
+    pub(crate) weighting: Option<WeightingArg>,
+    /// Weight of every column: a file of one column with or without a header
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) feature_weights: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct FitOutputArgs {
+    /// Write the model, for transform and reconstruct
+    ///
+    /// A safetensors file, which inspect describes; - for the standard output
+    #[arg(short = 'o', long = "output", value_name = "MODEL", value_hint = ValueHint::FilePath)]
+    pub(crate) model: Option<PathBuf>,
+    /// Write the scores of the rows
+    ///
+    /// The columns are PC1, PC2, …. CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) scores: Option<PathBuf>,
+    /// Divide the scores of each component by their standard deviation
+    #[arg(long, requires = "scores")]
+    pub(crate) whiten: bool,
+    /// Write the loadings of the features
+    ///
+    /// CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) loadings: Option<PathBuf>,
+    /// Overwrite files that exist, whatever they hold
+    ///
+    /// Without it, models of the same kind and tables whose columns are such scores or loadings are overwritten; all else is
+    /// not, nor what is write-protected or another user's
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print the summary as JSON
+    ///
+    /// The names are those of scikit-learn; --json=full adds components and loadings
+    #[arg(
+        long, value_enum, value_name = "EXTENT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "summary", conflicts_with = "quiet"
+    )]
+    pub(crate) json: Option<JsonExtent>,
+    /// Print no summary and no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Solver")]
+pub(crate) struct SolverArgs {
+    /// Route to the components
+    #[arg(long, value_enum, default_value_t = SolverArg::Auto)]
+    pub(crate) solver: SolverArg,
+    /// Residual, relative to the largest eigenvalue, at which block Krylov iteration stops [default: 1e-8 for
+    /// double, 1e-6 for single precision, 1e-5 with --kernel]; of fits with --missing, the relative fall of the cost
+    /// [default: 1e-6]
+    #[arg(long)]
+    pub(crate) tol: Option<f64>,
+    /// Passes over the data or the kernel matrix that block Krylov iteration may make before it gives up, or iterations of
+    /// a fit with --missing [default: 1000]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) max_iter: Option<NonZeroUsize>,
+    /// Columns that block Krylov iteration applies at a time [default: chosen]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) block_size: Option<NonZeroUsize>,
+    /// Seed of the starting block of block Krylov iteration, of landmarks and frequencies, or of the starts and the entries
+    /// set aside of a fit with --missing [default: 0]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Make it an error (exit code 5) if the tolerance is not reached
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum WeightingArg {
+    /// Times each row was seen; divisor: their sum - 1
+    Frequency,
+    /// Relative importance; a constant factor changes nothing
+    Importance,
+    /// The weighted rows are the whole population; divisor: the sum
+    Population,
+}
+
+impl From<WeightingArg> for Weighting {
+    fn from(arg: WeightingArg) -> Self {
+        match arg {
+            WeightingArg::Frequency => Weighting::Frequency,
+            WeightingArg::Importance => Weighting::Importance,
+            WeightingArg::Population => Weighting::Population,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SolverArg {
+    /// The cheapest by predicted time and memory
+    Auto,
+    /// Singular values of the data themselves: the most accurate
+    Svd,
+    /// Eigenvectors of the covariance matrix: many rows, few columns
+    Covariance,
+    /// Eigenvectors of the inner products of the rows: few rows, many columns
+    Gram,
+    /// The leading components by iteration: large both ways
+    BlockKrylov,
+    /// With --kernel: all eigenvectors of the kernel matrix
+    Full,
+    /// With --kernel: the leading ones by iteration, the matrix held in memory
+    Stored,
+    /// With --kernel: the same, the matrix computed anew in every pass
+    Tiles,
+    /// With --kernel: some rows, the landmarks, stand for all
+    Nystrom,
+    /// With --kernel rbf or laplacian: random Fourier features
+    Fourier,
+}
+
+impl SolverArg {
+    /// The route asked for, if one was.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for one that needs a kernel.
+    pub(crate) fn route(self) -> Result<Option<Route>> {
+        match self {
+            SolverArg::Auto => Ok(None),
+            SolverArg::Svd => Ok(Some(Route::Svd)),
+            SolverArg::Covariance => Ok(Some(Route::Covariance)),
+            SolverArg::Gram => Ok(Some(Route::Gram)),
+            SolverArg::BlockKrylov => Ok(Some(Route::BlockKrylov)),
+            _ => Err(Failure::Usage(format!(
+                "--solver {} needs a kernel; say --kernel rbf or another, or give another solver",
+                self.name()
+            ))),
+        }
+    }
+
+    /// The route asked for to kernel components, if one was.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for one that is none.
+    pub(crate) fn kernel_route(self) -> Result<Option<KernelRoute>> {
+        match self {
+            SolverArg::Auto => Ok(None),
+            SolverArg::Full => Ok(Some(KernelRoute::Full)),
+            SolverArg::Stored => Ok(Some(KernelRoute::Stored)),
+            SolverArg::Tiles => Ok(Some(KernelRoute::Tiles)),
+            SolverArg::Nystrom => Ok(Some(KernelRoute::Nystrom)),
+            SolverArg::Fourier => Ok(Some(KernelRoute::Fourier)),
+            _ => Err(Failure::Usage(format!(
+                "--solver {} does not go with a kernel; give full, stored, tiles, nystrom or fourier",
+                self.name()
+            ))),
+        }
+    }
+
+    /// As it is typed.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+fn n_components(text: &str) -> std::result::Result<NComponents, String> {
+    const RULE: &str = "give a number of at least 1, a fraction of the variance (0.95 or 95%), or all";
+    if text == "all" {
+        return Ok(NComponents::All);
+    }
+    if let Ok(count) = text.parse::<usize>() {
+        return if count > 0 { Ok(NComponents::Count(count)) } else { Err(RULE.to_owned()) };
+    }
+    let fraction = match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse::<f64>(),
+    };
+    match fraction {
+        Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok(NComponents::Variance(fraction)),
+        _ => Err(RULE.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_components() {
+        let cases = [
+            ("all", NComponents::All),
+            ("1", NComponents::Count(1)),
+            ("12", NComponents::Count(12)),
+            ("0.9", NComponents::Variance(0.9)),
+            ("1.0", NComponents::Variance(1.0)),
+            ("90%", NComponents::Variance(0.9)),
+            ("100 %", NComponents::Variance(1.0)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(n_components(text), Ok(expected), "{text}");
+        }
+        for text in ["0", "-1", "1.5", "0.0", "101%", "nan", "ten", ""] {
+            assert!(n_components(text).is_err(), "{text}");
+        }
+    }
+}
