@@ -73,7 +73,6 @@ const TOKENS: [&str; 72] = [
     "id",
     "x1",
     "PC1",
-    "pc1",
     "sample",
     "user",
     "%%MatrixMarket matrix",
