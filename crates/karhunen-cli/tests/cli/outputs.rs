@@ -315,9 +315,9 @@ fn models_of_version_0_1_0_give_what_they_gave() {
         );
         karhunen(&format!("{fit} --scores {scores}")).current_dir(&golden).assert().success();
         same(&std::fs::read_to_string(scores.to_string()).unwrap(), &format!("{name}.resumed.csv"), name);
-        let other = format!("{fit} --n-starts 2");
+        let other = format!("{fit} --starts 2");
         let done = karhunen(&other).current_dir(&golden).assert().code(2);
         let message = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
-        assert!(message.contains("n_starts") || message.contains("--n-starts"), "{message}");
+        assert!(message.contains("made with --starts 1, now there is --starts 2"), "{message}");
     }
 }
