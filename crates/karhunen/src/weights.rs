@@ -56,7 +56,7 @@ pub(crate) struct Totals {
     pub(crate) rest_of_squares: f64,
     /// The row of the largest weight, where the rows are known.
     pub(crate) heaviest: Option<usize>,
-    /// Whether all weights are whole numbers; of moments alone, as far as their sums tell.
+    /// Whether all weights are whole numbers.
     pub(crate) whole: bool,
 }
 

@@ -56,7 +56,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 #: Modules of earlier versions, by which their pickles name classes.
 _FORMER_MODULES = (
     *("_convergence", "_truncated_svd", "_kernel_convergence", "_kernel_pca", "_nystroem"),
-    *("_cross_validation", "_incomplete_convergence", "_incomplete_pca"),
+    *("_cross_validation", "_incomplete_convergence", "_incomplete_pca", "_observed"),
 )
 
 

@@ -44,6 +44,9 @@ pub struct Moments {
     pub mean: Vec<f64>,
     /// Weighted sum of squared deviations from the mean, of each column.
     pub sum_of_squares: Vec<f64>,
+    /// Whether all weights are whole numbers: rows that count so often have as many components as the rows repeated.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub whole: bool,
 }
 
 impl Moments {
@@ -55,6 +58,7 @@ impl Moments {
             weight_squared: 0.0,
             mean: vec![0.0; n_features],
             sum_of_squares: vec![0.0; n_features],
+            whole: true,
         }
     }
 
@@ -84,7 +88,8 @@ impl Moments {
                 let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
                 let (mean, sum_of_squares) = sparse_moments::moments(x, weights, weight, exec)?;
                 let weight_squared = squared(weights, x.n_rows());
-                Ok(Self { n_samples: x.n_rows(), weight, weight_squared, mean, sum_of_squares })
+                let whole = are_whole(weights);
+                Ok(Self { n_samples: x.n_rows(), weight, weight_squared, mean, sum_of_squares, whole })
             }
         }
     }
@@ -100,6 +105,7 @@ impl Moments {
                 let weights = weights.map(|w| &w[rows.clone()]);
                 part.n_samples = rows.len();
                 part.weight_squared = squared(weights, rows.len());
+                part.whole = are_whole(weights);
                 part.weight = dense_moments::accumulate(
                     &x.rows(rows),
                     weights,
@@ -127,6 +133,7 @@ impl Moments {
     fn add(&mut self, other: &Self) {
         self.n_samples += other.n_samples;
         self.weight_squared += other.weight_squared;
+        self.whole &= other.whole;
         // Rows without weight must not turn into 0 / 0; what is not finite must stay so, to be found later.
         if other.weight == 0.0 && other.mean.iter().all(|m| m.is_finite()) {
             return;
@@ -159,8 +166,7 @@ impl Moments {
             sum_of_squares,
             rest_of_squares: 1.0 - sum_of_squares,
             heaviest: None,
-            // Weights that are no whole numbers hardly have two sums that are.
-            whole: self.weight.fract() == 0.0 && self.weight_squared.fract() == 0.0,
+            whole: self.whole,
         }
     }
 
@@ -220,6 +226,11 @@ fn sum_of_blocks<T: Scalar, A: Accumulate>(
         Ok(())
     })?;
     Ok(total.unwrap_or_else(|| zero(n_features)))
+}
+
+/// Whether all weights are whole numbers, as those of rows without weights are.
+fn are_whole(weights: Option<&[f64]>) -> bool {
+    weights.is_none_or(|weights| weights.iter().all(|w| w.fract() == 0.0))
 }
 
 /// The sum of the squared weights of `n` rows.

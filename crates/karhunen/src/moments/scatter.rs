@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
 use crate::linalg::{ColumnMap, Dense, Matrix, dense_scatter, rank_k, sparse_scatter};
 use crate::memory;
-use crate::moments::{Moments, squared, sum_of_blocks};
+use crate::moments::{Moments, are_whole, squared, sum_of_blocks};
 use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
 
@@ -93,6 +93,7 @@ impl Scatter {
             let moments = &mut total.moments;
             moments.n_samples = rows.len();
             moments.weight_squared = squared(weights, rows.len());
+            moments.whole = are_whole(weights);
             let (mean, matrix) = (&mut moments.mean, &mut total.matrix);
             moments.weight = dense_scatter::accumulate(&x.rows(rows), weights, mean, matrix, scratch);
             for (j, sum) in moments.sum_of_squares.iter_mut().enumerate() {

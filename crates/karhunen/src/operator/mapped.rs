@@ -1,5 +1,7 @@
 //! A matrix that is known by its products alone, centred and scaled: `B = n^(-1/2) (A - 1 mu') F`, never formed.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::linalg::tsqr::Triangle;
@@ -7,8 +9,14 @@ use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::Moments;
 use crate::operator::{Products, Side};
 
-/// Unit vectors that a matrix is multiplied by at a time, where it must be written out.
+/// Most unit vectors that a matrix is multiplied by at a time, where it must be written out; fewer where so many columns
+/// take more than a panel of memory.
 const UNITS: usize = 64;
+const PANEL_BYTES: usize = 256 << 20;
+
+fn units_at_a_time((n, p): (usize, usize)) -> usize {
+    (PANEL_BYTES / 8 / n.max(p).max(1)).clamp(1, UNITS)
+}
 
 /// A matrix `A`, shape (n_samples, n_features), of which products can be had: data that are computed, distributed or
 /// stored in a form of their own. [`crate::Pca::fit_operator`] finds its principal components.
@@ -60,11 +68,15 @@ pub trait LinOp: Sync {
         let (n, p) = self.shape();
         let mut all =
             Moments { n_samples: n, weight: n as f64, weight_squared: n as f64, ..Moments::empty(0) };
-        for start in (0..p).step_by(UNITS) {
-            let width = UNITS.min(p - start);
-            let units = units(p, start, width);
-            let columns = of_shape(self.apply(&units, exec)?, (n, width))?;
-            let found = Moments::of(&Dense::from(&columns), None, exec).map_err(|error| match error {
+        let most = units_at_a_time((n, p));
+        for start in (0..p).step_by(most) {
+            let width = most.min(p - start);
+            let part = exec.part(start as f64 / p as f64, (start + width) as f64 / p as f64);
+            let columns = self.apply(&units(p, start, width), &part.part(0.0, 0.5))?;
+            check_shape(&columns, (n, width))?;
+            let part = part.part(0.5, 1.0);
+            part.report(1.0)?;
+            let found = Moments::of(&Dense::from(&columns), None, &part).map_err(|error| match error {
                 Error::NonFinite { row, column, value } => {
                     Error::NonFinite { row, column: start + column, value }
                 }
@@ -84,11 +96,36 @@ pub trait LinOp: Sync {
 pub(crate) struct Mapped<'a> {
     op: &'a dyn LinOp,
     map: ColumnMap<'a>,
+    n_products: AtomicUsize,
 }
 
 impl<'a> Mapped<'a> {
     pub(crate) fn new(op: &'a dyn LinOp, map: ColumnMap<'a>) -> Self {
-        Self { op, map }
+        Self { op, map, n_products: AtomicUsize::new(0) }
+    }
+
+    /// Bytes of the blocks of vectors of a product, its argument and its result, each twice.
+    pub(crate) fn need(shape: (usize, usize)) -> f64 {
+        2.0 * 8.0 * units_at_a_time(shape) as f64 * (shape.0 + shape.1) as f64
+    }
+
+    /// Products with `A` and with `A'` so far.
+    pub(crate) fn n_products(&self) -> usize {
+        self.n_products.load(Ordering::Relaxed)
+    }
+
+    /// Takes in a product, which must have the right shape and hold numbers.
+    fn taken(&self, product: Matrix, shape: (usize, usize)) -> Result<Matrix> {
+        self.n_products.fetch_add(1, Ordering::Relaxed);
+        check_shape(&product, shape)?;
+        match product.as_slice().iter().find(|x| !x.is_finite()) {
+            None => Ok(product),
+            Some(value) => Err(Error::Option {
+                option: "a product of the operator",
+                value: value.to_string(),
+                rule: "products are finite",
+            }),
+        }
     }
 
     fn root(&self) -> f64 {
@@ -99,7 +136,7 @@ impl<'a> Mapped<'a> {
     fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let ((n, p), l) = (self.op.shape(), q.n_cols());
         let scaled = Matrix::from_fn(p, l, |j, c| self.map.factor[j] * q[(j, c)]);
-        let mut product = of_shape(self.op.apply(&scaled, exec)?, (n, l))?;
+        let mut product = self.taken(self.op.apply(&scaled, exec)?, (n, l))?;
         let means: Vec<f64> =
             (0..l).map(|c| (0..p).map(|j| self.map.shift[j] * scaled[(j, c)]).sum()).collect();
         let root = self.root();
@@ -117,10 +154,12 @@ impl<'a> Mapped<'a> {
         product: impl Fn(&Matrix, &Exec<'_>) -> Result<Matrix>,
     ) -> Result<Matrix> {
         let mut square = Matrix::zeros(dim, dim);
-        for start in (0..dim).step_by(UNITS) {
-            let width = UNITS.min(dim - start);
+        let most = units_at_a_time(self.op.shape());
+        for start in (0..dim).step_by(most) {
+            let width = most.min(dim - start);
             let part = exec.part(start as f64 / dim as f64, (start + width) as f64 / dim as f64);
             let columns = product(&units(dim, start, width), &part)?;
+            part.report(1.0)?;
             for i in 0..dim {
                 square.row_mut(i)[start..start + width].copy_from_slice(columns.row(i));
             }
@@ -134,13 +173,15 @@ impl Products for Mapped<'_> {
         self.op.shape()
     }
 
-    fn cancelled(&self) -> f64 {
-        self.map.shift.iter().zip(self.map.factor).map(|(m, f)| (m * f) * (m * f)).sum()
+    /// Each of the two products is centred: of `B' (B Q)`, both lose what the mean adds to one of them.
+    fn cancelled(&self, largest: f64) -> f64 {
+        let mean: f64 = self.map.shift.iter().zip(self.map.factor).map(|(m, f)| (m * f) * (m * f)).sum();
+        2.0 * (mean * largest).sqrt()
     }
 
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let ((n, p), l) = (self.op.shape(), u.n_cols());
-        let product = of_shape(self.op.apply_t(u, exec)?, (p, l))?;
+        let product = self.taken(self.op.apply_t(u, exec)?, (p, l))?;
         let sums: Vec<f64> = (0..l).map(|c| (0..n).map(|i| u[(i, c)]).sum()).collect();
         let (root, ColumnMap { shift, factor, .. }) = (self.root(), self.map);
         Ok(Matrix::from_fn(p, l, |j, c| (product[(j, c)] - shift[j] * sums[c]) * factor[j] * root))
@@ -176,8 +217,8 @@ fn units(dim: usize, start: usize, width: usize) -> Matrix {
     Matrix::from_fn(dim, width, |i, c| f64::from(u8::from(i == start + c)))
 }
 
-/// A product of the caller's, which must have the right shape and hold numbers.
-fn of_shape(product: Matrix, (rows, columns): (usize, usize)) -> Result<Matrix> {
+/// Refuses a product of another shape than it must have.
+fn check_shape(product: &Matrix, (rows, columns): (usize, usize)) -> Result<()> {
     let what = "a product of the operator";
     for (axis, found, expected) in [("rows", product.n_rows(), rows), ("columns", product.n_cols(), columns)]
     {
@@ -185,5 +226,5 @@ fn of_shape(product: Matrix, (rows, columns): (usize, usize)) -> Result<Matrix> 
             return Err(Error::Shape { what, axis, found, expected });
         }
     }
-    Ok(product)
+    Ok(())
 }

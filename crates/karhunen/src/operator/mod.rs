@@ -41,9 +41,9 @@ pub(crate) enum Side {
 pub(crate) trait Products: Sync {
     /// (n, p).
     fn shape(&self) -> (usize, usize);
-    /// The squared norm of the rank-one centring correction, zero where rows are centred before they are multiplied. Rounding
-    /// errors are relative to it plus the eigenvalues.
-    fn cancelled(&self) -> f64;
+    /// The size of what centring subtracts from products, zero where rows are centred before they are multiplied. Rounding
+    /// errors are relative to it plus the eigenvalues, of which `largest` is the first.
+    fn cancelled(&self, largest: f64) -> f64;
     /// `B'U`, shape (p, l), for `u` of shape (n, l).
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
     /// `B'(B Q)`, shape (p, l), for `q` of shape (p, l).

@@ -147,7 +147,7 @@ impl<T: Scalar> Products for Standardized<'_, T> {
         self.x.shape()
     }
 
-    fn cancelled(&self) -> f64 {
+    fn cancelled(&self, _: f64) -> f64 {
         // Dense rows are centred before they are multiplied, sparse ones by rank-one corrections of the products.
         if !self.x.is_sparse() {
             return 0.0;

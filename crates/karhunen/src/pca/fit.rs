@@ -81,14 +81,19 @@ pub(crate) fn fit<T: Scalar>(
                 // Of tall data, the SVD route centres the values themselves.
                 if route != Route::Svd || n < p {
                     let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
-                    cancelled = epsilon * op.cancelled() * totals.sum_of_squares.sqrt();
+                    let largest = spectrum.values.first().copied().unwrap_or(0.0);
+                    cancelled = epsilon * op.cancelled(largest) * totals.sum_of_squares.sqrt();
                 }
                 (route, reason, spectrum)
             }
         };
         spectrum.n_passes += if x.is_sparse() { 2 } else { 1 };
-        Solved { route, reason, tol, spectrum, cancelled, affine, totals, n_samples: n, dtype: T::NAME }
-            .model(pca, weights.features, exec)
+        let (advice, dtype) = (CANCELLED, T::NAME);
+        Solved { route, reason, tol, spectrum, cancelled, advice, affine, totals, n_samples: n, dtype }.model(
+            pca,
+            weights.features,
+            exec,
+        )
     })
 }
 
@@ -122,14 +127,12 @@ pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<
         let affine = Affine::new(&columns, pca.center, scale, feature_weights)?;
         check_factors(&affine.factor)?;
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
-        // The matrix holds the rounding of columns that count as constant.
-        let is_constant = |j: usize| pca.center && columns.deviation[j] == 0.0;
-        let factor: Vec<f64> = (0..p).map(|j| if is_constant(j) { 0.0 } else { affine.factor[j] }).collect();
+        let factor = factors_of_varying(pca, &columns, &affine);
         let covariance = scatter.covariance(ColumnMap { factor: &factor, ..affine.map() });
         let spectrum = solver::solve_matrix(&covariance, wanted, &iteration(pca, tol), exec)?;
         let (route, reason) = (Route::Covariance, "fitted from moments".to_owned());
-        let (cancelled, dtype) = (0.0, f64::NAME);
-        Solved { route, reason, tol, spectrum, cancelled, affine, totals, n_samples: n, dtype }.model(
+        let (cancelled, advice, dtype) = (0.0, CANCELLED, f64::NAME);
+        Solved { route, reason, tol, spectrum, cancelled, advice, affine, totals, n_samples: n, dtype }.model(
             pca,
             feature_weights,
             exec,
@@ -145,6 +148,8 @@ pub(super) struct Solved {
     pub(super) spectrum: Spectrum,
     /// The rounding that centring has added to the residuals.
     pub(super) cancelled: f64,
+    /// What to do where that is more than the tolerance.
+    pub(super) advice: &'static str,
     pub(super) affine: Affine,
     pub(super) totals: Totals,
     pub(super) n_samples: usize,
@@ -158,7 +163,8 @@ impl Solved {
         feature_weights: Option<&[f64]>,
         exec: &Exec<'_>,
     ) -> Result<PcaModel> {
-        let Self { route, reason, tol, mut spectrum, cancelled, affine, totals, n_samples, dtype } = self;
+        let Self { route, reason, tol, mut spectrum, cancelled, advice, affine, totals, n_samples, dtype } =
+            self;
         let shape = (n_samples, affine.mean.len());
         let k = match pca.n_components {
             NComponents::Count(k) => k,
@@ -172,7 +178,7 @@ impl Solved {
             spectrum.truncate(most_probable_dimension(&spectrum.values, n_observations));
         }
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
-        check_convergence(pca, route, &spectrum, cancelled, n_converged, tol)?;
+        check_convergence(pca, route, &spectrum, (cancelled, advice), n_converged, tol)?;
         let exec = exec.phase("signs");
         let mut components = spectrum.components;
         signs::make_largest_positive(&mut components, &exec)?;
@@ -208,6 +214,12 @@ impl Solved {
 
 pub(super) fn iteration(pca: &Pca, tol: f64) -> Iteration {
     Iteration { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed }
+}
+
+/// The factors of the columns, zero of those that count as constant: products hold their rounding.
+pub(super) fn factors_of_varying(pca: &Pca, columns: &Columns, affine: &Affine) -> Vec<f64> {
+    let is_constant = |j: usize| pca.center && columns.deviation[j] == 0.0;
+    (0..affine.factor.len()).map(|j| if is_constant(j) { 0.0 } else { affine.factor[j] }).collect()
 }
 
 pub(super) fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
@@ -288,7 +300,7 @@ fn check_convergence(
     pca: &Pca,
     route: Route,
     spectrum: &Spectrum,
-    cancelled: f64,
+    (cancelled, of_cancelled): (f64, &'static str),
     n_converged: usize,
     tol: f64,
 ) -> Result<()> {
@@ -304,7 +316,7 @@ fn check_convergence(
         over: "the data",
         residual: crate::scalar::largest(spectrum.residuals.iter().copied()),
         tol,
-        advice: if cancelled > tol * spectrum.values[0] { CANCELLED } else { "raise max_iter or tol" },
+        advice: if cancelled > tol * spectrum.values[0] { of_cancelled } else { "raise max_iter or tol" },
     })
 }
 

@@ -1,11 +1,13 @@
 //! The fit of a matrix that is known by its products.
 
-use super::fit::{Solved, check_factors, check_memory, count, iteration, wanted};
+use super::fit::{Solved, check_factors, check_memory, count, factors_of_varying, iteration, wanted};
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::Affine;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, threads_of};
-use crate::moments::{Columns, check_size};
+use crate::linalg::ColumnMap;
+use crate::memory;
+use crate::moments::{Columns, Moments, check_size};
 use crate::operator::{LinOp, Mapped, Products};
 use crate::scalar::Scalar;
 use crate::solver::{self, Problem, Route};
@@ -28,31 +30,62 @@ pub(crate) fn fit_operator(
     let k = count(pca.n_components, n.min(p));
     let problem = Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() };
     check_memory(route, &problem, threads_of(pca.n_threads))?;
+    memory::ask("blocks of products of the operator", Mapped::need((n, p)), || {
+        "raise the limit of memory, or fit a part of the rows".to_owned()
+    })?;
     Exec::run(pca.n_threads, observer, |exec| {
         let moments = op.moments(&exec.phase("means and variances"))?;
-        let found = (moments.n_samples, moments.mean.len(), moments.sum_of_squares.len());
-        if found != (n, p, p) {
-            let what = "the moments of the operator";
-            return Err(Error::Shape { what, axis: "columns", found: found.1, expected: p });
-        }
+        check_moments(&moments, (n, p))?;
         let columns = Columns::of_moments(&moments);
         let scale = pca.scale.then_some(correction);
         let affine = Affine::new(&columns, pca.center, scale, feature_weights)?;
         check_factors(&affine.factor)?;
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
-        let mapped = Mapped::new(op, affine.map());
-        let cancelled = f64::EPSILON * mapped.cancelled() * totals.sum_of_squares.sqrt();
-        let spectrum = solver::solve(&mapped, route, wanted, &iteration(pca, tol), exec)?;
-        if !spectrum.values.iter().all(|value| value.is_finite()) {
-            return Err(Error::Decomposition { decomposition: "eigendecomposition", n_rows: n, n_cols: p });
-        }
-        let dtype = f64::NAME;
-        Solved { route, reason, tol, spectrum, cancelled, affine, totals, n_samples: n, dtype }.model(
+        let factor = factors_of_varying(pca, &columns, &affine);
+        let mapped = Mapped::new(op, ColumnMap { factor: &factor, ..affine.map() });
+        let mut spectrum = solver::solve(&mapped, route, wanted, &iteration(pca, tol), exec)?;
+        spectrum.n_passes = mapped.n_products();
+        let largest = spectrum.values.first().copied().unwrap_or(0.0);
+        let cancelled = f64::EPSILON * mapped.cancelled(largest) * totals.sum_of_squares.sqrt();
+        let (advice, dtype) = (CANCELLED, f64::NAME);
+        Solved { route, reason, tol, spectrum, cancelled, advice, affine, totals, n_samples: n, dtype }.model(
             pca,
             feature_weights,
             exec,
         )
     })
+}
+
+/// Advice where more iterations cannot help.
+const CANCELLED: &str = "centring costs the products their digits, because the columns are far from zero: subtract a \
+                         constant from each column within the operator";
+
+/// Refuses moments that are not those of `n` rows, each counted once, and `p` columns.
+fn check_moments(moments: &Moments, (n, p): (usize, usize)) -> Result<()> {
+    let what = "the moments of the operator";
+    for (axis, found, expected) in [
+        ("rows", moments.n_samples, n),
+        ("means", moments.mean.len(), p),
+        ("sums of squares", moments.sum_of_squares.len(), p),
+    ] {
+        if found != expected {
+            return Err(Error::Shape { what, axis, found, expected });
+        }
+    }
+    if moments.weight != n as f64 {
+        return Err(Error::Option {
+            option: "the weight of the operator's moments",
+            value: moments.weight.to_string(),
+            rule: "every row of an operator counts once: it is the number of rows",
+        });
+    }
+    if let Some(column) = moments.mean.iter().position(|mean| !mean.is_finite()) {
+        return Err(Error::Overflow { statistic: "mean", column });
+    }
+    match moments.sum_of_squares.iter().position(|sum| !(*sum >= 0.0 && sum.is_finite())) {
+        Some(column) => Err(Error::Overflow { statistic: "variance", column }),
+        None => Ok(()),
+    }
 }
 
 /// The route, and why: what products cost is not known, so that few of them are asked for.

@@ -164,7 +164,8 @@ impl Pca {
     ///
     /// Asks `op` for the moments of its columns, then for products: with blocks of a few vectors by block Krylov iteration, or
     /// with the unit vectors of the shorter side where all components are wanted. Means are subtracted after a product, so
-    /// that columns far from zero cost digits: those of `|mean|^2 / variance`, which the residuals include.
+    /// that columns far from zero cost digits: about those of `|mean| / deviation`, which the residuals include.
+    /// [`Convergence::n_passes`] counts the products with the matrix and with its transpose, without those of the moments.
     ///
     /// # Errors
     /// As [`Pca::fit`], and [`Error::Option`] for the solver svd; [`Error::Shape`] for products or moments of another shape; what

@@ -50,5 +50,5 @@ pub(crate) fn longest(values: &[f64], op: &dyn Products) -> f64 {
 /// Eigenvalues up to this are rounding.
 fn rounding_level(largest: f64, op: &dyn Products) -> f64 {
     let (n, p) = op.shape();
-    f64::EPSILON * n.max(p) as f64 * (largest + op.cancelled())
+    f64::EPSILON * n.max(p) as f64 * (largest + op.cancelled(largest))
 }

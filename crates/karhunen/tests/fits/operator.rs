@@ -64,7 +64,7 @@ fn within(size: f64) -> Tolerance {
 
 #[test]
 fn products_give_the_components_of_the_matrix() {
-    let weights = [2.0, 1.0, 0.5].repeat(30);
+    let weights = [2.0, 1.0, 0.5].repeat(40);
     for (n, p) in [(120, 70), (70, 120)] {
         let op = low_rank(n, p);
         let rows = rows_of(&op);
@@ -75,8 +75,7 @@ fn products_give_the_components_of_the_matrix() {
                 (false, false, NComponents::Variance(0.9), Weighting::Importance),
                 (true, false, NComponents::Variance(0.95), Weighting::Frequency),
             ] {
-                for features in [None, Some(&weights[..p.min(90)])] {
-                    let features = features.filter(|weights| weights.len() == p);
+                for features in [None, Some(&weights[..p])] {
                     let pca = Pca {
                         n_components,
                         center,
@@ -118,21 +117,25 @@ fn all_components_come_from_products_with_unit_vectors() {
 }
 
 /// An operator that knows its moments is asked for no unit vectors.
-struct Known(LowRank, Moments);
+struct Known {
+    op: LowRank,
+    moments: Moments,
+    most_columns: usize,
+}
 
 impl LinOp for Known {
     fn shape(&self) -> (usize, usize) {
-        self.0.shape()
+        self.op.shape()
     }
     fn apply(&self, v: &Matrix, exec: &Exec<'_>) -> karhunen::Result<Matrix> {
-        assert!(v.n_cols() < 64, "{} columns at a time", v.n_cols());
-        self.0.apply(v, exec)
+        assert!(v.n_cols() <= self.most_columns, "{} columns at a time", v.n_cols());
+        self.op.apply(v, exec)
     }
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> karhunen::Result<Matrix> {
-        self.0.apply_t(u, exec)
+        self.op.apply_t(u, exec)
     }
     fn moments(&self, _: &Exec<'_>) -> karhunen::Result<Moments> {
-        Ok(self.1.clone())
+        Ok(self.moments.clone())
     }
 }
 
@@ -141,11 +144,28 @@ fn known_moments_are_taken() {
     let op = low_rank(200, 150);
     let expected = Pca::new(2).fit_operator(&op, None, &Unobserved).unwrap();
     let moments = op.moments(&Exec::sequential()).unwrap();
-    let known = Known(op, moments);
+    let known = Known { op, moments, most_columns: 63 };
     let found = Pca::new(2).fit_operator(&known, None, &Unobserved).unwrap();
     assert_eq!(found.explained_variance(), expected.explained_variance());
-    let wrong = Known(known.0, Moments::empty(150));
-    assert!(matches!(Pca::new(2).fit_operator(&wrong, None, &Unobserved), Err(Error::Shape { .. })));
+    // Blocks of the iteration alone, each multiplied on both sides.
+    assert!(found.convergence().n_passes.is_multiple_of(2), "{}", found.convergence().n_passes);
+    let known = Known { most_columns: 64, ..known };
+    let stopped =
+        Pca { solver: Some(Route::Covariance), ..Pca::new(2) }.fit_operator(&known, None, &Impatient);
+    assert!(matches!(stopped, Err(Error::Stopped { .. })));
+    let Known { op, moments, .. } = known;
+    let message = |moments: Moments, op| {
+        let known = Known { op, moments, most_columns: 63 };
+        let error = Pca::new(2).fit_operator(&known, None, &Unobserved).unwrap_err().to_string();
+        (error, known.op)
+    };
+    let (text, op) = message(Moments::empty(150), op);
+    assert_eq!(text, "the moments of the operator has 0 rows, but 200 are needed");
+    let (text, op) = message(Moments { weight: 100.0, ..moments.clone() }, op);
+    assert!(text.contains("every row of an operator counts once"), "{text}");
+    let mut negative = moments;
+    negative.sum_of_squares[7] = -1.0;
+    assert!(message(negative, op).0.contains("column 7"));
 }
 
 /// Products that go wrong.
@@ -170,11 +190,34 @@ impl LinOp for Faulty {
     }
 }
 
+struct FaultyWithMoments(Faulty, Moments);
+
+impl LinOp for FaultyWithMoments {
+    fn shape(&self) -> (usize, usize) {
+        self.0.shape()
+    }
+    fn apply(&self, v: &Matrix, exec: &Exec<'_>) -> karhunen::Result<Matrix> {
+        self.0.apply(v, exec)
+    }
+    fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> karhunen::Result<Matrix> {
+        self.0.apply_t(u, exec)
+    }
+    fn moments(&self, _: &Exec<'_>) -> karhunen::Result<Moments> {
+        Ok(self.1.clone())
+    }
+}
+
 #[test]
 fn what_goes_wrong_is_told() {
     let message = |pca: &Pca, op: &Faulty| pca.fit_operator(op, None, &Unobserved).unwrap_err().to_string();
     let pca = Pca::new(1);
     assert!(message(&pca, &Faulty { value: f64::NAN, rows: 5 }).starts_with("row 1, column 2 is NaN"));
+    let known = Moments { n_samples: 5, weight: 5.0, weight_squared: 5.0, ..Moments::empty(3) };
+    let op = FaultyWithMoments(Faulty { value: f64::NAN, rows: 5 }, known);
+    assert_eq!(
+        Pca { center: false, ..Pca::new(3) }.fit_operator(&op, None, &Unobserved).unwrap_err().to_string(),
+        "a product of the operator = NaN is not allowed: products are finite"
+    );
     assert_eq!(
         message(&pca, &Faulty { value: 0.0, rows: 4 }),
         "a product of the operator has 4 rows, but 5 are needed"
@@ -185,6 +228,38 @@ fn what_goes_wrong_is_told() {
         message(&svd, &Faulty { value: 0.0, rows: 5 }),
         "solver = svd is not allowed: an operator has products, not rows: say covariance, gram or block-krylov"
     );
+}
+
+/// Columns far from zero, and one that is constant: the residuals say how many digits that cost, and no more.
+#[test]
+fn far_and_constant_columns_cost_what_the_residuals_say() {
+    for mean in [1e3, 1e5, 1e7] {
+        let mut op = low_rank(150, 60);
+        op.means.fill(mean);
+        for k in 0..6 {
+            op.right[(9, k)] = 0.0;
+        }
+        let rows = rows_of(&op);
+        let pca = Pca { tol: Some(1e-4), ..Pca::new(3) };
+        let found = pca.fit_operator(&op, None, &Unobserved).unwrap();
+        let by_svd = Pca { solver: Some(Route::Svd), ..pca };
+        let expected =
+            Layout::RowMajor.lend::<f64, _>(&rows, |x| by_svd.fit(x, &Weights::default())).unwrap();
+        let variance = expected.explained_variance();
+        let residuals = &found.convergence().residuals;
+        let largest = residuals.iter().copied().fold(0.0, |a, b| if b > a { b } else { a });
+        assert!(largest > 0.0 && largest < 1e-14 * mean + 1e-7, "{mean:e}: {largest:e}");
+        for (found, expected) in found.explained_variance().iter().zip(variance) {
+            assert!(
+                (found - expected).abs() <= (largest + 1e-9) * variance[0],
+                "{mean:e}: {found} {expected}"
+            );
+        }
+        assert!(found.convergence().converged(), "{mean:e}");
+        for k in 0..3 {
+            assert!(found.components()[(k, 9)].abs() < 1e-9, "{mean:e}: {}", found.components()[(k, 9)]);
+        }
+    }
 }
 
 struct Impatient;

@@ -140,6 +140,21 @@ fn whole_weights_of_moments_count_repetitions() {
     }
 }
 
+/// Weights of a half have whole sums, and are no numbers of repetitions.
+#[test]
+fn fractional_weights_with_whole_sums_count_no_repetitions() {
+    let rows = gaussian(8, 6, 5);
+    let weights = [0.5; 8];
+    let moments = scatter(&rows, Layout::RowMajor, Some(&weights));
+    assert_eq!((moments.moments.weight, moments.moments.weight_squared), (4.0, 2.0));
+    let found = Pca::default().fit_scatter(&moments, None).unwrap();
+    let expected = Layout::RowMajor
+        .lend::<f64, _>(&rows, |x| Pca::default().fit(x, &Weights::of_samples(&weights)))
+        .unwrap();
+    let variance = expected.explained_variance();
+    assert_close("variance", found.explained_variance(), variance, within(variance[0]));
+}
+
 #[test]
 fn what_is_not_finite_is_found_in_rows_without_weight_too() {
     // More rows than a piece of work: the first has no weight at all.

@@ -1,4 +1,5 @@
-//! Holds every crate to imports that go one way: no more than five files import one another in a circle.
+//! Holds every crate to imports that go one way: no more than five files import one another in a circle. Imports are what
+//! `use` names and every path that begins with `crate::`; a path that begins with a child module is not looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -29,9 +30,15 @@ fn files_import_one_another_in_small_circles_only() {
         assert!(files.len() > 2, "only {} files under {}", files.len(), src.display());
         let texts = files.iter().map(|file| {
             let text = fs::read_to_string(file).expect("a source file can be read");
-            (module_of(file.strip_prefix(&src).expect("it lies under src")), text)
+            (
+                module_of(file.strip_prefix(&src).expect("it lies under src"), src.join("lib.rs").exists()),
+                text,
+            )
         });
-        let graph = Graph::of(texts.collect());
+        let texts: BTreeMap<Module, String> = texts.collect();
+        assert_eq!(texts.len(), files.len(), "{folder}: two files are one module");
+        let graph = Graph::of(texts);
+        assert!(graph.imports.values().any(|imports| !imports.is_empty()), "{folder}: nothing is imported");
         if let Some(cycle) = graph.cycles().first().filter(|cycle| cycle.len() > MOST) {
             let lines = cycle.iter().map(|module| {
                 let names = graph.imports[*module].iter().filter(|other| cycle.contains(other));
@@ -50,10 +57,12 @@ fn files_import_one_another_in_small_circles_only() {
 /// A module: the names that lead to it from the root of its crate.
 type Module = Vec<String>;
 
-fn module_of(file: &Path) -> Module {
+fn module_of(file: &Path, beside_library: bool) -> Module {
     let mut names: Module =
         file.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    if names.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
+    // A program beside its library is a module of its own.
+    let is_root = |name: &str| name == "mod" || name == "lib" || (name == "main" && !beside_library);
+    if names.last().is_some_and(|last| is_root(last)) {
         names.pop();
     }
     names
@@ -72,7 +81,8 @@ impl Graph {
         let passed_on: BTreeMap<&Module, Vec<Module>> = codes
             .iter()
             .map(|(module, code)| {
-                let uses = code.split("pub use ").chain(code.split("pub(crate) use ")).skip(1);
+                let after = |keyword: &'static str| code.split(keyword).skip(1);
+                let uses = after("pub use ").chain(after("pub(crate) use ")).chain(after("pub(super) use "));
                 let uses = uses.filter_map(|rest| rest.split_once(';'));
                 let paths = uses.flat_map(|(tree, _)| expanded(tree));
                 (module, paths.map(|path| absolute(module, path)).collect())
@@ -220,7 +230,8 @@ fn without_tests(code: &str) -> String {
 }
 
 fn cycles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
-    let texts = files.iter().map(|(file, text)| (module_of(Path::new(file)), (*text).to_owned())).collect();
+    let texts =
+        files.iter().map(|(file, text)| (module_of(Path::new(file), false), (*text).to_owned())).collect();
     let graph = Graph::of(texts);
     graph
         .cycles()
