@@ -219,7 +219,7 @@ pub(crate) struct PredictArgs {
     /// Write the predictions here: CSV, TSV, NPY or Parquet by extension
     #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
-    /// What to do with ids that the model does not know
+    /// How ids are treated that the model does not know
     #[arg(long, value_enum, default_value_t = UnknownArg::Refuse)]
     pub(crate) unknown: UnknownArg,
     /// Standard deviation of the value without noise, rather than of a new observation
@@ -243,7 +243,7 @@ pub(crate) struct PredictArgs {
     pub(crate) header: HeaderArgs,
 }
 
-/// What becomes of pairs that the model does not know.
+/// How `predict` treats pairs whose row or column the model does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UnknownArg {
     /// An error that names the id and its line

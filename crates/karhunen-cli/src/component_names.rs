@@ -1,4 +1,4 @@
-//! What components are called: in tables, reports, files and messages.
+//! The names of components in tables, reports, files and messages.
 
 /// The name of component `c`, counted from zero: `PC1`, `PC2`, ….
 pub(crate) fn of_component(c: usize) -> String {

@@ -1,4 +1,4 @@
-//! What can be typed about cross-validation.
+//! The arguments of `cross-validate`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -195,13 +195,13 @@ fn recognise(
     }
 }
 
-/// Whether every column has the name of a component, or `offset`.
+/// Returns whether every column is named after a component, or is `offset`.
 fn named_as_scores(table: &Table) -> bool {
     let is_score = |name: &String| name == names::OFFSET || component_of(name).is_some();
     table.feature_names.as_ref().is_some_and(|names| names.iter().all(is_score))
 }
 
-/// Whether columns have the names of scores, in their order, as this version or an earlier one writes them.
+/// Returns whether the columns are named and ordered as this version or an earlier one writes scores.
 fn are_named(names: &[String], expected: &[String]) -> bool {
     let is_same = |(name, expected): (&String, &String)| {
         name == expected || component_of(name).is_some_and(|c| of_component(c) == *expected)
