@@ -80,7 +80,7 @@ pub struct PcaModel {
 impl TryFrom<ModelParts> for PcaModel {
     type Error = Error;
 
-    /// Checks that the shapes agree.
+    /// Checks that the shapes agree, and that every column can be divided by its scale.
     fn try_from(parts: ModelParts) -> Result<Self> {
         let (k, p) = parts.components.shape();
         let lengths = [
@@ -96,6 +96,10 @@ impl TryFrom<ModelParts> for PcaModel {
             if found != expected {
                 return Err(Error::Shape { what, axis: "values", found, expected });
             }
+        }
+        if let Some(scale) = parts.scale.iter().find(|scale| !(**scale > 0.0 && scale.is_finite())) {
+            let rule = "columns are divided by it, so it is positive and finite";
+            return Err(Error::ModelValue { name: "scale", value: scale.to_string(), rule });
         }
         let factor = (0..p)
             .map(|j| parts.feature_weights.as_ref().map_or(1.0, |c| c[j].sqrt()) / parts.scale[j])
