@@ -282,7 +282,7 @@ pub struct IncompletePca {
     /// Most iterations, of each start or penalty.
     pub max_iter: usize,
     /// The share of the entries that is set aside to stop when their error no longer falls, between 0 and 1, as
-    /// [`Observed::split`] does it with random numbers of its own; the best factors are kept. `None` for none;
+    /// [`Observed::split`](crate::Observed::split) does it with random numbers of its own; the best factors are kept. `None` for none;
     /// [`IncompletePca::held_out_of`] is a good share.
     pub early_stopping: Option<f64>,
     /// Whether the fit is made again with all entries once those set aside have told how far to go: as many iterations from

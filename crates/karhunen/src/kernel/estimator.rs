@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Result;
 use crate::exec::{Observer, Unobserved};
 use crate::kernel::fit;
 use crate::kernel::function::BlockKernel;
+#[cfg(doc)]
+use crate::kernel::function::Kernel;
 use crate::kernel::model::KernelModel;
 use crate::kernel::options::KernelPca;
 use crate::scalar::{Scalar, compiled};
