@@ -35,8 +35,9 @@ use karhunen_testkit::Columns;
 
 use error::Result;
 use exec::{Exec, Unobserved};
-use linalg::tsqr::Triangle;
-use linalg::{ColumnMap, Dense, Major, Matrix, Sparse, SparseMatrix, eigh, orthonormal, svd};
+use linalg::decomp::tsqr::Triangle;
+use linalg::decomp::{eigh, orthonormal, svd};
+use linalg::{ColumnMap, Dense, Major, Matrix, Sparse, SparseMatrix};
 use moments::Moments;
 use operator::{Standardized, SymOp, blocks};
 use random::Purpose;

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Flow, Observer, threads_of};
-use crate::incomplete::checkpoint::FitContext;
+use crate::incomplete::data::Observed;
 use crate::incomplete::fit;
-use crate::incomplete::left_out::Division;
+use crate::incomplete::fit::checkpoint::FitContext;
+use crate::incomplete::fit::left_out::Division;
 use crate::incomplete::model::IncompleteModel;
-use crate::incomplete::observed::Observed;
 use crate::incomplete::options::{IncompletePca, Regularization};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};

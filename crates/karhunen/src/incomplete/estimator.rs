@@ -2,14 +2,14 @@
 
 use crate::error::{Error, Result};
 use crate::exec::Observer;
-use crate::incomplete::checkpoint::FitContext;
+use crate::incomplete::data::Observed;
 use crate::incomplete::fit;
-use crate::incomplete::left_out::Division;
+use crate::incomplete::fit::checkpoint::FitContext;
+use crate::incomplete::fit::left_out::Division;
+use crate::incomplete::fit::unseen::Unseen;
 use crate::incomplete::model::IncompleteModel;
-use crate::incomplete::observed::Observed;
 use crate::incomplete::options::IncompletePca;
 use crate::incomplete::start::Start;
-use crate::incomplete::unseen::Unseen;
 use crate::scalar::{Scalar, compiled};
 
 impl IncompletePca {

@@ -1,7 +1,7 @@
 //! What options must obey.
 
 use crate::error::{Error, Result};
-use crate::incomplete::observed::{Observed, Share};
+use crate::incomplete::data::{Observed, Share};
 use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 use crate::incomplete::start::Start;
 use crate::scalar::Scalar;

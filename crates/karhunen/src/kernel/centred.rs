@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::kernel::gram::Gram;
 use crate::linalg::Matrix;
-use crate::linalg::exp::Exp;
+use crate::linalg::tiles::exp::Exp;
 use crate::operator::SymOp;
 
 /// The means of the kernel matrix.
@@ -124,7 +124,7 @@ pub(super) fn centred_matrix<E: Exp>(
     let means = Centred::new(gram, shares).means(exec)?;
     let roots: Vec<f64> = shares.iter().map(|v| v.sqrt()).collect();
     let mut matrix = Matrix::try_zeros("the kernel matrix", n, n)?;
-    let w = crate::linalg::pairs::width::<E>();
+    let w = crate::linalg::tiles::pairs::width::<E>();
     gram.visit(|rows, columns, tile| {
         for i in rows.start..rows.end.min(n) {
             let r = i - rows.start;

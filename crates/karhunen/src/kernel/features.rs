@@ -8,9 +8,9 @@ use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::rows::{KernelRows, Panel, Points, Preparation, lines};
 use crate::kernel::tiles::call;
 use crate::linalg::Matrix;
-use crate::linalg::exp::Exp;
-use crate::linalg::pairs::{Pairing, pair_sums, width};
-use crate::linalg::trig::{Wave, wave};
+use crate::linalg::tiles::exp::Exp;
+use crate::linalg::tiles::pairs::{Pairing, pair_sums, width};
+use crate::linalg::tiles::trig::{Wave, wave};
 use crate::scalar::Scalar;
 use crate::source::Block;
 

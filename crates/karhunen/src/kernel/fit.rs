@@ -17,7 +17,7 @@ use crate::kernel::select::{Problem, choose};
 use crate::kernel::spectrum::{Spectrum, clip, full, truncated};
 use crate::kernel::tiles::{Called, Computed, Tiles};
 use crate::kernel::{gamma, memory};
-use crate::linalg::exp::Exp;
+use crate::linalg::tiles::exp::Exp;
 use crate::linalg::{Dense, Matrix};
 use crate::moments::{Moments, check_size};
 use crate::scalar::{Scalar, largest};

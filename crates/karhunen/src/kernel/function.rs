@@ -1,8 +1,8 @@
 //! Kernels: what they are, what they ask of the data, and their values on tiles.
 
 use crate::error::{Error, Result};
-use crate::linalg::exp::{Exp, exp_scaled, tanh_affine};
-use crate::linalg::pairs::{Pairing, squared_distances, width};
+use crate::linalg::tiles::exp::{Exp, exp_scaled, tanh_affine};
+use crate::linalg::tiles::pairs::{Pairing, squared_distances, width};
 
 /// The coefficient of a kernel, or a rule that finds it in the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -5,7 +5,7 @@ use crate::exec::Exec;
 use crate::kernel::function::{Gamma, Kernel};
 use crate::kernel::rows::{KernelRows, Panel, Points, Preparation};
 use crate::kernel::sampling::Sample;
-use crate::linalg::pairs::{Pairing, width};
+use crate::linalg::tiles::pairs::{Pairing, width};
 use crate::moments::Moments;
 use crate::random::Purpose;
 

@@ -17,7 +17,7 @@ use crate::kernel::rows::{KernelRows, Preparation};
 use crate::kernel::sampling::Sample;
 use crate::kernel::spectrum::zero_share;
 use crate::linalg::Matrix;
-use crate::linalg::small::multiply;
+use crate::linalg::dense::small::multiply;
 use crate::random::Purpose;
 use crate::scalar::{Scalar, largest, largest_magnitude};
 use crate::solver::Iteration;

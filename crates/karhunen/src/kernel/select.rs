@@ -8,7 +8,7 @@ use crate::kernel::approximate::SAMPLE;
 use crate::kernel::gram::stored_bytes;
 use crate::kernel::landmarks::n_candidates;
 use crate::kernel::route::KernelRoute;
-use crate::linalg::eigh;
+use crate::linalg::decomp::eigh;
 use crate::memory;
 
 /// What a choice needs to know.

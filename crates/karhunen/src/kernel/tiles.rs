@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::rows::{Panel, Points};
 use crate::linalg::Matrix;
-use crate::linalg::exp::Exp;
-use crate::linalg::pairs::width;
+use crate::linalg::tiles::exp::Exp;
+use crate::linalg::tiles::pairs::width;
 
 /// Gives the kernel values of any pairs of the fitted rows.
 pub(super) trait Tiles<E>: Sync {

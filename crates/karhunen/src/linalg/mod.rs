@@ -1,56 +1,24 @@
 //! Matrices, products and decompositions. Knows nothing of samples, means or components; the only place that names faer.
 
-pub(crate) mod basis;
-mod dense;
-pub(crate) mod dense_moments;
-pub(crate) mod dense_products;
-pub(crate) mod dense_scatter;
-pub(crate) mod eigh;
-pub(crate) mod exp;
+pub(crate) mod decomp;
+pub(crate) mod dense;
 pub(crate) mod finite;
 mod matrix;
-mod narrow;
 #[cfg(test)]
-mod oracle;
-pub(crate) mod orthonormal;
-mod pack;
-pub(crate) mod pairs;
-mod panel;
-mod prefetch;
+pub(crate) mod oracle;
+pub(crate) mod prefetch;
 pub(crate) mod random;
-pub(crate) mod rank_k;
-pub(crate) mod residual;
 pub(crate) mod simd;
-pub(crate) mod small;
-mod sparse;
-#[cfg(test)]
-mod sparse_cases;
-mod sparse_cursors;
-mod sparse_kernels;
-mod sparse_lines;
-mod sparse_matrix;
-pub(crate) mod sparse_moments;
-mod sparse_passes;
-mod sparse_places;
-mod sparse_plan;
-pub(crate) mod sparse_products;
-pub(crate) mod sparse_scatter;
-mod sparse_structure;
-pub(crate) mod spd;
-pub(crate) mod svd;
-pub(crate) mod symmetric;
+pub(crate) mod sparse;
 #[cfg(test)]
 pub(crate) mod test_matrices;
-pub(crate) mod tile_products;
-mod triangular;
-pub(crate) mod trig;
-pub(crate) mod tsqr;
+pub(crate) mod tiles;
 
-pub use dense::Dense;
+pub use dense::view::Dense;
 pub use matrix::Matrix;
-pub(crate) use sparse::Indices;
-pub use sparse::{IndexInt, Major, Sparse};
-pub use sparse_matrix::SparseMatrix;
+pub use sparse::matrix::SparseMatrix;
+pub(crate) use sparse::view::Indices;
+pub use sparse::view::{IndexInt, Major, Sparse};
 
 /// A map of columns, `x_j -> (x_j - shift_j) * factor_j`, applied on the fly to every row: centring and scaling.
 /// Both slices have one entry per column.

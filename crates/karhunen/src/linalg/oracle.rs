@@ -4,7 +4,7 @@ use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::scalar::Scalar;
 
 /// `len` values in -0.5..0.5, always the same for a `seed`.
-pub(super) fn values<T: Scalar>(len: usize, seed: u64) -> Vec<T> {
+pub(crate) fn values<T: Scalar>(len: usize, seed: u64) -> Vec<T> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
         state ^= state << 13;
@@ -16,8 +16,8 @@ pub(super) fn values<T: Scalar>(len: usize, seed: u64) -> Vec<T> {
 }
 
 /// An array in one memory order, with a map.
-pub(super) struct Case<T> {
-    pub(super) layout: &'static str,
+pub(crate) struct Case<T> {
+    pub(crate) layout: &'static str,
     buffer: Vec<T>,
     shape: (usize, usize),
     strides: (isize, isize),
@@ -27,16 +27,16 @@ pub(super) struct Case<T> {
 }
 
 impl<T: Scalar> Case<T> {
-    pub(super) fn view(&self) -> Dense<'_, T> {
+    pub(crate) fn view(&self) -> Dense<'_, T> {
         Dense::strided(&self.buffer, self.shape, self.strides, self.offset).unwrap()
     }
 
-    pub(super) fn map(&self) -> ColumnMap<'_> {
+    pub(crate) fn map(&self) -> ColumnMap<'_> {
         ColumnMap { shift: &self.shift, remainder: &[], factor: &self.factor }
     }
 
     /// `(x - shift) * factor`, entry by entry.
-    pub(super) fn mapped(&self) -> Matrix {
+    pub(crate) fn mapped(&self) -> Matrix {
         Matrix::from_fn(self.shape.0, self.shape.1, |i, j| {
             (self.view().get(i, j).to_f64() - self.shift[j]) * self.factor[j]
         })
@@ -44,7 +44,7 @@ impl<T: Scalar> Case<T> {
 }
 
 /// An array of this shape in every memory order: rows or columns side by side, with gaps, backwards, repeated.
-pub(super) fn cases<T: Scalar>((n, p): (usize, usize)) -> Vec<Case<T>> {
+pub(crate) fn cases<T: Scalar>((n, p): (usize, usize)) -> Vec<Case<T>> {
     let (rows, cols) = (n as isize, p as isize);
     let all = [
         ("row-major", (cols, 1), 0),

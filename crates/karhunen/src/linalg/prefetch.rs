@@ -3,7 +3,7 @@
 
 /// Asks for `values` from memory.
 #[inline(always)]
-pub(super) fn prefetch<T>(values: &[T]) {
+pub(crate) fn prefetch<T>(values: &[T]) {
     for offset in (0..size_of_val(values)).step_by(64) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a hint without effect on what the program computes; the address is inside the slice.

@@ -3,9 +3,9 @@
 use karhunen_testkit::largest_difference;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::small::{multiply, t_multiply};
-use super::svd::svd;
 use crate::linalg::Matrix;
+use crate::linalg::decomp::svd::svd;
+use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::random::test_generator;
 
 /// Independent standard normal entries.

@@ -1,8 +1,8 @@
 //! Means and standard deviations of columns, also where squared deviations underflow or the mean has too few digits.
 
 use crate::error::Result;
-use crate::linalg::sparse_moments;
 use crate::moments::Moments;
+use crate::moments::sparse_sums;
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 
@@ -173,7 +173,7 @@ fn visit_columns<T: Scalar>(
                     columns.iter().enumerate().for_each(|(c, &j)| f(first + i, c, x.get(i, j).to_f64()));
                 }
             }
-            Block::Sparse(x) => sparse_moments::visit_columns(&x, columns, |i, c, value| {
+            Block::Sparse(x) => sparse_sums::visit_columns(&x, columns, |i, c, value| {
                 f(first + i, c, value);
             }),
         }

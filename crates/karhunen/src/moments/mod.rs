@@ -1,14 +1,18 @@
 //! Weighted first and second moments that merge: what makes batch, streamed and distributed fits one computation.
 
+pub(crate) mod dense_scatter;
+pub(crate) mod dense_sums;
 mod deviations;
 mod scatter;
+pub(crate) mod sparse_scatter;
+pub(crate) mod sparse_sums;
 
 pub(crate) use deviations::Columns;
 pub use scatter::Scatter;
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
-use crate::linalg::{Dense, dense_moments, sparse_moments};
+use crate::linalg::Dense;
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
@@ -86,7 +90,7 @@ impl Moments {
             Block::Dense(x) => Self::of_dense(x, weights, exec),
             Block::Sparse(x) => {
                 let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
-                let (mean, sum_of_squares) = sparse_moments::moments(x, weights, weight, exec)?;
+                let (mean, sum_of_squares) = sparse_sums::moments(x, weights, weight, exec)?;
                 let weight_squared = squared(weights, x.n_rows());
                 let whole = are_whole(weights);
                 Ok(Self { n_samples: x.n_rows(), weight, weight_squared, mean, sum_of_squares, whole })
@@ -95,7 +99,7 @@ impl Moments {
     }
 
     fn of_dense<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
-        let piece_rows = dense_moments::piece_rows(x.n_cols());
+        let piece_rows = dense_sums::piece_rows(x.n_cols());
         let n_pieces = x.n_rows().div_ceil(piece_rows);
         exec.fold(
             n_pieces,
@@ -106,12 +110,8 @@ impl Moments {
                 part.n_samples = rows.len();
                 part.weight_squared = squared(weights, rows.len());
                 part.whole = are_whole(weights);
-                part.weight = dense_moments::accumulate(
-                    &x.rows(rows),
-                    weights,
-                    &mut part.mean,
-                    &mut part.sum_of_squares,
-                );
+                part.weight =
+                    dense_sums::accumulate(&x.rows(rows), weights, &mut part.mean, &mut part.sum_of_squares);
                 Ok(())
             },
         )
@@ -252,8 +252,8 @@ pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> 
 /// The first entry, in the order of rows, that is NaN or infinite.
 pub(crate) fn first_non_finite<T: Scalar>(block: &Block<'_, T>) -> Option<(usize, usize, f64)> {
     match block {
-        Block::Dense(x) => dense_moments::first_non_finite(x),
-        Block::Sparse(x) => sparse_moments::first_non_finite(x),
+        Block::Dense(x) => dense_sums::first_non_finite(x),
+        Block::Sparse(x) => sparse_sums::first_non_finite(x),
     }
 }
 

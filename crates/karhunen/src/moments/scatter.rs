@@ -2,9 +2,11 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
-use crate::linalg::{ColumnMap, Dense, Matrix, dense_scatter, rank_k, sparse_scatter};
+use crate::linalg::dense::rank_k;
+use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::memory;
 use crate::moments::{Moments, are_whole, squared, sum_of_blocks};
+use crate::moments::{dense_scatter, sparse_scatter};
 use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
 

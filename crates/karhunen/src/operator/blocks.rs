@@ -2,9 +2,11 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::linalg::{
-    ColumnMap, Matrix, dense_products, rank_k, sparse_moments, sparse_products, sparse_scatter,
-};
+use crate::linalg::dense::products as dense_products;
+use crate::linalg::dense::rank_k;
+use crate::linalg::sparse::products as sparse_products;
+use crate::linalg::{ColumnMap, Matrix};
+use crate::moments::{sparse_scatter, sparse_sums};
 use crate::scalar::Scalar;
 use crate::source::Block;
 
@@ -106,7 +108,7 @@ pub(crate) fn mapped_rows<T: Scalar>(
                 }
             }
         }
-        Block::Sparse(x) => sparse_moments::densify(x, rows.clone(), out)?,
+        Block::Sparse(x) => sparse_sums::densify(x, rows.clone(), out)?,
     }
     for (i, line) in rows.zip(out.chunks_exact_mut(p)) {
         let row_factor = row_factors.map_or(1.0, |r| r[i]);

@@ -4,7 +4,7 @@ use super::SymOp;
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
-use crate::linalg::symmetric::symmetric_product;
+use crate::linalg::dense::symmetric::symmetric_product;
 
 /// A square matrix whose two triangles agree.
 impl SymOp for Matrix {
@@ -21,7 +21,7 @@ impl SymOp for Matrix {
 mod tests {
     use super::*;
     use crate::exec::Unobserved;
-    use crate::linalg::small::{multiply, t_multiply};
+    use crate::linalg::dense::small::{multiply, t_multiply};
     use crate::linalg::test_matrices::gaussian;
     use crate::linalg::test_matrices::max_difference;
 

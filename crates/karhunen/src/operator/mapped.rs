@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
-use crate::linalg::tsqr::Triangle;
+use crate::linalg::decomp::tsqr::Triangle;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::Moments;
 use crate::operator::{Products, Side};

@@ -14,7 +14,7 @@ mod dense_sym;
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
-use crate::linalg::tsqr::Triangle;
+use crate::linalg::decomp::tsqr::Triangle;
 
 /// A symmetric matrix that can be applied.
 pub(crate) trait SymOp: Sync {

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
-use crate::linalg::tsqr::Triangle;
-use crate::linalg::{ColumnMap, Dense, Matrix, rank_k};
+use crate::linalg::decomp::tsqr::Triangle;
+use crate::linalg::dense::rank_k;
+use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::operator::{Products, Side, blocks};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};

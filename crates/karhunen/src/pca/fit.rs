@@ -3,8 +3,9 @@
 use crate::affine::Affine;
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved, threads_of};
-use crate::linalg::{ColumnMap, dense_scatter};
+use crate::linalg::ColumnMap;
 use crate::memory;
+use crate::moments::dense_scatter;
 use crate::moments::{Columns, Moments, Scatter, check_size};
 use crate::operator::{Products, Standardized};
 use crate::pca::evidence::most_probable_dimension;

@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
-use crate::linalg::{Matrix, eigh};
+use crate::linalg::Matrix;
+use crate::linalg::decomp::eigh;
 use crate::operator::blocks;
 use crate::pca::PcaModel;
 use crate::scalar::{Scalar, compiled};

@@ -8,9 +8,9 @@
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::linalg::Matrix;
-use crate::linalg::basis::{Basis, tall_t_product};
-use crate::linalg::orthonormal::{Fresh, Orthonormal, orthonormalize_against, polish};
-use crate::linalg::small::{binade, multiply, t_multiply};
+use crate::linalg::decomp::basis::{Basis, tall_t_product};
+use crate::linalg::decomp::orthonormal::{Fresh, Orthonormal, orthonormalize_against, polish};
+use crate::linalg::dense::small::{binade, multiply, t_multiply};
 use crate::operator::SymOp;
 use crate::random::Purpose;
 use crate::scalar::largest;

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
-use crate::linalg::orthonormal::polish_rows;
+use crate::linalg::decomp::orthonormal::polish_rows;
 use crate::operator::Products;
 use crate::solver::leading::Pairs;
 use crate::solver::spectrum::Spectrum;

@@ -3,8 +3,9 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::linalg::residual::relative_residuals;
-use crate::linalg::{Matrix, eigh};
+use crate::linalg::Matrix;
+use crate::linalg::decomp::eigh;
+use crate::linalg::dense::residual::relative_residuals;
 use crate::operator::SymOp;
 use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions, Search};
 use crate::solver::look;

@@ -3,7 +3,8 @@
 //! The figures are of the largest things alive at a time, each as its module allocates it. A test of whole fits under a counting
 //! allocator (`tests/memory.rs`) holds them between what was taken and a small multiple of it.
 
-use crate::linalg::{eigh, rank_k, svd, tsqr};
+use crate::linalg::decomp::{eigh, svd, tsqr};
+use crate::linalg::dense::rank_k;
 use crate::solver::block_krylov;
 use crate::solver::leading::takes_all;
 use crate::solver::problem::Problem;

@@ -3,8 +3,10 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::linalg::residual::relative_residuals;
-use crate::linalg::{Matrix, small, svd};
+use crate::linalg::Matrix;
+use crate::linalg::decomp::svd;
+use crate::linalg::dense::residual::relative_residuals;
+use crate::linalg::dense::small;
 use crate::operator::{Products, Side};
 use crate::solver::image::image;
 use crate::solver::leading::Pairs;

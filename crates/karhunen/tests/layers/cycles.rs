@@ -24,20 +24,7 @@ const SOURCES: [&str; 7] = [
 #[test]
 fn files_import_one_another_in_small_circles_only() {
     for folder in SOURCES {
-        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        let mut files = Vec::new();
-        rust_files(&src, &mut files);
-        assert!(files.len() > 2, "only {} files under {}", files.len(), src.display());
-        let texts = files.iter().map(|file| {
-            let text = fs::read_to_string(file).expect("a source file can be read");
-            (
-                module_of(file.strip_prefix(&src).expect("it lies under src"), src.join("lib.rs").exists()),
-                text,
-            )
-        });
-        let texts: BTreeMap<Module, String> = texts.collect();
-        assert_eq!(texts.len(), files.len(), "{folder}: two files are one module");
-        let graph = Graph::of(texts);
+        let graph = Graph::of_folder(folder);
         assert!(graph.imports.values().any(|imports| !imports.is_empty()), "{folder}: nothing is imported");
         if let Some(cycle) = graph.cycles().first().filter(|cycle| cycle.len() > MOST) {
             let lines = cycle.iter().map(|module| {
@@ -55,7 +42,7 @@ fn files_import_one_another_in_small_circles_only() {
 }
 
 /// A module: the names that lead to it from the root of its crate.
-type Module = Vec<String>;
+pub(super) type Module = Vec<String>;
 
 fn module_of(file: &Path, beside_library: bool) -> Module {
     let mut names: Module =
@@ -69,11 +56,36 @@ fn module_of(file: &Path, beside_library: bool) -> Module {
 }
 
 /// The modules of a crate, and what each imports.
-struct Graph {
-    imports: BTreeMap<Module, BTreeSet<Module>>,
+pub(super) struct Graph {
+    pub(super) imports: BTreeMap<Module, BTreeSet<Module>>,
 }
 
 impl Graph {
+    /// The modules of the sources in a folder, whose path begins at the folder of this crate.
+    pub(super) fn of_folder(folder: &str) -> Self {
+        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let mut files = Vec::new();
+        rust_files(&src, &mut files);
+        assert!(files.len() > 2, "only {} files under {}", files.len(), src.display());
+        let beside_library = src.join("lib.rs").exists();
+        let texts = files.iter().map(|file| {
+            let text = fs::read_to_string(file).expect("a source file can be read");
+            (module_of(file.strip_prefix(&src).expect("it lies under src"), beside_library), text)
+        });
+        let texts: BTreeMap<Module, String> = texts.collect();
+        assert_eq!(texts.len(), files.len(), "{folder}: two files are one module");
+        Self::of(texts)
+    }
+
+    /// The modules of files that are given as path and text.
+    pub(super) fn of_texts(files: &[(&str, &str)]) -> Self {
+        let texts = files
+            .iter()
+            .map(|(file, text)| (module_of(Path::new(file), false), (*text).to_owned()))
+            .collect();
+        Self::of(texts)
+    }
+
     fn of(texts: BTreeMap<Module, String>) -> Self {
         let codes: BTreeMap<Module, String> =
             texts.iter().map(|(module, text)| (module.clone(), without_tests(&code_only(text)))).collect();
@@ -230,10 +242,7 @@ fn without_tests(code: &str) -> String {
 }
 
 fn cycles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
-    let texts =
-        files.iter().map(|(file, text)| (module_of(Path::new(file), false), (*text).to_owned())).collect();
-    let graph = Graph::of(texts);
-    graph
+    Graph::of_texts(files)
         .cycles()
         .into_iter()
         .map(|cycle| cycle.into_iter().map(|module| module.join("::")).collect())

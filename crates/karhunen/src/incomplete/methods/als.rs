@@ -4,9 +4,9 @@
 use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::factors::problem::Problem;
 use crate::incomplete::factors::{Factors, Side};
-use crate::incomplete::kernels::normal::solve_side;
-use crate::incomplete::problem::Problem;
+use crate::incomplete::passes::normal::solve_side;
 use crate::linalg::simd::Lane;
 
 /// Time O(N c^2 + (n + p) c^3) for each sweep, no step size, monotone.

@@ -4,10 +4,10 @@
 use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
+use crate::incomplete::data::{Lines, Rows, Segment};
+use crate::incomplete::factors::problem::Problem;
 use crate::incomplete::factors::{Factor, Factors, Side};
-use crate::incomplete::kernels::residuals::residuals;
-use crate::incomplete::observed::{Lines, Rows, Segment};
-use crate::incomplete::problem::Problem;
+use crate::incomplete::passes::residuals::residuals;
 use crate::linalg::simd::Lane;
 
 /// Time O(N c) for each sweep, `2 c (T + 1)` streams over the entries; memory for the residuals twice. Monotone.

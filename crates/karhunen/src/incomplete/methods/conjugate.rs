@@ -2,14 +2,14 @@
 //! exact line search: the cost along a line is a polynomial of degree four.
 
 use super::iterate::{Iterate, Progress};
-use super::preconditioner::Preconditioner;
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::{Arrays, optional};
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::state_arrays::{Arrays, optional};
 use crate::incomplete::factors::{Factor, Factors, Side};
-use crate::incomplete::kernels::gradient::gradient_pass;
-use crate::incomplete::kernels::line_search::{best_step, polynomial};
-use crate::incomplete::problem::Problem;
+use crate::incomplete::passes::gradient::gradient_pass;
+use crate::incomplete::passes::line_search::{best_step, polynomial};
+use crate::incomplete::updates::preconditioner::Preconditioner;
 use crate::linalg::simd::Lane;
 
 /// Time O(N c): one pass by rows and one by columns for the gradient, one by rows for the line search.

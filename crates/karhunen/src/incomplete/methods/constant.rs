@@ -4,9 +4,9 @@ use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
+use crate::incomplete::factors::problem::Problem;
 use crate::incomplete::options::{IncompletePca, MeanMode};
-use crate::incomplete::prepared::Prepared;
-use crate::incomplete::problem::Problem;
+use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
 
 /// One iteration, for methods that learn variances: those of nothing would be zero, and their logarithms without bounds.

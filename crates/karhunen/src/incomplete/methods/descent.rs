@@ -2,14 +2,14 @@
 //! diagonal Newton method of Raiko, Ilin & Karhunen (2007), doi:10.1007/978-3-540-74958-5_69.
 
 use super::iterate::{Iterate, Progress};
-use super::preconditioner::{Preconditioner, Sizes};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::{Arrays, count, finite, optional_size, size};
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::state_arrays::{Arrays, count, finite, optional_size, size};
 use crate::incomplete::factors::{Factor, Factors, Side, gram};
-use crate::incomplete::kernels::gradient::gradient_pass;
-use crate::incomplete::kernels::line_search::{best_step, polynomial};
-use crate::incomplete::problem::Problem;
+use crate::incomplete::passes::gradient::gradient_pass;
+use crate::incomplete::passes::line_search::{best_step, polynomial};
+use crate::incomplete::updates::preconditioner::{Preconditioner, Sizes};
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 

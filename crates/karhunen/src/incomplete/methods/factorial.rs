@@ -5,17 +5,19 @@
 
 use super::conjugate::Conjugate;
 use super::iterate::{Iterate, Progress, unit_of_posteriors};
-use super::preconditioner::{Preconditioner, Sizes};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::{Arrays, count, size};
+use crate::incomplete::factors::problem::{Diagonal, Problem};
+use crate::incomplete::factors::state_arrays::{Arrays, count, size};
 use crate::incomplete::factors::{Factor, Factors, Side};
-use crate::incomplete::gauge::{Map, Moments, level, shift, transform};
-use crate::incomplete::kernels::gradient::squares;
-use crate::incomplete::kernels::moments::Expected;
-use crate::incomplete::kernels::spreads::spreads_pass;
-use crate::incomplete::posterior::{LEAST_NOISE, Posterior, kl_of_means, pull_of_means, without_component};
-use crate::incomplete::problem::{Diagonal, Problem};
+use crate::incomplete::passes::gradient::squares;
+use crate::incomplete::passes::moments::Expected;
+use crate::incomplete::passes::spreads::spreads_pass;
+use crate::incomplete::updates::invariance::{Map, Moments, level, shift, transform};
+use crate::incomplete::updates::posterior::{
+    LEAST_NOISE, Posterior, kl_of_means, pull_of_means, without_component,
+};
+use crate::incomplete::updates::preconditioner::{Preconditioner, Sizes};
 use crate::linalg::simd::Lane;
 
 /// Iterations with a broad prior of the scores, before its variances are learned.

@@ -7,18 +7,20 @@
 //! certain.
 
 use super::iterate::{Iterate, Progress, unit_of_posteriors};
-use super::loading_posteriors::{LoadingSolver, Loadings, OfLoadings, drop_from_table, moments_of_loadings};
-use super::score_posteriors::score_posteriors;
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::affine::{Affine, Priors, best_affine};
-use crate::incomplete::arrays::{Arrays, count, damaged, size};
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::state_arrays::{Arrays, count, damaged, size};
 use crate::incomplete::factors::{Factor, Factors, Side};
-use crate::incomplete::kernels::gradient::squares;
-use crate::incomplete::kernels::moments::{Expected, moments_pass};
-use crate::incomplete::posterior::{LEAST_NOISE, Posterior, kl_of_means, without_component};
-use crate::incomplete::problem::Problem;
-use crate::incomplete::score_moments::ScoreMoments;
+use crate::incomplete::passes::gradient::squares;
+use crate::incomplete::passes::moments::{Expected, moments_pass};
+use crate::incomplete::updates::loading_posteriors::{
+    LoadingSolver, Loadings, OfLoadings, drop_from_table, moments_of_loadings,
+};
+use crate::incomplete::updates::posterior::{LEAST_NOISE, Posterior, kl_of_means, without_component};
+use crate::incomplete::updates::score_moments::ScoreMoments;
+use crate::incomplete::updates::score_posteriors::score_posteriors;
+use crate::incomplete::updates::score_shift::{Affine, Priors, best_affine};
 use crate::linalg::simd::Lane;
 
 /// Most and fewest iterations with a broad prior, before its variances are learned.

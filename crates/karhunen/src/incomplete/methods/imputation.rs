@@ -6,12 +6,12 @@
 use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::cholesky::{BLOCK, Upper};
+use crate::incomplete::factors::problem::Problem;
 use crate::incomplete::factors::{Factor, Factors, Side, gram};
-use crate::incomplete::kernels::gradient::gradient_pass;
-use crate::incomplete::least_norm::solve;
-use crate::incomplete::problem::Problem;
+use crate::incomplete::passes::gradient::gradient_pass;
+use crate::incomplete::passes::least_norm::solve;
 use crate::linalg::Matrix;
+use crate::linalg::decomp::small_systems::{BLOCK, Upper};
 use crate::linalg::simd::Lane;
 
 /// Time O(N c + (n + p) c^2) and two passes for each iteration; monotone, at a rate of about the share that is missing.

@@ -2,10 +2,10 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::Arrays;
 use crate::incomplete::factors::Factors;
-use crate::incomplete::posterior::Posterior;
-use crate::incomplete::problem::Problem;
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::state_arrays::Arrays;
+use crate::incomplete::updates::posterior::Posterior;
 use crate::linalg::simd::Lane;
 
 /// One algorithm.

@@ -8,12 +8,12 @@ use super::als::Als;
 use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::{Arrays, flag, size};
 use crate::incomplete::factors::Factors;
-use crate::incomplete::gauge::{gauge, level, shift};
-use crate::incomplete::posterior::{LEAST_NOISE, pull_of_means, without_component};
-use crate::incomplete::problem::{Diagonal, Problem};
-use crate::incomplete::rotate::rotate;
+use crate::incomplete::factors::problem::{Diagonal, Problem};
+use crate::incomplete::factors::state_arrays::{Arrays, flag, size};
+use crate::incomplete::updates::invariance::{gauge, level, shift};
+use crate::incomplete::updates::posterior::{LEAST_NOISE, pull_of_means, without_component};
+use crate::incomplete::updates::rotate::rotate;
 use crate::linalg::simd::Lane;
 
 /// Sweeps with a ridge before variances are learned.

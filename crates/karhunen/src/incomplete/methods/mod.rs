@@ -1,4 +1,4 @@
-//! One file for each algorithm: what one iteration does. Everything around the iterations is in `fit.rs`.
+//! One file for each algorithm: what one iteration does. Everything around the iterations is in `fit/`.
 
 pub(crate) mod als;
 pub(crate) mod ccd;
@@ -9,11 +9,8 @@ pub(crate) mod factorial;
 pub(crate) mod full;
 pub(crate) mod imputation;
 pub(crate) mod iterate;
-mod loading_posteriors;
 pub(crate) mod map;
 pub(crate) mod online;
-mod preconditioner;
-pub(crate) mod score_posteriors;
 
 use self::als::Als;
 use self::ccd::Ccd;
@@ -24,12 +21,12 @@ use self::factorial::Factorial;
 use self::full::Full;
 use self::imputation::Imputation;
 use self::iterate::Iterate;
-use self::loading_posteriors::Loadings;
 use self::map::Map;
 use self::online::Online;
-use self::preconditioner::{Preconditioner, Sizes};
 use crate::incomplete::options::{IncompletePca, Method};
-use crate::incomplete::prepared::Prepared;
+use crate::incomplete::updates::loading_posteriors::Loadings;
+use crate::incomplete::updates::preconditioner::{Preconditioner, Sizes};
+use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
 
 /// The iterations of a method.

@@ -3,12 +3,12 @@
 use super::iterate::{Iterate, Progress};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::arrays::Arrays;
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::state_arrays::Arrays;
 use crate::incomplete::factors::{Factors, Side};
-use crate::incomplete::kernels::normal::solve_side;
-use crate::incomplete::online::IncompleteStream;
 use crate::incomplete::options::OnlineRule;
-use crate::incomplete::problem::Problem;
+use crate::incomplete::passes::normal::solve_side;
+use crate::incomplete::stream::rule::IncompleteStream;
 use crate::linalg::simd::Lane;
 
 /// One sweep of scores by rows on all threads, and the learning on one. Not monotone.

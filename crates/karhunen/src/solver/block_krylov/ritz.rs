@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::linalg::Matrix;
-use crate::linalg::eigh::eigh;
-use crate::linalg::small::multiply;
+use crate::linalg::decomp::eigh::eigh;
+use crate::linalg::dense::small::multiply;
 use crate::scalar::largest;
 use crate::solver::block_krylov::BlockKrylov;
 

@@ -1,0 +1,492 @@
+//! From arrays, sparse matrices and triples to entries by rows and by columns, without a temporary copy of either.
+
+use crate::error::{Error, Result};
+use crate::exec::{Accumulate, Exec, Unobserved};
+use crate::incomplete::data::{Duplicates, Lines, Observed, Triples, check_shape};
+use crate::linalg::{Dense, IndexInt, Indices, Major, Sparse};
+use crate::memory;
+use crate::scalar::{Scalar, compiled};
+
+impl<T: Scalar> Observed<T> {
+    /// The entries of an array that are not NaN. `n_threads` as in the options of a fit.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] for infinite values; [`Error::Threads`].
+    pub fn from_dense(x: &Dense<'_, T>, n_threads: Option<usize>) -> Result<Self> {
+        let build = compiled!(T, Observed::<T>::of_dense
+            => fn(&Dense<'_, T>, Option<usize>) -> Result<Observed<T>>);
+        build(x, n_threads)
+    }
+
+    fn of_dense(x: &Dense<'_, T>, n_threads: Option<usize>) -> Result<Self> {
+        let (n, p) = (x.n_rows(), x.n_cols());
+        check_shape(n, p)?;
+        Exec::run(n_threads, &Unobserved, |exec| {
+            let one = T::from_f64(1.0);
+            let entries = |row| (0..p).map(move |column| (column as u32, x.get(row, column), one));
+            let rows = collect_lines(Major::Rows, (n, p), false, exec, entries)?;
+            let columns = transpose(&rows, p, exec)?;
+            Ok(Self { rows, columns, times: None })
+        })
+    }
+
+    /// The entries of an array that are not NaN, with their inverse variances in an array of the same shape (its strides
+    /// may be zero where weights are those of rows or columns); weight zero counts as missing.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for weights of another shape; [`Error::EntryWeight`] for weights that are negative or not finite;
+    /// else as [`Observed::from_dense`].
+    pub fn from_dense_weighted(
+        x: &Dense<'_, T>,
+        weights: &Dense<'_, T>,
+        n_threads: Option<usize>,
+    ) -> Result<Self> {
+        let build = compiled!(T, Observed::<T>::of_dense_weighted
+            => fn(&Dense<'_, T>, &Dense<'_, T>, Option<usize>) -> Result<Observed<T>>);
+        build(x, weights, n_threads)
+    }
+
+    fn of_dense_weighted(x: &Dense<'_, T>, weights: &Dense<'_, T>, n_threads: Option<usize>) -> Result<Self> {
+        let (n, p) = (x.n_rows(), x.n_cols());
+        check_shape(n, p)?;
+        for (axis, found, expected) in [("rows", weights.n_rows(), n), ("columns", weights.n_cols(), p)] {
+            if found != expected {
+                return Err(Error::Shape { what: "the array of entry weights", axis, found, expected });
+            }
+        }
+        for (row, column) in (0..n).flat_map(|row| (0..p).map(move |column| (row, column))) {
+            let value = weights.get(row, column).to_f64();
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(Error::EntryWeight { row, column, value });
+            }
+        }
+        Exec::run(n_threads, &Unobserved, |exec| {
+            let entries =
+                |row| (0..p).map(move |column| (column as u32, x.get(row, column), weights.get(row, column)));
+            let rows = collect_lines(Major::Rows, (n, p), true, exec, entries)?;
+            let columns = transpose(&rows, p, exec)?;
+            Ok(Self { rows, columns, times: None })
+        })
+    }
+
+    /// The stored entries of a sparse matrix, explicit zeros included; NaN counts as missing. `weights` are inverse
+    /// variances, one for each stored entry in their order; zero counts as missing.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] for infinite values; [`Error::WeightLength`] and [`Error::WeightValue`] for weights;
+    /// [`Error::Threads`].
+    pub fn from_sparse(x: &Sparse<'_, T>, weights: Option<&[T]>, n_threads: Option<usize>) -> Result<Self> {
+        let build = compiled!(T, Observed::<T>::of_sparse
+            => fn(&Sparse<'_, T>, Option<&[T]>, Option<usize>) -> Result<Observed<T>>);
+        build(x, weights, n_threads)
+    }
+
+    fn of_sparse(x: &Sparse<'_, T>, weights: Option<&[T]>, n_threads: Option<usize>) -> Result<Self> {
+        let (n, p) = (x.n_rows(), x.n_cols());
+        check_shape(n, p)?;
+        check_weights(weights, x.n_stored())?;
+        let by_rows = x.major() == Major::Rows;
+        let (n_major, n_minor) = if by_rows { (n, p) } else { (p, n) };
+        Exec::run(n_threads, &Unobserved, |exec| {
+            let entries = |line| {
+                (x.pointers()[line]..x.pointers()[line + 1]).map(move |e| {
+                    let index = match x.indices() {
+                        Indices::U32(indices) => indices[e],
+                        Indices::U64(indices) => indices[e] as u32,
+                    };
+                    (index, x.values()[e], weights.map_or(T::from_f64(1.0), |w| w[e]))
+                })
+            };
+            let stored = collect_lines(x.major(), (n_major, n_minor), weights.is_some(), exec, entries)?;
+            let other = transpose(&stored, n_minor, exec)?;
+            let (rows, columns) = if by_rows { (stored, other) } else { (other, stored) };
+            Ok(Self { rows, columns, times: None })
+        })
+    }
+
+    /// Entries in any order, of a matrix of the given shape. Peak memory: the triples and 16 bytes for each `f32` entry
+    /// (24 for `f64`), with 32-bit ids 2.4 times the triples.
+    ///
+    /// ```
+    /// use karhunen::{Duplicates, Observed, Triples};
+    /// let ratings = Triples { rows: &[0u32, 2, 0], columns: &[1, 0, 0], values: &[4.0f32, 3.0, 5.0], weights: None };
+    /// let observed = Observed::from_triples(&ratings, (3, 2), Duplicates::Refuse, None)?;
+    /// assert_eq!(observed.row(0), ([0, 1].as_slice(), [5.0, 4.0].as_slice()));
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for arrays of different lengths; [`Error::Triple`] for an id outside the shape;
+    /// [`Error::DuplicateEntry`] where duplicates are refused; else as [`Observed::from_sparse`].
+    pub fn from_triples<I: IndexInt>(
+        triples: &Triples<'_, I, T>,
+        (n_samples, n_features): (usize, usize),
+        duplicates: Duplicates,
+        n_threads: Option<usize>,
+    ) -> Result<Self> {
+        check_shape(n_samples, n_features)?;
+        check_triples(triples, (n_samples, n_features))?;
+        Exec::run(n_threads, &Unobserved, |exec| {
+            let unordered = by_columns(triples, n_features, exec)?;
+            let mut rows = transpose(&unordered, n_samples, exec)?;
+            drop(unordered);
+            if let Some((row, column)) = first_duplicate(&rows) {
+                if duplicates == Duplicates::Refuse {
+                    return Err(Error::DuplicateEntry { row, column });
+                }
+                rows = average_duplicates(rows);
+            }
+            let columns = transpose(&rows, n_features, exec)?;
+            Ok(Self { rows, columns, times: None })
+        })
+    }
+
+    /// The entries of `rows` whose numbers `keep` accepts, by rows and by columns.
+    pub(super) fn filtered(
+        rows: &Lines<T>,
+        n_features: usize,
+        keep: impl Fn(usize) -> bool + Sync,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let shape = (rows.n_lines(), n_features);
+        let rows = collect_lines(Major::Rows, shape, rows.is_weighted(), exec, |row| {
+            let (line, first, keep) = (rows.line(row), rows.pointers()[row], &keep);
+            let kept = (0..line.values.len()).filter(move |at| keep(first + at));
+            let one = T::from_f64(1.0);
+            kept.map(move |at| (line.indices[at], line.values[at], line.weights.map_or(one, |w| w[at])))
+        })?;
+        let columns = transpose(&rows, n_features, exec)?;
+        Ok(Self { rows, columns, times: None })
+    }
+
+    /// The columns of `self` that are named, ascending, with new numbers from zero; rows count as they do.
+    pub(crate) fn select_columns(&self, names: &[u32], exec: &Exec<'_>) -> Result<Self> {
+        let (from, one) = (&self.rows, T::from_f64(1.0));
+        let mut numbers = vec![u32::MAX; self.n_features()];
+        names.iter().enumerate().for_each(|(number, column)| numbers[*column as usize] = number as u32);
+        let shape = (self.n_samples(), names.len());
+        let rows = collect_lines(Major::Rows, shape, from.is_weighted(), exec, |row| {
+            let (line, numbers) = (from.line(row), &numbers);
+            let known =
+                (0..line.values.len()).filter(move |at| numbers[line.indices[*at] as usize] != u32::MAX);
+            known.map(move |at| {
+                (numbers[line.indices[at] as usize], line.values[at], line.weights.map_or(one, |w| w[at]))
+            })
+        })?;
+        let columns = transpose(&rows, names.len(), exec)?;
+        Ok(Self { rows, columns, times: None }.counted(self.times.clone()))
+    }
+
+    /// The rows of `self` that are named, in that order, as they count.
+    pub(crate) fn select(&self, names: &[usize], exec: &Exec<'_>) -> Result<Self> {
+        let (from, p) = (&self.rows, self.n_features());
+        let one = T::from_f64(1.0);
+        let rows = collect_lines(Major::Rows, (names.len(), p), from.is_weighted(), exec, |row| {
+            let line = from.line(names[row]);
+            (0..line.values.len())
+                .map(move |at| (line.indices[at], line.values[at], line.weights.map_or(one, |w| w[at])))
+        })?;
+        let columns = transpose(&rows, p, exec)?;
+        let times = self.times.as_ref().map(|times| names.iter().map(|row| times[*row]).collect());
+        Ok(Self { rows, columns, times: None }.counted(times))
+    }
+}
+
+fn is_observed<T: Scalar>(value: T, weight: T) -> bool {
+    !value.to_f64().is_nan() && weight.to_f64() > 0.0
+}
+
+fn check_finite<T: Scalar>(row: usize, column: usize, value: T) -> Result<()> {
+    let value = value.to_f64();
+    if value.is_infinite() { Err(Error::NonFinite { row, column, value }) } else { Ok(()) }
+}
+
+fn check_weights<T: Scalar>(weights: Option<&[T]>, expected: usize) -> Result<()> {
+    let (what, Some(weights)) = ("entry weights", weights) else { return Ok(()) };
+    if weights.len() != expected {
+        return Err(Error::WeightLength { what, axis: "entries", found: weights.len(), expected });
+    }
+    match weights.iter().position(|w| !(w.to_f64() >= 0.0 && w.to_f64().is_finite())) {
+        Some(index) => Err(Error::WeightValue { what, index, value: weights[index].to_f64() }),
+        None => Ok(()),
+    }
+}
+
+fn check_triples<I: IndexInt, T: Scalar>(triples: &Triples<'_, I, T>, (n, p): (usize, usize)) -> Result<()> {
+    let n_entries = triples.values.len();
+    for (what, ids) in [("the array of row ids", triples.rows), ("the array of column ids", triples.columns)]
+    {
+        if ids.len() != n_entries {
+            return Err(Error::Shape { what, axis: "values", found: ids.len(), expected: n_entries });
+        }
+    }
+    check_weights(triples.weights, n_entries)?;
+    for entry in 0..n_entries {
+        let (row, column) = (triples.rows[entry].widen(), triples.columns[entry].widen());
+        for (axis, id, bound) in [("row", row, n), ("column", column, p)] {
+            if id < 0 || id >= bound as i128 {
+                return Err(Error::Triple { entry, axis, id, bound });
+            }
+        }
+        check_finite(row as usize, column as usize, triples.values[entry])?;
+    }
+    Ok(())
+}
+
+/// Lines of `shape.0` with indices below `shape.1`: `(index, value, weight)` of their entries, which are counted first,
+/// then written. What is NaN or weighs nothing is left out.
+fn collect_lines<T: Scalar, I: Iterator<Item = (u32, T, T)>>(
+    major: Major,
+    shape: (usize, usize),
+    weighted: bool,
+    exec: &Exec<'_>,
+    entries: impl Fn(usize) -> I + Sync,
+) -> Result<Lines<T>> {
+    let (n_lines, n_minor) = shape;
+    let mut pointers = vec![0; n_lines + 1];
+    let lines_at_a_time = ((1 << 16) / n_minor.max(1)).max(1);
+    exec.fill(&mut pointers[1..], lines_at_a_time, |piece, counts| {
+        for (at, count) in counts.iter_mut().enumerate() {
+            let line = piece * lines_at_a_time + at;
+            for (index, value, weight) in entries(line) {
+                match major {
+                    Major::Rows => check_finite(line, index as usize, value)?,
+                    Major::Columns => check_finite(index as usize, line, value)?,
+                }
+                *count += usize::from(is_observed(value, weight));
+            }
+        }
+        Ok(())
+    })?;
+    let mut raw = Raw::zeros(pointers, weighted)?;
+    let cuts: Vec<usize> = (0..n_lines).step_by(lines_at_a_time).chain([n_lines]).collect();
+    exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
+        let observed = (cuts[piece]..cuts[piece + 1]).flat_map(&entries);
+        let observed = observed.filter(|(_, value, weight)| is_observed(*value, *weight));
+        for (at, (index, value, weight)) in observed.enumerate() {
+            out.set(at, index, value, weight);
+        }
+        Ok(())
+    })?;
+    Ok(raw.into_lines())
+}
+
+/// Triples by columns; within a column they keep their order. Each worker owns a range of columns and reads everything:
+/// no copy is made.
+fn by_columns<I: IndexInt, T: Scalar>(
+    triples: &Triples<'_, I, T>,
+    n_features: usize,
+    exec: &Exec<'_>,
+) -> Result<Lines<T>> {
+    let one = T::from_f64(1.0);
+    let weight = |e: usize| triples.weights.map_or(one, |w| w[e]);
+    let mut pointers = vec![0; n_features + 1];
+    for (e, column) in triples.columns.iter().enumerate() {
+        pointers[column.widen() as usize + 1] += usize::from(is_observed(triples.values[e], weight(e)));
+    }
+    let mut raw = Raw::zeros(pointers, triples.weights.is_some())?;
+    let cuts = balanced(&raw.pointers, exec.n_threads());
+    exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
+        let (first, end) = (cuts[piece], cuts[piece + 1]);
+        for (e, column) in triples.columns.iter().enumerate() {
+            let column = column.widen() as usize;
+            if column >= first && column < end && is_observed(triples.values[e], weight(e)) {
+                out.push(column - first, triples.rows[e].widen() as u32, triples.values[e], weight(e));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(raw.pushed())
+}
+
+/// The same entries by lines of the other kind, of which there are `n_minor`; sorted within each line.
+fn transpose<T: Scalar>(lines: &Lines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<Lines<T>> {
+    let mut raw = Raw::zeros(count_minor(lines, n_minor, exec)?, lines.is_weighted())?;
+    let cuts = balanced(&raw.pointers, exec.n_threads());
+    let one = T::from_f64(1.0);
+    exec.each(raw.pieces(&cuts).into_iter(), |piece, mut out| {
+        let (first, end) = (cuts[piece], cuts[piece + 1]);
+        for l in 0..lines.n_lines() {
+            let line = lines.line(l);
+            for (e, index) in line.indices.iter().enumerate() {
+                let index = *index as usize;
+                if index >= first && index < end {
+                    out.push(index - first, l as u32, line.values[e], line.weights.map_or(one, |w| w[e]));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(raw.pushed())
+}
+
+/// Numbers of entries of lines of the other kind.
+struct Counts(Vec<usize>);
+
+impl Accumulate for Counts {
+    fn reset(&mut self) {
+        self.0.fill(0);
+    }
+    fn merge(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a += b;
+        }
+    }
+}
+
+/// Shifted by one, as [`Raw::zeros`] takes them.
+fn count_minor<T: Scalar>(lines: &Lines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<Vec<usize>> {
+    // Sums of several threads pay where there are more entries than lines.
+    let n_pieces = if lines.n_entries() < n_minor { 1 } else { 16 };
+    let counts = exec.fold(
+        n_pieces,
+        || Counts(vec![0; n_minor + 1]),
+        |piece, counts| {
+            let at = |piece| lines.n_lines() * piece / n_pieces;
+            for line in at(piece)..at(piece + 1) {
+                for index in lines.line(line).indices {
+                    counts.0[*index as usize + 1] += 1;
+                }
+            }
+            Ok(())
+        },
+    )?;
+    Ok(counts.0)
+}
+
+/// Cuts lines into `n` ranges of about as many entries; `n + 1` ends.
+fn balanced(pointers: &[usize], n: usize) -> Vec<usize> {
+    let (n_lines, total) = (pointers.len() - 1, pointers[pointers.len() - 1]);
+    let mut cuts: Vec<usize> =
+        (0..=n).map(|piece| pointers.partition_point(|&end| end < total / n * piece).min(n_lines)).collect();
+    cuts[n] = n_lines;
+    cuts
+}
+
+/// Entries while they are written.
+struct Raw<T> {
+    pointers: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<T>,
+    weights: Option<Vec<T>>,
+}
+
+/// The entries of some lines while they are written.
+struct RawPiece<'a, T> {
+    /// Where the next entry of each line goes, counted as the pointers count.
+    next: &'a mut [usize],
+    /// The pointer of the first line.
+    begin: usize,
+    indices: &'a mut [u32],
+    values: &'a mut [T],
+    weights: Option<&'a mut [T]>,
+}
+
+impl<T: Scalar> RawPiece<'_, T> {
+    /// Writes the next entry of a line, counted from the first of the piece. The pointers serve as places, so that lines
+    /// cost nothing beside them; [`Raw::pushed`] puts them right.
+    fn push(&mut self, line: usize, index: u32, value: T, weight: T) {
+        let at = self.next[line] - self.begin;
+        self.next[line] += 1;
+        self.set(at, index, value, weight);
+    }
+
+    fn set(&mut self, at: usize, index: u32, value: T, weight: T) {
+        self.indices[at] = index;
+        self.values[at] = value;
+        if let Some(weights) = &mut self.weights {
+            weights[at] = weight;
+        }
+    }
+}
+
+impl<T: Scalar> Raw<T> {
+    /// Makes room. `counts[l + 1]` is the number of entries of line `l`.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    fn zeros(counts: Vec<usize>, weighted: bool) -> Result<Self> {
+        let mut pointers = counts;
+        for line in 1..pointers.len() {
+            pointers[line] += pointers[line - 1];
+        }
+        let n = pointers[pointers.len() - 1];
+        let of_values = if weighted { 2.0 } else { 1.0 } * size_of::<T>() as f64;
+        memory::ask(&format!("a copy of {n} entries"), n as f64 * (4.0 + of_values), || {
+            "take fewer rows or columns, or f32".to_owned()
+        })?;
+        let (indices, values) = (vec![0; n], vec![T::default(); n]);
+        Ok(Self { pointers, indices, values, weights: weighted.then(|| vec![T::default(); n]) })
+    }
+
+    /// The entries of the lines between each two cuts.
+    fn pieces(&mut self, cuts: &[usize]) -> Vec<RawPiece<'_, T>> {
+        let ends: Vec<usize> = cuts.iter().map(|cut| self.pointers[*cut]).collect();
+        let (mut indices, mut values) = (self.indices.as_mut_slice(), self.values.as_mut_slice());
+        let (mut pointers, mut weights) = (self.pointers.as_mut_slice(), self.weights.as_deref_mut());
+        let mut pieces = Vec::with_capacity(cuts.len() - 1);
+        for (cut, end) in cuts.windows(2).zip(ends.windows(2)) {
+            let n = end[1] - end[0];
+            let (next, rest) = std::mem::take(&mut pointers).split_at_mut(cut[1] - cut[0]);
+            pointers = rest;
+            let own = weights.take().map(|w| w.split_at_mut(n));
+            let (own_weights, rest) = own.map_or((None, None), |(own, rest)| (Some(own), Some(rest)));
+            weights = rest;
+            let (own_indices, rest) = std::mem::take(&mut indices).split_at_mut(n);
+            indices = rest;
+            let (own_values, rest) = std::mem::take(&mut values).split_at_mut(n);
+            values = rest;
+            let (indices, values, weights) = (own_indices, own_values, own_weights);
+            pieces.push(RawPiece { next, begin: end[0], indices, values, weights });
+        }
+        pieces
+    }
+
+    /// What was pushed: every pointer has moved to the end of its line, which is where the next line begins.
+    fn pushed(mut self) -> Lines<T> {
+        let n_lines = self.pointers.len() - 1;
+        self.pointers.copy_within(..n_lines, 1);
+        self.pointers[0] = 0;
+        self.into_lines()
+    }
+
+    fn into_lines(self) -> Lines<T> {
+        Lines::new(self.pointers, self.indices, self.values, self.weights)
+    }
+}
+
+fn first_duplicate<T: Scalar>(rows: &Lines<T>) -> Option<(usize, usize)> {
+    (0..rows.n_lines()).find_map(|row| {
+        let repeated = rows.line(row).indices.windows(2).find(|pair| pair[0] == pair[1])?;
+        Some((row, repeated[0] as usize))
+    })
+}
+
+/// One entry for each run of equal indices: the mean of its values, the sum of its weights. Without weights, repeated
+/// entries count as one. In place.
+fn average_duplicates<T: Scalar>(rows: Lines<T>) -> Lines<T> {
+    let (mut pointers, mut indices, mut values, mut weights) = rows.into_raw();
+    let (mut kept, mut from) = (0, 0);
+    for pointer in &mut pointers[1..] {
+        let end = *pointer;
+        while from < end {
+            let to = from + indices[from..end].iter().take_while(|c| **c == indices[from]).count();
+            let weight = |e: usize| weights.as_ref().map_or(1.0, |w| w[e].to_f64());
+            let sum: f64 = (from..to).map(weight).sum();
+            let total: f64 = (from..to).map(|e| weight(e) * values[e].to_f64()).sum();
+            indices[kept] = indices[from];
+            values[kept] = T::from_f64(total / sum);
+            if let Some(weights) = &mut weights {
+                weights[kept] = T::from_f64(sum);
+            }
+            (kept, from) = (kept + 1, to);
+        }
+        *pointer = kept;
+    }
+    indices.truncate(kept);
+    values.truncate(kept);
+    if let Some(weights) = &mut weights {
+        weights.truncate(kept);
+    }
+    Lines::new(pointers, indices, values, weights)
+}

@@ -1,0 +1,171 @@
+//! The observed entries of a matrix, by rows and by columns.
+
+mod build;
+mod lines;
+mod sample_weights;
+mod split;
+
+pub(crate) use crate::incomplete::data::lines::{Lines, Rows, Segment};
+pub(crate) use crate::incomplete::data::split::Share;
+
+use std::any::Any;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::memory;
+use crate::scalar::Scalar;
+
+/// What to do with a pair of row and column that is given more than once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Duplicates {
+    /// An error that names the row and the column.
+    #[default]
+    Refuse,
+    /// The (weighted) mean of its values; weights add up.
+    Average,
+}
+
+/// Entries as three arrays of equal length: `values[e]` was observed in row `rows[e]`, column `columns[e]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Triples<'a, I, T> {
+    /// Row of each entry, from zero.
+    pub rows: &'a [I],
+    /// Column of each entry, from zero.
+    pub columns: &'a [I],
+    /// Value of each entry; NaN counts as missing.
+    pub values: &'a [T],
+    /// Inverse variance of each entry, up to a factor; ones if `None`. Zero counts as missing.
+    pub weights: Option<&'a [T]>,
+}
+
+/// The observed entries of a matrix of shape (n_samples, n_features), stored by rows and by columns: 16 bytes for each
+/// `f32` entry, 24 for each `f64` entry. At most 2^32 - 1 rows and columns.
+///
+/// A stored zero is an observation; what is not stored is missing, and so is NaN.
+///
+/// ```
+/// use karhunen::{Dense, Observed};
+/// let x = [1.0, f64::NAN, 0.0, 4.0];
+/// let observed = Observed::from_dense(&Dense::row_major(&x, 2, 2)?, None)?;
+/// assert_eq!((observed.n_observed(), observed.n_samples()), (3, 2));
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Observed<T> {
+    rows: Lines<T>,
+    columns: Lines<T>,
+    /// How often each row counts; none where all do once.
+    times: Option<Arc<[f64]>>,
+}
+
+impl<T: Scalar> Observed<T> {
+    /// Number of rows.
+    pub fn n_samples(&self) -> usize {
+        self.rows.n_lines()
+    }
+
+    /// Number of columns.
+    pub fn n_features(&self) -> usize {
+        self.columns.n_lines()
+    }
+
+    /// (n_samples, n_features).
+    pub fn shape(&self) -> (usize, usize) {
+        (self.n_samples(), self.n_features())
+    }
+
+    /// Number of observed entries.
+    pub fn n_observed(&self) -> usize {
+        self.rows.n_entries()
+    }
+
+    /// Number of entries observed in a row.
+    ///
+    /// # Panics
+    /// If `row >= n_samples`.
+    pub fn n_observed_in_row(&self, row: usize) -> usize {
+        self.rows.count(row)
+    }
+
+    /// Number of entries observed in a column.
+    ///
+    /// # Panics
+    /// If `column >= n_features`.
+    pub fn n_observed_in_column(&self, column: usize) -> usize {
+        self.columns.count(column)
+    }
+
+    /// The columns observed in a row, increasing, and their values.
+    ///
+    /// # Panics
+    /// If `row >= n_samples`.
+    pub fn row(&self, row: usize) -> (&[u32], &[T]) {
+        let line = self.rows.line(row);
+        (line.indices, line.values)
+    }
+
+    /// The rows that a column was observed in, increasing, and its values there.
+    ///
+    /// # Panics
+    /// If `column >= n_features`.
+    pub fn column(&self, column: usize) -> (&[u32], &[T]) {
+        let line = self.columns.line(column);
+        (line.indices, line.values)
+    }
+
+    /// The weights of the entries of a row, in their order; `None` where all are one.
+    ///
+    /// # Panics
+    /// If `row >= n_samples`.
+    pub fn row_weights(&self, row: usize) -> Option<&[T]> {
+        self.rows.line(row).weights
+    }
+
+    /// Whether entries have weights.
+    pub fn is_weighted(&self) -> bool {
+        self.rows.is_weighted()
+    }
+
+    /// The entries by rows.
+    pub(crate) fn rows(&self) -> &Lines<T> {
+        &self.rows
+    }
+
+    /// The entries by columns.
+    pub(crate) fn columns(&self) -> &Lines<T> {
+        &self.columns
+    }
+}
+
+/// Observed entries whose element type is known.
+pub(crate) enum Typed<'a> {
+    F32(&'a Observed<f32>),
+    F64(&'a Observed<f64>),
+}
+
+impl<T: Scalar> Observed<T> {
+    /// The same entries, where kernels need to know the type.
+    pub(crate) fn typed(&self) -> Typed<'_> {
+        let any: &dyn Any = self;
+        match (any.downcast_ref(), any.downcast_ref()) {
+            (Some(x), _) => Typed::F32(x),
+            (_, Some(x)) => Typed::F64(x),
+            // `Scalar` is sealed: there is no third type.
+            (None, None) => unreachable!("an element type that is neither f32 nor f64"),
+        }
+    }
+}
+
+/// Refuses shapes whose indices do not fit in 32 bits, or whose lines find no memory: pointers of both sides, and the numbers
+/// that a fit has of each line.
+fn check_shape(n_samples: usize, n_features: usize) -> Result<()> {
+    const NUMBERS: f64 = 5.0;
+    if n_samples > u32::MAX as usize || n_features > u32::MAX as usize {
+        return Err(Error::TooLarge { n_samples, n_features });
+    }
+    let what = format!("indexing the entries of {n_samples} rows and {n_features} columns");
+    memory::ask(&what, 8.0 * NUMBERS * (n_samples as f64 + n_features as f64), || {
+        "check the shape, or leave out rows and columns without entries".to_owned()
+    })
+}

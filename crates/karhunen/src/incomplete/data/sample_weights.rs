@@ -1,0 +1,107 @@
+//! How often rows count.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::incomplete::data::Observed;
+use crate::scalar::Scalar;
+use crate::weights::{check_weights, stands_for_several};
+
+impl<T: Scalar> Observed<T> {
+    /// The same entries, where row j counts `weights[j]` times: fits are those of the repeated rows, whose scores are the
+    /// same. A row of weight zero takes no part in a fit, and gets its scores in the end. Memory: one
+    /// more number for each entry; a clone shares everything else.
+    ///
+    /// ```
+    /// use karhunen::{Dense, IncompletePca, Observed};
+    /// let x = [1.0, 2.0, f64::NAN, -1.0, 0.5, 3.0, 2.0, 0.0];
+    /// let rows = Observed::from_dense(&Dense::row_major(&x, 4, 2)?, None)?;
+    /// let weighted = rows.with_sample_weights(&[1.0, 2.0, 1.0, 0.0])?;
+    /// let y = [1.0, 2.0, f64::NAN, -1.0, f64::NAN, -1.0, 0.5, 3.0];
+    /// let repeated = Observed::from_dense(&Dense::row_major(&y, 4, 2)?, None)?;
+    /// let (a, b) = (IncompletePca::new(1).fit(&weighted)?, IncompletePca::new(1).fit(&repeated)?);
+    /// assert!((a.mean()[0] - b.mean()[0]).abs() < 1e-6);
+    /// assert_eq!(a.scores().n_rows(), 4);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightsAllZero`]; [`Error::Option`] for a sum below 2 or
+    /// beyond range, and where rows have weights already.
+    pub fn with_sample_weights(self, weights: &[f64]) -> Result<Self> {
+        let n = self.n_samples();
+        check_weights(Some(weights), n)?;
+        if n > 0 && weights.iter().all(|w| *w == 0.0) {
+            return Err(Error::WeightsAllZero { what: "sample weights", n });
+        }
+        let sum = weights.iter().sum::<f64>();
+        if n > 0 && !(stands_for_several(sum) && sum.is_finite()) {
+            return Err(Error::Option {
+                option: "sample weights",
+                value: format!("of sum {sum:?}"),
+                rule: "they count how often a row was observed, so their sum is finite and at least 2; multiply them so \
+                       that they sum to the number of rows",
+            });
+        }
+        if self.times.is_some() {
+            return Err(Error::Option {
+                option: "sample weights",
+                value: "given twice".to_owned(),
+                rule: "rows are weighed once; multiply the weights",
+            });
+        }
+        Ok(self.counted(Some(weights.into())))
+    }
+
+    /// The weights of the rows, if they have some.
+    pub fn sample_weights(&self) -> Option<&[f64]> {
+        self.times.as_deref()
+    }
+
+    /// The same, for factors of the rows.
+    pub(crate) fn times(&self) -> Option<&Arc<[f64]>> {
+        self.times.as_ref()
+    }
+
+    /// Rows count so often.
+    pub(crate) fn counted(self, times: Option<Arc<[f64]>>) -> Self {
+        match times {
+            None => self,
+            Some(times) => Self {
+                rows: self.rows.counted(times.clone()),
+                columns: self.columns.reweighed(&times),
+                times: Some(times),
+            },
+        }
+    }
+
+    /// Number of rows, each as often as it counts.
+    pub(crate) fn total_samples(&self) -> f64 {
+        self.times.as_ref().map_or(self.n_samples() as f64, |times| times.iter().sum())
+    }
+
+    /// Number of entries, each as often as its row counts.
+    pub(crate) fn total_entries(&self) -> f64 {
+        self.over_rows(|row| self.rows.count(row) as f64)
+    }
+
+    /// Sum of the weights of the entries, each as often as its row counts.
+    pub(crate) fn total_weight(&self) -> f64 {
+        self.over_rows(|row| self.rows.weight(row))
+    }
+
+    /// The sum of `of` over the rows, each as often as it counts.
+    pub(crate) fn over_rows(&self, of: impl Fn(usize) -> f64) -> f64 {
+        let times = |row: usize| self.times.as_ref().map_or(1.0, |times| times[row]);
+        (0..self.n_samples()).map(|row| times(row) * of(row)).sum()
+    }
+
+    /// Number of entries of a column, each as often as its row counts.
+    pub(crate) fn total_in_column(&self, column: usize) -> f64 {
+        let line = self.columns.line(column);
+        match &self.times {
+            None => line.values.len() as f64,
+            Some(times) => line.indices.iter().map(|row| times[*row as usize]).sum(),
+        }
+    }
+}

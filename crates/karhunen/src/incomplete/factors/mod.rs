@@ -1,0 +1,288 @@
+//! Loadings and scores while they are fitted.
+//!
+//! Row i of the loadings is `(a_i, mu_i, 0 …)`, row j of the scores is `(s_j, 1, 0 …)`: the mean is a loading on the
+//! constant score one, and the prediction of an entry is one dot product of two rows. Where rows have offsets the last of
+//! the scores is `b_j`, and the last loading is held at one: `(a_i, 1, mu_i, 0 …)` and `(s_j, b_j, 1, 0 …)`. Rows are filled
+//! up with zeros to whole cache lines.
+
+pub(crate) mod covariances;
+pub(crate) mod prior;
+pub(crate) mod problem;
+pub(crate) mod state_arrays;
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::exec::{Accumulate, Exec};
+use crate::linalg::Matrix;
+use crate::linalg::simd::Lane;
+use crate::scalar::Scalar;
+
+/// Bytes of a cache line, the widest vector.
+const LINE: usize = 64;
+/// Values of one piece of elementwise work.
+const PIECE: usize = 1 << 16;
+
+/// Rows of equal width that begin at cache lines.
+#[derive(Debug)]
+pub(crate) struct Factor<T> {
+    data: Vec<T>,
+    /// Where the first row begins.
+    offset: usize,
+    n_rows: usize,
+    width: usize,
+    /// How often each row counts in sums over rows; none where all do once.
+    times: Option<Arc<[f64]>>,
+}
+
+impl<T: Scalar> Clone for Factor<T> {
+    fn clone(&self) -> Self {
+        // The copy lies elsewhere: its rows are aligned anew.
+        let mut copy = self.zeros_like();
+        copy.as_mut_slice().copy_from_slice(self.as_slice());
+        copy
+    }
+}
+
+impl<T: Scalar> Factor<T> {
+    /// Zeros, with room for at least `n_values` in each row.
+    pub(crate) fn zeros(n_rows: usize, n_values: usize) -> Self {
+        let (per_line, width) = (LINE / size_of::<T>(), Self::width_for(n_values));
+        let data = vec![T::default(); n_rows * width + per_line];
+        // An offset that cannot be found costs speed only.
+        let offset = data.as_ptr().align_offset(LINE);
+        let offset = if offset < per_line { offset } else { 0 };
+        Self { data, offset, n_rows, width, times: None }
+    }
+
+    /// Values from one row to the next where each has room for `n_values`.
+    pub(crate) fn width_for(n_values: usize) -> usize {
+        n_values.next_multiple_of(LINE / size_of::<T>())
+    }
+
+    /// Zeros of the same shape, whose rows count as often.
+    pub(crate) fn zeros_like(&self) -> Self {
+        self.zeros_beside(self.width)
+    }
+
+    /// Zeros with as many rows, which count as often, and room for `n_values` in each.
+    pub(crate) fn zeros_beside(&self, n_values: usize) -> Self {
+        Self { times: self.times.clone(), ..Self::zeros(self.n_rows, n_values) }
+    }
+
+    /// The same, where rows count so often.
+    pub(crate) fn counted(self, times: Option<&Arc<[f64]>>) -> Self {
+        Self { times: times.cloned(), ..self }
+    }
+
+    /// How often each row counts, where not all do once.
+    pub(crate) fn times(&self) -> Option<&Arc<[f64]>> {
+        self.times.as_ref()
+    }
+
+    /// Number of rows, each as often as it counts.
+    pub(crate) fn total(&self) -> f64 {
+        self.times.as_ref().map_or(self.n_rows as f64, |times| times.iter().sum())
+    }
+
+    pub(crate) fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Values from one row to the next.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(crate) fn as_slice(&self) -> &[T] {
+        &self.data[self.offset..self.offset + self.n_rows * self.width]
+    }
+
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data[self.offset..self.offset + self.n_rows * self.width]
+    }
+
+    pub(crate) fn row(&self, i: usize) -> &[T] {
+        &self.as_slice()[i * self.width..(i + 1) * self.width]
+    }
+
+    pub(crate) fn row_mut(&mut self, i: usize) -> &mut [T] {
+        let width = self.width;
+        &mut self.as_mut_slice()[i * width..(i + 1) * width]
+    }
+
+    /// The first `n_values` of every row.
+    pub(crate) fn to_matrix(&self, n_values: usize) -> Matrix {
+        Matrix::from_fn(self.n_rows, n_values, |i, k| self.row(i)[k].to_f64())
+    }
+
+    /// `self = base + t step`, elementwise.
+    pub(crate) fn set_step(&mut self, base: &Self, t: f64, step: &Self, exec: &Exec<'_>) -> Result<()> {
+        let (base, step) = (base.as_slice(), step.as_slice());
+        exec.fill(self.as_mut_slice(), PIECE, |piece, out| {
+            let (base, step) = (&base[piece * PIECE..], &step[piece * PIECE..]);
+            for ((out, base), step) in out.iter_mut().zip(base).zip(step) {
+                *out = T::from_f64(base.to_f64() + t * step.to_f64());
+            }
+            Ok(())
+        })
+    }
+
+    /// Maps every row by `f`, several at a time.
+    pub(crate) fn map_rows(&mut self, exec: &Exec<'_>, f: impl Fn(usize, &mut [T]) + Sync) -> Result<()> {
+        let width = self.width;
+        let rows = (PIECE / width).max(1);
+        exec.fill(self.as_mut_slice(), rows * width, |piece, out| {
+            for (at, row) in out.chunks_exact_mut(width).enumerate() {
+                f(piece * rows + at, row);
+            }
+            Ok(())
+        })
+    }
+
+    /// Sums over rows, each as often as it counts: `f` adds row i to `len` numbers. The same bits for any number of threads.
+    pub(crate) fn sum_rows(
+        &self,
+        len: usize,
+        exec: &Exec<'_>,
+        f: impl Fn(usize, &[T], &mut [f64]) + Sync,
+    ) -> Result<Vec<f64>> {
+        let rows = (PIECE / self.width).max(1);
+        let sums = exec.fold(
+            self.n_rows.div_ceil(rows),
+            || Sums(vec![0.0; len]),
+            |piece, sums| {
+                let of_piece = piece * rows..((piece + 1) * rows).min(self.n_rows);
+                let Some(times) = &self.times else {
+                    of_piece.for_each(|i| f(i, self.row(i), &mut sums.0));
+                    return Ok(());
+                };
+                let mut once = vec![0.0; len];
+                for i in of_piece {
+                    once.fill(0.0);
+                    f(i, self.row(i), &mut once);
+                    sums.0.iter_mut().zip(&once).for_each(|(sum, x)| *sum += times[i] * x);
+                }
+                Ok(())
+            },
+        )?;
+        Ok(sums.0)
+    }
+}
+
+struct Sums(Vec<f64>);
+
+impl Accumulate for Sums {
+    fn reset(&mut self) {
+        self.0.fill(0.0);
+    }
+    fn merge(&mut self, other: &Self) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a += b;
+        }
+    }
+}
+
+/// Loadings, means and scores.
+#[derive(Debug)]
+pub(crate) struct Factors<T> {
+    /// `(a_i, mu_i)` of each feature.
+    pub(crate) a: Factor<T>,
+    /// `(s_j, 1)` of each sample.
+    pub(crate) s: Factor<T>,
+    /// Number of scores of a row: of its components, and its offset if it has one.
+    pub(crate) c: usize,
+}
+
+impl<T: Scalar> Clone for Factors<T> {
+    fn clone(&self) -> Self {
+        Self { a: self.a.clone(), s: self.s.clone(), c: self.c }
+    }
+}
+
+impl<T: Scalar> Factors<T> {
+    /// From loadings (n_features, c), scores (n_samples, c) and mean (n_features).
+    pub(crate) fn new(loadings: &Matrix, scores: &Matrix, mean: &[f64]) -> Self {
+        let c = loadings.n_cols();
+        let fill = |from: &Matrix, last: &dyn Fn(usize) -> f64| {
+            let mut factor = Factor::zeros(from.n_rows(), c + 1);
+            for i in 0..from.n_rows() {
+                let row = factor.row_mut(i);
+                for (to, from) in row.iter_mut().zip(from.row(i)) {
+                    *to = T::from_f64(*from);
+                }
+                row[c] = T::from_f64(last(i));
+            }
+            factor
+        };
+        Self { a: fill(loadings, &|i| mean[i]), s: fill(scores, &|_| 1.0), c }
+    }
+
+    /// As [`Factors::new`], with the offsets of the rows where there are any.
+    pub(crate) fn with_offsets(
+        loadings: &Matrix,
+        scores: &Matrix,
+        mean: &[f64],
+        offsets: Option<&[f64]>,
+    ) -> Self {
+        let Some(offsets) = offsets else { return Self::new(loadings, scores, mean) };
+        let c = loadings.n_cols();
+        let beside = |x: &Matrix, last: &dyn Fn(usize) -> f64| {
+            Matrix::from_fn(x.n_rows(), c + 1, |i, k| if k < c { x[(i, k)] } else { last(i) })
+        };
+        Self::new(&beside(loadings, &|_| 1.0), &beside(scores, &|j| offsets[j]), mean)
+    }
+
+    /// Values `k` of all rows of the scores.
+    pub(crate) fn scores_of(&self, k: usize) -> Vec<f64> {
+        (0..self.s.n_rows()).map(|j| self.s.row(j)[k].to_f64()).collect()
+    }
+
+    /// The same, where the rows of the scores count so often.
+    pub(crate) fn counted(self, times: Option<&Arc<[f64]>>) -> Self {
+        Self { s: self.s.counted(times), ..self }
+    }
+
+    /// The mean of each feature.
+    pub(crate) fn mean(&self) -> Vec<f64> {
+        (0..self.a.n_rows()).map(|i| self.a.row(i)[self.c].to_f64()).collect()
+    }
+
+    /// The factor of a side.
+    pub(crate) fn of(&self, side: Side) -> &Factor<T> {
+        match side {
+            Side::Scores => &self.s,
+            Side::Loadings => &self.a,
+        }
+    }
+}
+
+/// `X'X` of the first `c` values of the rows.
+pub(crate) fn gram<T: Lane>(factor: &Factor<T>, c: usize, exec: &Exec<'_>) -> Result<Matrix> {
+    let sums = factor.sum_rows(c * c, exec, |_, row, sums| {
+        for (x, sums) in row.iter().zip(sums.chunks_exact_mut(c)) {
+            for (y, sum) in row.iter().zip(sums) {
+                *sum += x.to_f64() * y.to_f64();
+            }
+        }
+    })?;
+    Matrix::from_vec(c, c, sums)
+}
+
+/// Which factor is worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// One row for each sample; passes go by rows.
+    Scores,
+    /// One row for each feature; passes go by columns.
+    Loadings,
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Side::Scores => Side::Loadings,
+            Side::Loadings => Side::Scores,
+        }
+    }
+}

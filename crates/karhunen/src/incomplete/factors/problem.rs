@@ -1,0 +1,191 @@
+//! The cost: the observed entries, the penalties and the rule of the mean (`docs/missing-values/cost.md`):
+//!
+//! `F = sum_O e_ij^2 + sum_ik dA_ik a_ik^2 + sum_kj dS_kj s_kj^2 + sum_j dB_j b_j^2 + kappa sum_i (mu_i - m0)^2`
+//!
+//! with `e_ij = x_ij - mu_i - b_j - a_i.s_j`, each square times the weight of its entry. The offsets `b_j` of rows are there if
+//! they were asked for: they are the scores of one more component, the last, whose loadings are held at one.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::{Lines, Observed};
+use crate::incomplete::factors::state_arrays::Arrays;
+use crate::incomplete::factors::{Factors, Side};
+use crate::scalar::Scalar;
+
+/// Diagonal penalties of one side, never negative.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Diagonal {
+    /// The same for every value.
+    Same(f64),
+    /// One for each component.
+    ByComponent(Vec<f64>),
+    /// One for each row of the factor: a multiple of its number of entries.
+    ByRow(Vec<f64>),
+    /// One for each value, `c` for each row.
+    Full(Vec<f64>),
+}
+
+impl Diagonal {
+    /// The penalty of component `k` of row `i`, of `c` components.
+    #[inline(always)]
+    pub(crate) fn at(&self, i: usize, k: usize, c: usize) -> f64 {
+        match self {
+            Diagonal::Same(d) => *d,
+            Diagonal::ByComponent(d) => d[k],
+            Diagonal::ByRow(d) => d[i],
+            Diagonal::Full(d) => d[i * c + k],
+        }
+    }
+
+    /// Whether nothing is penalised.
+    pub(crate) fn is_zero(&self) -> bool {
+        match self {
+            Diagonal::Same(d) => *d == 0.0,
+            Diagonal::ByComponent(d) | Diagonal::ByRow(d) | Diagonal::Full(d) => d.iter().all(|d| *d == 0.0),
+        }
+    }
+}
+
+/// How the mean takes part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct MeanRule {
+    /// Whether it is fitted with the factors; otherwise it stays.
+    pub(crate) joint: bool,
+    /// Number of pseudo-observations.
+    pub(crate) kappa: f64,
+    /// Their value.
+    pub(crate) prior: f64,
+    /// Where the noise is learned, `1 / v_mu` of the prior of a mean, zero for none.
+    pub(crate) precision: f64,
+}
+
+impl MeanRule {
+    /// The same under this variance of the noise: a prior weighs as many observations as its precision is that of one.
+    pub(crate) fn under(self, noise: f64) -> Self {
+        if self.precision > 0.0 { Self { kappa: noise * self.precision, ..self } } else { self }
+    }
+}
+
+/// The penalties of a problem, which some methods learn.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Penalties {
+    loadings: Diagonal,
+    scores: Diagonal,
+    offsets: Option<Diagonal>,
+}
+
+impl Penalties {
+    pub(crate) fn of<T>(problem: &Problem<'_, T>) -> Self {
+        let Problem { loadings, scores, offsets, .. } = problem;
+        Self { loadings: loadings.clone(), scores: scores.clone(), offsets: offsets.clone() }
+    }
+
+    /// The same problem with these penalties, where rows have `c` scores.
+    pub(crate) fn give<'a, T: Clone>(self, problem: &Problem<'a, T>, c: usize) -> Problem<'a, T> {
+        let Self { loadings, scores, offsets } = self;
+        Problem { loadings, scores, offsets, c, ..problem.clone() }
+    }
+
+    pub(crate) fn save(&self, out: &mut Arrays) {
+        out.put_diagonal("penalty_loadings", &self.loadings);
+        out.put_diagonal("penalty_scores", &self.scores);
+        if let Some(offsets) = &self.offsets {
+            out.put_diagonal("penalty_offsets", offsets);
+        }
+    }
+
+    /// Reads what [`Penalties::save`] wrote of `n` rows of `c` scores, with offsets or not, and `p` features.
+    pub(crate) fn restore(
+        from: &mut Arrays,
+        (n, p): (usize, usize),
+        (c, row_offsets): (usize, bool),
+    ) -> Result<Self> {
+        let offsets = if row_offsets { Some(from.take_diagonal("penalty_offsets", n, 1)?) } else { None };
+        let free = c.saturating_sub(usize::from(offsets.is_some()));
+        Ok(Self {
+            loadings: from.take_diagonal("penalty_loadings", p, free)?,
+            scores: from.take_diagonal("penalty_scores", n, free)?,
+            offsets,
+        })
+    }
+}
+
+/// Data and penalties.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem<'a, T> {
+    pub(crate) data: &'a Observed<T>,
+    pub(crate) loadings: Diagonal,
+    pub(crate) scores: Diagonal,
+    pub(crate) mean: MeanRule,
+    /// Penalties of the offsets of the rows, `Same` or `ByRow`, where rows have offsets.
+    pub(crate) offsets: Option<Diagonal>,
+    /// Number of scores of a row: of its components, and its offset if it has one.
+    pub(crate) c: usize,
+}
+
+impl<T: Scalar> Problem<'_, T> {
+    /// The entries, line after line of a side.
+    pub(crate) fn lines(&self, side: Side) -> &Lines<T> {
+        match side {
+            Side::Scores => self.data.rows(),
+            Side::Loadings => self.data.columns(),
+        }
+    }
+
+    /// The penalties of a side.
+    pub(crate) fn penalty(&self, side: Side) -> &Diagonal {
+        match side {
+            Side::Scores => &self.scores,
+            Side::Loadings => &self.loadings,
+        }
+    }
+
+    /// Number of components: those whose loadings are fitted.
+    pub(crate) fn free(&self) -> usize {
+        self.c - usize::from(self.offsets.is_some())
+    }
+
+    /// The component whose loadings are held at one, if rows have offsets.
+    pub(crate) fn held(&self) -> Option<usize> {
+        self.offsets.is_some().then(|| self.free())
+    }
+
+    /// How many leading values of a row take part in a fit: the scores, and of loadings the mean if it does.
+    pub(crate) fn n_fitted(&self, side: Side) -> usize {
+        self.c + usize::from(side == Side::Loadings && self.mean.joint)
+    }
+
+    /// Penalty of value `k` of row `i`, and what it is drawn to: zero but for the mean.
+    #[inline(always)]
+    pub(crate) fn pull(&self, side: Side, i: usize, k: usize) -> (f64, f64) {
+        let free = self.free();
+        if k < free {
+            (self.penalty(side).at(i, k, free), 0.0)
+        } else if k < self.c {
+            match (side, &self.offsets) {
+                (Side::Scores, Some(offsets)) => (offsets.at(i, 0, 1), 0.0),
+                _ => (0.0, 0.0),
+            }
+        } else {
+            (self.mean.kappa, self.mean.prior)
+        }
+    }
+
+    /// The penalty terms of one row.
+    #[inline(always)]
+    pub(crate) fn row_penalty(&self, side: Side, i: usize, row: &[T]) -> f64 {
+        let mut sum = 0.0;
+        for (k, value) in row[..self.n_fitted(side)].iter().enumerate() {
+            let (d, centre) = self.pull(side, i, k);
+            let away = value.to_f64() - centre;
+            sum += d * away * away;
+        }
+        sum
+    }
+
+    /// The penalty terms of one side.
+    pub(crate) fn side_penalty(&self, side: Side, factors: &Factors<T>, exec: &Exec<'_>) -> Result<f64> {
+        let sums = factors.of(side).sum_rows(1, exec, |i, row, sum| sum[0] += self.row_penalty(side, i, row));
+        Ok(sums?[0])
+    }
+}

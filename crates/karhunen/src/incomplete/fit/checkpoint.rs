@@ -1,0 +1,235 @@
+//! Fits that can be stopped and go on: what is kept of them, and what a fit is given beside options and data.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::exec::{Accumulate, Exec, Observer};
+use crate::incomplete::data::Observed;
+use crate::incomplete::options::IncompletePca;
+use crate::incomplete::start::Start;
+use crate::random::mix;
+use crate::scalar::Scalar;
+
+/// What a fit may be given beside options and data; nothing of it by default.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use karhunen::{Checkpoint, Checkpoints, Dense, Every, FitContext, IncompletePca, Observed};
+/// let x: Vec<f64> = (0..60).map(|e| if e % 7 == 3 { f64::NAN } else { ((e / 3) * (e % 3)) as f64 }).collect();
+/// let data = Observed::from_dense(&Dense::row_major(&x, 20, 3)?, None)?;
+/// let pca = IncompletePca::new(1);
+/// let last: Mutex<Option<Checkpoint>> = Mutex::new(None);
+/// let keep = |checkpoint: Checkpoint| {
+///     *last.lock().unwrap() = Some(checkpoint);
+///     Ok(())
+/// };
+/// let checkpoints = Some(Checkpoints { every: Every::Iterations(5), keep: &keep });
+/// let model = pca.fit_with(&data, &FitContext { checkpoints, ..FitContext::default() })?;
+/// // What was stopped after that checkpoint would have ended the same.
+/// let last = last.lock().unwrap();
+/// let again = pca.fit_with(&data, &FitContext { resume: last.as_ref(), ..FitContext::default() })?;
+/// assert_eq!(again.components(), model.components());
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Copy, Default)]
+pub struct FitContext<'a> {
+    /// Where to begin, instead of random factors.
+    pub start: Option<&'a Start>,
+    /// Who is told how far the fit has come, and may stop it.
+    pub observer: Option<&'a dyn Observer>,
+    /// How often a checkpoint is made, and what is done with it. An observer that asks to stop is obeyed at the end of the
+    /// iteration then, and one more checkpoint is made.
+    pub checkpoints: Option<Checkpoints<'a>>,
+    /// Where to go on. Data and options must be those of the checkpoint, but for `n_threads`, `max_iter` and
+    /// `time_limit`; the model is then that of a fit that was never stopped, to the last bit.
+    pub resume: Option<&'a Checkpoint>,
+}
+
+/// How often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// After the first iteration that ends so long after the checkpoint before.
+    Time(Duration),
+    /// After so many iterations.
+    Iterations(usize),
+}
+
+/// Why a checkpoint could not be kept.
+pub type NotKept = Box<dyn std::error::Error + Send + Sync>;
+
+/// How often a checkpoint is made, and what is done with it.
+#[derive(Clone, Copy)]
+pub struct Checkpoints<'a> {
+    /// How often.
+    pub every: Every,
+    /// Gets each checkpoint, on the thread that fits, which waits. An error ends the fit:
+    /// [`Error::CheckpointNotKept`].
+    pub keep: &'a (dyn Fn(Checkpoint) -> std::result::Result<(), NotKept> + Sync),
+}
+
+/// The state of a fit between two iterations, as plain data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The version of karhunen that made it. A version that iterates differently refuses it: see
+    /// `docs/missing-values/checkpoints.md`.
+    pub version: String,
+    /// The options of the fit.
+    pub options: IncompletePca,
+    /// The data of the fit.
+    pub data: Fingerprint,
+    /// The last iteration that was made, of the present run.
+    pub iteration: usize,
+    /// Factors, posteriors, variances, directions, counters and records, by name. Data in `f32` are held exactly.
+    pub arrays: BTreeMap<String, Vec<f64>>,
+}
+
+/// What tells data from other data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Fingerprint {
+    /// Number of rows.
+    pub n_samples: usize,
+    /// Number of columns.
+    pub n_features: usize,
+    /// Number of observed entries.
+    pub n_observed: usize,
+    /// `"f32"` or `"f64"`.
+    pub dtype: String,
+    /// A sum over all entries of a hash of row, column, value, weight and the weight of the row.
+    pub checksum: u64,
+}
+
+impl Fingerprint {
+    /// Reads every entry once.
+    pub(crate) fn of<T: Scalar>(data: &Observed<T>, exec: &Exec<'_>) -> Result<Self> {
+        const PIECES: usize = 64;
+        let (n, rows) = (data.n_samples(), data.rows());
+        let sum = exec.fold(
+            PIECES,
+            || Checksum(0),
+            |piece, sum| {
+                for row in n * piece / PIECES..n * (piece + 1) / PIECES {
+                    let line = rows.line(row);
+                    let times = data.times().map_or(1.0, |times| times[row]);
+                    for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
+                        let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
+                        let place = mix(((row as u64) << 32) | u64::from(*column));
+                        let entry = mix(place ^ value.to_f64().to_bits());
+                        sum.0 = sum.0.wrapping_add(mix(mix(entry ^ weight.to_bits()) ^ times.to_bits()));
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        Ok(Self {
+            n_samples: n,
+            n_features: data.n_features(),
+            n_observed: data.n_observed(),
+            dtype: T::NAME.to_owned(),
+            checksum: sum.0,
+        })
+    }
+}
+
+struct Checksum(u64);
+
+impl Accumulate for Checksum {
+    fn reset(&mut self) {
+        self.0 = 0;
+    }
+    fn merge(&mut self, other: &Self) {
+        self.0 = self.0.wrapping_add(other.0);
+    }
+}
+
+/// The version that checkpoints are made by.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+impl Checkpoint {
+    /// Whether this version iterates as the one that made the checkpoint, up to rounding. Version 0.1.0 drew the entries
+    /// for early stopping and the starts from other random numbers; fits that draw neither any more continue.
+    fn iterates_as_here(&self) -> bool {
+        let draws = self.options.early_stopping.is_some() || self.options.n_starts > 1;
+        self.version == VERSION || (self.version == "0.1.0" && !draws)
+    }
+
+    /// Refuses data and options that are not those of the checkpoint.
+    pub(crate) fn check(&self, pca: &IncompletePca, data: &Fingerprint) -> Result<()> {
+        let differs = |what, found: String, expected: String| Err(Error::OtherFit { what, found, expected });
+        if !self.iterates_as_here() {
+            return differs("versions of karhunen", self.version.clone(), VERSION.to_owned());
+        }
+        if self.data != *data {
+            return differs("data", self.data.describe(), data.describe());
+        }
+        let mut pairs = values(&self.options).into_iter().zip(values(pca));
+        match pairs.find(|(then, now)| then != now) {
+            Some(((option, found), (_, expected))) => Err(Error::OtherOption { option, found, expected }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Fingerprint {
+    fn describe(&self) -> String {
+        let Self { n_samples, n_features, n_observed, dtype, checksum } = self;
+        format!("{n_observed} entries of {n_samples} x {n_features}, {dtype}, checksum {checksum:016x}")
+    }
+}
+
+/// Every option by its name, and its value in words; but for limits and threads, which may change.
+fn values(pca: &IncompletePca) -> Vec<(&'static str, String)> {
+    let IncompletePca {
+        n_components,
+        method,
+        alpha,
+        regularization,
+        prior_variance,
+        mean,
+        mean_prior,
+        row_offsets,
+        step,
+        online_rule,
+        inner_iterations,
+        tol,
+        gradient_tol,
+        angle_tol,
+        rmse_tol,
+        max_iter: _,
+        early_stopping,
+        refit,
+        time_limit: _,
+        n_starts,
+        seed,
+        error_bars,
+        n_threads: _,
+    } = pca;
+    let or_none = |value: &Option<f64>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
+    let prior = match mean_prior.value {
+        None => mean_prior.count.to_string(),
+        Some(value) => format!("{}:{value}", mean_prior.count),
+    };
+    vec![
+        ("n_components", n_components.to_string()),
+        ("method", method.name().to_owned()),
+        ("alpha", alpha.to_string()),
+        ("regularization", regularization.map_or_else(|| "not given".to_owned(), |r| r.to_string())),
+        ("prior_variance", or_none(prior_variance)),
+        ("mean", mean.name().to_owned()),
+        ("mean_prior", prior),
+        ("row_offsets", row_offsets.to_string()),
+        ("step", or_none(step)),
+        ("online_rule", online_rule.name().to_owned()),
+        ("inner_iterations", inner_iterations.to_string()),
+        ("tol", tol.to_string()),
+        ("gradient_tol", or_none(gradient_tol)),
+        ("angle_tol", or_none(angle_tol)),
+        ("rmse_tol", or_none(rmse_tol)),
+        ("early_stopping", or_none(early_stopping)),
+        ("refit", refit.to_string()),
+        ("n_starts", n_starts.to_string()),
+        ("seed", seed.to_string()),
+        ("error_bars", error_bars.to_string()),
+    ]
+}

@@ -1,0 +1,109 @@
+//! When checkpoints are made: when they are due, and when a fit is asked to stop.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Flow, Iteration, Observer};
+use crate::incomplete::factors::state_arrays::Arrays;
+use crate::incomplete::fit::checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, VERSION};
+use crate::incomplete::options::IncompletePca;
+
+/// Makes checkpoints when they are due.
+pub(crate) struct Keeper<'a> {
+    checkpoints: Checkpoints<'a>,
+    data: Fingerprint,
+    pub(crate) patient: &'a Patient<'a>,
+    last: Instant,
+    since: usize,
+}
+
+impl<'a> Keeper<'a> {
+    pub(crate) fn new(checkpoints: Checkpoints<'a>, data: Fingerprint, patient: &'a Patient<'a>) -> Self {
+        Self { checkpoints, data, patient, last: Instant::now(), since: 0 }
+    }
+
+    /// After an iteration.
+    pub(crate) fn look(
+        &mut self,
+        iteration: usize,
+        pca: &IncompletePca,
+        save: impl FnOnce() -> Arrays,
+    ) -> Result<()> {
+        self.since += 1;
+        let due = match self.checkpoints.every {
+            Every::Time(apart) => self.last.elapsed() >= apart,
+            Every::Iterations(n) => self.since >= n,
+        };
+        if !due && !self.patient.is_asked() {
+            return Ok(());
+        }
+        let checkpoint = Checkpoint {
+            version: VERSION.to_owned(),
+            options: pca.clone(),
+            data: self.data.clone(),
+            iteration,
+            arrays: save().0,
+        };
+        (self.checkpoints.keep)(checkpoint).map_err(|source| Error::CheckpointNotKept { source })?;
+        (self.last, self.since) = (Instant::now(), 0);
+        Ok(())
+    }
+}
+
+/// An observer whose wish to stop is granted between iterations alone: in the middle of one there is nothing to keep.
+pub(crate) struct Patient<'a> {
+    observer: &'a dyn Observer,
+    iterating: AtomicBool,
+    asked: AtomicBool,
+}
+
+impl<'a> Patient<'a> {
+    pub(crate) fn new(observer: &'a dyn Observer) -> Self {
+        Self { observer, iterating: AtomicBool::new(false), asked: AtomicBool::new(false) }
+    }
+
+    /// Nothing stops until what this gives is dropped, or [`Patient::check`] is called.
+    pub(crate) fn until_dropped(&self) -> Iterating<'_> {
+        self.iterating.store(true, Ordering::Relaxed);
+        Iterating(&self.iterating)
+    }
+
+    /// Whether it was asked to stop.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Between iterations: grants the wish to stop.
+    pub(crate) fn check(&self, exec: &Exec<'_>) -> Result<()> {
+        self.iterating.store(false, Ordering::Relaxed);
+        if self.is_asked() { Err(exec.stopped()) } else { Ok(()) }
+    }
+
+    fn answer(&self, flow: Flow) -> Flow {
+        if flow == Flow::Stop {
+            self.asked.store(true, Ordering::Relaxed);
+        }
+        let granted = self.is_asked() && !self.iterating.load(Ordering::Relaxed);
+        if granted { Flow::Stop } else { Flow::Continue }
+    }
+}
+
+impl Observer for Patient<'_> {
+    fn update(&self, phase: &'static str, fraction: f64) -> Flow {
+        self.answer(self.observer.update(phase, fraction))
+    }
+
+    fn iteration(&self, at: &Iteration) -> Flow {
+        self.answer(self.observer.iteration(at))
+    }
+}
+
+/// An iteration that is to be ended.
+pub(crate) struct Iterating<'a>(&'a AtomicBool);
+
+impl Drop for Iterating<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,94 @@
+//! Noise variance and covariances of point estimates: `docs/missing-values/model.md`.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::{Lines, Observed, Rows};
+use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::passes::normal::{Layout, Products};
+use crate::linalg::Matrix;
+use crate::linalg::decomp::small_systems::Upper;
+use crate::linalg::simd::Lane;
+
+/// Precision of the prior of rows of a factor, times the noise variance.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Precision {
+    /// Shape (c, c).
+    pub(crate) matrix: Matrix,
+    /// Whether it is multiplied by the weight of the entries of a row.
+    pub(crate) per_entry: bool,
+}
+
+/// `(G + P)^-1` of every row of a side, packed by rows of its lower triangle, and `sum tr G (G + P)^-1`: the number of
+/// parameters that the entries determine. Zero for `silent` components, which have no parameters.
+pub(crate) fn inverses<T: Lane>(
+    lines: &Lines<T>,
+    factors: &Factors<T>,
+    side: Side,
+    (precision, silent): (&Precision, &[bool]),
+    exec: &Exec<'_>,
+) -> Result<(Vec<T>, f64)> {
+    let c = precision.matrix.n_rows();
+    let is_silent = |k: usize| silent.get(k).is_some_and(|silent| *silent);
+    let (of_none, heard): (Vec<usize>, Vec<usize>) = (0..c).partition(|k| is_silent(*k));
+    let (own, other) = (factors.of(side), factors.of(side.other()));
+    let layout = Layout::new(c);
+    let width = c * (c + 1) / 2;
+    let mut packed = vec![T::default(); own.n_rows() * width];
+    let outs = [Rows { width, data: &mut packed }];
+    let products = Products::new(lines, other, factors.c, layout, exec)?;
+    let [trace] = lines.pass(
+        exec,
+        layout.lengths(),
+        outs,
+        |segment, acc| products.gather(segment, own.row(segment.line)[factors.c], acc),
+        |line, acc, [row]| {
+            products.complete(line, own.row(line)[factors.c], acc);
+            let (mut g, ..) = layout.parts(acc);
+            let times = if precision.per_entry { lines.weight(line).max(1.0) } else { 1.0 };
+            for k in 0..c {
+                for l in k..c {
+                    g.values[k * layout.stride + l] += times * precision.matrix[(k, l)];
+                }
+                // Nothing is certain to rounding.
+                g.values[k * layout.stride + k] *= 1.0 + 1e-9;
+            }
+            of_none.iter().for_each(|k| g.isolate(*k, 1.0));
+            let inverse = invert(&mut g);
+            let mut trace = heard.len() as f64;
+            for (at, k) in heard.iter().enumerate() {
+                for l in &heard[..=at] {
+                    row[k * (k + 1) / 2 + l] = T::from_f64(inverse[(*k, *l)]);
+                }
+                let terms = heard.iter().map(|l| times * precision.matrix[(*k, *l)] * inverse[(*l, *k)]);
+                trace -= terms.sum::<f64>();
+            }
+            Ok([trace])
+        },
+    )?;
+    Ok((packed, trace))
+}
+
+/// The inverse; zero where the matrix is singular all the same.
+fn invert(g: &mut Upper<'_>) -> Matrix {
+    let m = g.m;
+    let mut inverse = Matrix::zeros(m, m);
+    if g.factorize() {
+        let mut column = vec![0.0; m];
+        for k in 0..m {
+            column.fill(0.0);
+            column[k] = 1.0;
+            g.solve(&mut column);
+            (0..m).for_each(|l| inverse[(l, k)] = column[l]);
+        }
+    }
+    inverse
+}
+
+/// Parameters that least squares determine: `c` for each row and `free` for each feature (and a mean), fewer where there
+/// are fewer entries, less those that no prediction depends on.
+pub(crate) fn count_parameters<T: Lane>(data: &Observed<T>, (c, free): (usize, usize), means: bool) -> f64 {
+    let of_scores = data.over_rows(|row| data.n_observed_in_row(row).min(c) as f64);
+    let most = (free + usize::from(means)) as f64;
+    let of_loadings: f64 = (0..data.n_features()).map(|i| data.total_in_column(i).min(most)).sum();
+    of_scores + of_loadings - (c * free) as f64
+}

@@ -1,0 +1,164 @@
+//! Predictions far outside what was observed: a fit whose entries do not determine it says anything about the others.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::Observed;
+use crate::incomplete::model::convergence::FarPredictions;
+use crate::incomplete::updates::rotate::Rotated;
+use crate::scalar::Scalar;
+
+/// Standard deviations outside the range of the observed entries of a column from which on a prediction is far.
+const FAR: f64 = 10.0;
+/// Entries that the variance of all columns counts for beside those of a column, whose own few may agree by chance.
+const BESIDE: f64 = 2.0;
+/// Multiplications that are always made to look for such predictions; more where a pass over the entries makes more.
+const LEAST_WORK: usize = 1 << 22;
+/// Rows or columns of one piece of work.
+const LINES: usize = 64;
+
+/// What a column was observed to be.
+#[derive(Clone, Copy, Default)]
+struct Range {
+    lowest: f64,
+    highest: f64,
+    /// Zero where the entries do not tell.
+    deviation: f64,
+}
+
+impl Range {
+    /// How far a value is beyond the entries, in standard deviations.
+    fn beyond(&self, value: f64) -> f64 {
+        let away = (self.lowest - value).max(value - self.highest);
+        if self.deviation > 0.0 { away / self.deviation } else { 0.0 }
+    }
+}
+
+/// Predictions far outside what was observed, if there are any.
+pub(crate) fn far_predictions<T: Scalar>(
+    data: &Observed<T>,
+    fit: &Rotated,
+    exec: &Exec<'_>,
+) -> Result<Option<FarPredictions>> {
+    let ((n, p), c) = (data.shape(), fit.loadings.n_cols().max(1));
+    let ranges = ranges(data);
+    let work = LEAST_WORK.max(data.n_observed().saturating_mul(c));
+    let all = n.saturating_mul(p).saturating_mul(c) <= work;
+    let offset = |row: usize| fit.offsets.as_ref().map_or(0.0, |offsets| offsets[row]);
+    let beyond = |row: usize, column: usize| {
+        let (s, a) = (fit.scores.row(row), fit.loadings.row(column));
+        let dot: f64 = s.iter().zip(a).map(|(s, a)| s * a).sum();
+        let value = fit.mean[column] + offset(row) + dot;
+        (value, ranges[column].beyond(value))
+    };
+    // By the inequality of Cauchy and Schwarz no prediction is farther than the product of these.
+    let of_row = |row: usize| norm(fit.scores.row(row)) + offset(row).abs();
+    let of_column = |column: usize| match ranges[column].deviation {
+        0.0 => 0.0,
+        deviation => norm(fit.loadings.row(column)) / deviation,
+    };
+    let n_rows = if all { n } else { (work / 2 / (p * c)).clamp(1, n) };
+    let n_columns = if all { 0 } else { (work / 2 / (n * c)).clamp(1, p) };
+    let (rows, columns) = (largest(n, n_rows, of_row), largest(p, n_columns, of_column));
+    let in_row = |row: usize| {
+        let mut observed = data.row(row).0.iter().map(|column| *column as usize).peekable();
+        let missing = (0..p).filter(move |column| observed.next_if_eq(column).is_none());
+        farthest(missing.map(|column| (row, column, beyond(row, column))))
+    };
+    let looked_at: Vec<bool> = marked(n, &rows);
+    let in_column = |column: usize| {
+        let mut observed = data.column(column).0.iter().map(|row| *row as usize).peekable();
+        let missing = (0..n).filter(move |row| observed.next_if_eq(row).is_none());
+        let others = missing.filter(|row| !looked_at[*row]);
+        farthest(others.map(|row| (row, column, beyond(row, column))))
+    };
+    let mut found: Vec<Option<FarPredictions>> = vec![None; rows.len() + columns.len()];
+    exec.fill(&mut found, LINES, |piece, found| {
+        for (at, found) in found.iter_mut().enumerate() {
+            let line = piece * LINES + at;
+            *found = match rows.get(line) {
+                Some(row) => in_row(*row),
+                None => in_column(columns[line - rows.len()]),
+            };
+        }
+        Ok(())
+    })?;
+    Ok(found.into_iter().flatten().reduce(FarPredictions::and))
+}
+
+impl FarPredictions {
+    fn and(self, other: Self) -> Self {
+        let farthest = if other.deviations > self.deviations { other } else { self };
+        Self { count: self.count + other.count, ..farthest }
+    }
+}
+
+/// Counts the predictions that are far, each `(row, column, (value, deviations))`.
+fn farthest(predictions: impl Iterator<Item = (usize, usize, (f64, f64))>) -> Option<FarPredictions> {
+    predictions
+        .filter(|(_, _, (_, deviations))| *deviations > FAR)
+        .map(|(row, column, (value, deviations))| FarPredictions { count: 1, row, column, value, deviations })
+        .reduce(FarPredictions::and)
+}
+
+fn ranges<T: Scalar>(data: &Observed<T>) -> Vec<Range> {
+    let columns: Vec<(Range, f64, f64)> = (0..data.n_features())
+        .map(|column| {
+            let values = || data.column(column).1.iter().map(|x| x.to_f64());
+            // Observed values are finite.
+            let (mut lowest, mut highest) = (f64::INFINITY, f64::NEG_INFINITY);
+            for x in values() {
+                (lowest, highest) = (lowest.min(x), highest.max(x));
+            }
+            let count = values().count() as f64;
+            let mean = values().sum::<f64>() / count.max(1.0);
+            let squares = values().map(|x| (x - mean).powi(2)).sum::<f64>();
+            (Range { lowest, highest, deviation: 0.0 }, count, squares)
+        })
+        .collect();
+    let several = || columns.iter().filter(|(_, count, _)| *count > 1.0);
+    let freedom: f64 = several().map(|(_, count, _)| count - 1.0).sum();
+    let common = several().map(|(.., squares)| squares).sum::<f64>() / freedom.max(1.0);
+    let deviation = |count: f64, squares: f64| {
+        let freedom = count - 1.0;
+        // Columns in larger units say nothing of one that has enough entries of its own. Equal values show no spread.
+        let common = if squares > 0.0 { common.min(squares / freedom * at_most(freedom)) } else { common };
+        ((squares + BESIDE * common) / (freedom + BESIDE)).sqrt()
+    };
+    columns
+        .into_iter()
+        .map(|(range, count, squares)| match count {
+            // One entry shows no spread, and those of other columns may be in other units.
+            ..=1.0 => range,
+            _ => Range { deviation: deviation(count, squares), ..range },
+        })
+        .collect()
+}
+
+/// How many times a sample variance of `freedom` degrees of freedom the true variance may be: more with a probability below a
+/// thousandth, for normal entries (Chernoff's bound of chi-squared: the share `x` of the true variance is not reached with a
+/// probability of at most `(x e^(1 - x))^(d / 2) < (e x)^(d / 2)`).
+fn at_most(freedom: f64) -> f64 {
+    std::f64::consts::E * 1e-3f64.powf(-2.0 / freedom)
+}
+
+fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// The `count` of `0..n` with the largest sizes, ascending.
+fn largest(n: usize, count: usize, size: impl Fn(usize) -> f64) -> Vec<usize> {
+    let mut all: Vec<(f64, usize)> = (0..n).map(|i| (size(i), i)).collect();
+    if count < n {
+        all.select_nth_unstable_by(count, |x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        all.truncate(count);
+    }
+    let mut chosen: Vec<usize> = all.into_iter().map(|(_, i)| i).collect();
+    chosen.sort_unstable();
+    chosen
+}
+
+fn marked(n: usize, chosen: &[usize]) -> Vec<bool> {
+    let mut marked = vec![false; n];
+    chosen.iter().for_each(|i| marked[*i] = true);
+    marked
+}

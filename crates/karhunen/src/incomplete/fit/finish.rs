@@ -1,0 +1,265 @@
+//! From the best factors to the model.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::covariances::Covariances;
+use crate::incomplete::factors::prior::Prior;
+use crate::incomplete::factors::problem::{Diagonal, Problem};
+use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::fit::error_bars::{Precision, count_parameters, inverses};
+use crate::incomplete::fit::far::far_predictions;
+use crate::incomplete::fit::run::Run;
+use crate::incomplete::model::convergence::IncompleteConvergence;
+use crate::incomplete::model::{IncompleteModel, IncompleteParts};
+use crate::incomplete::options::{IncompletePca, MeanMode, Method};
+use crate::incomplete::updates::explained::{Explained, left_by_fit, of_scores};
+use crate::incomplete::updates::posterior::{Posterior, Rotation};
+use crate::incomplete::updates::prepared::Prepared;
+use crate::incomplete::updates::rotate::{Rotated, principal};
+use crate::linalg::Matrix;
+use crate::linalg::dense::small::t_multiply;
+use crate::linalg::simd::Lane;
+
+/// What the user should know of a fit that is left with no component.
+const COLLAPSED: &str = "collapsed: the most probable components are none";
+
+impl<T: Lane> Run<T> {
+    /// Rotates to the principal components and adds the error bars.
+    pub(crate) fn into_model(
+        self,
+        pca: &IncompletePca,
+        method: Method,
+        reason: String,
+        problem: &Problem<'_, T>,
+        prepared: &Prepared,
+        exec: &Exec<'_>,
+    ) -> Result<IncompleteModel> {
+        // Methods may have learned penalties and left out components.
+        let problem = &self.penalties.clone().give(problem, self.factors.c);
+        let found = match &self.posterior {
+            Some(posterior) => {
+                Found::of_posterior(posterior, problem, self.factors, pca.error_bars, method, exec)?
+            }
+            None => {
+                let centred = pca.mean != MeanMode::None;
+                Found::of_point(problem, self.factors, (self.squares, centred), pca.error_bars, exec)?
+            }
+        };
+        let Found { rotated, explained, prior, noise, score_covariances, loading_covariances } = found;
+        let far = far_predictions(problem.data, &rotated, exec)?;
+        let weight = prepared.weight();
+        let pulled = problem.mean.under(noise).kappa;
+        let of_mean = |w: f64| if w > 0.0 { noise / w } else { prepared.spread.mean_square };
+        let of_offsets = variance_of_offsets(&rotated, problem);
+        let (total, explained_variance_ratio) = explained.shares(of_offsets, problem.data.n_features());
+        IncompleteModel::try_from(IncompleteParts {
+            components: rotated.loadings.transposed(),
+            mean: rotated.mean,
+            explained_variance_ratio,
+            explained_variance: explained.variances,
+            singular_values: rotated.singular_values,
+            total_variance: total,
+            noise_variance: noise,
+            scores: rotated.scores,
+            row_offsets: rotated.offsets,
+            score_covariances,
+            loading_covariances,
+            mean_variance: match pca.mean {
+                MeanMode::None => vec![0.0; problem.data.n_features()],
+                _ => prepared.sums.weight.iter().map(|w| of_mean(w + pulled)).collect(),
+            },
+            prior,
+            n_observed: (0..problem.data.n_features())
+                .map(|i| problem.data.n_observed_in_column(i))
+                .collect(),
+            options: pca.clone(),
+            dtype: T::NAME.to_owned(),
+            convergence: IncompleteConvergence {
+                method,
+                reason: if self.collapsed { format!("{reason}; {COLLAPSED}") } else { reason },
+                stop: self.stop,
+                cost: self.cost,
+                rmse: (self.squares / weight).sqrt(),
+                held_out_rmse: self.held_out_rmse,
+                trace: self.trace,
+                runs: Vec::new(),
+                refitted: false,
+                far,
+            },
+        })
+    }
+}
+
+/// A fit in the coordinates of its principal components.
+struct Found {
+    rotated: Rotated,
+    explained: Explained,
+    prior: Prior,
+    noise: f64,
+    score_covariances: Option<Covariances>,
+    loading_covariances: Option<Covariances>,
+}
+
+impl Found {
+    fn of_posterior<T: Lane>(
+        posterior: &Posterior<T>,
+        problem: &Problem<'_, T>,
+        factors: Factors<T>,
+        error_bars: bool,
+        method: Method,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let Rotation { mut rotated, explained: mut variances, mut prior, mut scores, mut loadings } =
+            posterior.rotate(problem, factors, error_bars, exec)?;
+        let silent = rotated.silence(problem.data.total_samples(), posterior.noise);
+        prior.forget(&silent);
+        for (k, variance) in variances.iter_mut().enumerate().filter(|(k, _)| silent[*k]) {
+            *variance = 0.0;
+            loadings.forget(k);
+            scores.iter_mut().for_each(|scores| scores.forget(k));
+        }
+        let left = problem.data.n_features() as f64 * posterior.noise;
+        Ok(Self {
+            explained: Explained { variances, left },
+            rotated,
+            prior,
+            noise: posterior.noise,
+            score_covariances: scores,
+            // New rows are weighed with them.
+            loading_covariances: Some(loadings).filter(|_| error_bars || method.has_posterior_loadings()),
+        })
+    }
+
+    fn of_point<T: Lane>(
+        problem: &Problem<'_, T>,
+        mut factors: Factors<T>,
+        (squares, centred): (f64, bool),
+        error_bars: bool,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let mut rotated = principal(problem, &mut factors, problem.mean.joint, exec)?;
+        if let (Some(offsets), Some(penalties)) = (&mut rotated.offsets, &problem.offsets) {
+            // Nothing draws a row without entries anywhere: it has no offset.
+            let rows = problem.data.rows();
+            let free = |j: usize| penalties.at(j, 0, 1) == 0.0 && rows.count(j) == 0;
+            (0..offsets.len()).filter(|j| free(*j)).for_each(|j| offsets[j] = 0.0);
+        }
+        let rough = rough_noise(problem, squares);
+        let silent = rotated.silence(problem.data.total_samples(), rough);
+        let variances = of_scores(&rotated.singular_values, problem.data.total_samples());
+        let mut prior = prior(problem, &rotated);
+        prior.forget(&silent);
+        let factors: Factors<T> = Factors::with_offsets(
+            &rotated.loadings,
+            &rotated.scores,
+            &rotated.mean,
+            rotated.offsets.as_deref(),
+        );
+        let found = (&rotated, &factors, &silent[..]);
+        let bars = ErrorBars::new(problem, found, &prior, &variances, (squares, rough), error_bars, exec)?;
+        let left = left_by_fit(problem, &factors, centred, &exec.part(1.0, 1.0))?;
+        let explained = Explained { variances, left };
+        let keep = |n_components: usize, packed: Vec<T>| Covariances {
+            n_components,
+            packed: packed.iter().map(|x| (x.to_f64() * bars.noise) as f32).collect(),
+        };
+        Ok(Self {
+            rotated,
+            explained,
+            prior,
+            noise: bars.noise,
+            score_covariances: error_bars.then(|| keep(problem.c, bars.scores)),
+            loading_covariances: error_bars.then(|| keep(problem.free(), bars.loadings)),
+        })
+    }
+}
+
+/// The penalties of the scores as the principal components see them.
+fn prior<T: Lane>(problem: &Problem<'_, T>, rotated: &Rotated) -> Prior {
+    let Precision { matrix, per_entry } = precision(problem, Side::Scores, &rotated.of_loadings);
+    Prior { precision: matrix, per_entry, mean: rotated.prior_mean() }
+}
+
+/// `M' D M` of the penalties `D` of a side; of penalties that grow with the entries of a row, those of one entry.
+fn precision<T: Lane>(problem: &Problem<'_, T>, side: Side, map: &Matrix) -> Precision {
+    let c = map.n_rows();
+    let per_entry = matches!(problem.penalty(side), Diagonal::ByRow(_));
+    // The first row with entries shows the penalty of one.
+    let lines = problem.lines(side);
+    let shown = (0..lines.n_lines()).find(|line| lines.count(*line) > 0).unwrap_or(0);
+    let unit = if per_entry { 1.0 / lines.weight(shown) } else { 1.0 };
+    let scaled = Matrix::from_fn(c, c, |l, k| problem.pull(side, shown, l).0 * unit * map[(l, k)]);
+    Precision { matrix: t_multiply(map, &scaled), per_entry }
+}
+
+/// Unscaled covariances and the noise variance.
+struct ErrorBars<T> {
+    noise: f64,
+    scores: Vec<T>,
+    loadings: Vec<T>,
+}
+
+impl<T: Lane> ErrorBars<T> {
+    fn new(
+        problem: &Problem<'_, T>,
+        (rotated, factors, silent): (&Rotated, &Factors<T>, &[bool]),
+        prior: &Prior,
+        explained: &[f64],
+        (squares, rough): (f64, f64),
+        covariances: bool,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let (c, free, p) = (problem.c, problem.free(), problem.data.n_features());
+        let (rows, columns) = (problem.data.rows(), problem.data.columns());
+        let of_offsets = variance_of_offsets(rotated, problem);
+        let regularized = !problem.scores.is_zero() && !problem.loadings.is_zero();
+        if !covariances && !regularized {
+            return Ok(Self { noise: rough, scores: Vec::new(), loadings: Vec::new() });
+        }
+        let (of_scores, of_loadings) = if regularized {
+            (
+                Precision { matrix: prior.precision.clone(), per_entry: prior.per_entry },
+                precision(problem, Side::Loadings, &rotated.of_free_scores(free)),
+            )
+        } else {
+            // Without penalties a row of few entries would be uncertain without bounds: the population bounds it.
+            let diagonal = |c: usize, variance: &dyn Fn(usize) -> f64| Precision {
+                matrix: Matrix::from_fn(c, c, |k, l| if k == l { rough / variance(k) } else { 0.0 }),
+                per_entry: false,
+            };
+            let of_scores = explained.iter().copied().chain(of_offsets).collect::<Vec<f64>>();
+            (diagonal(c, &|k| of_scores[k].max(f64::MIN_POSITIVE)), diagonal(free, &|_| 1.0 / p as f64))
+        };
+        let (scores, trace) =
+            inverses(rows, factors, Side::Scores, (&of_scores, silent), &exec.part(0.0, 0.5))?;
+        let (loadings, more) =
+            inverses(columns, factors, Side::Loadings, (&of_loadings, silent), &exec.part(0.5, 1.0))?;
+        let means = if problem.mean.joint { p as f64 } else { 0.0 };
+        let noise = if regularized {
+            let none = silent.iter().filter(|silent| **silent).count();
+            let turned = ((c - none) * (free - none)) as f64;
+            noise(squares, problem.data.total_entries(), trace + more - turned + means)
+        } else {
+            rough
+        };
+        Ok(Self { noise, scores, loadings })
+    }
+}
+
+/// The variance of the offsets of rows, where they have some, each as often as it counts.
+fn variance_of_offsets<T: Lane>(rotated: &Rotated, problem: &Problem<'_, T>) -> Option<f64> {
+    let offsets = rotated.offsets.as_ref()?;
+    Some(problem.data.over_rows(|j| offsets[j] * offsets[j]) / (problem.data.total_samples().max(2.0) - 1.0))
+}
+
+/// The noise variance with all parameters counted whole.
+fn rough_noise<T: Lane>(problem: &Problem<'_, T>, squares: f64) -> f64 {
+    let counted = count_parameters(problem.data, (problem.c, problem.free()), problem.mean.joint);
+    noise(squares, problem.data.total_entries(), counted)
+}
+
+/// Mean squared residual, less the parameters where entries outnumber them.
+fn noise(squares: f64, entries: f64, parameters: f64) -> f64 {
+    let left = entries - parameters.max(0.0);
+    squares / if left >= 1.0 { left } else { entries }
+}

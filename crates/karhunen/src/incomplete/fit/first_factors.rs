@@ -1,0 +1,80 @@
+//! The factors that the iterations begin with.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::Observed;
+use crate::incomplete::factors::problem::{Diagonal, Problem};
+use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::methods::als::Als;
+use crate::incomplete::methods::iterate::Iterate;
+use crate::linalg::Matrix;
+use crate::linalg::random::gaussian;
+use crate::linalg::simd::Lane;
+use crate::random::Stream;
+
+/// Sweeps of alternating least squares that every random start begins with.
+const SWEEPS: usize = 3;
+/// Their ridge, as a share of the mean curvature of random factors.
+const RIDGE: f64 = 1e-2;
+
+/// Gaussian loadings, of the square root of the deviation of an entry, and scores and offsets of zero: nothing is drawn for a
+/// row, so that rows may be repeated, weighed or put in another order.
+pub(crate) fn random<T: Lane>(
+    data: &Observed<T>,
+    (c, offsets): (usize, bool),
+    mean: &[f64],
+    deviation: f64,
+    stream: Stream,
+) -> Factors<T> {
+    let (n, p) = data.shape();
+    let mut loadings = gaussian(p, c, stream);
+    loadings.as_mut_slice().iter_mut().for_each(|x| *x *= deviation.sqrt());
+    let offsets = offsets.then(|| vec![0.0; n]);
+    Factors::with_offsets(&loadings, &Matrix::zeros(n, c), mean, offsets.as_deref()).counted(data.times())
+}
+
+/// A few sweeps with a small ridge: every method depends less on where it started after them. They begin with the scores, which
+/// are not looked at before; `deviation` is that of an entry.
+pub(crate) fn warm_up<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    deviation: f64,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let (n, p) = (problem.data.total_samples(), problem.data.n_features() as f64);
+    let entries = problem.data.total_entries();
+    let c = problem.free();
+    let sum = |x: &[T], sums: &mut [f64]| {
+        sums[0] += x[..c].iter().map(|x| x.to_f64() * x.to_f64()).sum::<f64>();
+    };
+    let of_random = factors.a.sum_rows(1, exec, |_, x, s| sum(x, s))?[0] / (p * c as f64);
+    let of_scores = RIDGE * entries / n * of_random;
+    // Scores of the same size as the loadings, and `deviation` is the square of that.
+    let of_loadings = RIDGE * entries / p * deviation;
+    let mut ridge = Problem {
+        loadings: Diagonal::Same(of_loadings),
+        scores: Diagonal::Same(of_scores),
+        ..problem.clone()
+    };
+    for sweep in 0..SWEEPS {
+        let part = exec.part(sweep as f64 / SWEEPS as f64, (sweep + 1) as f64 / SWEEPS as f64);
+        Als.iterate(&mut ridge, factors, &part)?;
+    }
+    Ok(())
+}
+
+/// Gives the unit of the data, which random loadings and scores share, to one side: the prior of the other would pull at it
+/// in some units more than in others. `deviation` is that of an entry. No prediction changes.
+pub(crate) fn give_unit<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    (side, deviation): (Side, f64),
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let (free, root) = (problem.free(), deviation.max(f64::MIN_POSITIVE).sqrt());
+    let times = |factor: f64| move |x: &mut T| *x = T::from_f64(x.to_f64() * factor);
+    let (of_loadings, of_scores) =
+        if side == Side::Loadings { (root, 1.0 / root) } else { (1.0 / root, root) };
+    factors.a.map_rows(exec, |_, row| row[..free].iter_mut().for_each(times(of_loadings)))?;
+    factors.s.map_rows(exec, |_, row| row[..free].iter_mut().for_each(times(of_scores)))
+}

@@ -1,0 +1,83 @@
+//! Rows of weight zero: they take no part in a fit, and get their scores in the end.
+
+use crate::error::Result;
+use crate::exec::{Exec, Unobserved};
+use crate::incomplete::data::Observed;
+use crate::incomplete::factors::covariances::Covariances;
+use crate::incomplete::fit::checkpoint::FitContext;
+use crate::incomplete::model::{IncompleteModel, RowScores};
+use crate::incomplete::options::IncompletePca;
+use crate::incomplete::start::Start;
+use crate::linalg::Matrix;
+use crate::scalar::Scalar;
+
+/// The rows that take part in a fit, and those that do not.
+pub(crate) struct Division {
+    taking_part: Vec<usize>,
+    left_out: Vec<usize>,
+}
+
+impl Division {
+    /// None where all rows take part.
+    pub(crate) fn of<T: Scalar>(data: &Observed<T>) -> Option<Self> {
+        let weights = data.sample_weights()?;
+        let (left_out, taking_part): (Vec<usize>, Vec<usize>) =
+            (0..weights.len()).partition(|row| weights[*row] == 0.0);
+        (!left_out.is_empty()).then_some(Self { taking_part, left_out })
+    }
+
+    /// The data that take part.
+    pub(crate) fn data<T: Scalar>(
+        &self,
+        data: &Observed<T>,
+        n_threads: Option<usize>,
+    ) -> Result<Observed<T>> {
+        Exec::run(n_threads, &Unobserved, |exec| data.select(&self.taking_part, exec))
+    }
+
+    /// Fits the rows that take part by `fit`, then finds the scores of the others.
+    pub(crate) fn fit<T: Scalar>(
+        &self,
+        pca: &IncompletePca,
+        data: &Observed<T>,
+        context: &FitContext<'_>,
+        fit: impl FnOnce(&Observed<T>, &FitContext<'_>) -> Result<IncompleteModel>,
+    ) -> Result<IncompleteModel> {
+        let start = context.start.map(|start| Start { scores: self.pick(&start.scores), ..start.clone() });
+        let context = FitContext { start: start.as_ref(), ..*context };
+        let mut model = fit(&self.data(data, pca.n_threads)?, &context)?;
+        model.rename_rows(|row| Some(self.taking_part[row]));
+        let rest = Exec::run(pca.n_threads, &Unobserved, |exec| data.select(&self.left_out, exec))?;
+        let observer = context.observer.unwrap_or(&Unobserved);
+        let (found, covariances) = match model.score_covariances() {
+            None => (model.rows_observed(&rest, pca.n_threads, observer)?, None),
+            Some(known) => {
+                let (rows, found) = model.rows_with_covariances(&rest, pca.n_threads, observer)?;
+                let width = known.n_components * (known.n_components + 1) / 2;
+                let packed = self.merge(&known.packed, &found.packed, width);
+                (rows, Some(Covariances { n_components: known.n_components, packed }))
+            }
+        };
+        let c = model.n_components();
+        let merged = self.merge(model.scores().as_slice(), found.scores.as_slice(), c);
+        let scores = Matrix::from_vec(self.taking_part.len() + self.left_out.len(), c, merged)?;
+        let both = model.row_offsets().zip(found.offsets);
+        let offsets = both.map(|(fitted, found)| self.merge(fitted, &found, 1));
+        Ok(model.with_rows(RowScores { scores, offsets }, covariances))
+    }
+
+    fn pick(&self, scores: &Matrix) -> Matrix {
+        Matrix::from_fn(self.taking_part.len(), scores.n_cols(), |j, k| scores[(self.taking_part[j], k)])
+    }
+
+    /// Rows of `width` values of both kinds, in the order of the data.
+    fn merge<U: Copy + Default>(&self, taking_part: &[U], left_out: &[U], width: usize) -> Vec<U> {
+        let mut all = vec![U::default(); taking_part.len() + left_out.len()];
+        for (names, values) in [(&self.taking_part, taking_part), (&self.left_out, left_out)] {
+            for (at, row) in names.iter().enumerate() {
+                all[row * width..(row + 1) * width].copy_from_slice(&values[at * width..(at + 1) * width]);
+            }
+        }
+        all
+    }
+}

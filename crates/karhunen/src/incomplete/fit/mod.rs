@@ -1,0 +1,599 @@
+//! One fit, from top to bottom: mean, penalties, start, iterations, rotation, error bars. A fit is made of legs: one for each
+//! random start, or for each penalty of a path, and one more where it ends with all entries.
+
+pub(crate) mod checkpoint;
+pub(crate) mod checkpointing;
+pub(crate) mod error_bars;
+pub(crate) mod far;
+pub(crate) mod finish;
+pub(crate) mod first_factors;
+pub(crate) mod left_out;
+pub(crate) mod need;
+pub(crate) mod of_stream;
+pub(crate) mod path;
+pub(crate) mod run;
+pub(crate) mod signals;
+pub(crate) mod stopping;
+pub(crate) mod time_left;
+pub(crate) mod unseen;
+
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::exec::{Exec, Iteration, Observer, Unobserved};
+use crate::incomplete::data::{Observed, Share, Typed};
+use crate::incomplete::factors::problem::{Penalties, Problem};
+use crate::incomplete::factors::state_arrays::{
+    Arrays, count, damaged, finite, optional_size, seconds, size,
+};
+use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::fit::checkpoint::{Checkpoint, Fingerprint, FitContext};
+use crate::incomplete::fit::checkpointing::{Keeper, Patient};
+use crate::incomplete::fit::first_factors::{give_unit, random, warm_up};
+use crate::incomplete::fit::path::largest_penalty;
+use crate::incomplete::fit::run::{Course, Run, Running};
+use crate::incomplete::fit::stopping::Rules;
+use crate::incomplete::fit::time_left::{remaining, seconds_left};
+use crate::incomplete::model::IncompleteModel;
+use crate::incomplete::model::convergence::{RunSummary, StopReason};
+use crate::incomplete::options::{IncompletePca, Method, Regularization};
+use crate::incomplete::passes::normal::solve_side;
+use crate::incomplete::start::Start;
+use crate::incomplete::updates::offsets::{Levels, begin_offsets};
+use crate::incomplete::updates::prepared::Prepared;
+use crate::linalg::simd::Lane;
+use crate::random::Purpose;
+use crate::scalar::Scalar;
+
+/// Each penalty of a path is this share of the one before; the first, of the smallest that leaves nothing.
+const RUNG: f64 = 0.7;
+/// Most penalties of a path: a millionth of the first.
+const MOST_RUNGS: usize = 40;
+/// A path ends after so many penalties without a lower error of the entries set aside.
+const RISES: usize = 2;
+/// How much of a random start every leg of a path gets: components that have died would stay dead.
+const REVIVAL: f64 = 1e-2;
+
+pub(crate) fn fit<T: Scalar>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    context: &FitContext<'_>,
+) -> Result<IncompleteModel> {
+    let observer = context.observer.unwrap_or(&Unobserved);
+    let patient = Patient::new(observer);
+    // Only where a checkpoint is made of where an iteration ended is there a reason to wait for its end.
+    let patience = context.checkpoints.is_some().then_some(&patient);
+    let observer = patience.map_or(observer, |patient| patient as &dyn Observer);
+    pca.ask(data, 1)?;
+    Exec::run(pca.n_threads, observer, |exec| match data.typed() {
+        Typed::F32(data) => fit_typed(pca, data, context, patience, exec),
+        Typed::F64(data) => fit_typed(pca, data, context, patience, exec),
+    })
+}
+
+fn fit_typed<T: Lane>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    context: &FitContext<'_>,
+    patient: Option<&Patient<'_>>,
+    exec: &Exec<'_>,
+) -> Result<IncompleteModel> {
+    let fingerprint = if context.checkpoints.is_some() || context.resume.is_some() {
+        Some(Fingerprint::of(data, exec)?)
+    } else {
+        None
+    };
+    let split = match pca.early_stopping {
+        Some(value) => {
+            let share = Share { option: "early_stopping", value };
+            let stream = Purpose::EarlyStopping.of(pca.seed);
+            Some(data.split_by(share, stream, &exec.phase("setting entries aside"))?)
+        }
+        None => None,
+    };
+    let (kept, held_out) = split.as_ref().map_or((data, None), |(kept, aside)| (kept, Some(aside)));
+    let setting = Setting::new(pca, (data, kept, held_out), context.start, exec)?;
+    let mut legs = Legs { leg: setting.first_leg(), best: None, warm: None, runs: Vec::new(), spent: 0.0 };
+    let exec = &exec.phase(setting.method.name());
+    let mut running = match (context.resume, &fingerprint) {
+        (Some(checkpoint), Some(fingerprint)) => {
+            checkpoint.check(pca, fingerprint)?;
+            legs.resume(&setting, checkpoint, exec)?
+        }
+        _ => legs.begin(&setting, exec)?,
+    };
+    let mut keeper = match (context.checkpoints, fingerprint, patient) {
+        (Some(checkpoints), Some(data), Some(patient)) => Some(Keeper::new(checkpoints, data, patient)),
+        _ => None,
+    };
+    loop {
+        legs.drive(&setting, &mut running, keeper.as_mut(), exec)?;
+        legs.note(&setting, running);
+        match legs.next_leg(&setting) {
+            Some(leg) => legs.leg = leg,
+            None => break,
+        }
+        running = legs.begin(&setting, exec)?;
+    }
+    legs.into_model(&setting, &exec.phase("error bars"))
+}
+
+/// Data of a fit, and what is known of them.
+struct Part<'a, T> {
+    data: &'a Observed<T>,
+    prepared: Prepared,
+}
+
+/// What stays the same over a fit.
+struct Setting<'a, T> {
+    pca: &'a IncompletePca,
+    method: Method,
+    reason: String,
+    start: Option<&'a Start>,
+    /// The entries that are fitted.
+    kept: Part<'a, T>,
+    held_out: Option<&'a Observed<T>>,
+    /// All entries, where the fit ends with them.
+    whole: Option<Part<'a, T>>,
+    /// The penalty of which a path's are parts.
+    top: Option<f64>,
+}
+
+/// What part of a fit: a random (or given) start, a penalty of a path, or all entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leg {
+    Start(usize),
+    Rung(usize),
+    Refit,
+}
+
+impl<'a, T: Lane> Setting<'a, T> {
+    fn new(
+        pca: &'a IncompletePca,
+        (whole, kept, held_out): (&'a Observed<T>, &'a Observed<T>, Option<&'a Observed<T>>),
+        start: Option<&'a Start>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let exec = &exec.phase("means and variances");
+        let part = |data| Ok(Part { data, prepared: Prepared::new(pca, data, start, exec)? });
+        let kept = part(kept)?;
+        let whole = if pca.refit && held_out.is_some() { Some(part(whole)?) } else { None };
+        let top = if pca.regularization == Some(Regularization::Path) {
+            let Prepared { mean, levels, .. } = &kept.prepared;
+            Some(largest_penalty(kept.data, mean, levels.map(Levels::pseudo_observations), exec)?)
+        } else {
+            None
+        };
+        let (method, reason) = pca.chosen();
+        Ok(Self { pca, method, reason, start, kept, held_out, whole, top })
+    }
+
+    fn first_leg(&self) -> Leg {
+        if self.top.is_some() { Leg::Rung(0) } else { Leg::Start(0) }
+    }
+
+    /// The penalty of a leg of a path.
+    fn lambda(&self, rung: usize) -> Option<f64> {
+        self.top.map(|top| top * RUNG.powi(rung as i32 + 1))
+    }
+
+    /// The leg that a checkpoint names, if this fit can have it.
+    fn leg_of_codes(&self, name: &str, kind: f64, number: f64) -> Result<Leg> {
+        let (number, path) = (count(name, number)?, self.top.is_some());
+        match kind {
+            0.0 if !path && number < self.pca.n_starts => Ok(Leg::Start(number)),
+            1.0 if path && number < MOST_RUNGS => Ok(Leg::Rung(number)),
+            2.0 if self.whole.is_some() && number == 0 => Ok(Leg::Refit),
+            _ => Err(damaged(name, "holds no part of this fit")),
+        }
+    }
+
+    fn part(&self, leg: Leg) -> &Part<'a, T> {
+        match (leg, &self.whole) {
+            (Leg::Refit, Some(whole)) => whole,
+            _ => &self.kept,
+        }
+    }
+
+    /// The problem of a leg that has the penalty `lambda`, of a path.
+    fn problem(&self, leg: Leg, lambda: Option<f64>) -> Problem<'a, T> {
+        let Part { data, prepared } = self.part(leg);
+        let regularization =
+            lambda.map_or_else(|| prepared.regularization(self.pca, self.method), Regularization::Ridge);
+        prepared.penalized(self.pca, data, regularization)
+    }
+
+    /// Random loadings, and factors warmed up from them; `number` of the start.
+    fn random(
+        &self,
+        leg: Leg,
+        number: usize,
+        problem: &Problem<'_, T>,
+        exec: &Exec<'_>,
+    ) -> Result<Factors<T>> {
+        let Part { data, prepared } = self.part(leg);
+        let stream = Purpose::Starts.of(self.pca.seed).number(number as u64);
+        let deviation = prepared.spread.mean_square.sqrt();
+        let shape = (self.pca.n_components, self.pca.row_offsets);
+        let mut factors = random(*data, shape, &prepared.mean, deviation, stream);
+        if self.method != Method::Online {
+            warm_up(problem, &mut factors, deviation, &exec.part(0.0, 0.0))?;
+        }
+        if let Some(side) = self.method.unit_side() {
+            give_unit(problem, &mut factors, (side, deviation), &exec.part(0.0, 0.0))?;
+        }
+        Ok(factors)
+    }
+}
+
+/// How far a fit has come.
+struct Legs<T> {
+    leg: Leg,
+    /// The best run so far, and its leg.
+    best: Option<(Run<T>, Leg)>,
+    /// Where the last leg of a path ended.
+    warm: Option<Factors<T>>,
+    runs: Vec<RunSummary>,
+    /// Seconds of the legs before.
+    spent: f64,
+}
+
+impl<T: Lane> Legs<T> {
+    /// The present leg, or the one that is made again.
+    fn origin(&self) -> Leg {
+        match (&self.best, self.leg) {
+            (Some((_, leg)), Leg::Refit) => *leg,
+            (_, leg) => leg,
+        }
+    }
+
+    /// The penalty of the present leg.
+    fn lambda(&self, setting: &Setting<'_, T>) -> Option<f64> {
+        match self.origin() {
+            Leg::Rung(rung) => setting.lambda(rung),
+            _ => None,
+        }
+    }
+
+    fn course<'b>(&self, setting: &'b Setting<'_, T>) -> Course<'b, T> {
+        let pca = setting.pca;
+        let refit = self.leg == Leg::Refit;
+        let prepared = &setting.part(self.leg).prepared;
+        let mut rules = Rules {
+            tol: pca.tol,
+            gradient_tol: pca.gradient_tol,
+            angle_tol: pca.angle_tol,
+            rmse_tol: pca.rmse_tol,
+            max_iter: pca.max_iter,
+            time_limit: pca.time_limit.map(|limit| limit.as_secs_f64() - self.spent),
+            window: 1,
+            floor: f64::EPSILON * f64::EPSILON * prepared.weight() * prepared.spread.mean_square,
+            early: setting.held_out.is_some() && matches!(self.leg, Leg::Start(_)),
+        };
+        if let (Leg::Refit, Some((best, Leg::Start(_)))) = (self.leg, &self.best) {
+            // As many iterations, no matter what.
+            let time_limit = rules.time_limit;
+            rules = Rules { max_iter: best.iteration.max(1), tol: 0.0, time_limit, ..rules };
+            (rules.gradient_tol, rules.angle_tol, rules.rmse_tol) = (None, None, None);
+        }
+        let held_out = setting.held_out.filter(|_| !refit);
+        Course { pca, method: setting.method, prepared, held_out, rules }
+    }
+
+    /// The present leg, before its first iteration.
+    fn begin<'b>(&self, setting: &'b Setting<'_, T>, exec: &Exec<'_>) -> Result<Running<'b, T>> {
+        let problem = setting.problem(self.leg, self.lambda(setting));
+        let prepared = &setting.part(self.leg).prepared;
+        let quiet = self.span(setting, exec).part(0.0, 0.0);
+        let random = |number| setting.random(self.leg, number, &problem, &quiet);
+        let factors = match (self.origin(), setting.start, &self.best, &self.warm) {
+            (Leg::Start(_), Some(start), ..) => given(&problem, start, &prepared.mean, &quiet)?,
+            (Leg::Start(number), ..) => random(number)?,
+            (_, _, Some((best, _)), _) if self.leg == Leg::Refit => best.factors.clone(),
+            (.., Some(warm)) => revived(warm, &random(0)?, problem.free(), &quiet)?,
+            _ => random(0)?,
+        };
+        Running::begin(self.course(setting), problem, factors, &quiet)
+    }
+
+    /// The present leg, and all before, as a checkpoint has them.
+    fn resume<'b>(
+        &mut self,
+        setting: &'b Setting<'_, T>,
+        checkpoint: &Checkpoint,
+        exec: &Exec<'_>,
+    ) -> Result<Running<'b, T>> {
+        let mut from = Arrays(checkpoint.arrays.clone());
+        let [kind, number, spent] = from.take_array("leg")?;
+        self.leg = setting.leg_of_codes("leg", kind, number)?;
+        self.spent = seconds("leg", spent)?;
+        self.runs = restore_runs(&from.take("runs")?)?;
+        let shape = setting.kept.data.shape();
+        if from.has("best_leg") {
+            let [kind, number] = from.take_array("best_leg")?;
+            let leg = setting.leg_of_codes("best_leg", kind, number)?;
+            let of = (setting.pca, setting.method);
+            self.best = Some((Run::restore(&mut from.take_part("best"), setting.kept.data, of)?, leg));
+        }
+        self.check_order()?;
+        if from.has("warm_loadings") {
+            let c = setting.pca.n_scores();
+            let a = from.take_factor("warm_loadings", shape.1, c + 1)?;
+            let s = from.take_factor("warm_scores", shape.0, c + 1)?;
+            self.warm = Some(Factors { a, s, c }.counted(setting.kept.data.times()));
+        }
+        let problem = setting.problem(self.leg, self.lambda(setting));
+        let mut running = from.take_part("running");
+        let quiet = self.span(setting, exec).part(0.0, 0.0);
+        let running = Running::restore(self.course(setting), problem, &mut running, &quiet)?;
+        match from.0.first_key_value() {
+            Some((name, _)) => Err(damaged(name, "belongs to nothing")),
+            None => Ok(running),
+        }
+    }
+
+    /// Refuses a leg without those before it.
+    fn check_order(&self) -> Result<()> {
+        let before = match self.leg {
+            Leg::Start(number) | Leg::Rung(number) => Some(number),
+            Leg::Refit => None,
+        };
+        if before.is_some_and(|before| before != self.runs.len()) {
+            return Err(damaged("runs", "holds another number of runs"));
+        }
+        let best = match &self.best {
+            Some((_, Leg::Refit)) => return Err(damaged("best_leg", "holds no start and no penalty")),
+            Some((_, Leg::Start(number) | Leg::Rung(number))) => Some(*number),
+            None => None,
+        };
+        let is_before = best.map_or(self.runs.is_empty(), |best| best < self.runs.len());
+        if is_before && (before.is_some() || best.is_some()) {
+            Ok(())
+        } else {
+            Err(damaged("best_leg", "does not go with the runs that were made"))
+        }
+    }
+
+    fn save(&self, running: &Running<'_, T>) -> Arrays {
+        let mut out = Arrays::default();
+        let [kind, number] = self.leg.codes();
+        out.put("leg", [kind, number, self.spent]);
+        out.put("runs", save_runs(&self.runs));
+        if let Some((best, leg)) = &self.best {
+            out.put("best_leg", leg.codes());
+            out.put_part("best", best.save());
+        }
+        if let Some(warm) = &self.warm {
+            out.put_factor("warm_loadings", &warm.a);
+            out.put_factor("warm_scores", &warm.s);
+        }
+        out.put_part("running", running.save());
+        out
+    }
+
+    /// The share of the whole work that the present leg is.
+    fn span<'e>(&self, setting: &Setting<'_, T>, exec: &Exec<'e>) -> Exec<'e> {
+        let refit = usize::from(setting.whole.is_some());
+        let n = (setting.pca.n_starts + refit) as f64;
+        match self.leg {
+            Leg::Start(number) => exec.part(number as f64 / n, (number + 1) as f64 / n),
+            Leg::Rung(rung) => exec.part(1.0 - RUNG.powi(rung as i32), 1.0 - RUNG.powi(rung as i32 + 1)),
+            Leg::Refit => exec.part((n - 1.0) / n, 1.0),
+        }
+    }
+
+    /// Iterates to the end of the present leg.
+    fn drive(
+        &self,
+        setting: &Setting<'_, T>,
+        running: &mut Running<'_, T>,
+        mut keeper: Option<&mut Keeper<'_>>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let exec = &self.span(setting, exec);
+        loop {
+            let _end = keeper.as_ref().map(|keeper| keeper.patient.until_dropped());
+            let stop = running.step(exec)?;
+            self.report(setting, running, exec)?;
+            if stop.is_some() {
+                return Ok(());
+            }
+            if let Some(keeper) = &mut keeper {
+                keeper.look(running.iteration(), setting.pca, || self.save(running))?;
+                keeper.patient.check(exec)?;
+            }
+        }
+    }
+
+    fn report(&self, setting: &Setting<'_, T>, running: &Running<'_, T>, exec: &Exec<'_>) -> Result<()> {
+        let trace = &running.best.trace;
+        let Some(last) = trace.last() else { return Ok(()) };
+        let (start, n_starts) = match self.leg {
+            Leg::Start(number) => (number, setting.pca.n_starts),
+            Leg::Rung(rung) => (rung, rung + 1),
+            Leg::Refit => (self.runs.len(), self.runs.len() + 1),
+        };
+        exec.report_iteration(Iteration {
+            phase: "",
+            start,
+            n_starts,
+            iteration: last.iteration,
+            cost: last.cost,
+            rmse: last.rmse,
+            held_out_rmse: trace.iter().rev().find_map(|entry| entry.held_out_rmse),
+            elapsed: Duration::try_from_secs_f64(self.spent + last.seconds).unwrap_or(Duration::MAX),
+            remaining: remaining(seconds_left(&running.stopping, trace), last.seconds, n_starts - 1 - start),
+        })
+    }
+
+    /// Takes in a leg that has ended.
+    fn note(&mut self, setting: &Setting<'_, T>, running: Running<'_, T>) {
+        self.spent += running.seconds();
+        let (run, last) = running.into_run();
+        if self.leg == Leg::Refit {
+            if let Some((best, _)) = &mut self.best {
+                // The record is that of the fit that chose; the model is this one.
+                let stop = if run.stop == StopReason::TimeLimit { run.stop } else { best.stop };
+                let trace = std::mem::take(&mut best.trace);
+                *best = Run { trace, stop, held_out_rmse: best.held_out_rmse, ..run };
+            }
+            return;
+        }
+        self.runs.push(RunSummary {
+            lambda: self.lambda(setting),
+            cost: run.cost,
+            rmse: (run.squares / setting.kept.prepared.weight()).sqrt(),
+            held_out_rmse: run.held_out_rmse,
+            n_iterations: run.trace.last().map_or(0, |entry| entry.iteration),
+        });
+        if matches!(self.leg, Leg::Rung(_)) {
+            self.warm = Some(last);
+        }
+        if self.best.as_ref().is_none_or(|(best, _)| run.rank() < best.rank()) {
+            self.best = Some((run, self.leg));
+        }
+    }
+
+    fn next_leg(&self, setting: &Setting<'_, T>) -> Option<Leg> {
+        if setting.pca.time_limit.is_some_and(|limit| self.spent >= limit.as_secs_f64()) {
+            return None;
+        }
+        let refit = setting.whole.is_some().then_some(Leg::Refit);
+        match (self.leg, &self.best) {
+            (Leg::Start(number), _) if number + 1 < setting.pca.n_starts => Some(Leg::Start(number + 1)),
+            (Leg::Rung(rung), Some((_, Leg::Rung(best)))) if rung < best + RISES && rung + 1 < MOST_RUNGS => {
+                Some(Leg::Rung(rung + 1))
+            }
+            (Leg::Refit, _) => None,
+            _ => refit,
+        }
+    }
+
+    fn into_model(self, setting: &Setting<'_, T>, exec: &Exec<'_>) -> Result<IncompleteModel> {
+        let Some((run, _)) = self.best else {
+            // Every fit has a first leg.
+            unreachable!("a fit without a start");
+        };
+        let refitted = self.leg == Leg::Refit;
+        let part = setting.part(self.leg);
+        let problem = setting.problem(self.leg, None);
+        let mut model = run.into_model(
+            setting.pca,
+            setting.method,
+            setting.reason.clone(),
+            &problem,
+            &part.prepared,
+            exec,
+        )?;
+        model.record(self.runs, refitted);
+        Ok(model)
+    }
+}
+
+impl Leg {
+    fn codes(self) -> [f64; 2] {
+        match self {
+            Leg::Start(number) => [0.0, number as f64],
+            Leg::Rung(rung) => [1.0, rung as f64],
+            Leg::Refit => [2.0, 0.0],
+        }
+    }
+}
+
+/// A start that was given, with the offsets that suit it.
+fn given<T: Lane>(
+    problem: &Problem<'_, T>,
+    start: &Start,
+    mean: &[f64],
+    exec: &Exec<'_>,
+) -> Result<Factors<T>> {
+    let zeros = problem.held().map(|_| vec![0.0; start.scores.n_rows()]);
+    let mut factors = Factors::with_offsets(&start.loadings, &start.scores, mean, zeros.as_deref())
+        .counted(problem.data.times());
+    begin_offsets(problem, &mut factors, exec)?;
+    Ok(factors)
+}
+
+/// A little of a random start beside where the last leg ended, of the first `c` components.
+fn revived<T: Lane>(warm: &Factors<T>, random: &Factors<T>, c: usize, exec: &Exec<'_>) -> Result<Factors<T>> {
+    let mut factors = warm.clone();
+    for (factor, random) in [(&mut factors.a, &random.a), (&mut factors.s, &random.s)] {
+        factor.map_rows(exec, |i, row| {
+            for (x, random) in row[..c].iter_mut().zip(random.row(i)) {
+                *x = T::from_f64(x.to_f64() + REVIVAL * random.to_f64());
+            }
+        })?;
+    }
+    Ok(factors)
+}
+
+/// Numbers of one saved summary.
+const SUMMARY: usize = 5;
+
+fn save_runs(runs: &[RunSummary]) -> Vec<f64> {
+    let or_nan = |x: Option<f64>| x.unwrap_or(f64::NAN);
+    let numbers = |run: &RunSummary| {
+        [or_nan(run.lambda), run.cost, run.rmse, or_nan(run.held_out_rmse), run.n_iterations as f64]
+    };
+    runs.iter().flat_map(numbers).collect()
+}
+
+fn restore_runs(numbers: &[f64]) -> Result<Vec<RunSummary>> {
+    let (runs, []) = numbers.as_chunks::<SUMMARY>() else {
+        return Err(damaged("runs", "has another length"));
+    };
+    runs.iter()
+        .map(|run| {
+            Ok(RunSummary {
+                lambda: optional_size("runs", run[0])?,
+                cost: finite("runs", run[1])?,
+                rmse: size("runs", run[2])?,
+                held_out_rmse: optional_size("runs", run[3])?,
+                n_iterations: count("runs", run[4])?,
+            })
+        })
+        .collect()
+}
+
+/// The model of given loadings and mean: scores by one half sweep, nothing iterated.
+pub(crate) fn finish_from<T: Scalar>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    start: &Start,
+    observer: &dyn Observer,
+) -> Result<IncompleteModel> {
+    let pca = IncompletePca { n_components: start.loadings.n_cols(), method: Method::Online, ..pca.clone() };
+    pca.check_all(data, Some(start))?;
+    Exec::run(pca.n_threads, observer, |exec| match data.typed() {
+        Typed::F32(data) => finish_typed(&pca, data, start, exec),
+        Typed::F64(data) => finish_typed(&pca, data, start, exec),
+    })
+}
+
+fn finish_typed<T: Lane>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    start: &Start,
+    exec: &Exec<'_>,
+) -> Result<IncompleteModel> {
+    let prepared = Prepared::new(pca, data, Some(start), &exec.phase("means and variances"))?;
+    let problem = prepared.problem(pca, data);
+    let mut factors = given(&problem, start, &prepared.mean, exec)?;
+    let [squares, _] = solve_side(&problem, &mut factors, Side::Scores, &exec.phase("scores"))?;
+    let cost = squares + problem.side_penalty(Side::Loadings, &factors, exec)?;
+    let penalties = Penalties::of(&problem);
+    let run = Run {
+        factors,
+        trace: Vec::new(),
+        stop: StopReason::Iterations,
+        iteration: 0,
+        cost,
+        squares,
+        held_out_rmse: None,
+        posterior: None,
+        penalties,
+        collapsed: false,
+    };
+    let reason = "asked for".to_owned();
+    run.into_model(pca, Method::Online, reason, &problem, &prepared, &exec.phase("error bars"))
+}

@@ -1,0 +1,121 @@
+//! How much memory a fit with missing values takes beside the entries: what it asks for before it starts.
+//!
+//! The figures are of the largest things alive at a time. A test of whole fits under a counting allocator (`tests/memory.rs`) holds
+//! them between what was taken and a small multiple of it.
+
+use crate::error::Result;
+use crate::exec::threads_of;
+use crate::incomplete::data::Observed;
+use crate::incomplete::factors::Factor;
+use crate::incomplete::fit::unseen::Unseen;
+use crate::incomplete::options::{IncompletePca, Method, Regularization};
+use crate::incomplete::passes::moments::Expected;
+use crate::memory;
+use crate::scalar::{Scalar, compiled};
+
+/// Bytes of a number in f64.
+const F64: f64 = 8.0;
+/// Bytes of a packed covariance value.
+const F32: f64 = 4.0;
+/// Buffers of a thread, beside its normal equations.
+const BUFFERS: f64 = (2u64 << 20) as f64;
+
+impl IncompletePca {
+    /// Bytes that a fit of `data` will ask for, beside the entries and what is in use: an estimate from above.
+    ///
+    /// ```
+    /// use karhunen::{Dense, IncompletePca, Observed};
+    /// let x = [1.0, 2.0, 4.0, 5.0, 7.0, f64::NAN];
+    /// let data = Observed::from_dense(&Dense::row_major(&x, 3, 2)?, None)?;
+    /// assert!(IncompletePca::new(1).memory_need(&data) < 1e8);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    pub fn memory_need<T: Scalar>(&self, data: &Observed<T>) -> f64 {
+        compiled!(T, IncompletePca::need::<T> => fn(&IncompletePca, &Observed<T>) -> f64)(self, data)
+    }
+
+    fn need<T: Scalar>(&self, data: &Observed<T>) -> f64 {
+        match Unseen::of(self, data) {
+            // Those columns are fitted, and what is found is written for all.
+            Some(unseen) => self.need_of(data, unseen.n_kept()) + unseen.need(self),
+            None => self.need_of(data, data.n_features()),
+        }
+    }
+
+    /// Of a fit of so many columns.
+    fn need_of<T: Scalar>(&self, data: &Observed<T>, n_columns: usize) -> f64 {
+        let c = self.n_scores();
+        let (rows, columns, value) = (data.n_samples() as f64, n_columns as f64, size_of::<T>() as f64);
+        let both = rows + columns;
+        let of_factors = both * Factor::<T>::width_for(c + 1) as f64 * value;
+        let table = Expected::new::<T>(c).width as f64 * value;
+        let method = self.chosen().0;
+        let entries = data.n_observed() as f64;
+        let (copies, tables) = match method {
+            Method::Em | Method::Als => (3.0, 0.0),
+            Method::Ccd => (3.0, entries * value + 6.0 * both * value),
+            Method::Online => (3.0, F64 * columns * (c + 1) as f64 * 2.0),
+            Method::Imputation | Method::Soft => (5.0, 0.0),
+            Method::Gradient | Method::Newton | Method::Natural => (6.0, 0.0),
+            Method::Cg | Method::Ridge | Method::Auto => (8.0, 0.0),
+            Method::Map => (4.0, rows * table),
+            Method::Ppca => (4.0, rows * table),
+            Method::Vb | Method::VbFixed => (8.0, 0.0),
+            Method::VbFull => (4.0, (rows + 3.0 * columns) * table),
+        };
+        let again = self.n_starts > 1 || self.regularization == Some(Regularization::Path);
+        let copies = copies + if again { 1.0 } else { 0.0 };
+        let c = c as f64;
+        // Rotated loadings and scores, their orthogonal factors, and the components of the model.
+        let rotation = F64 * (4.0 * columns + 6.0 * rows) * c;
+        let packed = c * (c + 1.0) / 2.0;
+        let bars = if self.error_bars { packed * (both * F32 + rows.max(columns) * value) } else { 0.0 };
+        let split = if self.early_stopping.is_some() {
+            entries * (2.0 * (4.0 + value) + 1.0) + 16.0 * both
+        } else {
+            0.0
+        };
+        let vectors = F64 * (10.0 * columns + 4.0 * rows);
+        let threads = threads_of(self.n_threads) as f64;
+        let equations = F64 * 4.0 * (c + 9.0).powi(2);
+        let buffers = threads * (BUFFERS.min(4.0 * of_factors) + equations) + F64 * 8.0 * (c + 1.0).powi(2);
+        copies * of_factors + tables + rotation + bars + split + vectors + buffers
+    }
+
+    /// Asks for what `n_fits` fits at a time need.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`].
+    pub(crate) fn ask<T: Scalar>(&self, data: &Observed<T>, n_fits: usize) -> Result<()> {
+        let bytes = self.memory_need(data) * n_fits as f64;
+        let (n, p) = data.shape();
+        let method = self.chosen().0.name();
+        let fits = if n_fits == 1 { "a fit".to_owned() } else { format!("running {n_fits} fits at a time") };
+        memory::ask(&format!("{fits} by {method} of {n} rows and {p} columns"), bytes, || {
+            self.smaller_need(data)
+        })
+    }
+
+    /// What takes less, with its need.
+    fn smaller_need<T: Scalar>(&self, data: &Observed<T>) -> String {
+        let (own, p) = (self.memory_need(data), data.n_features());
+        let als = IncompletePca { method: Method::Als, error_bars: false, ..self.clone() }.memory_need(data);
+        let empty = (0..p).filter(|column| data.n_observed_in_column(*column) == 0).count();
+        let mut ways = Vec::new();
+        if 2 * empty > p {
+            ways.push(format!("leave out the {empty} columns without entries"));
+        }
+        if als < 0.8 * own && self.method != Method::Als {
+            ways.push(format!(
+                "take `method=als` with `error_bars=false`, which needs {}",
+                memory::size(als)
+            ));
+        }
+        if self.n_components > 1 {
+            let one = IncompletePca { n_components: 1, ..self.clone() }.memory_need(data);
+            ways.push(format!("ask for fewer components (`n_components`): one needs {}", memory::size(one)));
+        }
+        ways.push("raise the limit of memory".to_owned());
+        ways.join(", or ")
+    }
+}

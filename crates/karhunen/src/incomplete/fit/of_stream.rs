@@ -1,0 +1,73 @@
+//! A stream that goes on from a model, and the model of what a stream has learned.
+
+use crate::error::Result;
+use crate::exec::Unobserved;
+use crate::incomplete::data::Observed;
+use crate::incomplete::fit::finish_from;
+use crate::incomplete::model::IncompleteModel;
+use crate::incomplete::options::{IncompletePca, MeanMode, OnlineRule};
+use crate::incomplete::start::Start;
+use crate::incomplete::stream::recent::Recent;
+use crate::incomplete::stream::rule::IncompleteStream;
+use crate::linalg::Matrix;
+use crate::scalar::{Scalar, compiled};
+
+impl IncompleteStream {
+    /// Goes on from a fitted model by the rule `Diagonal`: its components count for as many rows as it was fitted to.
+    pub fn resume(model: &IncompleteModel) -> Self {
+        let parts = model.parts();
+        let (c, p) = parts.components.shape();
+        // Scores and loadings of equal size; a component without variance keeps its loadings.
+        let size = |k: usize| if k < c { parts.explained_variance[k].sqrt() } else { 1.0 };
+        let scale = |k: usize| if size(k) > 0.0 { size(k).sqrt() } else { 1.0 };
+        let seen: Vec<f64> = parts.n_observed.iter().map(|n| *n as f64).collect();
+        Self {
+            rule: OnlineRule::Diagonal,
+            c,
+            loadings: Matrix::from_fn(p, c + 1, |i, k| {
+                if k < c { parts.components[(k, i)] * scale(k) } else { parts.mean[i] }
+            }),
+            curvatures: Matrix::from_fn(p, c + 1, |i, k| seen[i] * size(k)),
+            seen,
+            n_samples: model.n_samples(),
+            mean: parts.options.mean != MeanMode::None,
+            row_offsets: parts.row_offsets.is_some(),
+            recent: Recent::of_model(model),
+            mean_known: true,
+            deviation: Some((parts.total_variance / p as f64).sqrt()).filter(|deviation| *deviation > 0.0),
+        }
+    }
+
+    /// A model of `rows`, seen before or not: their scores given the loadings, rotated to principal components, with
+    /// error bars as `options` ask, and offsets if the stream has them. Nothing is iterated. Of fewer rows than components their
+    /// scores alone are: components, variances and noise are then those of the rows that were learned last, eight for each
+    /// component.
+    ///
+    /// # Errors
+    /// As [`IncompletePca::fit`].
+    pub fn finish<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
+        let finish = compiled!(T, IncompleteStream::model_of::<T>
+            => fn(&IncompleteStream, &Observed<T>, &IncompletePca) -> Result<IncompleteModel>);
+        finish(self, rows, options)
+    }
+
+    fn model_of<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
+        let options = IncompletePca { row_offsets: self.row_offsets, ..options.clone() };
+        if rows.n_samples() >= self.c || self.recent.is_empty() {
+            return self.finish_all(rows, &options);
+        }
+        let mut model = self.finish_all(&self.recent.observed(self.loadings.n_rows(), self.c)?, &options)?;
+        model.rename_rows(|_| None);
+        let (found, covariances) = model.rows_with_covariances(rows, options.n_threads, &Unobserved)?;
+        Ok(model.with_rows(found, options.error_bars.then_some(covariances)))
+    }
+
+    fn finish_all<T: Scalar>(&self, rows: &Observed<T>, options: &IncompletePca) -> Result<IncompleteModel> {
+        let start = Start {
+            loadings: self.loadings(),
+            scores: Matrix::zeros(rows.n_samples(), self.c),
+            mean: (options.mean != MeanMode::None).then(|| self.mean()),
+        };
+        finish_from(options, rows, &start, &Unobserved)
+    }
+}

@@ -1,0 +1,355 @@
+//! The iterations from one start to where they stop.
+
+use std::time::Instant;
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::Observed;
+use crate::incomplete::factors::Factors;
+use crate::incomplete::factors::problem::{Penalties, Problem};
+use crate::incomplete::factors::state_arrays::{
+    Arrays, count, damaged, finite, flag, optional_size, seconds, size,
+};
+use crate::incomplete::fit::stopping::{Rules, Stage, Stopping};
+use crate::incomplete::fit::stopping::{restore_trace, save_trace};
+use crate::incomplete::methods::iterate::{Iterate, Progress};
+use crate::incomplete::methods::of_method;
+use crate::incomplete::model::convergence::{StopReason, TraceEntry};
+use crate::incomplete::options::{IncompletePca, Method};
+use crate::incomplete::passes::gradient::squares;
+use crate::incomplete::updates::invariance::{gauge, penalties};
+use crate::incomplete::updates::posterior::Posterior;
+use crate::incomplete::updates::prepared::Prepared;
+use crate::linalg::simd::Lane;
+
+/// Where a run ended, or its best so far.
+pub(crate) struct Run<T> {
+    pub(crate) factors: Factors<T>,
+    pub(crate) trace: Vec<TraceEntry>,
+    pub(crate) stop: StopReason,
+    /// The iteration that the factors are of.
+    pub(crate) iteration: usize,
+    pub(crate) cost: f64,
+    pub(crate) squares: f64,
+    pub(crate) held_out_rmse: Option<f64>,
+    /// Of methods that have one.
+    pub(crate) posterior: Option<Posterior<T>>,
+    /// The penalties at the end, which some methods learn.
+    pub(crate) penalties: Penalties,
+    /// Whether nothing is left of the components.
+    pub(crate) collapsed: bool,
+}
+
+impl<T: Lane> Run<T> {
+    /// Lower is better; what is no number is the worst.
+    pub(crate) fn rank(&self) -> f64 {
+        Some(self.held_out_rmse.unwrap_or(self.cost)).filter(|rank| !rank.is_nan()).unwrap_or(f64::INFINITY)
+    }
+
+    pub(crate) fn save(&self) -> Arrays {
+        let mut out = Arrays::default();
+        let held_out = self.held_out_rmse.unwrap_or(f64::NAN);
+        let c = self.factors.c as f64;
+        out.put("numbers", [c, self.iteration as f64, self.cost, self.squares, held_out]);
+        out.put("end", [self.stop.code(), f64::from(u8::from(self.collapsed))]);
+        out.put_factor("loadings", &self.factors.a);
+        out.put_factor("scores", &self.factors.s);
+        out.put("trace", save_trace(&self.trace));
+        self.penalties.save(&mut out);
+        if let Some(posterior) = &self.posterior {
+            out.put_part("posterior", posterior.save());
+        }
+        out
+    }
+
+    /// Reads what [`Run::save`] wrote of a fit of `data` by a method.
+    pub(crate) fn restore(
+        from: &mut Arrays,
+        data: &Observed<T>,
+        (pca, method): (&IncompletePca, Method),
+    ) -> Result<Self> {
+        let (n, p) = data.shape();
+        let [c, iteration, cost, squares, held_out] = from.take_array("numbers")?;
+        let [stop, collapsed] = from.take_array("end")?;
+        let c = n_scores(c, pca, method)?;
+        let factors = restore_factors(from, data, c)?;
+        let mut posterior = from.take_part("posterior");
+        Ok(Self {
+            factors,
+            trace: restore_trace(&from.take("trace")?)?,
+            stop: StopReason::from_code(stop)?,
+            iteration: count("numbers", iteration)?,
+            cost: finite("numbers", cost)?,
+            squares: size("numbers", squares)?,
+            held_out_rmse: optional_size("numbers", held_out)?,
+            posterior: if posterior.0.is_empty() {
+                None
+            } else {
+                Some(Posterior::restore(&mut posterior, p, c)?)
+            },
+            penalties: Penalties::restore(from, (n, p), (c, pca.row_offsets))?,
+            collapsed: flag("end", collapsed)?,
+        })
+    }
+}
+
+/// How many scores rows of a checkpoint have: as many as the options say, or fewer where the method leaves components out.
+fn n_scores(stored: f64, pca: &IncompletePca, method: Method) -> Result<usize> {
+    let (c, most) = (count("numbers", stored)?, pca.n_scores());
+    let least = if method.learns_variances() { 1 + usize::from(pca.row_offsets) } else { most };
+    if (least..=most).contains(&c) {
+        Ok(c)
+    } else {
+        Err(damaged("numbers", "holds another number of components"))
+    }
+}
+
+/// Loadings and scores of rows of `c` scores, whose values after these are what they always are.
+fn restore_factors<T: Lane>(from: &mut Arrays, data: &Observed<T>, c: usize) -> Result<Factors<T>> {
+    let (n, p) = data.shape();
+    let (a, s) = (from.take_factor::<T>("loadings", p, c + 1)?, from.take_factor::<T>("scores", n, c + 1)?);
+    let is_zero = |x: &T| x.to_f64() == 0.0;
+    for j in 0..n {
+        let (one, filling) =
+            s.row(j)[c..].split_first().map_or((0.0, &[][..]), |(x, rest)| (x.to_f64(), rest));
+        if one != 1.0 || !filling.iter().all(is_zero) {
+            return Err(damaged("scores", "holds values where there are none"));
+        }
+    }
+    if (0..p).any(|i| !a.row(i)[c + 1..].iter().all(is_zero)) {
+        return Err(damaged("loadings", "holds values where there are none"));
+    }
+    Ok(Factors { a, s, c }.counted(data.times()))
+}
+
+/// What stays the same over a run.
+#[derive(Clone, Copy)]
+pub(crate) struct Course<'a, T> {
+    pub(crate) pca: &'a IncompletePca,
+    pub(crate) method: Method,
+    pub(crate) prepared: &'a Prepared,
+    /// Entries whose error is watched.
+    pub(crate) held_out: Option<&'a Observed<T>>,
+    pub(crate) rules: Rules,
+}
+
+/// A run in the middle.
+pub(crate) struct Running<'a, T> {
+    course: Course<'a, T>,
+    problem: Problem<'a, T>,
+    factors: Factors<T>,
+    iterations: Box<dyn Iterate<T>>,
+    pub(crate) stopping: Stopping,
+    pub(crate) best: Run<T>,
+    /// The last iteration that was made.
+    iteration: usize,
+    /// Whether gauge steps lower the penalties.
+    regularized: bool,
+    began: Instant,
+    /// Seconds that it ran before it was resumed.
+    before: f64,
+}
+
+impl<'a, T: Lane> Running<'a, T> {
+    /// Before the first iteration.
+    pub(crate) fn begin(
+        mut course: Course<'a, T>,
+        problem: Problem<'a, T>,
+        factors: Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let began = Instant::now();
+        let found = squares(&problem, &factors, exec)?;
+        let held_out_rmse = course.held_out_rmse(&factors, exec)?;
+        let mut best = Run {
+            cost: found + penalties(&problem, &factors, exec)?,
+            squares: found,
+            held_out_rmse,
+            factors: factors.clone(),
+            trace: Vec::new(),
+            stop: StopReason::Iterations,
+            iteration: 0,
+            posterior: None,
+            penalties: Penalties::of(&problem),
+            collapsed: false,
+        };
+        let iterations = of_method(course.pca, course.method, course.prepared);
+        course.rules.window = iterations.window();
+        let mut stopping = Stopping::new(course.rules);
+        stopping.begin_from(&factors, exec)?;
+        // Before its first iteration a method that learns variances has no cost, and no model.
+        if course.method.learns_variances() {
+            stopping.best = held_out_rmse.map(|_| (f64::INFINITY, 0));
+        } else {
+            stopping.best = held_out_rmse.map(|error| (error, 0));
+            stopping.costs.push(best.cost);
+            best.trace.push(TraceEntry {
+                iteration: 0,
+                cost: best.cost,
+                rmse: (found / course.prepared.weight()).sqrt(),
+                held_out_rmse,
+                step: None,
+                seconds: began.elapsed().as_secs_f64(),
+            });
+        }
+        let regularized = !problem.loadings.is_zero() || !problem.scores.is_zero();
+        Ok(Self {
+            course,
+            problem,
+            factors,
+            iterations,
+            stopping,
+            best,
+            iteration: 0,
+            regularized,
+            began,
+            before: 0.0,
+        })
+    }
+
+    /// The last iteration that was made.
+    pub(crate) fn iteration(&self) -> usize {
+        self.iteration
+    }
+
+    /// The best of it, once it has stopped, and the factors as they are.
+    pub(crate) fn into_run(self) -> (Run<T>, Factors<T>) {
+        (self.best, self.factors)
+    }
+
+    /// Seconds since the first iteration began.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.before + self.began.elapsed().as_secs_f64()
+    }
+
+    /// One iteration; says why it was the last, if it was.
+    pub(crate) fn step(&mut self, exec: &Exec<'_>) -> Result<Option<StopReason>> {
+        self.iteration += 1;
+        let (iteration, max_iter) = (self.iteration, self.course.rules.max_iter);
+        let at = |iteration: usize| (iteration as f64 / max_iter as f64).min(1.0);
+        let part = exec.part(at(iteration - 1), at(iteration));
+        let quiet = exec.part(at(iteration), at(iteration));
+        let mut progress = self.iterations.iterate(&mut self.problem, &mut self.factors, &part)?;
+        let window = self.iterations.window();
+        if self.regularized && progress.accepted && iteration.is_multiple_of(window) {
+            gauge(&self.problem, &mut self.factors, &quiet)?;
+            self.iterations.restart();
+            progress.cost = progress.squares + penalties(&self.problem, &self.factors, &quiet)?;
+        }
+        let check_every = if window == 1 { 1 } else { 5 };
+        let checked = if iteration.is_multiple_of(check_every) && self.course.rules.early {
+            self.course.held_out_rmse(&self.factors, &quiet)?
+        } else {
+            None
+        };
+        self.note(&progress, checked);
+        let ready = self.iterations.ready();
+        if ready && checked.is_some_and(|error| self.stopping.improves(error)) {
+            self.keep(&progress, checked);
+            self.best.factors = self.factors.clone();
+        }
+        let stage = Stage {
+            problem: &self.problem,
+            factors: &self.factors,
+            progress: &progress,
+            trace: &self.best.trace,
+            unit: self.iterations.unit(&self.problem),
+            ready,
+        };
+        let stop = self.stopping.check(&stage, &quiet)?;
+        if let Some(stop) = stop {
+            self.best.stop = stop;
+            self.best.collapsed = self.iterations.collapsed();
+            let has_best =
+                self.course.rules.early && self.stopping.best.is_some_and(|(lowest, _)| lowest.is_finite());
+            if !has_best {
+                let held_out = self.course.held_out_rmse(&self.factors, &quiet)?;
+                self.keep(&progress, held_out);
+                self.best.factors = self.factors.clone();
+            }
+        }
+        Ok(stop)
+    }
+
+    fn note(&mut self, progress: &Progress, held_out_rmse: Option<f64>) {
+        self.best.trace.push(TraceEntry {
+            iteration: self.iteration,
+            cost: progress.cost,
+            rmse: (progress.squares / self.course.prepared.weight()).sqrt(),
+            held_out_rmse,
+            step: progress.step,
+            seconds: self.seconds(),
+        });
+    }
+
+    /// What belongs to the factors as they are.
+    fn keep(&mut self, progress: &Progress, held_out_rmse: Option<f64>) {
+        let best = &mut self.best;
+        best.iteration = self.iteration;
+        best.posterior = self.iterations.posterior(&self.factors);
+        best.penalties = Penalties::of(&self.problem);
+        (best.cost, best.squares, best.held_out_rmse) = (progress.cost, progress.squares, held_out_rmse);
+    }
+
+    /// Everything that the next iteration depends on.
+    pub(crate) fn save(&self) -> Arrays {
+        let mut out = Arrays::default();
+        out.put("numbers", [self.factors.c as f64, self.iteration as f64, self.seconds()]);
+        out.put_factor("loadings", &self.factors.a);
+        out.put_factor("scores", &self.factors.s);
+        Penalties::of(&self.problem).save(&mut out);
+        let mut method = Arrays::default();
+        self.iterations.save(&mut method);
+        out.put_part("method", method);
+        out.put_part("stopping", self.stopping.save());
+        out.put_part("best", self.best.save());
+        out
+    }
+
+    /// Goes on where [`Running::save`] was called; `problem` as [`Running::begin`] got it.
+    pub(crate) fn restore(
+        mut course: Course<'a, T>,
+        problem: Problem<'a, T>,
+        from: &mut Arrays,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let regularized = !problem.loadings.is_zero() || !problem.scores.is_zero();
+        let (n, p) = problem.data.shape();
+        let [c, iteration, before] = from.take_array("numbers")?;
+        let before = seconds("numbers", before)?;
+        let of = (course.pca, course.method);
+        let c = n_scores(c, course.pca, course.method)?;
+        let problem = Penalties::restore(from, (n, p), (c, course.pca.row_offsets))?.give(&problem, c);
+        let factors = restore_factors(from, problem.data, c)?;
+        let mut iterations = of_method(course.pca, course.method, course.prepared);
+        iterations.restore(&mut from.take_part("method"), &problem, &factors, exec)?;
+        course.rules.window = iterations.window();
+        let mut stopping = Stopping::new(course.rules);
+        stopping.restore(&mut from.take_part("stopping"))?;
+        stopping.begin_from(&factors, exec)?;
+        let best = Run::restore(&mut from.take_part("best"), problem.data, of)?;
+        let iteration = count("numbers", iteration)?;
+        let began = Instant::now();
+        Ok(Self {
+            course,
+            problem,
+            factors,
+            iterations,
+            stopping,
+            best,
+            iteration,
+            regularized,
+            began,
+            before,
+        })
+    }
+}
+
+impl<T: Lane> Course<'_, T> {
+    /// Root mean squared error of the entries set aside, if there are any.
+    fn held_out_rmse(&self, factors: &Factors<T>, exec: &Exec<'_>) -> Result<Option<f64>> {
+        let Some(data) = self.held_out else { return Ok(None) };
+        let test = self.prepared.problem(self.pca, data);
+        Ok(Some((squares(&test, factors, exec)? / data.total_weight()).sqrt()))
+    }
+}

@@ -1,0 +1,260 @@
+//! When a fit stops, and the record of how it got there.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::Factors;
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::state_arrays::{
+    Arrays, count, damaged, finite, optional, optional_size, seconds, size,
+};
+use crate::incomplete::fit::signals::{basis, largest_angle, relative_gradient};
+use crate::incomplete::methods::iterate::Progress;
+use crate::incomplete::model::convergence::{StopReason, TraceEntry};
+
+use crate::linalg::Matrix;
+use crate::linalg::simd::Lane;
+
+/// Checks without improvement after which the held-out error has had its best.
+const PATIENCE: usize = 5;
+/// A smaller relative improvement of the held-out error counts as none.
+const LEAST_IMPROVEMENT: f64 = 1e-5;
+/// Windows over which the error of the entries fitted is compared.
+const RMSE_WINDOWS: usize = 10;
+
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) tol: f64,
+    pub(crate) gradient_tol: Option<f64>,
+    pub(crate) angle_tol: Option<f64>,
+    pub(crate) rmse_tol: Option<f64>,
+    pub(crate) max_iter: usize,
+    /// Seconds.
+    pub(crate) time_limit: Option<f64>,
+    /// Iterations over which the cost is compared.
+    pub(crate) window: usize,
+    /// A cost that counts as zero.
+    pub(crate) floor: f64,
+    /// Whether the held-out error stops the iterations.
+    pub(crate) early: bool,
+}
+
+/// Where an iteration ended, as the rules see it.
+pub(crate) struct Stage<'a, T> {
+    pub(crate) problem: &'a Problem<'a, T>,
+    pub(crate) factors: &'a Factors<T>,
+    pub(crate) progress: &'a Progress,
+    pub(crate) trace: &'a [TraceEntry],
+    /// What of the cost follows from the unit of the data alone.
+    pub(crate) unit: f64,
+    /// Whether the method may be trusted to tell when to stop.
+    pub(crate) ready: bool,
+}
+
+/// Rules, and what was seen so far.
+#[derive(Debug)]
+pub(crate) struct Stopping {
+    pub(crate) rules: Rules,
+    /// Costs of accepted iterations.
+    pub(crate) costs: Vec<f64>,
+    /// What of the last cost follows from the unit of the data alone.
+    unit: f64,
+    /// Lowest held-out error, and checks since.
+    pub(crate) best: Option<(f64, usize)>,
+    /// An orthonormal basis of the loadings as they were, where their angle is looked at.
+    basis: Option<Matrix>,
+}
+
+impl Stopping {
+    pub(crate) fn new(rules: Rules) -> Self {
+        Self { rules, costs: Vec::new(), unit: 0.0, best: None, basis: None }
+    }
+
+    /// Whether this held-out error is the lowest so far.
+    pub(crate) fn improves(&mut self, held_out: f64) -> bool {
+        // An error that is no number is the worst.
+        let held_out = if held_out.is_nan() { f64::INFINITY } else { held_out };
+        match self.best {
+            Some((lowest, since)) if held_out >= lowest * (1.0 - LEAST_IMPROVEMENT) => {
+                self.best = Some((lowest, since + 1));
+                false
+            }
+            _ => {
+                self.best = Some((held_out, 0));
+                true
+            }
+        }
+    }
+
+    /// Whether to stop after an iteration, the last of the trace; only at a limit unless the method is ready to.
+    pub(crate) fn check<T: Lane>(
+        &mut self,
+        stage: &Stage<'_, T>,
+        exec: &Exec<'_>,
+    ) -> Result<Option<StopReason>> {
+        let Some(entry) = stage.trace.last() else { return Ok(None) };
+        let (rules, progress) = (self.rules, stage.progress);
+        if !stage.ready {
+            self.costs.clear();
+        } else if progress.accepted {
+            self.costs.push(progress.cost);
+        }
+        self.unit = stage.unit;
+        let settled = stage.ready && progress.accepted;
+        let reason = if settled && self.cost_settled(progress.cost) || progress.cost.abs() <= rules.floor {
+            Some(StopReason::Tolerance)
+        } else if settled && self.gradient_vanished(stage, entry.iteration, exec)? {
+            Some(StopReason::Gradient)
+        } else if progress.accepted && self.loadings_settled(stage, exec)? && settled {
+            Some(StopReason::Angle)
+        } else if settled && self.error_settled(stage.trace) {
+            Some(StopReason::Rmse)
+        } else if progress.exhausted {
+            Some(StopReason::Exhausted)
+        } else if rules.early && self.best.is_some_and(|(_, since)| since >= PATIENCE) {
+            Some(StopReason::HeldOut)
+        } else if entry.iteration >= rules.max_iter {
+            Some(StopReason::Iterations)
+        } else if rules.time_limit.is_some_and(|limit| entry.seconds >= limit) {
+            Some(StopReason::TimeLimit)
+        } else {
+            None
+        };
+        Ok(reason)
+    }
+
+    fn cost_settled(&self, last: f64) -> bool {
+        let (n, Rules { window, tol, .. }) = (self.costs.len(), self.rules);
+        tol > 0.0
+            && n > window
+            && (self.costs[n - 1 - window] - last) / (window as f64) < tol * self.size(last)
+    }
+
+    /// What changes of a cost are compared with.
+    pub(crate) fn size(&self, cost: f64) -> f64 {
+        (cost - self.unit).abs()
+    }
+
+    fn gradient_vanished<T: Lane>(
+        &self,
+        stage: &Stage<'_, T>,
+        iteration: usize,
+        exec: &Exec<'_>,
+    ) -> Result<bool> {
+        let Some(tol) = self.rules.gradient_tol else { return Ok(false) };
+        Ok(iteration.is_multiple_of(self.rules.window)
+            && relative_gradient(stage.problem, stage.factors, stage.progress.cost, exec)? < tol)
+    }
+
+    /// Compares the loadings with those before, and keeps them.
+    fn loadings_settled<T: Lane>(&mut self, stage: &Stage<'_, T>, exec: &Exec<'_>) -> Result<bool> {
+        let Some(tol) = self.rules.angle_tol else { return Ok(false) };
+        let now = basis(stage.factors, exec)?;
+        let before = self.basis.replace(now.clone());
+        match before {
+            Some(before) if before.n_cols() == now.n_cols() => Ok(largest_angle(&before, &now)? < tol),
+            _ => Ok(false),
+        }
+    }
+
+    fn error_settled(&self, trace: &[TraceEntry]) -> bool {
+        let Some(tol) = self.rules.rmse_tol else { return false };
+        let (apart, n) = (RMSE_WINDOWS * self.rules.window, trace.len());
+        // Costs are those of ready iterations alone.
+        self.costs.len() > apart && n > apart && {
+            let (before, now) = (trace[n - 1 - apart].rmse, trace[n - 1].rmse);
+            (before - now).abs() < tol * now
+        }
+    }
+
+    /// The loadings that the first iteration starts from, or those of a checkpoint.
+    pub(crate) fn begin_from<T: Lane>(&mut self, factors: &Factors<T>, exec: &Exec<'_>) -> Result<()> {
+        if self.rules.angle_tol.is_some() {
+            self.basis = Some(basis(factors, exec)?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn save(&self) -> Arrays {
+        let mut out = Arrays::default();
+        out.put("costs", self.costs.as_slice());
+        if let Some((lowest, since)) = self.best {
+            out.put("best", [lowest, since as f64]);
+        }
+        out
+    }
+
+    pub(crate) fn restore(&mut self, from: &mut Arrays) -> Result<()> {
+        self.costs = from.take("costs")?;
+        self.costs.iter().try_for_each(|cost| finite("costs", *cost).map(|_| ()))?;
+        self.best = if from.has("best") {
+            let [lowest, since] = from.take_array("best")?;
+            // Infinite before anything was looked at.
+            if lowest != f64::INFINITY {
+                size("best", lowest)?;
+            }
+            Some((lowest, count("best", since)?))
+        } else {
+            None
+        };
+        Ok(())
+    }
+}
+
+/// Numbers of one entry of a saved trace.
+const ENTRY: usize = 6;
+
+/// Writes a trace as plain numbers; what there is none of is NaN.
+pub(crate) fn save_trace(trace: &[TraceEntry]) -> Vec<f64> {
+    let or_nan = |x: Option<f64>| x.unwrap_or(f64::NAN);
+    let numbers = |e: &TraceEntry| {
+        [e.iteration as f64, e.cost, e.rmse, or_nan(e.held_out_rmse), or_nan(e.step), e.seconds]
+    };
+    trace.iter().flat_map(numbers).collect()
+}
+
+/// Reads what [`save_trace`] wrote.
+pub(crate) fn restore_trace(numbers: &[f64]) -> Result<Vec<TraceEntry>> {
+    let (entries, []) = numbers.as_chunks::<ENTRY>() else {
+        return Err(damaged("trace", "has another length"));
+    };
+    let entry = |e: &[f64; ENTRY]| {
+        Ok(TraceEntry {
+            iteration: count("trace", e[0])?,
+            cost: finite("trace", e[1])?,
+            rmse: size("trace", e[2])?,
+            held_out_rmse: optional_size("trace", e[3])?,
+            step: optional("trace", e[4])?,
+            seconds: seconds("trace", e[5])?,
+        })
+    };
+    let trace: Vec<TraceEntry> = entries.iter().map(entry).collect::<Result<_>>()?;
+    if trace.windows(2).any(|pair| pair[0].iteration >= pair[1].iteration) {
+        return Err(damaged("trace", "holds iterations in another order"));
+    }
+    Ok(trace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_is_no_number_is_no_improvement() {
+        let rules = Rules {
+            tol: 0.0,
+            gradient_tol: None,
+            angle_tol: None,
+            rmse_tol: None,
+            max_iter: 1,
+            time_limit: None,
+            window: 1,
+            floor: 0.0,
+            early: true,
+        };
+        let mut stopping = Stopping::new(rules);
+        assert!(stopping.improves(2.0) && !stopping.improves(f64::NAN) && !stopping.improves(3.0));
+        assert_eq!(stopping.best, Some((2.0, 2)));
+        assert!(stopping.improves(1.0));
+    }
+}

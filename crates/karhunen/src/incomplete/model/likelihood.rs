@@ -1,0 +1,198 @@
+//! The model as a normal density of what was observed of a row.
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Observer};
+use crate::incomplete::data::Observed;
+use crate::incomplete::factors::prior::Prior;
+use crate::incomplete::model::IncompleteModel;
+use crate::linalg::Matrix;
+use crate::linalg::decomp::small_systems::{BLOCK, Upper};
+use crate::scalar::{Scalar, compiled};
+
+/// Rows at a time.
+const ROWS: usize = 64;
+
+impl IncompleteModel {
+    /// The log-likelihood of each row: of its observed entries `x` with weights `w` under the normal distribution that the
+    /// learned variances make of them, `ln N(x; mu + V m, V S V' + v diag(1/w))`, with the rows of the components
+    /// and the mean that belong to these entries, the prior `N(m, S)` of the scores (and the offset) and the noise variance
+    /// `v`. Scores are summed over, not fitted; loadings are taken at their value. A row without entries has zero. By
+    /// the matrix determinant lemma: a matrix of the size of the components for each row.
+    ///
+    /// ```
+    /// use karhunen::{Dense, IncompletePca, Method, Observed, Unobserved};
+    /// let x = [1.0, 2.1, -1.0, -1.9, 2.0, f64::NAN, 0.5, 1.1, -2.0, -4.2];
+    /// let rows = Observed::from_dense(&Dense::row_major(&x, 5, 2)?, None)?;
+    /// let model = IncompletePca { method: Method::Ppca, ..IncompletePca::new(1) }.fit(&rows)?;
+    /// let found = model.score_samples(&rows, None, &Unobserved)?;
+    /// // Of one entry: mean and variance of its column.
+    /// let variance = model.explained_variance()[0] * model.components()[(0, 0)].powi(2) + model.noise_variance();
+    /// let expected = -0.5 * ((2.0 - model.mean()[0]).powi(2) / variance + (std::f64::consts::TAU * variance).ln());
+    /// assert!((found[2] - expected).abs() < 1e-2);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a method that learns no variances, and for a fit without noise; [`Error::Shape`] for another
+    /// number of columns; [`Error::Threads`]; [`Error::Stopped`].
+    pub fn score_samples<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<f64>> {
+        let score = compiled!(T, IncompleteModel::log_likelihoods::<T>
+            => fn(&IncompleteModel, &Observed<T>, Option<usize>, &dyn Observer) -> Result<Vec<f64>>);
+        score(self, rows, n_threads, observer)
+    }
+
+    fn log_likelihoods<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<f64>> {
+        let density = Density::of(self)?;
+        let (found, expected) = (rows.n_features(), self.n_features());
+        if found != expected {
+            return Err(Error::Shape { what: "the data", axis: "columns", found, expected });
+        }
+        let mut likelihoods = vec![0.0; rows.n_samples()];
+        Exec::run(n_threads, observer, |exec| {
+            exec.phase("likelihoods").fill(&mut likelihoods, ROWS, |piece, out| {
+                for (at, out) in out.iter_mut().enumerate() {
+                    *out = density.of_row(rows, piece * ROWS + at)?;
+                }
+                Ok(())
+            })
+        })?;
+        Ok(likelihoods)
+    }
+}
+
+/// What the rows share.
+struct Density<'a> {
+    /// Loadings of the components and, where rows have offsets, of the offset, shape (n_features, `c`).
+    loadings: Matrix,
+    /// Of each feature: the mean and what the means of the scores add.
+    centre: Vec<f64>,
+    prior: &'a Prior,
+    /// The upper triangle of the precision of the scores times the noise variance, in rows of `stride` values; of a
+    /// component without variance, that of the unit matrix.
+    precision: Vec<f64>,
+    log_determinant: f64,
+    c: usize,
+    stride: usize,
+    /// Components without variance.
+    silent: Vec<usize>,
+    noise: f64,
+}
+
+impl<'a> Density<'a> {
+    fn of(model: &'a IncompleteModel) -> Result<Self> {
+        let (parts, method) = (model.parts(), model.convergence().method);
+        if !method.learns_variances() {
+            return Err(Error::Option {
+                option: "method",
+                value: method.name().to_owned(),
+                rule: "a likelihood needs a method that learns variances: vb-full, vb, vb-fixed, ppca or map",
+            });
+        }
+        let noise = parts.noise_variance;
+        // NaN is no variance either.
+        if noise.is_nan() || noise <= 0.0 {
+            return Err(Error::Option {
+                option: "noise_variance",
+                value: noise.to_string(),
+                rule: "a fit that leaves no noise has no density",
+            });
+        }
+        let (free, c) = (model.n_components(), model.n_scores());
+        let stride = c.next_multiple_of(BLOCK);
+        let silent: Vec<usize> = (0..free).filter(|k| parts.singular_values[*k] == 0.0).collect();
+        let mut precision = vec![0.0; c * stride];
+        for k in 0..c {
+            precision[k * stride..k * stride + c].copy_from_slice(parts.prior.precision.row(k));
+        }
+        isolate(&mut precision, (c, stride), &silent);
+        let mut factored = precision.clone();
+        let mut upper = Upper { values: &mut factored, m: c, stride };
+        if !upper.factorize() {
+            return Err(Error::Option {
+                option: "method",
+                value: method.name().to_owned(),
+                rule: "the variance of some score is without bounds, so there is no density",
+            });
+        }
+        let log_determinant = upper.log_determinant();
+        let loading = |i: usize, k: usize| if k < free { parts.components[(k, i)] } else { 1.0 };
+        let loadings = Matrix::from_fn(model.n_features(), c, loading);
+        let centre =
+            parts.mean.iter().enumerate().map(|(i, mean)| mean + dot(loadings.row(i), &parts.prior.mean));
+        let centre = centre.collect();
+        Ok(Self {
+            loadings,
+            centre,
+            prior: &parts.prior,
+            precision,
+            log_determinant,
+            c,
+            stride,
+            silent,
+            noise,
+        })
+    }
+
+    /// `-1/2 (n ln 2 pi v - sum ln w + ln |P + V'WV| - ln |P| + q / v)` with the precision `P` of the scores times `v`, and `q`
+    /// the least of the squares of what is left and of scores, `(x - V s)' W (x - V s) + s' P s`.
+    fn of_row<T: Scalar>(&self, rows: &Observed<T>, row: usize) -> Result<f64> {
+        let line = rows.rows().line(row);
+        let (c, stride) = (self.c, self.stride);
+        let weight = |e: usize| line.weights.map_or(1.0, |w| w[e].to_f64());
+        let away = |e: usize, column: usize| line.values[e].to_f64() - self.centre[column];
+        let (mut g, mut s) = (self.precision.clone(), vec![0.0; stride]);
+        let mut of_entries = 0.0;
+        for (e, column) in line.indices.iter().enumerate() {
+            let (column, weight) = (*column as usize, weight(e));
+            let loadings = self.loadings.row(column);
+            of_entries += (std::f64::consts::TAU * self.noise / weight).ln();
+            for k in 0..c {
+                let v = weight * loadings[k];
+                s[k] += v * away(e, column);
+                for (g, x) in g[k * stride + k..k * stride + c].iter_mut().zip(&loadings[k..]) {
+                    *g += v * x;
+                }
+            }
+        }
+        isolate(&mut g, (c, stride), &self.silent);
+        self.silent.iter().for_each(|k| s[*k] = 0.0);
+        let mut upper = Upper { values: &mut g, m: c, stride };
+        if !upper.factorize() {
+            return Err(Error::Decomposition {
+                decomposition: "Cholesky decomposition",
+                n_rows: c,
+                n_cols: c,
+            });
+        }
+        upper.solve(&mut s);
+        let mut squares = 0.0;
+        for (e, column) in line.indices.iter().enumerate() {
+            let column = *column as usize;
+            let left = away(e, column) - dot(self.loadings.row(column), &s);
+            squares += weight(e) * left * left;
+        }
+        squares += (0..c).map(|k| s[k] * dot(self.prior.precision.row(k), &s)).sum::<f64>();
+        let determinants = upper.log_determinant() - self.log_determinant;
+        Ok(-0.5 * (of_entries + determinants + squares / self.noise))
+    }
+}
+
+/// Makes rows and columns of the components without variance those of the unit matrix.
+fn isolate(values: &mut [f64], (m, stride): (usize, usize), silent: &[usize]) {
+    let mut upper = Upper { values, m, stride };
+    silent.iter().for_each(|k| upper.isolate(*k, 1.0));
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}

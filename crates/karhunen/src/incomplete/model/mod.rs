@@ -1,0 +1,242 @@
+//! The fitted model: components, scores, and everything else that it consists of.
+
+pub(crate) mod convergence;
+pub(crate) mod likelihood;
+pub(crate) mod new_rows;
+pub(crate) mod predict;
+pub(crate) mod transform;
+pub(crate) mod validity;
+
+use crate::error::{Error, Result};
+use crate::incomplete::factors::covariances::Covariances;
+use crate::incomplete::factors::prior::Prior;
+use crate::incomplete::model::convergence::FarPredictions;
+use crate::incomplete::model::convergence::{IncompleteConvergence, RunSummary};
+use crate::incomplete::options::IncompletePca;
+use crate::linalg::Matrix;
+
+/// Scores of rows, and their offsets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowScores {
+    /// Shape (n_rows, n_components).
+    pub scores: Matrix,
+    /// One for each row, of fits with row offsets.
+    pub offsets: Option<Vec<f64>>,
+}
+
+/// Everything a model consists of, as plain data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IncompleteParts {
+    /// Orthonormal rows, shape (n_components, n_features).
+    pub components: Matrix,
+    /// The mean of each feature.
+    pub mean: Vec<f64>,
+    /// Variance along each component, descending: of the scores, divisor n_samples - 1; of a posterior the expected moments
+    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2`.
+    pub explained_variance: Vec<f64>,
+    /// The same as a share of the total variance: never more than one together.
+    pub explained_variance_ratio: Vec<f64>,
+    /// Norms of the columns of the scores.
+    pub singular_values: Vec<f64>,
+    /// Variance of complete rows by the fit, summed over features: what components explain, what offsets of rows do, and what
+    /// is left of the observed entries, or the noise of a posterior. With complete data, that of the data.
+    pub total_variance: f64,
+    /// Variance of an observation about its prediction; of one with weight w, this divided by w.
+    pub noise_variance: f64,
+    /// Shape (n_samples, n_components).
+    pub scores: Matrix,
+    /// The offset of each sample, where rows have offsets.
+    pub row_offsets: Option<Vec<f64>>,
+    /// Posterior covariances of the scores of each sample; of one row more, the last, where rows have offsets.
+    pub score_covariances: Option<Covariances>,
+    /// Posterior covariances of the loadings of each feature.
+    pub loading_covariances: Option<Covariances>,
+    /// Posterior variance of the mean of each feature.
+    pub mean_variance: Vec<f64>,
+    /// What scores of new rows are drawn to.
+    pub prior: Prior,
+    /// Entries observed of each feature.
+    pub n_observed: Vec<usize>,
+    /// The options of the fit.
+    pub options: IncompletePca,
+    /// `"f32"` or `"f64"`: the type of the data.
+    pub dtype: String,
+    /// How the fit went.
+    pub convergence: IncompleteConvergence,
+}
+
+/// A predicted entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// Its mean.
+    pub value: f64,
+    /// Variance of the value without noise; `None` where the fit kept no error bars.
+    pub variance: Option<f64>,
+    /// Variance of the noise that an observation adds.
+    pub noise_variance: f64,
+}
+
+impl Prediction {
+    /// Standard deviation of a new observation, noise included.
+    pub fn std(&self) -> Option<f64> {
+        self.variance.map(|variance| (variance + self.noise_variance).sqrt())
+    }
+
+    /// Standard deviation of the value without noise.
+    pub fn noise_free_std(&self) -> Option<f64> {
+        self.variance.map(f64::sqrt)
+    }
+}
+
+/// A fitted principal component analysis of incomplete data. Made by [`IncompletePca::fit`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct IncompleteModel {
+    parts: IncompleteParts,
+}
+
+impl TryFrom<IncompleteParts> for IncompleteModel {
+    type Error = Error;
+
+    /// Checks that the shapes agree, and that numbers and options are such as a fit gives.
+    fn try_from(parts: IncompleteParts) -> Result<Self> {
+        let (c, p) = parts.components.shape();
+        let n = parts.scores.n_rows();
+        let all = c + usize::from(parts.row_offsets.is_some());
+        let width = |c: usize| c * (c + 1) / 2;
+        let packed = |covariances: &Option<Covariances>, expected: usize| {
+            covariances.as_ref().map_or(expected, |x| x.packed.len())
+        };
+        let size = |covariances: &Option<Covariances>, c: usize| {
+            covariances.as_ref().map_or(c, |covariances| covariances.n_components)
+        };
+        let lengths = [
+            ("mean", parts.mean.len(), p),
+            ("explained_variance", parts.explained_variance.len(), c),
+            ("explained_variance_ratio", parts.explained_variance_ratio.len(), c),
+            ("singular_values", parts.singular_values.len(), c),
+            ("scores", parts.scores.n_cols(), c),
+            ("row_offsets", parts.row_offsets.as_ref().map_or(n, Vec::len), n),
+            ("score_covariances", size(&parts.score_covariances, all), all),
+            ("score_covariances", packed(&parts.score_covariances, n * width(all)), n * width(all)),
+            ("loading_covariances", size(&parts.loading_covariances, c), c),
+            ("loading_covariances", packed(&parts.loading_covariances, p * width(c)), p * width(c)),
+            ("mean_variance", parts.mean_variance.len(), p),
+            ("prior", parts.prior.precision.n_rows().max(parts.prior.precision.n_cols()), all),
+            ("prior", parts.prior.precision.as_slice().len(), all * all),
+            ("prior", parts.prior.mean.len(), all),
+            ("n_observed", parts.n_observed.len(), p),
+        ];
+        for (what, found, expected) in lengths {
+            if found != expected {
+                return Err(Error::Shape { what, axis: "values", found, expected });
+            }
+        }
+        parts.check_values()?;
+        Ok(Self { parts })
+    }
+}
+
+impl IncompleteModel {
+    /// Number of components.
+    pub fn n_components(&self) -> usize {
+        self.parts.components.n_rows()
+    }
+
+    /// Number of columns of the data.
+    pub fn n_features(&self) -> usize {
+        self.parts.components.n_cols()
+    }
+
+    /// Number of rows fitted.
+    pub fn n_samples(&self) -> usize {
+        self.parts.scores.n_rows()
+    }
+
+    /// Principal axes as orthonormal rows, shape (n_components, n_features), in order of variance. In each row the entry
+    /// of largest absolute value is positive.
+    pub fn components(&self) -> &Matrix {
+        &self.parts.components
+    }
+
+    /// The mean of each feature.
+    pub fn mean(&self) -> &[f64] {
+        &self.parts.mean
+    }
+
+    /// Variance of the scores along each component, descending; divisor n_samples - 1. Of a posterior the expected moments,
+    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2`: posterior means alone are shrunk; of `vb-fixed`, whose prior is held, that of the means.
+    pub fn explained_variance(&self) -> &[f64] {
+        &self.parts.explained_variance
+    }
+
+    /// Explained variance as a share of the variance that complete rows have by the fit (which is the variance of the data
+    /// where nothing is missing): what components explain over all rows, what offsets do, and what is left.
+    pub fn explained_variance_ratio(&self) -> &[f64] {
+        &self.parts.explained_variance_ratio
+    }
+
+    /// Norms of the columns of the scores.
+    pub fn singular_values(&self) -> &[f64] {
+        &self.parts.singular_values
+    }
+
+    /// Variance of an observation about its prediction.
+    pub fn noise_variance(&self) -> f64 {
+        self.parts.noise_variance
+    }
+
+    /// Scores of the rows fitted, shape (n_samples, n_components).
+    pub fn scores(&self) -> &Matrix {
+        &self.parts.scores
+    }
+
+    /// The offset of each row fitted, where rows have offsets: they sum to zero over rows with entries (where the mean is
+    /// fitted), and components to zero over features, so that this is the level of a row in all columns.
+    pub fn row_offsets(&self) -> Option<&[f64]> {
+        self.parts.row_offsets.as_deref()
+    }
+
+    /// Posterior covariances of the scores; of one row more, the last, where rows have offsets.
+    pub fn score_covariances(&self) -> Option<&Covariances> {
+        self.parts.score_covariances.as_ref()
+    }
+
+    /// How the fit went.
+    pub fn convergence(&self) -> &IncompleteConvergence {
+        &self.parts.convergence
+    }
+
+    /// Adds the record of all runs of the fit.
+    pub(crate) fn record(&mut self, runs: Vec<RunSummary>, refitted: bool) {
+        self.parts.convergence.runs = runs;
+        self.parts.convergence.refitted = refitted;
+    }
+
+    /// Numbers the row of the farthest prediction as it is called outside; `None` where it is no row there.
+    pub(crate) fn rename_rows(&mut self, name: impl Fn(usize) -> Option<usize>) {
+        let far = &mut self.parts.convergence.far;
+        *far = far.and_then(|far| Some(FarPredictions { row: name(far.row)?, ..far }));
+    }
+
+    /// The same with the scores (and their covariances) of other rows.
+    pub(crate) fn with_rows(self, rows: RowScores, score_covariances: Option<Covariances>) -> Self {
+        let RowScores { scores, offsets } = rows;
+        Self { parts: IncompleteParts { scores, row_offsets: offsets, score_covariances, ..self.parts } }
+    }
+
+    /// The same with other columns: `change` keeps the parts together.
+    pub(crate) fn with_columns(mut self, change: impl FnOnce(&mut IncompleteParts)) -> Self {
+        change(&mut self.parts);
+        self
+    }
+
+    /// Scores of a row: of its components, and its offset if it has one.
+    pub(super) fn n_scores(&self) -> usize {
+        self.n_components() + usize::from(self.parts.row_offsets.is_some())
+    }
+
+    /// Everything, as plain data.
+    pub fn parts(&self) -> &IncompleteParts {
+        &self.parts
+    }
+}

@@ -1,0 +1,231 @@
+//! The normal equations of the scores of rows given a model: `G = sum w E v v' + P`, `b = sum w y v + P m`, where `v` are the
+//! loadings of a feature (and the one of the offset), uncertain or not, and `y` is an entry less its mean.
+
+use pulp::{Simd, WithSimd};
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::{Lines, Observed};
+use crate::incomplete::factors::covariances::Covariances;
+use crate::incomplete::model::{IncompleteModel, IncompleteParts};
+use crate::incomplete::passes::full_lines::keep_digits;
+use crate::incomplete::passes::least_norm::solve_in;
+use crate::linalg::Matrix;
+use crate::linalg::decomp::small_systems::{BLOCK, Upper, add_blocks};
+use crate::linalg::simd::dispatch;
+use crate::scalar::{Scalar, largest};
+
+/// Most moments that are kept, 64 MiB of them.
+const MOST_KEPT: usize = 1 << 23;
+/// Features whose moments are found at a time.
+const FEATURES: usize = 64;
+
+/// What rows need of a model.
+pub(crate) struct Loadings<'a> {
+    parts: &'a IncompleteParts,
+    /// Components, and scores of a row: one more where rows have offsets.
+    free: usize,
+    c: usize,
+    stride: usize,
+    /// `v` and the mean of each feature, in rows of `stride` values and one.
+    values: Vec<f64>,
+    /// Covariances of the loadings where scores depend on them: a feature that is hardly known says little of a row.
+    spread: Option<&'a Covariances>,
+    /// `E v v'` of each feature, lower triangles row after row, filled up to whole blocks; none where there are too many.
+    moments: Option<Vec<f64>>,
+    /// The sum of all of them, if a row has few holes.
+    all: Option<Vec<f64>>,
+    /// Components without variance: their scores are zero, and certainly so.
+    silent: Vec<usize>,
+}
+
+impl<'a> Loadings<'a> {
+    pub(crate) fn new<T: Scalar>(
+        model: &'a IncompleteModel,
+        rows: &Observed<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let (parts, free, c) = (model.parts(), model.n_components(), model.n_scores());
+        let (p, stride) = (model.n_features(), c.next_multiple_of(BLOCK));
+        let mut values = vec![0.0; p * (stride + 1)];
+        for (i, row) in values.chunks_exact_mut(stride + 1).enumerate() {
+            (0..free).for_each(|k| row[k] = parts.components[(k, i)]);
+            row[free..c].fill(1.0);
+            row[stride] = parts.mean[i];
+        }
+        let known = parts.convergence.method.has_posterior_loadings();
+        let spread = parts.loading_covariances.as_ref().filter(|_| known);
+        let silent = (0..free).filter(|k| parts.singular_values[*k] == 0.0).collect();
+        let mut found = Self { parts, free, c, stride, values, spread, moments: None, all: None, silent };
+        let width = found.width();
+        if p * width <= MOST_KEPT && p <= rows.n_observed() {
+            let mut moments = vec![0.0; p * width];
+            exec.part(0.0, 0.0).fill(&mut moments, FEATURES * width, |piece, out| {
+                for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                    found.moment(piece * FEATURES + at, out);
+                }
+                Ok(())
+            })?;
+            if rows.rows().has_full_lines(p) {
+                let mut all = vec![0.0; width];
+                moments.chunks_exact(width).for_each(|moment| add_blocks(1.0, moment, &mut all));
+                found.all = Some(all);
+            }
+            found.moments = Some(moments);
+        }
+        Ok(found)
+    }
+
+    /// Values of a lower triangle, filled up.
+    fn width(&self) -> usize {
+        (self.c * (self.c + 1) / 2).next_multiple_of(BLOCK)
+    }
+
+    /// `E v v'` of one feature.
+    fn moment(&self, feature: usize, out: &mut [f64]) {
+        let v = &self.values[feature * (self.stride + 1)..][..self.c];
+        for (k, x) in v.iter().enumerate() {
+            let row = &mut out[k * (k + 1) / 2..=k * (k + 1) / 2 + k];
+            row.iter_mut().zip(v).for_each(|(out, y)| *out = x * y);
+        }
+        if let Some(spread) = self.spread {
+            let width = self.free * (self.free + 1) / 2;
+            let packed = &spread.packed[feature * width..][..width];
+            out.iter_mut().zip(packed).for_each(|(out, x)| *out += f64::from(*x));
+        }
+    }
+}
+
+/// `G s = b` of one row, and room for that of the next.
+pub(crate) struct Equations {
+    /// The upper triangle, in rows of `stride` values.
+    g: Vec<f64>,
+    b: Vec<f64>,
+    c: usize,
+    stride: usize,
+    silent: Vec<usize>,
+    /// The lower triangle, row after row, and one more.
+    packed: Vec<f64>,
+    moment: Vec<f64>,
+    room: Vec<f64>,
+}
+
+impl Equations {
+    pub(crate) fn new(loadings: &Loadings<'_>) -> Self {
+        let Loadings { c, stride, ref silent, .. } = *loadings;
+        let width = loadings.width();
+        Self {
+            g: vec![0.0; c * stride],
+            b: vec![0.0; stride],
+            c,
+            stride,
+            silent: silent.clone(),
+            packed: vec![0.0; width],
+            moment: vec![0.0; width],
+            room: vec![0.0; c * stride + c],
+        }
+    }
+
+    /// Takes the equations of a row.
+    pub(crate) fn set<T: Scalar>(&mut self, loadings: &Loadings<'_>, lines: &Lines<T>, row: usize) {
+        let (c, stride, parts) = (self.c, self.stride, loadings.parts);
+        self.b.fill(0.0);
+        dispatch(Sum {
+            loadings,
+            lines,
+            row,
+            packed: &mut self.packed,
+            moment: &mut self.moment,
+            b: &mut self.b,
+        });
+        for k in 0..c {
+            (0..=k).for_each(|l| self.g[l * stride + k] = self.packed[k * (k + 1) / 2 + l]);
+        }
+        let times = if parts.prior.per_entry { lines.weight(row) } else { 1.0 };
+        for k in 0..c {
+            for l in 0..c {
+                let p = times * parts.prior.precision[(k, l)];
+                self.b[k] += p * parts.prior.mean[l];
+                self.g[k * stride + l] += if l >= k { p } else { 0.0 };
+            }
+        }
+        // As large as the others: it must not make them look like rounding.
+        let largest = largest((0..c).map(|k| self.g[k * stride + k]));
+        for k in &self.silent {
+            Upper { values: &mut self.g, m: c, stride }.isolate(*k, largest);
+            self.b[*k] = 0.0;
+        }
+    }
+
+    /// Solves, with the least norm where `G` is singular; `G` is of no use after it.
+    pub(crate) fn solve(&mut self) -> Result<()> {
+        let mut upper = Upper { values: &mut self.g, m: self.c, stride: self.stride };
+        // Scores and offsets share the unit of the data.
+        solve_in(&mut upper, &mut self.b, self.c, &mut self.room)?;
+        Ok(())
+    }
+
+    /// What [`Equations::solve`] found.
+    pub(crate) fn solution(&self) -> &[f64] {
+        &self.b[..self.c]
+    }
+
+    /// The upper triangle of the inverse, zero where `G` is singular.
+    pub(crate) fn inverse(&self) -> Matrix {
+        let (c, stride) = (self.c, self.stride);
+        let (mut factored, mut room) = (self.g.clone(), vec![0.0; self.g.len()]);
+        let mut inverse = vec![0.0; self.g.len()];
+        let mut upper = Upper { values: &mut factored, m: c, stride };
+        if upper.factorize() {
+            upper.invert(&mut inverse, &mut room);
+        }
+        let mut upper = Upper { values: &mut inverse, m: c, stride };
+        self.silent.iter().for_each(|k| upper.isolate(*k, 0.0));
+        Matrix::from_fn(c, c, |k, l| inverse[k * stride + l])
+    }
+}
+
+/// The sums of one row.
+struct Sum<'a, 'b, T> {
+    loadings: &'a Loadings<'b>,
+    lines: &'a Lines<T>,
+    row: usize,
+    packed: &'a mut [f64],
+    moment: &'a mut [f64],
+    b: &'a mut [f64],
+}
+
+impl<T: Scalar> WithSimd for Sum<'_, '_, T> {
+    type Output = ();
+    /// Compiled for the vectors of this processor.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { loadings, lines, row, packed, moment, b } = self;
+        let (line, width, stride) = (lines.line(row), packed.len(), loadings.stride);
+        let mut add = |factor: f64, feature: u32, packed: &mut [f64]| match &loadings.moments {
+            Some(moments) => add_blocks(factor, &moments[feature as usize * width..][..width], packed),
+            None => {
+                loadings.moment(feature as usize, moment);
+                add_blocks(factor, moment, packed);
+            }
+        };
+        for (e, (feature, value)) in line.indices.iter().zip(line.values).enumerate() {
+            let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
+            let v = &loadings.values[*feature as usize * (stride + 1)..][..=stride];
+            add_blocks(weight * (value.to_f64() - v[stride]), &v[..stride], b);
+        }
+        let p = loadings.parts.mean.len();
+        if let Some(all) = loadings.all.as_ref().filter(|_| lines.has_few_holes(row, p)) {
+            packed.fill(0.0);
+            line.holes(p).iter().for_each(|feature| add(1.0, *feature, packed));
+            if keep_digits(all, packed, (0..loadings.c).map(|k| k * (k + 3) / 2)) {
+                packed.iter_mut().zip(all).for_each(|(holes, all)| *holes = all - *holes);
+                return;
+            }
+        }
+        packed.fill(0.0);
+        for (e, feature) in line.indices.iter().enumerate() {
+            add(line.weights.map_or(1.0, |w| w[e].to_f64()), *feature, packed);
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Predictions: of single entries, of many pairs, of whole rows, with their error bars.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Observer, Unobserved};
+use crate::incomplete::data::Observed;
+use crate::incomplete::factors::covariances::Covariances;
+use crate::incomplete::model::{IncompleteModel, Prediction, RowScores};
+use crate::linalg::finite::{all_finite, beyond_range};
+use crate::linalg::{IndexInt, Matrix};
+use crate::scalar::{Scalar, compiled};
+
+/// Pairs predicted at a time.
+const PAIRS: usize = 1 << 12;
+/// Values of whole rows predicted at a time.
+const VALUES: usize = 1 << 15;
+
+impl IncompleteModel {
+    /// The prediction of an entry of the data fitted, observed or not, with its variance:
+    /// `v' C_j v + s' C_i s + var mu_i`, of a posterior also `tr C_i C_j`, plus the noise for a new observation.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a row or column outside the data fitted; [`Error::PredictionOverflow`].
+    pub fn predict(&self, row: usize, column: usize) -> Result<Prediction> {
+        self.check_pair(row as i128, column as i128)?;
+        let parts = self.parts();
+        let scores = parts.scores.row(row);
+        let variance = parts
+            .score_covariances
+            .as_ref()
+            .and_then(|covariances| self.variance(scores, covariances, row, column));
+        let noise_variance = parts.noise_variance;
+        let value = self.value(scores, self.offset(row), column);
+        if value.is_finite() && variance.is_none_or(|variance| (variance + noise_variance).is_finite()) {
+            Ok(Prediction { value, variance, noise_variance })
+        } else {
+            Err(Error::PredictionOverflow { row, column })
+        }
+    }
+
+    /// Predictions of many entries of the data fitted, with their standard deviations if `noise` says of what:
+    /// of new observations (`Some(true)`) or of values without noise (`Some(false)`). Row `e` of the result is
+    /// `(value)` or `(value, deviation)` of the entry `(rows[e], columns[e])`.
+    ///
+    /// ```
+    /// use karhunen::{Dense, IncompletePca, Observed, Unobserved};
+    /// let x = [1.0, 2.1, -1.0, -1.9, 2.0, f64::NAN, 0.5, 1.1];
+    /// let model = IncompletePca::new(1).fit(&Observed::from_dense(&Dense::row_major(&x, 4, 2)?, None)?)?;
+    /// let found = model.predict_pairs(&[2, 0], &[1, 0], Some(true), None, &Unobserved)?;
+    /// assert_eq!(found.shape(), (2, 2));
+    /// assert_eq!(found[(0, 0)], model.predict(2, 1)?.value);
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::predict`]; [`Error::Shape`] for ids of different lengths; [`Error::Option`] for deviations of
+    /// a fit without error bars; [`Error::Stopped`].
+    pub fn predict_pairs<I: IndexInt>(
+        &self,
+        rows: &[I],
+        columns: &[I],
+        noise: Option<bool>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<Matrix> {
+        if rows.len() != columns.len() {
+            let (what, axis) = ("the array of columns", "values");
+            return Err(Error::Shape { what, axis, found: columns.len(), expected: rows.len() });
+        }
+        for (row, column) in rows.iter().zip(columns) {
+            self.check_pair(row.widen(), column.widen())?;
+        }
+        let bars = noise.map(|_| self.error_bars()).transpose()?;
+        let width = if noise.is_some() { 2 } else { 1 };
+        let mut out = Matrix::try_zeros("a table of predictions", rows.len(), width)?;
+        Exec::run(n_threads, observer, |exec| {
+            exec.phase("predictions").fill(out.as_mut_slice(), PAIRS * width, |piece, out| {
+                for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                    let e = piece * PAIRS + at;
+                    let (row, column) = (rows[e].widen() as usize, columns[e].widen() as usize);
+                    let scores = self.parts().scores.row(row);
+                    out[0] = self.value(scores, self.offset(row), column);
+                    if let Some(bars) = bars {
+                        out[1] = self.deviation(scores, (bars, row), column, noise);
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        match out.as_slice().iter().position(|x| !x.is_finite()).map(|at| at / width) {
+            Some(e) => {
+                let (row, column) = (rows[e].widen() as usize, columns[e].widen() as usize);
+                Err(Error::PredictionOverflow { row, column })
+            }
+            None => Ok(out),
+        }
+    }
+
+    /// The values that scores stand for, row after row into `out`, which has `n_rows * n_features` places: of rows of offset
+    /// zero where rows have offsets. [`IncompleteModel::values_into`] takes both.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of components, or of places; [`Error::NonFinite`] for a NaN or infinite score;
+    /// [`Error::ValueOverflow`] for a value beyond the range of the type; [`Error::Stopped`].
+    pub fn inverse_transform_into<T: Scalar>(
+        &self,
+        scores: &Matrix,
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        self.fill_values((scores, None), out, n_threads, observer)
+    }
+
+    /// The values that scores and offsets stand for, as [`IncompleteModel::rows_observed`] gives them, row after row into
+    /// `out`, which has `n_rows * n_features` places. Without offsets it is as [`IncompleteModel::inverse_transform_into`].
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of components, of offsets, or of places; [`Error::Stopped`].
+    pub fn values_into<T: Scalar>(
+        &self,
+        rows: &RowScores,
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        self.fill_values((&rows.scores, rows.offsets.as_deref()), out, n_threads, observer)
+    }
+
+    fn fill_values<T: Scalar>(
+        &self,
+        rows: (&Matrix, Option<&[f64]>),
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        type Rows<'a> = (&'a Matrix, Option<&'a [f64]>);
+        let write = compiled!(T, IncompleteModel::write_values::<T>
+            => fn(&IncompleteModel, Rows<'_>, &mut [T], Option<usize>, &dyn Observer) -> Result<()>);
+        write(self, rows, out, n_threads, observer)
+    }
+
+    fn write_values<T: Scalar>(
+        &self,
+        (scores, offsets): (&Matrix, Option<&[f64]>),
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        self.check_rows(scores, out)?;
+        let found = offsets.map_or(scores.n_rows(), <[f64]>::len);
+        if found != scores.n_rows() {
+            let (what, axis) = ("the offsets", "values");
+            return Err(Error::Shape { what, axis, found, expected: scores.n_rows() });
+        }
+        let (p, parts) = (self.n_features(), self.parts());
+        let at_a_time = (VALUES / p.max(1)).max(1);
+        let finite = AtomicBool::new(true);
+        Exec::run(n_threads, observer, |exec| {
+            exec.phase("values").fill(out, at_a_time * p, |piece, all| {
+                let mut sums = vec![0.0; p];
+                for (at, out) in all.chunks_exact_mut(p).enumerate() {
+                    let row = piece * at_a_time + at;
+                    sums.fill(offsets.map_or(0.0, |offsets| offsets[row]));
+                    for (k, s) in scores.row(row).iter().enumerate() {
+                        sums.iter_mut().zip(parts.components.row(k)).for_each(|(sum, v)| *sum += s * v);
+                    }
+                    for ((out, sum), mean) in out.iter_mut().zip(&sums).zip(&parts.mean) {
+                        *out = T::from_f64(mean + sum);
+                    }
+                }
+                if !all_finite(all) {
+                    finite.store(false, Ordering::Relaxed);
+                }
+                Ok(())
+            })
+        })?;
+        if finite.into_inner() { Ok(()) } else { Err(beyond_range(scores, out, p)) }
+    }
+
+    /// Standard deviations of the values that [`IncompleteModel::inverse_transform_into`] gives, for the scores and
+    /// covariances of [`IncompleteModel::rows_with_covariances`]: of new observations with `noise`, of values without
+    /// noise otherwise.
+    ///
+    /// # Errors
+    /// As there; [`Error::Option`] for a fit without error bars; [`Error::PredictionOverflow`].
+    pub fn deviations_into<T: Scalar>(
+        &self,
+        rows: (&Matrix, &Covariances),
+        noise: bool,
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        type Rows<'a> = (&'a Matrix, &'a Covariances);
+        let write = compiled!(T, IncompleteModel::write_deviations::<T>
+            => fn(&IncompleteModel, Rows<'_>, bool, &mut [T], Option<usize>, &dyn Observer) -> Result<()>);
+        write(self, rows, noise, out, n_threads, observer)
+    }
+
+    fn write_deviations<T: Scalar>(
+        &self,
+        (scores, covariances): (&Matrix, &Covariances),
+        noise: bool,
+        out: &mut [T],
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        self.check_rows(scores, out)?;
+        self.error_bars()?;
+        let p = self.n_features();
+        Exec::run(n_threads, observer, |exec| {
+            exec.phase("deviations").fill(out, p, |row, out| {
+                for (column, out) in out.iter_mut().enumerate() {
+                    let bars = (covariances, row);
+                    *out = T::from_f64(self.deviation(scores.row(row), bars, column, Some(noise)));
+                }
+                match out.iter().position(|x| !x.to_f64().is_finite()) {
+                    Some(column) => Err(Error::PredictionOverflow { row, column }),
+                    None => Ok(()),
+                }
+            })
+        })
+    }
+
+    /// The values that scores stand for, shape (n_rows, n_features), of rows of offset zero where rows have offsets.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of components.
+    pub fn inverse_transform(&self, scores: &Matrix) -> Result<Matrix> {
+        let mut values = Matrix::try_zeros("a reconstruction", scores.n_rows(), self.n_features())?;
+        let n_threads = self.parts().options.n_threads;
+        self.inverse_transform_into(scores, values.as_mut_slice(), n_threads, &Unobserved)?;
+        Ok(values)
+    }
+
+    /// The rows with their holes filled by predictions; observed values stay as they are.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform`].
+    pub fn impute<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
+        let n_threads = self.parts().options.n_threads;
+        let found = self.rows_observed(rows, n_threads, &Unobserved)?;
+        let mut filled = Matrix::try_zeros("a filled table", rows.n_samples(), self.n_features())?;
+        self.values_into(&found, filled.as_mut_slice(), n_threads, &Unobserved)?;
+        for i in 0..rows.n_samples() {
+            let (columns, values) = rows.row(i);
+            for (column, value) in columns.iter().zip(values) {
+                filled[(i, *column as usize)] = value.to_f64();
+            }
+        }
+        Ok(filled)
+    }
+
+    fn check_pair(&self, row: i128, column: i128) -> Result<()> {
+        for (option, index, bound) in [("row", row, self.n_samples()), ("column", column, self.n_features())]
+        {
+            if index < 0 || index >= bound as i128 {
+                let rule = "rows and columns are those of the data fitted";
+                return Err(Error::Option { option, value: index.to_string(), rule });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_rows<T>(&self, scores: &Matrix, out: &[T]) -> Result<()> {
+        for (what, axis, found, expected) in [
+            ("the scores", "columns", scores.n_cols(), self.n_components()),
+            ("the room for values", "places", out.len(), scores.n_rows() * self.n_features()),
+        ] {
+            if found != expected {
+                return Err(Error::Shape { what, axis, found, expected });
+            }
+        }
+        Ok(())
+    }
+
+    /// Covariances of the scores fitted, where there are any.
+    fn error_bars(&self) -> Result<&Covariances> {
+        let parts = self.parts();
+        let both = parts.score_covariances.as_ref().filter(|_| parts.loading_covariances.is_some());
+        both.ok_or(Error::Option {
+            option: "error_bars",
+            value: "false".to_owned(),
+            rule: "standard deviations need a fit that kept error bars",
+        })
+    }
+
+    /// The offset of a row fitted.
+    fn offset(&self, row: usize) -> f64 {
+        self.parts().row_offsets.as_ref().map_or(0.0, |offsets| offsets[row])
+    }
+
+    /// `mean + offset + scores * components` of one column.
+    fn value(&self, scores: &[f64], offset: f64, column: usize) -> f64 {
+        let parts = self.parts();
+        let products = scores.iter().enumerate().map(|(k, s)| s * parts.components[(k, column)]);
+        parts.mean[column] + (products.sum::<f64>() + offset)
+    }
+
+    /// The variance of a value without noise, where scores have covariance `row` of `covariances`.
+    fn variance(&self, scores: &[f64], covariances: &Covariances, row: usize, column: usize) -> Option<f64> {
+        let parts = self.parts();
+        let loadings = parts.loading_covariances.as_ref()?;
+        let of_both = if parts.convergence.method.has_posterior() {
+            loadings.trace_of_product(column, covariances, row)
+        } else {
+            0.0
+        };
+        // Beyond the components there is the offset, whose loading is one.
+        let loading = |k: usize| if k < scores.len() { parts.components[(k, column)] } else { 1.0 };
+        let of_scores = covariances.quadratic(row, loading);
+        let of_loadings = loadings.quadratic(column, |k| scores[k]);
+        let sum = of_scores + of_loadings + parts.mean_variance[column] + of_both;
+        // Rounding of the covariances may leave less than nothing.
+        Some(if sum < 0.0 { 0.0 } else { sum })
+    }
+
+    /// The standard deviation of an observation with `noise`, of a value without noise otherwise.
+    fn deviation(
+        &self,
+        scores: &[f64],
+        (covariances, row): (&Covariances, usize),
+        column: usize,
+        noise: Option<bool>,
+    ) -> f64 {
+        let variance = self.variance(scores, covariances, row, column).unwrap_or(f64::NAN);
+        let added = if noise == Some(true) { self.parts().noise_variance } else { 0.0 };
+        (variance + added).sqrt()
+    }
+}

@@ -1,0 +1,193 @@
+//! Scores of rows that a model has not seen.
+
+use crate::error::{Error, Result};
+use crate::exec::{Exec, Observer, Unobserved};
+use crate::incomplete::data::Observed;
+use crate::incomplete::factors::covariances::Covariances;
+use crate::incomplete::model::new_rows::{Equations, Loadings};
+use crate::incomplete::model::{IncompleteModel, RowScores};
+use crate::linalg::Matrix;
+use crate::memory;
+use crate::scalar::{Scalar, compiled};
+
+/// Rows that are transformed at a time.
+const ROWS: usize = 64;
+
+impl IncompleteModel {
+    /// Scores of new rows with holes, shape (n_rows, n_components): the best given the components, as the fit weighs
+    /// entries against its penalties. A row without entries gets the scores of the prior. Where rows have offsets these are
+    /// solved for as well; [`IncompleteModel::rows_observed`] has both.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns; [`Error::Decomposition`] for values beyond range;
+    /// [`Error::Threads`].
+    pub fn transform<T: Scalar>(&self, rows: &Observed<T>) -> Result<Matrix> {
+        self.transform_observed(rows, self.parts().options.n_threads, &Unobserved)
+    }
+
+    /// As [`IncompleteModel::transform`], on a number of threads of its own (those of the current rayon pool if `None`),
+    /// telling `observer` how far it has come.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform`]; [`Error::Stopped`] if the observer asks to stop.
+    pub fn transform_observed<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<Matrix> {
+        Ok(self.rows_observed(rows, n_threads, observer)?.scores)
+    }
+
+    /// Scores and offsets of new rows.
+    ///
+    /// ```
+    /// use karhunen::{Dense, IncompletePca, Observed, Unobserved};
+    /// let x = [1.0, 2.0, 4.0, 5.0, 7.0, f64::NAN, -2.0, -1.0, 0.5, 1.5];
+    /// let rows = Observed::from_dense(&Dense::row_major(&x, 5, 2)?, None)?;
+    /// let model = IncompletePca { row_offsets: true, ..IncompletePca::new(1) }.fit(&rows)?;
+    /// let found = model.rows_observed(&rows, None, &Unobserved)?;
+    /// assert_eq!(found.offsets.map(|b| b.len()), Some(5));
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform_observed`].
+    pub fn rows_observed<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<RowScores> {
+        let find = compiled!(T, IncompleteModel::scores_of::<T>
+            => fn(&IncompleteModel, &Observed<T>, Option<usize>, &dyn Observer) -> Result<RowScores>);
+        find(self, rows, n_threads, observer)
+    }
+
+    fn scores_of<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<RowScores> {
+        let all = self.n_scores();
+        // As they are found, and as they are given.
+        let mut found = zeros("a matrix of scores", rows.n_samples(), 2 * all, all)?;
+        self.each_row(rows, &mut found, (n_threads, observer), |equations, out| {
+            equations.solve()?;
+            out.copy_from_slice(equations.solution());
+            Ok(())
+        })?;
+        if let Some(at) = found.iter().position(|score| !score.is_finite()) {
+            return Err(Error::ScoreOverflow { row: at / all, component: at % all, dtype: f64::NAME });
+        }
+        self.split(rows.n_samples(), found.chunks_exact(all.max(1)))
+    }
+
+    /// As [`IncompleteModel::rows_observed`], with the covariance of the scores (and the offset, the last) of each row: the
+    /// noise variance times the inverse of its normal equations. Without penalties it is zero for rows of fewer entries
+    /// than components.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform_observed`].
+    pub fn rows_with_covariances<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<(RowScores, Covariances)> {
+        type Both = Result<(RowScores, Covariances)>;
+        let find = compiled!(T, IncompleteModel::posteriors_of::<T>
+            => fn(&IncompleteModel, &Observed<T>, Option<usize>, &dyn Observer) -> Both);
+        find(self, rows, n_threads, observer)
+    }
+
+    fn posteriors_of<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<(RowScores, Covariances)> {
+        let (all, n) = (self.n_scores(), rows.n_samples());
+        let width = all * (all + 1) / 2;
+        let mut both = zeros("a matrix of scores with covariances", n, 2 * (all + width), all + width)?;
+        self.each_row(rows, &mut both, (n_threads, observer), |equations, out| {
+            let (scores, covariance) = out.split_at_mut(all);
+            let inverse = equations.inverse();
+            equations.solve()?;
+            scores.copy_from_slice(equations.solution());
+            for k in 0..all {
+                for l in 0..=k {
+                    covariance[k * (k + 1) / 2 + l] = self.parts().noise_variance * inverse[(l, k)];
+                }
+            }
+            Ok(())
+        })?;
+        let rows = || both.chunks_exact((all + width).max(1));
+        let packed = rows().flat_map(|row| &row[all..]).map(|x| *x as f32).collect();
+        Ok((self.split(n, rows())?, Covariances { n_components: all, packed }))
+    }
+
+    /// As [`IncompleteModel::rows_with_covariances`], without the offsets.
+    ///
+    /// # Errors
+    /// As [`IncompleteModel::transform_observed`].
+    pub fn transform_with_covariances<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<(Matrix, Covariances)> {
+        let (rows, covariances) = self.rows_with_covariances(rows, n_threads, observer)?;
+        Ok((rows.scores, covariances))
+    }
+
+    /// Scores and offsets of `n` rows that begin with them.
+    fn split<'a>(&self, n: usize, rows: impl Iterator<Item = &'a [f64]> + Clone) -> Result<RowScores> {
+        let c = self.n_components();
+        let scores = Matrix::from_vec(n, c, rows.clone().flat_map(|row| &row[..c]).copied().collect())?;
+        let offsets = self.parts().row_offsets.is_some().then(|| rows.map(|row| row[c]).collect());
+        Ok(RowScores { scores, offsets })
+    }
+
+    /// Calls `f` with the normal equations of every row and its share of `out`.
+    fn each_row<T: Scalar>(
+        &self,
+        rows: &Observed<T>,
+        out: &mut [f64],
+        (n_threads, observer): (Option<usize>, &dyn Observer),
+        f: impl Fn(&mut Equations, &mut [f64]) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let p = self.n_features();
+        if rows.n_features() != p {
+            return Err(Error::Shape {
+                what: "the data",
+                axis: "columns",
+                found: rows.n_features(),
+                expected: p,
+            });
+        }
+        let width = out.len() / rows.n_samples().max(1);
+        if width == 0 {
+            return Ok(());
+        }
+        Exec::run(n_threads, observer, |exec| {
+            let loadings = Loadings::new(self, rows, &exec.phase("scores"))?;
+            exec.phase("scores").fill(out, ROWS * width, |piece, out| {
+                let mut equations = Equations::new(&loadings);
+                for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                    equations.set(&loadings, rows.rows(), piece * ROWS + at);
+                    f(&mut equations, out)?;
+                }
+                Ok(())
+            })
+        })
+    }
+}
+
+/// Zeros for `n` rows of `width` numbers, where there is memory for `alive` of each row.
+fn zeros(what: &str, n: usize, alive: usize, width: usize) -> Result<Vec<f64>> {
+    let advice = || "take fewer rows at a time, or raise the limit of memory".to_owned();
+    memory::ask(&format!("{what} of {n} rows"), 8.0 * n as f64 * alive as f64, advice)?;
+    Ok(vec![0.0; n * width])
+}

@@ -1,0 +1,242 @@
+//! Sums over the entries of a line that has few holes. Those of products of rows of the other factor with themselves follow
+//! from their sums over all rows, less those of the holes: time O(N c + holes c^2) instead of O(N c^2). What products
+//! with the entries need is summed here.
+
+use pulp::{Simd, WithSimd};
+
+use crate::incomplete::data::Segment;
+use crate::incomplete::factors::Factor;
+use crate::incomplete::passes::RUN;
+use crate::incomplete::passes::rows::{LINE, VectorRows, add_rows, flush};
+use crate::linalg::simd::{Lane, dispatch};
+
+/// Entries that are added at a time.
+const TOGETHER: usize = 4;
+/// Vectors of sums that are kept on the stack.
+const ON_STACK: usize = 16;
+/// Where less than this share of a sum of squares is left without the holes, it is summed over the entries: the
+/// difference would lose digits.
+const LEAST_LEFT: f64 = 0.125;
+
+/// `sum y z` and `sum y^2` with `y = x - constant z_c`, over the entries of a segment, of which none has a weight. `z` are
+/// the first values of rows of `other`, filled up to whole cache lines; `sums` gets as many as it has room for.
+pub(super) fn project<T: Lane>(
+    segment: Segment<'_, T>,
+    other: &Factor<T>,
+    (c, constant): (usize, T),
+    (sums, squares): (&mut [f64], &mut f64),
+) {
+    let head = (c + 1).next_multiple_of(LINE / size_of::<T>());
+    *squares += dispatch(Project { segment, other, c, head, constant: constant.to_f64(), sums });
+}
+
+struct Project<'a, T> {
+    segment: Segment<'a, T>,
+    other: &'a Factor<T>,
+    c: usize,
+    /// Values of a row that are read.
+    head: usize,
+    constant: f64,
+    sums: &'a mut [f64],
+}
+
+impl<T: Lane> WithSimd for Project<'_, T> {
+    type Output = f64;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let zero = T::splat(simd, T::default());
+        let n = self.head / (size_of::<T::Vector<S>>() / size_of::<T>());
+        if n <= ON_STACK {
+            self.run(simd, &mut [zero; ON_STACK][..n])
+        } else {
+            self.run(simd, &mut vec![zero; n])
+        }
+    }
+}
+
+impl<T: Lane> Project<'_, T> {
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S, sums: &mut [T::Vector<S>]) -> f64 {
+        let Segment { indices, values, .. } = self.segment;
+        let rows: VectorRows<'_, T::Vector<S>> = VectorRows::new(self.other);
+        let (width, last) = (self.other.width(), &self.other.as_slice()[self.c..]);
+        let mut squares = 0.0;
+        // Beyond the last entry: nothing of it.
+        let mut y = [T::default(); RUN + TOGETHER];
+        for (indices, values) in indices.chunks(RUN).zip(values.chunks(RUN)) {
+            let n = indices.len();
+            for ((y, index), value) in y.iter_mut().zip(indices).zip(values) {
+                let away = value.to_f64() - self.constant * last[*index as usize * width].to_f64();
+                squares += away * away;
+                *y = T::from_f64(away);
+            }
+            y[n..n + TOGETHER].fill(T::default());
+            for (four, y) in indices.chunks(TOGETHER).zip(y.as_chunks::<TOGETHER>().0) {
+                let row = match four {
+                    [i, j, k, l] => [*i, *j, *k, *l],
+                    _ => std::array::from_fn(|t| four[t.min(four.len() - 1)]),
+                };
+                add_rows::<S, T>(simd, *y, row.map(|index| rows.row(index as usize)), sums);
+            }
+            flush::<S, T>(simd, sums, self.sums);
+        }
+        squares
+    }
+}
+
+/// The holes of a segment, as entries.
+pub(super) struct Holes<T> {
+    line: usize,
+    indices: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T: Lane> Holes<T> {
+    /// Those of a segment, where lines have room for `n` entries.
+    pub(super) fn of(segment: &Segment<'_, T>, n: usize) -> Self {
+        let indices = segment.holes(n);
+        Self { line: segment.line, values: vec![T::default(); indices.len()], indices }
+    }
+
+    /// Entries of value zero.
+    pub(super) fn as_segment(&self) -> Segment<'_, T> {
+        Segment::whole(self.line, &self.indices, &self.values)
+    }
+}
+
+/// Whether the differences `all - holes` of sums of squares, at these places, keep their digits.
+pub(crate) fn keep_digits(all: &[f64], holes: &[f64], mut places: impl Iterator<Item = usize>) -> bool {
+    places.all(|at| all[at] - holes[at] >= LEAST_LEFT * all[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::exec::Exec;
+    use crate::incomplete::data::{Lines, Observed};
+    use crate::incomplete::factors::problem::{Diagonal, MeanRule, Problem};
+    use crate::incomplete::factors::{Factor, Side};
+    use crate::incomplete::passes::moments::{Expected, moments_pass, sums_of_scores};
+    use crate::incomplete::passes::normal::{Layout, Products};
+    use crate::linalg::Dense;
+    use crate::linalg::simd::Lane;
+    use crate::linalg::test_matrices::gaussian;
+
+    const C: usize = 3;
+    const P: usize = 4;
+
+    /// Columns without holes, with some, with too many to be completed, and one that lacks the rows of largest scores.
+    fn is_hole(n: usize, j: usize, i: usize) -> bool {
+        match i {
+            0 => false,
+            1 => j % 7 == 3 || j + 1 == n,
+            2 => j.is_multiple_of(2),
+            _ => j % 50 == 11,
+        }
+    }
+
+    /// Data, and scores with their expected products as a table, all rows of the second kind far away.
+    fn setting<T: Lane>(n: usize) -> (Vec<T>, Observed<T>, Factor<T>) {
+        let noise = gaussian(n, P, 5, 0);
+        let x: Vec<T> = (0..n * P)
+            .map(|e| if is_hole(n, e / P, e % P) { f64::NAN } else { noise.as_slice()[e] + 2.0 })
+            .map(T::from_f64)
+            .collect();
+        let data = Observed::from_dense(&Dense::row_major(&x, n, P).unwrap(), Some(1)).unwrap();
+        let scores = gaussian(n, C, 6, 0);
+        let layout = Expected::new::<T>(C);
+        let mut table = Factor::zeros(n, layout.width);
+        for j in 0..n {
+            let scale = if j % 50 == 11 { 1e4 } else { 1.0 };
+            let row = table.row_mut(j);
+            for k in 0..C {
+                row[k] = T::from_f64(scale * scores[(j, k)]);
+                for l in 0..=k {
+                    row[layout.at(k, l)] = T::from_f64(scale * scale * scores[(j, k)] * scores[(j, l)]);
+                }
+            }
+            row[C] = T::from_f64(1.0);
+        }
+        (x, data, table)
+    }
+
+    /// `sum f(z) g(z)` over the rows that a column has, one after another.
+    fn sum(n: usize, i: usize, f: impl Fn(usize) -> f64) -> f64 {
+        (0..n).filter(|j| !is_hole(n, *j, i)).map(f).sum()
+    }
+
+    fn check<T: Lane>(n: usize, tolerance: f64) {
+        let (x, data, table) = setting::<T>(n);
+        let lines: &Lines<T> = data.columns();
+        let layout = Expected::new::<T>(C);
+        let mean = 0.25;
+        let constants = vec![T::from_f64(mean); P];
+        let z = |j: usize, k: usize| table.row(j)[k].to_f64();
+        let y = |j: usize, i: usize| x[j * P + i].to_f64() - mean;
+        let problem = Problem {
+            data: &data,
+            loadings: Diagonal::Same(0.0),
+            scores: Diagonal::Same(0.0),
+            mean: MeanRule { joint: true, kappa: 0.0, prior: 0.0, precision: 0.0 },
+            offsets: None,
+            c: C,
+        };
+        let compare = |what: &str, i: usize, found: f64, expected: f64, size: f64| {
+            assert!(
+                (found - expected).abs() <= tolerance * size,
+                "{what} of column {i}: {found}, {expected}"
+            );
+        };
+        let products = |i: usize, k: usize, l: usize| sum(n, i, |j| z(j, k) * z(j, l));
+        let size = |i: usize, k: usize, l: usize| (products(i, k, k) * products(i, l, l)).sqrt();
+        let mut out = Factor::<T>::zeros(P, 1);
+        moments_pass(&problem, Side::Loadings, (&table, &constants), 0, [&mut out], &Exec::sequential(), {
+            |i, acc, _| {
+                for k in 0..C {
+                    compare("first moment", i, acc[k], products(i, k, C), size(i, k, C));
+                    let expected = sum(n, i, |j| z(j, k) * y(j, i));
+                    compare("projection", i, acc[layout.width + k], expected, size(i, k, k));
+                    for l in 0..=k {
+                        compare("moment", i, acc[layout.at(k, l)], products(i, k, l), size(i, k, l));
+                    }
+                }
+                let squares = sum(n, i, |j| y(j, i).powi(2));
+                compare("squares", i, acc[layout.n_sums() - 1], squares, squares);
+                Ok([])
+            }
+        })
+        .unwrap();
+        let seen = sums_of_scores(&problem, &table, &Exec::sequential()).unwrap();
+        let normal = Layout::new(C + 1);
+        let sums = Products::new(lines, &table, C, normal, &Exec::sequential()).unwrap();
+        for (i, constant) in constants.iter().enumerate() {
+            (0..=C).for_each(|k| {
+                let all = (n as f64 * products(0, k, k)).sqrt();
+                compare("sum of scores", i, seen.row(i)[k].to_f64(), products(i, k, C), all);
+            });
+            let mut acc = vec![0.0; normal.lengths().0 + normal.lengths().1];
+            sums.gather(lines.line(i), *constant, &mut acc);
+            sums.complete(i, *constant, &mut acc);
+            let (g, b, squares, _) = normal.parts(&mut acc);
+            for (k, b) in b.iter().enumerate().take(C + 1) {
+                compare("right side", i, *b, sum(n, i, |j| z(j, k) * y(j, i)), size(i, k, k));
+                for l in k..=C {
+                    compare("product", i, g.values[k * normal.stride + l], products(i, k, l), size(i, k, l));
+                }
+            }
+            compare("squares", i, squares, sum(n, i, |j| y(j, i).powi(2)), squares);
+        }
+    }
+
+    #[test]
+    fn sums_without_holes_are_sums_over_entries() {
+        // Rounding of sums of up to 500 products, in the type of the data within a run.
+        check::<f64>(500, 1e-13);
+        check::<f32>(500, 1e-5);
+        check::<f64>(64, 1e-13);
+    }
+
+    #[test]
+    fn long_lines_share_their_holes_between_pieces() {
+        check::<f64>(70_000, 1e-11);
+    }
+}

@@ -1,0 +1,192 @@
+//! Residuals, gradients and curvatures in one pass: `g = sum e x - d (y - centre)`, `h = sum x^2 + d`, where `x` are the
+//! rows of the other factor and `y` is the own row (minus half the gradient of F, half its second derivative).
+
+use pulp::{Simd, WithSimd};
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::{Rows, Segment};
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::passes::RUN;
+use crate::incomplete::passes::rows::{TOGETHER, VectorRows, add_scaled, dot, flush};
+use crate::linalg::simd::{Lane, dispatch};
+
+/// Vectors of a row that sums are kept for in registers; wider rows keep them in memory.
+const IN_REGISTERS: usize = 4;
+
+/// What a pass found beside the gradient.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    /// `sum w e^2`.
+    pub(crate) squares: f64,
+    /// The penalty terms of the side that was walked.
+    pub(crate) penalty: f64,
+}
+
+/// Walks one side. `direct` gets `(g, h)` of the fitted values of each row and writes that row of each of `outs`.
+pub(crate) fn gradient_pass<T: Lane, const K: usize>(
+    problem: &Problem<'_, T>,
+    factors: &Factors<T>,
+    side: Side,
+    outs: [&mut Factor<T>; K],
+    exec: &Exec<'_>,
+    direct: impl Fn(&[f64], &[f64], &mut [&mut [T]; K]) + Sync,
+) -> Result<Found> {
+    let (own, other) = (factors.of(side), factors.of(side.other()));
+    let (width, fitted) = (own.width(), problem.n_fitted(side));
+    let outs = outs.map(|out| Rows { width: out.width(), data: out.as_mut_slice() });
+    let sums = problem.lines(side).pass(
+        exec,
+        (2 * width + 1, 0),
+        outs,
+        |segment, acc| dispatch(Gradient { segment, own: own.row(segment.line), other, acc }),
+        |line, acc, outs| {
+            let (g, rest) = acc.split_at_mut(width);
+            let (h, squares) = rest.split_at_mut(width);
+            let row = own.row(line);
+            let mut penalty = 0.0;
+            for k in 0..fitted {
+                let (d, centre) = problem.pull(side, line, k);
+                let away = row[k].to_f64() - centre;
+                g[k] -= d * away;
+                h[k] += d;
+                penalty += d * away * away;
+            }
+            if let (Side::Loadings, Some(held)) = (side, problem.held()) {
+                (g[held], h[held]) = (0.0, 0.0);
+            }
+            direct(&g[..fitted], &h[..fitted], outs);
+            Ok([squares[0], penalty])
+        },
+    )?;
+    Ok(Found { squares: sums[0], penalty: sums[1] })
+}
+
+/// `sum w e^2`, and nothing else.
+pub(crate) fn squares<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<f64> {
+    let sums = problem.lines(Side::Scores).pass(
+        exec,
+        (1, 0),
+        [],
+        |segment, acc| {
+            dispatch(Squares { segment, own: factors.s.row(segment.line), other: &factors.a, acc });
+        },
+        |_, acc, _| Ok([acc[0]]),
+    )?;
+    Ok(sums[0])
+}
+
+struct Gradient<'a, T> {
+    segment: Segment<'a, T>,
+    own: &'a [T],
+    other: &'a Factor<T>,
+    /// `g`, `h`, the sum of squares.
+    acc: &'a mut [f64],
+}
+
+impl<T: Lane> WithSimd for Gradient<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let zero = T::splat(simd, T::default());
+        match size_of_val(self.own) / size_of::<T::Vector<S>>() {
+            1 => self.run(simd, &mut [zero; 1], &mut [zero; 1]),
+            2 => self.run(simd, &mut [zero; 2], &mut [zero; 2]),
+            3 => self.run(simd, &mut [zero; 3], &mut [zero; 3]),
+            IN_REGISTERS => self.run(simd, &mut [zero; IN_REGISTERS], &mut [zero; IN_REGISTERS]),
+            n => self.run(simd, &mut vec![zero; n], &mut vec![zero; n]),
+        }
+    }
+}
+
+impl<T: Lane> Gradient<'_, T> {
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S, g: &mut [T::Vector<S>], h: &mut [T::Vector<S>]) {
+        let Segment { indices, values, weights, .. } = self.segment;
+        let own: &[T::Vector<S>] = bytemuck::cast_slice(self.own);
+        let own = &own[..g.len()];
+        let rows = VectorRows::new(self.other);
+        let (width, mut squares) = (self.own.len(), [0.0; TOGETHER]);
+        for start in (0..indices.len()).step_by(RUN) {
+            let end = indices.len().min(start + RUN);
+            for first in (start..end).step_by(TOGETHER) {
+                let n = TOGETHER.min(end - first);
+                let mut along = [T::default(); TOGETHER];
+                for t in 0..n {
+                    rows.ask(indices, first + t);
+                    along[t] = dot::<S, T>(simd, &rows.row(indices[first + t] as usize)[..g.len()], own);
+                }
+                for t in 0..n {
+                    let residual = values[first + t].to_f64() - along[t].to_f64();
+                    let weighted = weights.map_or(residual, |w| w[first + t].to_f64() * residual);
+                    squares[t] += weighted * residual;
+                    along[t] = T::from_f64(weighted);
+                }
+                for t in 0..n {
+                    let row = &rows.row(indices[first + t] as usize)[..g.len()];
+                    add_scaled::<S, T>(simd, along[t], row, g);
+                    match weights {
+                        None => add_squares::<S, T>(simd, row, h),
+                        Some(w) => add_weighted_squares::<S, T>(simd, w[first + t], row, h),
+                    }
+                }
+            }
+            flush::<S, T>(simd, g, &mut self.acc[..width]);
+            flush::<S, T>(simd, h, &mut self.acc[width..2 * width]);
+        }
+        self.acc[2 * width] += squares.iter().sum::<f64>();
+    }
+}
+
+#[inline(always)]
+fn add_squares<S: Simd, T: Lane>(simd: S, x: &[T::Vector<S>], sum: &mut [T::Vector<S>]) {
+    for (x, sum) in x.iter().zip(sum) {
+        *sum = T::mul_add(simd, *x, *x, *sum);
+    }
+}
+
+#[inline(always)]
+fn add_weighted_squares<S: Simd, T: Lane>(simd: S, weight: T, x: &[T::Vector<S>], sum: &mut [T::Vector<S>]) {
+    let (weight, zero) = (T::splat(simd, weight), T::splat(simd, T::default()));
+    for (x, sum) in x.iter().zip(sum) {
+        let weighted = T::mul_add(simd, weight, *x, zero);
+        *sum = T::mul_add(simd, weighted, *x, *sum);
+    }
+}
+
+struct Squares<'a, T> {
+    segment: Segment<'a, T>,
+    own: &'a [T],
+    other: &'a Factor<T>,
+    acc: &'a mut [f64],
+}
+
+impl<T: Lane> WithSimd for Squares<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Segment { indices, values, weights, .. } = self.segment;
+        let own: &[T::Vector<S>] = bytemuck::cast_slice(self.own);
+        let rows = VectorRows::new(self.other);
+        let mut squares = [0.0; TOGETHER];
+        for first in (0..indices.len()).step_by(TOGETHER) {
+            let n = TOGETHER.min(indices.len() - first);
+            let mut along = [T::default(); TOGETHER];
+            for t in 0..n {
+                rows.ask(indices, first + t);
+                along[t] = dot::<S, T>(simd, rows.row(indices[first + t] as usize), own);
+            }
+            for t in 0..n {
+                let residual = values[first + t].to_f64() - along[t].to_f64();
+                let weight = weights.map_or(1.0, |w| w[first + t].to_f64());
+                squares[t] += weight * residual * residual;
+            }
+        }
+        self.acc[0] += squares.iter().sum::<f64>();
+    }
+}

@@ -1,0 +1,16 @@
+//! Passes over the observed entries. Each walks rows or columns, owns what it writes, and reads rows of the other factor.
+
+pub(crate) mod full_lines;
+pub(crate) mod gradient;
+pub(crate) mod least_norm;
+pub(crate) mod line_search;
+pub(crate) mod moments;
+pub(crate) mod normal;
+pub(crate) mod residuals;
+mod rows;
+pub(crate) mod spreads;
+#[cfg(test)]
+mod tests;
+
+/// Number of entries whose products are summed in the precision of the data before they are added in `f64`.
+const RUN: usize = 256;

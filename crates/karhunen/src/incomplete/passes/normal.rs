@@ -1,0 +1,336 @@
+//! Normal equations of one row of a factor: `G = sum w z z'`, `b = sum w y z`, `sum w y^2`, where `z` are rows of the
+//! other factor and `y = x - mu`. Products have the type of the data and are summed in `f64` every few rows, because the
+//! cost follows from these sums by a difference.
+
+use std::marker::PhantomData;
+
+use pulp::{Simd, WithSimd};
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::{Lines, Rows, Segment};
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::passes::full_lines::{Holes, keep_digits, project};
+use crate::incomplete::passes::least_norm::{solve_few, solve_in};
+use crate::incomplete::passes::rows::{AHEAD, LINE};
+use crate::linalg::decomp::small_systems::{BLOCK, Upper};
+use crate::linalg::simd::{Lane, dispatch, prefetch};
+use crate::scalar::largest;
+
+/// Rows of the other factor that are gathered at a time.
+const GATHERED: usize = 64;
+/// Entries of which products are formed in `f64` whatever the data.
+const FEW: usize = 48;
+
+/// Where the sums of one row lie in their accumulator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// Unknowns.
+    pub(crate) m: usize,
+    /// Values from one row of `G` to the next.
+    pub(crate) stride: usize,
+}
+
+impl Layout {
+    pub(crate) fn new(m: usize) -> Self {
+        Self { m, stride: m.next_multiple_of(BLOCK) }
+    }
+
+    /// Numbers in an accumulator: `G`, `b`, `sum w y^2`; and room for gathered rows and `y`, or for another `G`.
+    pub(crate) fn lengths(self) -> (usize, usize) {
+        let sums = self.stride * self.stride + self.stride + 1;
+        (sums, GATHERED.max(self.stride) * (self.stride + 1))
+    }
+
+    /// `G` (upper triangle), `b`, `sum w y^2`, and room.
+    pub(crate) fn parts(self, acc: &mut [f64]) -> (Upper<'_>, &mut [f64], f64, &mut [f64]) {
+        let (g, rest) = acc.split_at_mut(self.stride * self.stride);
+        let (b, rest) = rest.split_at_mut(self.stride);
+        let (squares, room) = rest.split_at_mut(1);
+        (Upper { values: g, m: self.m, stride: self.stride }, b, squares[0], room)
+    }
+}
+
+/// The sums of each line, from its entries or, where few are missing, from all rows of the other factor less the holes.
+pub(crate) struct Products<'a, T> {
+    lines: &'a Lines<T>,
+    other: &'a Factor<T>,
+    c: usize,
+    layout: Layout,
+    /// `sum z z'` over all rows; of no length where no line needs it.
+    all: Vec<f64>,
+}
+
+impl<'a, T: Lane> Products<'a, T> {
+    pub(crate) fn new(
+        lines: &'a Lines<T>,
+        other: &'a Factor<T>,
+        c: usize,
+        layout: Layout,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let Layout { m, stride } = layout;
+        let all = if lines.has_full_lines(other.n_rows()) {
+            other.sum_rows(stride * stride, exec, |_, row, sums| {
+                for (k, sums) in sums.chunks_exact_mut(stride).take(m).enumerate() {
+                    let factor = row[k].to_f64();
+                    sums.iter_mut().zip(&row[..m]).for_each(|(sum, x)| *sum += factor * x.to_f64());
+                }
+            })?
+        } else {
+            Vec::new()
+        };
+        Ok(Self { lines, other, c, layout, all })
+    }
+
+    /// Adds the entries of a segment, or its holes, to an accumulator. `constant` is the last used value of the own row:
+    /// the mean of a feature, one for a sample.
+    pub(crate) fn gather(&self, segment: Segment<'_, T>, constant: T, acc: &mut [f64]) {
+        let n = self.other.n_rows();
+        if !self.lines.has_few_holes(segment.line, n) {
+            return gather(segment, self.other, self.c, constant, self.layout, acc);
+        }
+        let (of_y, squares) = acc[self.layout.stride * self.layout.stride..].split_at_mut(self.layout.stride);
+        project(segment, self.other, (self.c, constant), (of_y, &mut squares[0]));
+        let holes = Holes::of(&segment, n);
+        gather(holes.as_segment(), self.other, self.c, T::default(), self.layout, acc);
+    }
+
+    /// Makes sums over the entries of a line of what [`Products::gather`] has added up for it.
+    pub(crate) fn complete(&self, line: usize, constant: T, acc: &mut [f64]) {
+        if !self.lines.has_few_holes(line, self.other.n_rows()) {
+            return;
+        }
+        let Layout { m, stride } = self.layout;
+        if keep_digits(&self.all, acc, (0..m).map(|k| k * stride + k)) {
+            acc.iter_mut().zip(&self.all).for_each(|(holes, all)| *holes = all - *holes);
+        } else {
+            acc[..self.layout.lengths().0].fill(0.0);
+            gather(self.lines.line(line), self.other, self.c, constant, self.layout, acc);
+        }
+    }
+}
+
+/// Adds the entries of a segment to an accumulator.
+fn gather<T: Lane>(
+    segment: Segment<'_, T>,
+    other: &Factor<T>,
+    c: usize,
+    constant: T,
+    layout: Layout,
+    acc: &mut [f64],
+) {
+    // Of a few entries the products are exact: rounding could otherwise be seen in the cost of a small problem.
+    if segment.indices.len() < FEW {
+        dispatch(Gather::<T, f64> { segment, other, c, constant, layout, acc, products: PhantomData });
+    } else {
+        dispatch(Gather::<T, T> { segment, other, c, constant, layout, acc, products: PhantomData });
+    }
+}
+
+/// Of entries of type `T`, with products of type `W`.
+struct Gather<'a, T, W> {
+    segment: Segment<'a, T>,
+    other: &'a Factor<T>,
+    c: usize,
+    constant: T,
+    layout: Layout,
+    acc: &'a mut [f64],
+    products: PhantomData<W>,
+}
+
+impl<T: Lane, W: Lane> WithSimd for Gather<'_, T, W> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Segment { indices, values, weights, .. } = self.segment;
+        let stride = self.layout.stride;
+        // Whole vectors of any length; the factor has as many.
+        let used = stride.next_multiple_of(LINE / size_of::<W>());
+        let (sums, room) = self.acc.split_at_mut(stride * stride + stride + 1);
+        let room: &mut [W] = bytemuck::cast_slice_mut(room);
+        let (z, y) = room.split_at_mut(GATHERED * used);
+        let constant = self.constant.to_f64();
+        for start in (0..indices.len()).step_by(GATHERED) {
+            let n = GATHERED.min(indices.len() - start);
+            for (at, z) in z.chunks_exact_mut(used).take(n).enumerate() {
+                let e = start + at;
+                if let Some(index) = indices.get(e + AHEAD) {
+                    for line in (0..used).step_by(LINE / size_of::<T>()) {
+                        prefetch(self.other.as_slice(), *index as usize * self.other.width() + line);
+                    }
+                }
+                let row = self.other.row(indices[e] as usize);
+                // What a row holds beyond its fitted values ends up in sums that nobody reads.
+                z.iter_mut().zip(&row[..used]).for_each(|(z, x)| *z = W::from_f64(x.to_f64()));
+                let mut of_y = values[e].to_f64() - constant * row[self.c].to_f64();
+                if let Some(weights) = weights {
+                    let root = weights[e].to_f64().sqrt();
+                    of_y *= root;
+                    z.iter_mut().for_each(|z| *z = W::from_f64(z.to_f64() * root));
+                }
+                y[at] = W::from_f64(of_y);
+            }
+            add_products(simd, &z[..n * used], &y[..n], stride, sums);
+        }
+    }
+}
+
+/// Replaces one factor by the minimiser of F given the other, the mean with the loadings if it is fitted.
+/// Returns F without the penalties of the other side, and the penalty terms of this one.
+pub(crate) fn solve_side<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    side: Side,
+    exec: &Exec<'_>,
+) -> Result<[f64; 2]> {
+    let (c, free) = (problem.c, problem.free());
+    let (own, other) = match side {
+        Side::Scores => (&mut factors.s, &factors.a),
+        Side::Loadings => (&mut factors.a, &factors.s),
+    };
+    let constants: Vec<T> = (0..own.n_rows()).map(|i| own.row(i)[c]).collect();
+    let layout = Layout::new(problem.n_fitted(side));
+    let outs = [Rows { width: own.width(), data: own.as_mut_slice() }];
+    let lines = problem.lines(side);
+    let products = Products::new(lines, other, c, layout, exec)?;
+    let few = |line| lines.count(line) < layout.m && free_of_pulls(problem, side, line, layout.m);
+    lines.pass(
+        exec,
+        layout.lengths(),
+        outs,
+        |segment, acc| {
+            if !few(segment.line) {
+                products.gather(segment, constants[segment.line], acc);
+            }
+        },
+        |line, acc, [row]| {
+            let constant = constants[line];
+            if few(line) {
+                let (_, x, _, room) = layout.parts(acc);
+                if solve_few(lines.line(line), other, (c, constant), (&mut x[..layout.m], free), room) {
+                    set_row(row, c, &x[..layout.m]);
+                    return Ok([0.0, problem.row_penalty(side, line, row)]);
+                }
+                acc[..layout.lengths().0].fill(0.0);
+                products.gather(lines.line(line), constant, acc);
+            }
+            products.complete(line, constant, acc);
+            let (mut g, b, mut squares, room) = layout.parts(acc);
+            if let (Side::Loadings, Some(held)) = (side, problem.held()) {
+                squares = hold(&mut g, b, squares, held);
+                // Nothing pulls at what is held: any curvature will do, of the size of the others.
+                let largest = largest((0..g.m).map(|k| g.values[k * layout.stride + k]));
+                g.values[held * layout.stride + held] = if largest > 0.0 { largest } else { 1.0 };
+            }
+            // Unknown is the change of the mean: its pull is towards the prior as seen from where it is.
+            let mut offset = 0.0;
+            for (k, b) in b[..layout.m].iter_mut().enumerate() {
+                let (d, centre) = problem.pull(side, line, k);
+                g.values[k * layout.stride + k] += d;
+                if k == c {
+                    let away = centre - row[c].to_f64();
+                    *b += d * away;
+                    offset = d * away * away;
+                }
+            }
+            let explained = solve_in(&mut g, b, free, room)?;
+            set_row(row, c, &b[..layout.m]);
+            if let (Side::Loadings, Some(held)) = (side, problem.held()) {
+                row[held] = T::from_f64(1.0);
+            }
+            Ok([(squares + offset - explained).max(0.0), problem.row_penalty(side, line, row)])
+        },
+    )
+}
+
+/// Writes what was solved for into a row: of value `c`, the mean, its change.
+fn set_row<T: Lane>(row: &mut [T], c: usize, solved: &[f64]) {
+    for (k, (value, x)) in row.iter_mut().zip(solved).enumerate() {
+        *value = T::from_f64(if k == c { x + value.to_f64() } else { *x });
+    }
+}
+
+/// Whether nothing but its entries determines the unknowns of a row.
+fn free_of_pulls<T: Lane>(problem: &Problem<'_, T>, side: Side, line: usize, m: usize) -> bool {
+    let held = side == Side::Loadings && problem.held().is_some();
+    !held && (0..m).all(|k| problem.pull(side, line, k).0 == 0.0)
+}
+
+/// Holds unknown `q` at one: takes its part out of `b` and of `sum w y^2`, which is returned, and its row and column out of `G`.
+pub(crate) fn hold(g: &mut Upper<'_>, b: &mut [f64], squares: f64, q: usize) -> f64 {
+    let (m, stride) = (g.m, g.stride);
+    let left = squares - 2.0 * b[q] + g.values[q * stride + q];
+    for (k, b) in b[..m].iter_mut().enumerate() {
+        let at = k.min(q) * stride + k.max(q);
+        *b -= g.values[at];
+        g.values[at] = 0.0;
+    }
+    b[q] = 0.0;
+    left.max(0.0)
+}
+
+/// Adds gathered rows `z` and their `y` to `G`, `b`, `sum y^2`.
+#[inline(always)]
+fn add_products<S: Simd, T: Lane>(simd: S, z: &[T], y: &[T], stride: usize, sums: &mut [f64]) {
+    let lanes = size_of::<T::Vector<S>>() / size_of::<T>();
+    let (g, rest) = sums.split_at_mut(stride * stride);
+    let (b, squares) = rest.split_at_mut(stride);
+    for column in (0..stride).step_by(lanes) {
+        let of_y = tile::<S, T, true>(simd, z, y, stride, 0, column, g);
+        add::<S, T>(of_y, &mut b[column..]);
+    }
+    for first in (BLOCK..stride).step_by(BLOCK) {
+        // The vectors that reach beyond the diagonal.
+        for column in (first / lanes * lanes..stride).step_by(lanes) {
+            tile::<S, T, false>(simd, z, y, stride, first, column, g);
+        }
+    }
+    for y in y {
+        squares[0] += y.to_f64() * y.to_f64();
+    }
+}
+
+/// Adds [`BLOCK`] rows of `z z'`, from row `first`, in the columns of one vector; returns those columns of `z' y` if
+/// `WITH_Y`.
+#[inline(always)]
+fn tile<S: Simd, T: Lane, const WITH_Y: bool>(
+    simd: S,
+    z: &[T],
+    y: &[T],
+    stride: usize,
+    first: usize,
+    column: usize,
+    g: &mut [f64],
+) -> T::Vector<S> {
+    let lanes = size_of::<T::Vector<S>>() / size_of::<T>();
+    let zero = T::splat(simd, T::default());
+    let mut sums = [zero; BLOCK];
+    let mut of_y = zero;
+    for (z, y) in z.chunks_exact(stride.next_multiple_of(LINE / size_of::<T>())).zip(y) {
+        let vector: &[T::Vector<S>] = bytemuck::cast_slice(&z[column..column + lanes]);
+        let rows = &z[first..first + BLOCK];
+        for r in 0..BLOCK {
+            sums[r] = T::mul_add(simd, T::splat(simd, rows[r]), vector[0], sums[r]);
+        }
+        if WITH_Y {
+            of_y = T::mul_add(simd, T::splat(simd, *y), vector[0], of_y);
+        }
+    }
+    // Plain loops: closures given to array methods are not compiled for the vector extensions.
+    for r in 0..BLOCK {
+        add::<S, T>(sums[r], &mut g[(first + r) * stride..(first + r + 1) * stride][column..]);
+    }
+    of_y
+}
+
+/// Adds as many lanes as there are places for.
+#[inline(always)]
+fn add<S: Simd, T: Lane>(sum: T::Vector<S>, to: &mut [f64]) {
+    let sum = [sum];
+    let values: &[T] = bytemuck::cast_slice(&sum);
+    for (to, value) in to.iter_mut().zip(values) {
+        *to += value.to_f64();
+    }
+}

@@ -1,0 +1,54 @@
+//! Residuals of all entries, stored.
+
+use pulp::{Simd, WithSimd};
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::Segment;
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::passes::rows::{VectorRows, dot};
+use crate::linalg::simd::{Lane, dispatch};
+
+/// `x - mu - a.s` of every entry, line after line of a side.
+pub(crate) fn residuals<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &Factors<T>,
+    side: Side,
+    exec: &Exec<'_>,
+) -> Result<Vec<T>> {
+    let (own, other) = (factors.of(side), factors.of(side.other()));
+    let lines = problem.lines(side);
+    let mut out = vec![T::default(); lines.n_entries()];
+    lines.pass_with(
+        exec,
+        (0, 0),
+        &mut out,
+        [],
+        |segment, out, _| dispatch(Residuals { segment, own: own.row(segment.line), other, out }),
+        |_, _, _| Ok([]),
+    )?;
+    Ok(out)
+}
+
+struct Residuals<'a, T> {
+    segment: Segment<'a, T>,
+    own: &'a [T],
+    other: &'a Factor<T>,
+    out: &'a mut [T],
+}
+
+impl<T: Lane> WithSimd for Residuals<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Segment { indices, values, .. } = self.segment;
+        let own: &[T::Vector<S>] = bytemuck::cast_slice(self.own);
+        let rows = VectorRows::new(self.other);
+        for (e, index) in indices.iter().enumerate() {
+            rows.ask(indices, e);
+            let fitted = dot::<S, T>(simd, rows.row(*index as usize), own).to_f64();
+            self.out[e] = T::from_f64(values[e].to_f64() - fitted);
+        }
+    }
+}

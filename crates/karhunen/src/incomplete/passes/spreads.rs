@@ -1,0 +1,85 @@
+//! Sums over the entries of a line of squares and of variances of the other factor: `sum w x^2` and `sum w x~`.
+
+use pulp::{Simd, WithSimd};
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::{Rows, Segment};
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::{Factor, Side};
+use crate::incomplete::passes::RUN;
+use crate::incomplete::passes::rows::{VectorRows, flush};
+use crate::linalg::simd::{Lane, dispatch};
+
+/// Walks the lines of a side; `means` and `variances` have a row for each line of the other. `finish` gets both sums of
+/// each line and writes its row of each of `outs`.
+pub(crate) fn spreads_pass<T: Lane, const K: usize, const M: usize>(
+    problem: &Problem<'_, T>,
+    side: Side,
+    (means, variances): (&Factor<T>, &Factor<T>),
+    outs: [&mut Factor<T>; K],
+    exec: &Exec<'_>,
+    finish: impl Fn(usize, &[f64], &[f64], &mut [&mut [T]; K]) -> [f64; M] + Sync,
+) -> Result<[f64; M]> {
+    let width = means.width();
+    let outs = outs.map(|out| Rows { width: out.width(), data: out.as_mut_slice() });
+    problem.lines(side).pass(
+        exec,
+        (2 * width, 0),
+        outs,
+        |segment, acc| dispatch(Spreads { segment, means, variances, acc }),
+        |line, acc, rows| {
+            let (squares, spreads) = acc.split_at(width);
+            Ok(finish(line, squares, spreads, rows))
+        },
+    )
+}
+
+struct Spreads<'a, T> {
+    segment: Segment<'a, T>,
+    means: &'a Factor<T>,
+    variances: &'a Factor<T>,
+    acc: &'a mut [f64],
+}
+
+impl<T: Lane> WithSimd for Spreads<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let zero = T::splat(simd, T::default());
+        match size_of::<T>() * self.means.width() / size_of::<T::Vector<S>>() {
+            1 => self.run(simd, &mut [zero; 1], &mut [zero; 1]),
+            2 => self.run(simd, &mut [zero; 2], &mut [zero; 2]),
+            4 => self.run(simd, &mut [zero; 4], &mut [zero; 4]),
+            n => self.run(simd, &mut vec![zero; n], &mut vec![zero; n]),
+        }
+    }
+}
+
+impl<T: Lane> Spreads<'_, T> {
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S, squares: &mut [T::Vector<S>], spreads: &mut [T::Vector<S>]) {
+        let Segment { indices, weights, .. } = self.segment;
+        let n = squares.len();
+        let width = self.means.width();
+        let means: VectorRows<'_, T::Vector<S>> = VectorRows::new(self.means);
+        let variances: VectorRows<'_, T::Vector<S>> = VectorRows::new(self.variances);
+        let (one, zero) = (T::from_f64(1.0), T::splat(simd, T::default()));
+        for start in (0..indices.len()).step_by(RUN) {
+            for e in start..indices.len().min(start + RUN) {
+                means.ask(indices, e);
+                variances.ask(indices, e);
+                let index = indices[e] as usize;
+                let (x, v) = (&means.row(index)[..n], &variances.row(index)[..n]);
+                let weight = T::splat(simd, weights.map_or(one, |w| w[e]));
+                for k in 0..n {
+                    let weighted = T::mul_add(simd, weight, x[k], zero);
+                    squares[k] = T::mul_add(simd, weighted, x[k], squares[k]);
+                    spreads[k] = T::mul_add(simd, weight, v[k], spreads[k]);
+                }
+            }
+            flush::<S, T>(simd, squares, &mut self.acc[..width]);
+            flush::<S, T>(simd, spreads, &mut self.acc[width..]);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Gradients against finite differences, line searches and gauge steps against the cost itself.
+
+use crate::exec::Exec;
+use crate::incomplete::data::{Duplicates, Observed, Triples};
+use crate::incomplete::factors::problem::{Diagonal, MeanRule, Problem};
+use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::passes::gradient::{gradient_pass, squares};
+use crate::incomplete::passes::line_search::{best_step, polynomial};
+use crate::incomplete::passes::residuals::residuals;
+use crate::incomplete::updates::invariance::{gauge, penalties};
+use crate::linalg::Matrix;
+use crate::linalg::test_matrices::gaussian;
+
+const N: usize = 11;
+const P: usize = 7;
+
+fn data(weighted: bool) -> Observed<f64> {
+    let x = gaussian(N, P, 1, 0);
+    let entries: Vec<(u32, u32)> =
+        (0..N * P).filter(|e| e % 3 != 1).map(|e| ((e / P) as u32, (e % P) as u32)).collect();
+    let rows: Vec<u32> = entries.iter().map(|e| e.0).collect();
+    let columns: Vec<u32> = entries.iter().map(|e| e.1).collect();
+    let values: Vec<f64> = entries.iter().map(|e| x[(e.0 as usize, e.1 as usize)] + 2.0).collect();
+    let weights: Vec<f64> = (0..values.len()).map(|e| 0.5 + (e % 5) as f64).collect();
+    let triples = Triples {
+        rows: &rows,
+        columns: &columns,
+        values: &values,
+        weights: weighted.then_some(weights.as_slice()),
+    };
+    Observed::from_triples(&triples, (N, P), Duplicates::Refuse, Some(1)).unwrap()
+}
+
+fn factors(c: usize, seed: u64) -> Factors<f64> {
+    let mean = gaussian(1, P, seed, 2).into_vec();
+    Factors::new(&gaussian(P, c, seed, 0), &gaussian(N, c, seed, 1), &mean)
+}
+
+fn directions(c: usize) -> Factors<f64> {
+    let mut directions = factors(c, 9);
+    (0..N).for_each(|j| directions.s.row_mut(j)[c] = 0.0);
+    directions
+}
+
+fn problem(data: &Observed<f64>, c: usize) -> Problem<'_, f64> {
+    Problem {
+        data,
+        loadings: Diagonal::Full((0..P * c).map(|e| 0.1 * (e % 4) as f64).collect()),
+        scores: Diagonal::ByComponent((0..c).map(|k| 0.5 + k as f64).collect()),
+        mean: MeanRule { joint: true, kappa: 1.5, prior: 0.7, precision: 0.0 },
+        offsets: None,
+        c,
+    }
+}
+
+fn cost(problem: &Problem<'_, f64>, factors: &Factors<f64>) -> f64 {
+    let exec = Exec::sequential();
+    squares(problem, factors, &exec).unwrap() + penalties(problem, factors, &exec).unwrap()
+}
+
+/// Every width of rows that kernels tell apart: one to four vectors, and more.
+const WIDTHS: [usize; 5] = [2, 9, 17, 30, 45];
+
+#[test]
+fn gradients_and_curvatures_agree_with_finite_differences() {
+    for weighted in [false, true] {
+        let data = data(weighted);
+        for c in WIDTHS {
+            let (problem, factors) = (problem(&data, c), factors(c, 3));
+            for side in [Side::Scores, Side::Loadings] {
+                let mut g = factors.of(side).zeros_like();
+                let mut h = factors.of(side).zeros_like();
+                let found = gradient_pass(
+                    &problem,
+                    &factors,
+                    side,
+                    [&mut g, &mut h],
+                    &Exec::sequential(),
+                    |g, h, [g_row, h_row]| {
+                        g_row[..g.len()].copy_from_slice(g);
+                        h_row[..h.len()].copy_from_slice(h);
+                    },
+                )
+                .unwrap();
+                let other = problem.side_penalty(side.other(), &factors, &Exec::sequential()).unwrap();
+                let here = cost(&problem, &factors);
+                assert!((found.squares + found.penalty + other - here).abs() < 1e-10 * here);
+                for i in [0, 3, factors.of(side).n_rows() - 1] {
+                    for k in [0, 1, c - 1, problem.n_fitted(side) - 1] {
+                        let at = |step: f64| {
+                            let mut moved = factors.clone();
+                            let factor = if side == Side::Scores { &mut moved.s } else { &mut moved.a };
+                            factor.row_mut(i)[k] += step;
+                            cost(&problem, &moved)
+                        };
+                        // F is quadratic in one value: differences of any length are exact but for rounding.
+                        let (up, down) = (at(0.5), at(-0.5));
+                        assert!(
+                            (-0.5 * (up - down) - g.row(i)[k]).abs() < 1e-10 * here,
+                            "{side:?} {c} {i} {k}"
+                        );
+                        assert!((2.0 * (up + down - 2.0 * here) - h.row(i)[k]).abs() < 1e-9 * here);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_polynomial_is_the_cost_along_the_line() {
+    for weighted in [false, true] {
+        let data = data(weighted);
+        for c in WIDTHS {
+            let (problem, factors, directions) = (problem(&data, c), factors(c, 3), directions(c));
+            let exec = Exec::sequential();
+            let p = polynomial(&problem, &factors, &directions, &exec).unwrap();
+            let along = |t: f64| {
+                let mut moved = factors.clone();
+                moved.a.set_step(&factors.a, t, &directions.a, &exec).unwrap();
+                moved.s.set_step(&factors.s, t, &directions.s, &exec).unwrap();
+                cost(&problem, &moved)
+            };
+            let here = cost(&problem, &factors);
+            for t in [-1.0, 0.3, 2.0] {
+                let expected = along(t);
+                let found = here + t * (p[0] + t * (p[1] + t * (p[2] + t * p[3])));
+                assert!((found - expected).abs() < 1e-11 * (here + expected), "{c} {t}: {found} {expected}");
+            }
+            if let Some(t) = best_step(p) {
+                assert!(along(t) < here && along(t) <= along(0.9 * t) && along(t) <= along(1.1 * t));
+            }
+        }
+    }
+}
+
+#[test]
+fn residuals_are_what_is_left() {
+    let data = data(false);
+    let (problem, factors) = (problem(&data, 9), factors(9, 3));
+    for side in [Side::Scores, Side::Loadings] {
+        let e = residuals(&problem, &factors, side, &Exec::sequential()).unwrap();
+        let sum: f64 = e.iter().map(|e| e * e).sum();
+        let expected = squares(&problem, &factors, &Exec::sequential()).unwrap();
+        assert!((sum - expected).abs() < 1e-11 * expected);
+    }
+}
+
+#[test]
+fn gauge_steps_lower_penalties_and_keep_predictions() {
+    let data = data(false);
+    let c = 4;
+    let full = problem(&data, c);
+    let same = Problem { loadings: Diagonal::Same(2.0), scores: Diagonal::Same(0.5), ..full.clone() };
+    let plain_mean = MeanRule { kappa: 0.0, ..full.mean };
+    let by_row = |n: usize| Diagonal::ByRow((0..n).map(|i| 0.1 * (3 + i % 4) as f64).collect());
+    let weighted = Problem { loadings: by_row(P), scores: by_row(N), ..full.clone() };
+    for problem in [&full, &same, &weighted, &Problem { mean: plain_mean, ..same.clone() }] {
+        let before = factors(c, 3);
+        let mut after = before.clone();
+        gauge(problem, &mut after, &Exec::sequential()).unwrap();
+        let predictions = |f: &Factors<f64>| -> Matrix {
+            Matrix::from_fn(N, P, |j, i| f.s.row(j).iter().zip(f.a.row(i)).map(|(s, a)| s * a).sum())
+        };
+        let (x, y): (Matrix, Matrix) = (predictions(&before), predictions(&after));
+        for (x, y) in x.as_slice().iter().zip(y.as_slice()) {
+            // Predictions are about 10.
+            assert!((x - y).abs() < 1e-11, "{x} {y}");
+        }
+        let gained = cost(problem, &before) - cost(problem, &after);
+        assert!(gained > 0.0);
+        // Another step gains less, and nothing where the first was exact.
+        let mut again = after.clone();
+        gauge(problem, &mut again, &Exec::sequential()).unwrap();
+        let more = cost(problem, &after) - cost(problem, &again);
+        assert!((-1e-10..0.5 * gained).contains(&more), "{more} after {gained}");
+    }
+}

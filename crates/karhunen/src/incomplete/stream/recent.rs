@@ -1,0 +1,122 @@
+//! The rows that a stream has learned last: what models of fewer rows than components are made of.
+
+use std::collections::VecDeque;
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::{Duplicates, Observed, Triples};
+use crate::incomplete::model::IncompleteModel;
+use crate::linalg::decomp::orthonormal::orthonormalize;
+use crate::linalg::random::gaussian;
+use crate::random::Purpose;
+use crate::scalar::Scalar;
+
+/// How many rows are kept: so many for each component, and at least so many.
+const ROWS: usize = 8;
+const LEAST_ROWS: usize = 64;
+/// Entries of a row that is drawn from a model: so many for each component, and so many more.
+const ENTRIES: usize = 4;
+const MORE_ENTRIES: usize = 8;
+
+/// The last rows, as many as there is room for.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Recent {
+    room: usize,
+    rows: VecDeque<Row>,
+}
+
+/// Columns, values and weights of the entries of a row.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Row {
+    columns: Vec<u32>,
+    values: Vec<f64>,
+    weights: Option<Vec<f64>>,
+}
+
+impl Recent {
+    /// Room for the rows of `c` components.
+    pub(crate) fn new(c: usize) -> Self {
+        Self { room: (ROWS * c).max(LEAST_ROWS), rows: VecDeque::new() }
+    }
+
+    /// Rows that are distributed as those of the model: its own are not in it. Their scores have its variances exactly, and each
+    /// has entries in some columns, in turn.
+    pub(crate) fn of_model(model: &IncompleteModel) -> Self {
+        let (parts, c) = (model.parts(), model.n_components());
+        let mut recent = Self::new(c);
+        let half = recent.room / 2;
+        // Uncorrelated scores of variance one, those of the offset last; the other half are their negatives.
+        let Ok(scores) =
+            orthonormalize(gaussian(half, c + 1, Purpose::StreamRows.of(0)), 0, &Exec::sequential())
+        else {
+            // Not of numbers that are finite, as these are.
+            return recent;
+        };
+        let size = |variance: f64| (variance * half as f64).sqrt();
+        let of_offsets = parts
+            .row_offsets
+            .as_ref()
+            .map_or(0.0, |offsets| offsets.iter().map(|b| b * b).sum::<f64>() / offsets.len().max(1) as f64);
+        let columns: Vec<usize> = (0..model.n_features()).filter(|i| parts.n_observed[*i] > 0).collect();
+        let count = columns.len().min(ENTRIES * c + MORE_ENTRIES);
+        let noise = gaussian(recent.room, count, Purpose::StreamRows.of(0).number(1));
+        for j in 0..recent.room {
+            let (s, sign) = (scores.q.row(j % half), if j < half { 1.0 } else { -1.0 });
+            let mut chosen: Vec<usize> =
+                (0..count).map(|e| columns[(j * count + e) % columns.len()]).collect();
+            chosen.sort_unstable();
+            let value = |(e, i): (usize, &usize)| {
+                let along: f64 = (0..c)
+                    .map(|k| size(parts.explained_variance[k]) * s[k] * parts.components[(k, *i)])
+                    .sum();
+                let of_row = sign * (along + size(of_offsets) * s[c]);
+                parts.mean[*i] + of_row + parts.noise_variance.sqrt() * noise[(j, e)]
+            };
+            let values = chosen.iter().enumerate().map(value).collect();
+            let columns = chosen.into_iter().map(|i| i as u32).collect();
+            recent.rows.push_back(Row { columns, values, weights: None });
+        }
+        recent
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Takes in rows, and forgets as many as there is no more room for.
+    pub(crate) fn take<T: Scalar>(&mut self, rows: &Observed<T>) {
+        let n = rows.n_samples();
+        for j in n.saturating_sub(self.room)..n {
+            let line = rows.rows().line(j);
+            let numbers = |x: &[T]| x.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
+            self.rows.push_back(Row {
+                columns: line.indices.to_vec(),
+                values: numbers(line.values),
+                weights: line.weights.map(numbers),
+            });
+        }
+        self.rows.drain(..self.rows.len().saturating_sub(self.room));
+    }
+
+    /// The rows, and empty ones until there are `least`.
+    pub(crate) fn observed(&self, n_features: usize, least: usize) -> Result<Observed<f64>> {
+        let (mut rows, mut columns, mut values, mut weights) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (j, row) in self.rows.iter().enumerate() {
+            rows.extend(row.columns.iter().map(|_| j as u32));
+            columns.extend_from_slice(&row.columns);
+            values.extend_from_slice(&row.values);
+            match &row.weights {
+                Some(of_row) => weights.extend_from_slice(of_row),
+                None => weights.extend(row.values.iter().map(|_| 1.0)),
+            }
+        }
+        let weighted = self.rows.iter().any(|row| row.weights.is_some());
+        let weights = weighted.then_some(&weights[..]);
+        let triples = Triples { rows: &rows, columns: &columns, values: &values, weights };
+        let shape = (self.rows.len().max(least), n_features);
+        Observed::from_triples(&triples, shape, Duplicates::Refuse, None)
+    }
+}

@@ -1,0 +1,360 @@
+//! One row at a time: Oja's and Karhunen's rules for rows with missing entries, `docs/missing-values/online.md`.
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::incomplete::data::{Observed, Segment};
+use crate::incomplete::factors::state_arrays::{Arrays, count, damaged, flag, optional_size};
+use crate::incomplete::options::OnlineRule;
+use crate::incomplete::passes::least_norm::solve;
+use crate::incomplete::stream::recent::Recent;
+use crate::incomplete::updates::mean::{ColumnSums, spread};
+use crate::linalg::Matrix;
+use crate::linalg::decomp::small_systems::{BLOCK, Upper};
+use crate::linalg::random::gaussian;
+use crate::random::Purpose;
+use crate::scalar::{Scalar, compiled};
+
+/// The ridge of the scores of one sample, as a share of the deviation of an entry.
+const RIDGE: f64 = 1e-3;
+/// How many entries of a row of offset zero weigh as much as what is known of offsets.
+const OFFSET_RIDGE: f64 = 1e-3;
+/// How many samples the memory of a feature holds when it is new: the first, bad scores fade.
+const FADING: f64 = 5.0;
+/// What is added to the diagonal of the curvatures under `Rls`, as a share of it.
+const LEAST_CURVATURE: f64 = 1e-9;
+/// The first learning rate of Oja's rule, and after how many samples it is halved.
+const OJA: (f64, f64) = (0.5, 400.0);
+
+/// Components that learn from rows with holes as they arrive, and forget the rows.
+///
+/// ```
+/// use karhunen::{Dense, IncompletePca, IncompleteStream, Observed, OnlineRule};
+/// let x: Vec<f64> = (0..60).map(|e| if e % 7 == 3 { f64::NAN } else { (e / 3) as f64 % 4.0 * (1 + e % 3) as f64 }).collect();
+/// let rows = Observed::from_dense(&Dense::row_major(&x, 20, 3)?, None)?;
+/// let mut stream = IncompleteStream::new(1, 3, OnlineRule::Diagonal, 0)?;
+/// for _ in 0..20 {
+///     stream.partial_fit(&rows)?;
+/// }
+/// let model = stream.finish(&rows, &IncompletePca::new(1))?;
+/// assert_eq!(stream.n_samples_seen(), 400);
+/// assert!((model.predict(1, 0)?.value - 1.0).abs() < 0.05);
+/// # Ok::<(), karhunen::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct IncompleteStream {
+    pub(crate) rule: OnlineRule,
+    pub(crate) c: usize,
+    /// `(a_i, mu_i)` of each feature.
+    pub(crate) loadings: Matrix,
+    /// Decaying sums of `(s^2, 1)` of each feature; under `Rls` of all products of `(s, 1)`.
+    pub(crate) curvatures: Matrix,
+    /// Times each feature was seen.
+    pub(crate) seen: Vec<f64>,
+    pub(crate) n_samples: usize,
+    /// Whether the mean is learned.
+    pub(crate) mean: bool,
+    /// Whether rows have offsets.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) row_offsets: bool,
+    /// What models of fewer rows than components are made of.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) recent: Recent,
+    /// Whether means were given, rather than taken from the first entries.
+    pub(crate) mean_known: bool,
+    /// Deviation of an entry, once rows have shown it.
+    pub(crate) deviation: Option<f64>,
+}
+
+impl IncompleteStream {
+    /// Small random loadings.
+    ///
+    /// # Errors
+    /// [`Error::Option`] unless 1 <= n_components <= n_features; [`Error::TooLarge`] for more than 2^32 - 1 features.
+    pub fn new(n_components: usize, n_features: usize, rule: OnlineRule, seed: u64) -> Result<Self> {
+        if n_components == 0 || n_components > n_features {
+            return Err(Error::Option {
+                option: "n_components",
+                value: n_components.to_string(),
+                rule: "at least one component and at most one for each feature can be learned",
+            });
+        }
+        if n_features > u32::MAX as usize {
+            return Err(Error::TooLarge { n_samples: 0, n_features });
+        }
+        let c = n_components;
+        let random = gaussian(n_features, c, Purpose::StreamStart.of(seed));
+        let loadings = Matrix::from_fn(n_features, c + 1, |i, k| if k < c { random[(i, k)] } else { 0.0 });
+        let curvatures = Matrix::zeros(n_features, n_curvatures(rule, c));
+        let seen = vec![0.0; n_features];
+        Ok(Self {
+            rule,
+            c,
+            loadings,
+            curvatures,
+            seen,
+            n_samples: 0,
+            mean: true,
+            row_offsets: false,
+            recent: Recent::new(c),
+            mean_known: false,
+            deviation: None,
+        })
+    }
+
+    /// The same where each row has an offset, which is forgotten as its scores are.
+    #[must_use]
+    pub fn with_row_offsets(self) -> Self {
+        Self { row_offsets: true, ..self }
+    }
+
+    /// The same without a mean: it is zero, and stays so.
+    #[must_use]
+    pub fn without_mean(self) -> Self {
+        Self { mean: false, mean_known: true, ..self }
+    }
+
+    /// From given loadings, shape (n_features, c), and mean; the mean stays unless `learned`.
+    pub(crate) fn from_factors(
+        loadings: &Matrix,
+        mean: &[f64],
+        (learned, row_offsets): (bool, bool),
+        deviation: f64,
+        rule: OnlineRule,
+    ) -> Self {
+        let (p, c) = loadings.shape();
+        Self {
+            rule,
+            c,
+            loadings: Matrix::from_fn(p, c + 1, |i, k| if k < c { loadings[(i, k)] } else { mean[i] }),
+            curvatures: Matrix::zeros(p, n_curvatures(rule, c)),
+            seen: vec![0.0; p],
+            n_samples: 0,
+            mean: learned,
+            row_offsets,
+            // A fit has all its rows.
+            recent: Recent::default(),
+            mean_known: true,
+            deviation: Some(deviation),
+        }
+    }
+
+    pub(crate) fn save(&self) -> Arrays {
+        let mut out = Arrays::default();
+        let flag = |x: bool| f64::from(u8::from(x));
+        let deviation = self.deviation.unwrap_or(f64::NAN);
+        out.put("numbers", [self.n_samples as f64, deviation]);
+        out.put("flags", [flag(self.mean), flag(self.mean_known), flag(self.row_offsets)]);
+        out.put("loadings", self.loadings.as_slice());
+        out.put("curvatures", self.curvatures.as_slice());
+        out.put("seen", self.seen.as_slice());
+        out
+    }
+
+    /// Reads what [`IncompleteStream::save`] wrote, of `p` features and `c` components, with offsets or not.
+    pub(crate) fn restore(
+        from: &mut Arrays,
+        rule: OnlineRule,
+        (p, c): (usize, usize),
+        row_offsets: bool,
+    ) -> Result<Self> {
+        let [n_samples, deviation] = from.take_array("numbers")?;
+        let [mean, mean_known, had_offsets] = from.take_array("flags")?;
+        if flag("flags", had_offsets)? != row_offsets {
+            return Err(damaged(
+                "flags",
+                "holds offsets of rows where there are none, or none where there are",
+            ));
+        }
+        Ok(Self {
+            rule,
+            c,
+            loadings: from.take_matrix("loadings", p, c + 1)?,
+            curvatures: from.take_matrix("curvatures", p, n_curvatures(rule, c))?,
+            seen: from.take_sizes("seen", p)?,
+            n_samples: count("numbers", n_samples)?,
+            mean: flag("flags", mean)?,
+            row_offsets,
+            recent: Recent::default(),
+            mean_known: flag("flags", mean_known)?,
+            deviation: optional_size("numbers", deviation)?,
+        })
+    }
+
+    /// Rows seen so far, repeated ones included.
+    pub fn n_samples_seen(&self) -> usize {
+        self.n_samples
+    }
+
+    /// The loadings as they are, shape (n_features, n_components): neither orthogonal nor ordered.
+    pub fn loadings(&self) -> Matrix {
+        self.loadings.columns(0..self.c)
+    }
+
+    /// The mean of each feature as it is.
+    pub fn mean(&self) -> Vec<f64> {
+        (0..self.loadings.n_rows()).map(|i| self.loadings[(i, self.c)]).collect()
+    }
+
+    /// Learns from every row in turn: time O(|O_j| c^2 + c^3) for a row of `|O_j|` entries, on the calling thread.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of columns; [`Error::SpreadTooLarge`] for values beyond range; [`Error::Option`] for
+    /// rows with weights.
+    pub fn partial_fit<T: Scalar>(&mut self, rows: &Observed<T>) -> Result<()> {
+        let learn = compiled!(T, IncompleteStream::learn_rows::<T>
+            => fn(&mut IncompleteStream, &Observed<T>) -> Result<()>);
+        learn(self, rows)
+    }
+
+    fn learn_rows<T: Scalar>(&mut self, rows: &Observed<T>) -> Result<()> {
+        let p = self.loadings.n_rows();
+        if rows.n_features() != p {
+            return Err(Error::Shape {
+                what: "the data",
+                axis: "columns",
+                found: rows.n_features(),
+                expected: p,
+            });
+        }
+        if rows.sample_weights().is_some() {
+            return Err(Error::Option {
+                option: "sample weights",
+                value: "given".to_owned(),
+                rule: "rows that are learned one after the other have no weights; repeat them",
+            });
+        }
+        if self.deviation.is_none() && rows.n_observed() > 0 {
+            let exec = Exec::sequential();
+            let sums = ColumnSums::of(rows, &exec)?;
+            let mean = sums.means(0.0, sums.grand_mean());
+            let found = spread(rows, &mean, &exec)?;
+            if !found.mean_square.is_finite() {
+                return Err(Error::SpreadTooLarge {
+                    column: found.widest,
+                    deviation: found.mean_square.sqrt(),
+                    most: f64::MAX.sqrt(),
+                    dtype: "f64",
+                });
+            }
+            let overall = spread(rows, &vec![sums.grand_mean(); p], &exec)?;
+            // One value in each column shows no deviation but that between columns, and equal values none at all.
+            let shown = [found.mean_square, overall.mean_square].into_iter().find(|x| *x > 0.0);
+            let deviation = shown.map_or(1.0, f64::sqrt);
+            self.deviation = Some(deviation);
+            for row in self.loadings.as_mut_slice().chunks_exact_mut(self.c + 1) {
+                row[..self.c].iter_mut().for_each(|a| *a *= deviation.sqrt());
+            }
+        }
+        for j in 0..rows.n_samples() {
+            self.learn(rows.rows().line(j))?;
+            self.n_samples += 1;
+        }
+        self.recent.take(rows);
+        Ok(())
+    }
+
+    fn learn<T: Scalar>(&mut self, sample: Segment<'_, T>) -> Result<()> {
+        let c = self.c;
+        for (index, value) in sample.indices.iter().zip(sample.values) {
+            let i = *index as usize;
+            if !self.mean_known && self.seen[i] == 0.0 {
+                self.loadings[(i, c)] = value.to_f64();
+            }
+        }
+        let ridge = RIDGE * self.deviation.unwrap_or(1.0);
+        let mut u = self.scores(sample, ridge)?;
+        let offset = if self.row_offsets { u.pop().unwrap_or(0.0) } else { 0.0 };
+        u.push(1.0);
+        let used = if self.mean { c + 1 } else { c };
+        let norm: f64 = u[..c].iter().map(|s| s * s).sum();
+        let rate = OJA.0 / (1.0 + self.n_samples as f64 / OJA.1);
+        for (at, (index, value)) in sample.indices.iter().zip(sample.values).enumerate() {
+            let i = *index as usize;
+            let weight = sample.weights.map_or(1.0, |w| w[at].to_f64());
+            let row = self.loadings.row_mut(i);
+            let e = value.to_f64() - offset - row.iter().zip(&u).map(|(a, u)| a * u).sum::<f64>();
+            let fade = self.seen[i] / (self.seen[i] + FADING);
+            match self.rule {
+                OnlineRule::Diagonal => {
+                    let h = self.curvatures.row_mut(i);
+                    let mut total = 0.0;
+                    for (h, u) in h[..used].iter_mut().zip(&u) {
+                        *h = fade * *h + weight * u * u;
+                        total += if *h > 0.0 { weight * u * u / *h } else { 0.0 };
+                    }
+                    let length = weight * e / total.max(1.0);
+                    for (k, a) in row[..used].iter_mut().enumerate() {
+                        *a += if h[k] > 0.0 { length * u[k] / h[k] } else { 0.0 };
+                    }
+                }
+                OnlineRule::Rls => {
+                    let h = self.curvatures.row_mut(i);
+                    let step = recursive_step(h, &u, (used, fade, weight))?;
+                    row.iter_mut().zip(step).for_each(|(a, step)| *a += weight * e * step);
+                }
+                OnlineRule::Oja => {
+                    for (a, u) in row[..c].iter_mut().zip(&u) {
+                        *a += rate * e * u / (norm + ridge);
+                    }
+                    row[c] += if self.mean { (1.0 - fade).min(0.5) * e } else { 0.0 };
+                }
+            }
+            self.seen[i] += weight;
+        }
+        Ok(())
+    }
+
+    /// `(A_o'A_o + r I)^-1 A_o'(x_o - mu_o)`; with an offset its loadings of one are the last of `A_o`.
+    fn scores<T: Scalar>(&self, sample: Segment<'_, T>, ridge: f64) -> Result<Vec<f64>> {
+        let m = self.c + usize::from(self.row_offsets);
+        let (c, stride) = (self.c, m.next_multiple_of(BLOCK));
+        let (mut g, mut b) = (vec![0.0; m * stride], vec![0.0; m]);
+        for (at, (index, value)) in sample.indices.iter().zip(sample.values).enumerate() {
+            let row = self.loadings.row(*index as usize);
+            let weight = sample.weights.map_or(1.0, |w| w[at].to_f64());
+            let y = weight * (value.to_f64() - row[c]);
+            for k in 0..c {
+                b[k] += y * row[k];
+                let a = weight * row[k];
+                for (g, x) in g[k * stride + k..k * stride + c].iter_mut().zip(&row[k..c]) {
+                    *g += a * x;
+                }
+            }
+            if c < m {
+                (0..c).for_each(|k| g[k * stride + c] += weight * row[k]);
+                g[c * stride + c] += weight;
+                b[c] += y;
+            }
+        }
+        (0..c).for_each(|k| g[k * stride + k] += ridge);
+        if c < m {
+            g[c * stride + c] += OFFSET_RIDGE;
+        }
+        solve(&mut Upper { values: &mut g, m, stride }, &mut b, c)?;
+        Ok(b)
+    }
+}
+
+/// `P = w P + u u'` of the first `used` values of `u`, then `P^-1 u`. `P` is kept as what it is, not as its inverse, which
+/// would drift.
+fn recursive_step(p: &mut [f64], u: &[f64], (used, fade, weight): (usize, f64, f64)) -> Result<Vec<f64>> {
+    let m = u.len();
+    for (row, x) in p.chunks_exact_mut(m).zip(u) {
+        row.iter_mut().zip(u).for_each(|(p, y)| *p = fade * *p + weight * x * y);
+    }
+    let stride = used.next_multiple_of(BLOCK);
+    let mut g = vec![0.0; used * stride];
+    for k in 0..used {
+        g[k * stride + k..k * stride + used].copy_from_slice(&p[k * m + k..k * m + used]);
+        g[k * stride + k] *= 1.0 + LEAST_CURVATURE;
+    }
+    let mut step = u[..used].to_vec();
+    solve(&mut Upper { values: &mut g, m: used, stride }, &mut step, m - 1)?;
+    Ok(step)
+}
+
+/// Numbers that are kept of a feature beside its loadings.
+fn n_curvatures(rule: OnlineRule, c: usize) -> usize {
+    if rule == OnlineRule::Rls { (c + 1) * (c + 1) } else { c + 1 }
+}

@@ -1,0 +1,160 @@
+//! Posteriors of loadings with full covariances, or their values without a prior, given expected values of the scores.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::Factor;
+use crate::incomplete::factors::problem::MeanRule;
+use crate::incomplete::passes::least_norm::solve_and_invert;
+use crate::incomplete::passes::moments::Expected;
+use crate::incomplete::passes::normal::hold;
+use crate::incomplete::updates::score_shift::Affine;
+use crate::linalg::decomp::small_systems::Upper;
+use crate::linalg::simd::Lane;
+use crate::scalar::largest;
+
+/// Whether loadings have posteriors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loadings {
+    /// A posterior each, under a learned prior: variational Bayes.
+    Posterior,
+    /// A value each, without prior: probabilistic PCA.
+    Point,
+}
+
+/// What the pass over the features found.
+pub(crate) struct OfLoadings {
+    /// Expected `sum w e^2`.
+    pub(crate) squares: f64,
+    pub(crate) log_det: f64,
+    /// `sum ((mu - m0)^2 + mu~)`.
+    pub(crate) away: f64,
+    pub(crate) log_mean_variance: f64,
+    pub(crate) n_means: f64,
+}
+
+/// What the posterior of one feature depends on beside its sums.
+pub(crate) struct LoadingSolver<'a> {
+    pub(crate) loadings: Loadings,
+    pub(crate) layout: Expected,
+    pub(crate) noise: f64,
+    pub(crate) prior: &'a [f64],
+    pub(crate) affine: &'a Affine,
+    pub(crate) mean: MeanRule,
+    /// The component whose loadings are one.
+    pub(crate) held: Option<usize>,
+}
+
+impl LoadingSolver<'_> {
+    pub(crate) fn room(&self) -> usize {
+        let m = self.layout.c + 1;
+        (4 * m + 3) * self.affine.stride()
+    }
+
+    /// Writes `(a_i, mu_i)` and the expected values of a feature; returns its parts of [`OfLoadings`].
+    pub(crate) fn solve<T: Lane>(&self, acc: &mut [f64], row: &mut [T], out: &mut [T]) -> Result<[f64; 5]> {
+        let (layout, c, stride) = (self.layout, self.layout.c, self.affine.stride());
+        let (sums, room) = acc.split_at_mut(layout.n_sums());
+        let (g, room) = room.split_at_mut((c + 1) * stride);
+        let (kept, room) = room.split_at_mut((c + 1) * stride);
+        let (inverse, room) = room.split_at_mut((c + 1) * stride);
+        let (room, b) = room.split_at_mut((c + 1) * stride);
+        let (b, a) = b.split_at_mut(stride);
+        let delta: f64 = (0..c).map(|k| row[k].to_f64() * self.affine.shift[k]).sum();
+        let mut squares = self.affine.moved_sums(layout, sums, delta, (g, inverse), b);
+        if let Some(held) = self.held {
+            squares = hold(&mut Upper { values: &mut *g, m: c + 1, stride }, b, squares, held);
+        }
+        let weight = g[c * stride + c];
+        let mut mean = row[c].to_f64() + delta;
+        kept.copy_from_slice(g);
+        a[..c].copy_from_slice(&b[..c]);
+        let posterior = self.loadings == Loadings::Posterior;
+        let free = c - usize::from(self.held.is_some());
+        let MeanRule { joint, kappa, prior, .. } = self.mean;
+        let pulled = joint && weight + kappa > 0.0;
+        let mut log_det = 0.0;
+        if posterior {
+            self.prior.iter().enumerate().for_each(|(k, v)| g[k * stride + k] += self.noise / v);
+            if let Some(held) = self.held {
+                // What is held has the determinant one, in units of the noise.
+                g[held * stride + held] = self.noise;
+            }
+            let mut phi = Upper { values: g, m: c, stride };
+            log_det = c as f64 * self.noise.ln() - solve_and_invert(&mut phi, (a, free), inverse, room)?;
+        } else {
+            let m = c + usize::from(pulled);
+            if let Some(held) = self.held {
+                let largest = largest((0..m).map(|k| g[k * stride + k]));
+                g[held * stride + held] = if largest > 0.0 { largest } else { 1.0 };
+            }
+            g[c * stride + c] += kappa;
+            a[c] = b[c] + kappa * (prior - mean);
+            solve_and_invert(&mut Upper { values: g, m, stride }, (a, free), inverse, room)?;
+            inverse.fill(0.0);
+        }
+        let along: f64 = (0..c).map(|k| a[k] * kept[k * stride + c]).sum();
+        let moved = match (pulled, posterior) {
+            (false, _) => 0.0,
+            (true, true) => (b[c] - along + kappa * (prior - mean)) / (weight + kappa),
+            (true, false) => a[c],
+        };
+        mean += moved;
+        let variance = if pulled && posterior { self.noise / (weight + kappa) } else { 0.0 };
+        let mut expected = squares - 2.0 * moved * b[c] + moved * moved * weight + weight * variance;
+        for k in 0..c {
+            row[k] = T::from_f64(a[k]);
+            out[k] = row[k];
+            expected -= 2.0 * a[k] * (b[k] - moved * kept[k * stride + c]);
+            for l in 0..=k {
+                let moment = a[k] * a[l] + self.noise * inverse[l * stride + k];
+                out[layout.at(k, l)] = T::from_f64(moment);
+                expected += if l < k { 2.0 } else { 1.0 } * moment * kept[l * stride + k];
+            }
+        }
+        if let Some(held) = self.held {
+            let one = T::from_f64(1.0);
+            (row[held], out[held], out[layout.at(held, held)]) = (one, one, one);
+            (0..held).for_each(|k| out[layout.at(held, k)] = row[k]);
+        }
+        row[c] = T::from_f64(mean);
+        out[c] = row[c];
+        let away = if joint { (mean - prior).powi(2) + variance } else { 0.0 };
+        let log_variance = if variance > 0.0 { variance.ln() } else { 0.0 };
+        Ok([expected.max(0.0), log_det, away, log_variance, f64::from(u8::from(pulled))])
+    }
+}
+
+/// `sum_i E a_ik^2` of the first `free` components of `c`.
+pub(crate) fn moments_of_loadings<T: Lane>(
+    table: &Factor<T>,
+    (c, free): (usize, usize),
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
+    let layout = Expected::new::<T>(c);
+    table.sum_rows(free, exec, |_, row, sums| {
+        (0..free).for_each(|k| sums[k] += row[layout.at(k, k)].to_f64());
+    })
+}
+
+/// The expected values without one component.
+pub(crate) fn drop_from_table<T: Lane>(
+    table: &Factor<T>,
+    c: usize,
+    dropped: usize,
+    exec: &Exec<'_>,
+) -> Result<Factor<T>> {
+    let (from, to) = (Expected::new::<T>(c), Expected::new::<T>(c - 1));
+    let mut out = Factor::zeros(table.n_rows(), to.width);
+    let old = |k: usize| k + usize::from(k >= dropped);
+    out.map_rows(exec, |i, row| {
+        let before = table.row(i);
+        for k in 0..c - 1 {
+            row[k] = before[old(k)];
+            for l in 0..=k {
+                row[to.at(k, l)] = before[from.at(old(k), old(l))];
+            }
+        }
+        row[c - 1] = before[c];
+    })?;
+    Ok(out)
+}

@@ -1,0 +1,113 @@
+//! Offsets of rows: `x_ij = mu_i + b_j + a_i . s_j + noise`. In the fit `b_j` is the score of a component whose loadings are
+//! held at one; here is how far the data say that rows lie apart, and where offsets begin.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::data::Observed;
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::passes::gradient::gradient_pass;
+use crate::linalg::simd::Lane;
+use crate::scalar::Scalar;
+
+/// The variance of offsets is at least this share of that of an entry: less is none.
+const LEAST_SHARE: f64 = 1e-6;
+
+/// How far rows lie apart, as entries show it before the first iteration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Levels {
+    /// Variance of the offsets: the mean product of two deviations in one row.
+    pub(crate) variance: f64,
+    /// What is left of the mean squared deviation of an entry.
+    pub(crate) rest: f64,
+}
+
+impl Levels {
+    /// The analysis of variance of one way: rows are groups. `mean_square` is the mean squared deviation of an entry from
+    /// `mean`. Where no row has two entries nothing tells offsets from the rest: each gets half.
+    pub(crate) fn of<T: Scalar>(data: &Observed<T>, mean: &[f64], mean_square: f64) -> Self {
+        let (mut products, mut pairs) = (0.0, 0.0);
+        for j in 0..data.n_samples() {
+            let line = data.rows().line(j);
+            let times = data.times().map_or(1.0, |times| times[j]);
+            let (mut sum, mut squares, mut weight, mut weight_squares) = (0.0, 0.0, 0.0, 0.0);
+            for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
+                let w = line.weights.map_or(1.0, |w| w[e].to_f64());
+                let away = w * (value.to_f64() - mean[*column as usize]);
+                sum += away;
+                squares += away * away;
+                weight += w;
+                weight_squares += w * w;
+            }
+            products += times * (sum * sum - squares);
+            pairs += times * (weight * weight - weight_squares);
+        }
+        let found = if pairs > 0.0 { products / pairs } else { 0.5 * mean_square };
+        let variance = found.clamp(LEAST_SHARE * mean_square, mean_square).max(f64::MIN_POSITIVE);
+        Self { variance, rest: (mean_square - variance).max(0.0) }
+    }
+
+    /// How strongly offsets are drawn to zero beside a ridge that would draw them with `ridge` over their size if they were the
+    /// scores of a component: as strongly, but no more than as if all that offsets leave of the entries were noise.
+    pub(crate) fn pull(self, ridge: f64) -> f64 {
+        self.pseudo_observations().min(ridge / self.variance.sqrt())
+    }
+
+    /// How many entries of a row of offset zero weigh as much as what is known of offsets, if the rest is noise.
+    pub(crate) fn pseudo_observations(self) -> f64 {
+        self.rest / self.variance
+    }
+}
+
+/// The offsets that suit the other factors best, in place of those there are.
+pub(crate) fn begin_offsets<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<()> {
+    let Some(held) = problem.held() else { return Ok(()) };
+    let mut steps = factors.s.zeros_like();
+    gradient_pass(problem, factors, Side::Scores, [&mut steps], exec, |g, h, [row]| {
+        row[held] = T::from_f64(if h[held] > 0.0 { g[held] / h[held] } else { 0.0 });
+    })?;
+    factors.s.map_rows(exec, |j, row| {
+        row[held] = T::from_f64(row[held].to_f64() + steps.row(j)[held].to_f64());
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::Dense;
+    use crate::linalg::test_matrices::gaussian;
+
+    #[test]
+    fn the_variance_of_offsets_is_found() {
+        let (n, p) = (4000, 12);
+        let (noise, offsets) = (gaussian(n, p, 1, 0), gaussian(n, 1, 2, 0));
+        let x: Vec<f64> =
+            (0..n * p)
+                .map(|e| {
+                    if e % 3 == 1 {
+                        f64::NAN
+                    } else {
+                        noise[(e / p, e % p)] + 0.7 * offsets[(e / p, 0)] + 3.0
+                    }
+                })
+                .collect();
+        let data = Observed::from_dense(&Dense::row_major(&x, n, p).unwrap(), None).unwrap();
+        let found = Levels::of(&data, &vec![3.0; p], 1.49);
+        assert!((found.variance - 0.49).abs() < 0.03, "{found:?}");
+        assert!((found.pseudo_observations() - 1.0 / 0.49).abs() < 0.2, "{found:?}");
+        let counted = data.with_sample_weights(&vec![2.0; n]).unwrap();
+        let again = Levels::of(&counted, &vec![3.0; p], 1.49);
+        assert!((again.variance - found.variance).abs() < 1e-12, "{again:?}");
+    }
+
+    #[test]
+    fn rows_of_one_entry_tell_nothing() {
+        let x = [1.0, f64::NAN, f64::NAN, -1.0];
+        let data = Observed::from_dense(&Dense::row_major(&x, 2, 2).unwrap(), None).unwrap();
+        assert_eq!(Levels::of(&data, &[0.0; 2], 1.0), Levels { variance: 0.5, rest: 0.5 });
+    }
+}

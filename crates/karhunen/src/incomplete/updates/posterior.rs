@@ -1,0 +1,309 @@
+//! What methods with posteriors share: the posterior that a model is made of, and the terms of the means in their cost.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::covariances::Covariances;
+use crate::incomplete::factors::prior::Prior;
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::state_arrays::{Arrays, flag, size};
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::passes::moments::{Expected, moments_pass};
+use crate::incomplete::updates::explained;
+use crate::incomplete::updates::rotate::{Rotated, principal};
+use crate::incomplete::updates::score_moments::ScoreMoments;
+use crate::incomplete::updates::score_posteriors::score_posteriors;
+use crate::linalg::Matrix;
+use crate::linalg::decomp::small_systems::{BLOCK, Upper};
+use crate::linalg::dense::small::t_multiply;
+use crate::linalg::simd::Lane;
+
+/// Variances below this share of the mean square of the data are rounding.
+pub(crate) const LEAST_NOISE: f64 = 1e-9;
+/// Rows of covariances of one piece of work.
+const ROWS: usize = 64;
+
+/// The posterior of a fit: loadings and means, the rest follows.
+#[derive(Debug)]
+pub(crate) struct Posterior<T> {
+    /// `v_x`.
+    pub(crate) noise: f64,
+    /// The noise over the prior variance of the scores of each component.
+    pub(crate) score_penalty: Vec<f64>,
+    /// Expected values of the loadings, see [`Expected`].
+    pub(crate) table: Factor<T>,
+    /// Whether loadings were taken as certain: their covariances are then found in the end.
+    pub(crate) point: bool,
+    /// Whether the prior of the scores was held: it says nothing of the data then.
+    pub(crate) held: bool,
+}
+
+/// A posterior in the coordinates of the principal components.
+pub(crate) struct Rotation {
+    pub(crate) rotated: Rotated,
+    /// Expected variance along each component, descending.
+    pub(crate) explained: Vec<f64>,
+    pub(crate) prior: Prior,
+    pub(crate) scores: Option<Covariances>,
+    pub(crate) loadings: Covariances,
+}
+
+impl<T: Lane> Posterior<T> {
+    pub(crate) fn save(&self) -> Arrays {
+        let mut out = Arrays::default();
+        let flag = |x: bool| f64::from(u8::from(x));
+        out.put("noise", [self.noise, flag(self.point), flag(self.held)]);
+        out.put("score_penalty", self.score_penalty.as_slice());
+        out.put_factor("table", &self.table);
+        out
+    }
+
+    /// Reads what [`Posterior::save`] wrote, of `p` features and `c` components.
+    pub(crate) fn restore(from: &mut Arrays, p: usize, c: usize) -> Result<Self> {
+        let [noise, point, held] = from.take_array("noise")?;
+        let score_penalty = from.take_sizes("score_penalty", c)?;
+        let table = from.take_factor("table", p, Expected::new::<T>(c).width)?;
+        Ok(Self {
+            noise: size("noise", noise)?,
+            score_penalty,
+            table,
+            point: flag("noise", point)?,
+            held: flag("noise", held)?,
+        })
+    }
+
+    /// Posterior of the scores given the loadings, all in the coordinates of the principal components.
+    pub(crate) fn rotate(
+        &self,
+        problem: &Problem<'_, T>,
+        mut factors: Factors<T>,
+        keep_scores: bool,
+        exec: &Exec<'_>,
+    ) -> Result<Rotation> {
+        let c = problem.c;
+        let (expected, _) = score_posteriors(
+            problem,
+            &mut factors,
+            &self.table,
+            &self.score_penalty,
+            self.noise,
+            None,
+            exec,
+        )?;
+        let mut rotated = principal(problem, &mut factors, false, exec)?;
+        let explained = self.explained(problem, &expected, &mut rotated, exec)?;
+        let scaled = Matrix::from_fn(c, c, |l, k| self.score_penalty[l] * rotated.of_loadings[(l, k)]);
+        let prior = Prior {
+            precision: t_multiply(&rotated.of_loadings, &scaled),
+            per_entry: false,
+            mean: rotated.prior_mean(),
+        };
+        let of_point =
+            if self.point { Some(self.spread_of_loadings(problem, &expected, exec)?) } else { None };
+        let table = of_point.as_ref().unwrap_or(&self.table);
+        let layout = Expected::new::<T>(c);
+        let loadings = covariances(table, layout, &rotated.of_free_loadings(problem.free()), exec)?;
+        let scores =
+            if keep_scores { Some(covariances(&expected, layout, &rotated.of_scores, exec)?) } else { None };
+        Ok(Rotation { rotated, explained, prior, scores, loadings })
+    }
+
+    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2` of the principal components, which are put in order of it. Under a prior that was held
+    /// the variance of the mean scores: what is not known of a row would add the variance of the prior, not of the data.
+    fn explained(
+        &self,
+        problem: &Problem<'_, T>,
+        scores: &Factor<T>,
+        rotated: &mut Rotated,
+        exec: &Exec<'_>,
+    ) -> Result<Vec<f64>> {
+        let (c, free) = (problem.c, problem.free());
+        let layout = Expected::new::<T>(c);
+        let of_means = explained::of_scores(&rotated.singular_values, problem.data.total_samples());
+        if self.held {
+            return Ok(of_means);
+        }
+        let of_scores = ScoreMoments::of(scores, c, exec)?;
+        let spreads = self.table.sum_rows(free * free, exec, |_, row, sums| {
+            for k in 0..free {
+                for l in 0..free {
+                    let moment = row[layout.at(k.max(l), k.min(l))].to_f64();
+                    sums[k * free + l] += moment - row[k].to_f64() * row[l].to_f64();
+                }
+            }
+        })?;
+        let form = |m: &Matrix, k: usize, n: usize, g: &dyn Fn(usize, usize) -> f64| -> f64 {
+            (0..n).map(|i| m[(i, k)] * (0..n).map(|j| g(i, j) * m[(j, k)]).sum::<f64>()).sum()
+        };
+        let mut explained: Vec<f64> = (0..free)
+            .map(|k| {
+                if explained::is_silent(of_means[k], self.noise) {
+                    return 0.0;
+                }
+                let of_scores =
+                    form(&rotated.of_scores, k, c, &|i, j| of_scores.second[(i, j)]) / of_scores.n;
+                // Principal components have unit length.
+                let spread = form(&rotated.of_loadings, k, free, &|i, j| spreads[i * free + j]);
+                of_scores * (1.0 + spread.max(0.0))
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..free).collect();
+        order.sort_by(|k, l| explained[*l].total_cmp(&explained[*k]));
+        if !order.is_sorted() {
+            explained = order.iter().map(|k| explained[*k]).collect();
+            rotated.reorder(&order);
+        }
+        Ok(explained)
+    }
+
+    /// Expected values of loadings that were taken as certain, given the scores, under a prior of their own spread.
+    fn spread_of_loadings(
+        &self,
+        problem: &Problem<'_, T>,
+        scores: &Factor<T>,
+        exec: &Exec<'_>,
+    ) -> Result<Factor<T>> {
+        let c = problem.free();
+        let layout = Expected::new::<T>(problem.c);
+        let stride = c.next_multiple_of(BLOCK);
+        let p = problem.data.n_features();
+        let squares = self.table.sum_rows(c, exec, |_, row, sums| {
+            (0..c).for_each(|k| sums[k] += row[layout.at(k, k)].to_f64() / p as f64);
+        })?;
+        let constants: Vec<T> = (0..p).map(|i| self.table.row(i)[problem.c]).collect();
+        let mut out = Factor::zeros(p, layout.width);
+        moments_pass(
+            problem,
+            Side::Loadings,
+            (scores, &constants),
+            3 * c * stride,
+            [&mut out],
+            exec,
+            |line, acc, [row]| {
+                let (sums, room) = acc.split_at_mut(layout.n_sums());
+                let (g, room) = room.split_at_mut(c * stride);
+                let (inverse, room) = room.split_at_mut(c * stride);
+                for k in 0..c {
+                    (k..c).for_each(|l| g[k * stride + l] = sums[layout.at(l, k)]);
+                    g[k * stride + k] += self.noise / squares[k].max(f64::MIN_POSITIVE);
+                }
+                let mut phi = Upper { values: g, m: c, stride };
+                inverse.fill(0.0);
+                if phi.factorize() {
+                    phi.invert(inverse, room);
+                }
+                row.copy_from_slice(self.table.row(line));
+                for k in 0..c {
+                    for l in 0..=k {
+                        let at = layout.at(k, l);
+                        row[at] = T::from_f64(row[at].to_f64() + self.noise * inverse[l * stride + k]);
+                    }
+                }
+                Ok([])
+            },
+        )?;
+        Ok(out)
+    }
+}
+
+/// `M' (E zz' - z z') M` of every row, for as many leading values as `M` has rows.
+fn covariances<T: Lane>(
+    table: &Factor<T>,
+    layout: Expected,
+    map: &Matrix,
+    exec: &Exec<'_>,
+) -> Result<Covariances> {
+    let c = map.n_rows();
+    let width = c * (c + 1) / 2;
+    let mut packed = vec![0.0f32; table.n_rows() * width];
+    exec.fill(&mut packed, ROWS * width, |piece, out| {
+        let mut product = Matrix::zeros(c, c);
+        for (at, out) in out.chunks_exact_mut(width).enumerate() {
+            let row = table.row(piece * ROWS + at);
+            let covariance = |k: usize, l: usize| {
+                let moment = row[layout.at(k.max(l), k.min(l))].to_f64() - row[k].to_f64() * row[l].to_f64();
+                // What is below rounding is none.
+                if k == l { moment.max(0.0) } else { moment }
+            };
+            product.as_mut_slice().fill(0.0);
+            for k in 0..c {
+                for l in 0..c {
+                    let x = covariance(k, l);
+                    let to = product.row_mut(k);
+                    to.iter_mut().zip(map.row(l)).for_each(|(sum, m)| *sum += x * m);
+                }
+            }
+            for k in 0..c {
+                for l in 0..=k {
+                    let sum: f64 = (0..c).map(|i| map[(i, k)] * product[(i, l)]).sum();
+                    out[k * (k + 1) / 2 + l] = sum as f32;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Covariances { n_components: c, packed })
+}
+
+/// The terms of the means in the cost: `-ln p` of values, or the divergence of posteriors from the prior, whose `precision` is
+/// zero where nothing is known beforehand. `away` is `sum ((mu - m0)^2 + mu~)`.
+pub(crate) fn kl_of_means(
+    away: f64,
+    log_variance: f64,
+    precision: f64,
+    n_means: f64,
+    posterior: bool,
+) -> f64 {
+    let log_prior = if precision > 0.0 { -precision.ln() } else { 0.0 };
+    let log_two_pi = std::f64::consts::TAU.ln();
+    match (posterior, precision > 0.0) {
+        (true, true) => 0.5 * (precision * away + n_means * (log_prior - 1.0) - log_variance),
+        (true, false) => -0.5 * (n_means * (log_two_pi + 1.0) + log_variance),
+        (false, true) => 0.5 * (precision * away + n_means * (log_prior + log_two_pi)),
+        (false, false) => 0.0,
+    }
+}
+
+/// `sum_i (mu_i - m0)^2`.
+pub(crate) fn pull_of_means<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &Factors<T>,
+    exec: &Exec<'_>,
+) -> Result<f64> {
+    let sums = factors.a.sum_rows(1, exec, |_, row, sum| {
+        sum[0] += (row[factors.c].to_f64() - problem.mean.prior).powi(2);
+    })?;
+    Ok(sums[0])
+}
+
+/// The factors without one component.
+pub(crate) fn without_component<T: Lane>(factors: &Factors<T>, dropped: usize) -> Factors<T> {
+    let c = factors.c;
+    let kept = |factor: &Factor<T>| {
+        Matrix::from_fn(factor.n_rows(), c - 1, |i, k| factor.row(i)[k + usize::from(k >= dropped)].to_f64())
+    };
+    Factors::new(&kept(&factors.a), &kept(&factors.s), &factors.mean()).counted(factors.s.times())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::incomplete::updates::rotate::rotate;
+    use crate::linalg::test_matrices::gaussian;
+
+    #[test]
+    fn the_rotation_keeps_every_prediction() {
+        let (a, s) = (gaussian(9, 3, 1, 0), gaussian(20, 3, 2, 0));
+        let factors: Factors<f64> = Factors::new(&a, &s, &[0.5; 9]);
+        let exec = Exec::sequential();
+        for centre in [false, true] {
+            let rotated = rotate(&factors, 3, centre, &exec).unwrap();
+            for j in 0..20 {
+                for i in 0..9 {
+                    let before: f64 = 0.5 + (0..3).map(|k| a[(i, k)] * s[(j, k)]).sum::<f64>();
+                    let products = (0..3).map(|k| rotated.loadings[(i, k)] * rotated.scores[(j, k)]);
+                    assert!((before - rotated.mean[i] - products.sum::<f64>()).abs() < 1e-12);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What is known of the data before the first iteration.
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::incomplete::data::Observed;
+use crate::incomplete::factors::problem::{Diagonal, MeanRule, Problem};
+use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
+use crate::incomplete::start::Start;
+use crate::incomplete::updates::mean::{ColumnSums, Spread, spread};
+use crate::incomplete::updates::offsets::Levels;
+use crate::linalg::simd::Lane;
+use crate::scalar::Scalar;
+
+/// Sums, means and variances of the entries.
+pub(crate) struct Prepared {
+    pub(crate) sums: ColumnSums,
+    /// The mean that the fit starts with.
+    pub(crate) mean: Vec<f64>,
+    /// The prior of the mean, if it is fitted.
+    pub(crate) rule: MeanRule,
+    pub(crate) spread: Spread,
+    /// How far rows lie apart, where they have offsets.
+    pub(crate) levels: Option<Levels>,
+}
+
+impl Prepared {
+    pub(crate) fn new<T: Lane>(
+        pca: &IncompletePca,
+        data: &Observed<T>,
+        start: Option<&Start>,
+        exec: &Exec<'_>,
+    ) -> Result<Self> {
+        let sums = ColumnSums::of(data, exec)?;
+        let MeanPrior { count, value } = pca.mean_prior;
+        let prior = value.unwrap_or_else(|| sums.grand_mean());
+        let joint = pca.mean == MeanMode::Joint;
+        // Where the noise is learned, so is how much pseudo-observations weigh beside entries.
+        let of_posterior = joint && pca.chosen().0.learns_variances();
+        let observed = sums.means(if of_posterior { 0.0 } else { count }, prior);
+        let mean = match (pca.mean, start.and_then(|start| start.mean.clone())) {
+            (MeanMode::None, _) => vec![0.0; data.n_features()],
+            (_, Some(mean)) => mean,
+            (_, None) => observed.clone(),
+        };
+        let deviations = spread(data, if joint { &observed } else { &mean }, exec)?;
+        // Squares of residuals and their sums must be in the range of the type.
+        let largest = if T::EPSILON > f64::EPSILON { 1e30 } else { 1e290 };
+        if deviations.mean_square.is_nan() || deviations.mean_square > largest {
+            return Err(Error::SpreadTooLarge {
+                column: deviations.widest,
+                deviation: deviations.mean_square.sqrt(),
+                most: f64::sqrt(largest),
+                dtype: T::NAME,
+            });
+        }
+        let mut rule = MeanRule { joint, kappa: count, prior, precision: 0.0 };
+        if of_posterior && count > 0.0 {
+            let about_prior = spread(data, &vec![prior; data.n_features()], exec)?.mean_square;
+            rule.precision = if about_prior > 0.0 { count / about_prior } else { 0.0 };
+            // Before the fit all deviations are noise.
+            rule = rule.under(deviations.mean_square);
+        }
+        let levels = pca.row_offsets.then(|| Levels::of(data, &mean, deviations.mean_square));
+        Ok(Self { sums, mean, rule, spread: deviations, levels })
+    }
+
+    /// The sum of the weights of all entries: their number where they have none.
+    pub(crate) fn weight(&self) -> f64 {
+        self.sums.weight.iter().sum()
+    }
+
+    /// The penalties that a method has unless others are asked for.
+    pub(crate) fn regularization(&self, pca: &IncompletePca, method: Method) -> Regularization {
+        pca.regularization.unwrap_or(match method {
+            Method::Als | Method::Ridge | Method::Soft => {
+                Regularization::Ridge(self.spread.mean_square.sqrt())
+            }
+            _ => Regularization::None,
+        })
+    }
+
+    /// The problem without penalties.
+    pub(crate) fn problem<'a, T: Scalar>(
+        &self,
+        pca: &IncompletePca,
+        data: &'a Observed<T>,
+    ) -> Problem<'a, T> {
+        Problem {
+            data,
+            loadings: Diagonal::Same(0.0),
+            scores: Diagonal::Same(0.0),
+            mean: self.rule,
+            offsets: self.levels.map(|_| Diagonal::Same(0.0)),
+            c: pca.n_scores(),
+        }
+    }
+
+    /// The problem with penalties.
+    pub(crate) fn penalized<'a, T: Scalar>(
+        &self,
+        pca: &IncompletePca,
+        data: &'a Observed<T>,
+        regularization: Regularization,
+    ) -> Problem<'a, T> {
+        // Where scores are penalised offsets are too. As a component `b 1'` they would have the singular value `|b| sqrt(p)`, whose
+        // penalty `2 lambda |b| sqrt(p)` has the slope of `lambda sqrt(p) / |b|` times `|b|^2`.
+        let (n, p) = (data.total_samples(), data.n_features() as f64);
+        let pull = |ridge: f64| self.levels.map(|levels| levels.pull(ridge));
+        let of_rows = |lambda: f64| {
+            Diagonal::ByRow((0..data.n_samples()).map(|j| lambda * data.rows().weight(j)).collect())
+        };
+        let (loadings, scores, offsets) = match regularization {
+            // A path sets the penalties of each of its runs itself.
+            Regularization::None | Regularization::Path => {
+                (Diagonal::Same(0.0), Diagonal::Same(0.0), self.levels.map(|_| Diagonal::Same(0.0)))
+            }
+            Regularization::Ridge(lambda) => {
+                let pull = pull(lambda * (p / n).sqrt());
+                (Diagonal::Same(lambda), Diagonal::Same(lambda), pull.map(Diagonal::Same))
+            }
+            Regularization::Weighted(lambda) => (
+                Diagonal::ByRow(self.sums.weight.iter().map(|w| lambda * w).collect()),
+                of_rows(lambda),
+                pull(lambda * data.total_weight() / n).map(|pull| of_rows(pull * n / data.total_weight())),
+            ),
+        };
+        Problem { loadings, scores, offsets, ..self.problem(pca, data) }
+    }
+}

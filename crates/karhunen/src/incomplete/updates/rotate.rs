@@ -1,0 +1,267 @@
+//! From fitted factors to principal components, orthonormal directions in order of variance:
+//! `docs/missing-values/model.md`.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::Factors;
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::updates::explained::{is_silent, of_scores};
+use crate::incomplete::updates::invariance::move_level;
+use crate::linalg::Matrix;
+use crate::linalg::decomp::orthonormal::orthonormalize;
+use crate::linalg::decomp::svd::svd;
+use crate::linalg::dense::small::{multiply, t_multiply};
+use crate::linalg::random::gaussian;
+use crate::linalg::simd::Lane;
+use crate::random::Purpose;
+use crate::scalar::{Scalar, largest};
+
+/// The principal components of a fit, and the map from the fitted factors to them.
+#[derive(Clone, Debug)]
+pub(crate) struct Rotated {
+    /// Orthonormal columns, shape (n_features, c).
+    pub(crate) loadings: Matrix,
+    /// Orthogonal columns (where rows count as often as they do), shape (n_samples, c).
+    pub(crate) scores: Matrix,
+    pub(crate) mean: Vec<f64>,
+    /// Norms of the columns of the scores, descending.
+    pub(crate) singular_values: Vec<f64>,
+    /// `W`: scores of components (and offsets) are the fitted ones, less `shift`, times `W`. Square.
+    pub(crate) of_scores: Matrix,
+    /// `W^-T`, which the fitted loadings are multiplied by; zero for components without variance.
+    pub(crate) of_loadings: Matrix,
+    /// What was subtracted from the fitted scores.
+    pub(crate) shift: Vec<f64>,
+    /// The offsets of the rows, where they have some.
+    pub(crate) offsets: Option<Vec<f64>>,
+}
+
+impl Rotated {
+    /// Where scores and offsets are that were zero in the fit.
+    pub(crate) fn prior_mean(&self) -> Vec<f64> {
+        let shifted = Matrix::from_fn(1, self.shift.len(), |_, k| -self.shift[k]);
+        // No negative zeros.
+        multiply(&shifted, &self.of_scores).into_vec().into_iter().map(|x| x + 0.0).collect()
+    }
+
+    /// Makes silent what vanishes beside the noise, or beside the first component to rounding: a component that has faded out has
+    /// scores of zero, for new rows as well. What is left of it is rounding, blown up by the rotation. Says of each component
+    /// whether it is silent.
+    pub(crate) fn silence(&mut self, samples: f64, noise: f64) -> Vec<bool> {
+        let least = least(&self.singular_values);
+        let of_means = of_scores(&self.singular_values, samples);
+        let silent = |(d, variance): (&f64, &f64)| *d <= least || is_silent(*variance, noise);
+        let silent: Vec<bool> = self.singular_values.iter().zip(&of_means).map(silent).collect();
+        for k in (0..silent.len()).filter(|k| silent[*k]) {
+            self.singular_values[k] = 0.0;
+            (0..self.scores.n_rows()).for_each(|j| self.scores[(j, k)] = 0.0);
+        }
+        silent
+    }
+
+    /// Puts components in another order.
+    pub(crate) fn reorder(&mut self, order: &[usize]) {
+        let columns = |x: &Matrix| {
+            let from = |k: usize| order.get(k).copied().unwrap_or(k);
+            Matrix::from_fn(x.n_rows(), x.n_cols(), |i, k| x[(i, from(k))])
+        };
+        for matrix in [&mut self.loadings, &mut self.scores, &mut self.of_scores, &mut self.of_loadings] {
+            *matrix = columns(matrix);
+        }
+        self.singular_values = order.iter().map(|k| self.singular_values[*k]).collect();
+    }
+
+    /// The part of `W^-T` that fitted loadings of `free` components are multiplied by.
+    pub(crate) fn of_free_loadings(&self, free: usize) -> Matrix {
+        Matrix::from_fn(free, free, |k, l| self.of_loadings[(k, l)])
+    }
+
+    /// The part of `W` that fitted scores of `free` components are multiplied by.
+    pub(crate) fn of_free_scores(&self, free: usize) -> Matrix {
+        Matrix::from_fn(free, free, |k, l| self.of_scores[(k, l)])
+    }
+}
+
+/// The principal components of a fit, whose loadings sum to zero where rows have offsets: what a row has in all columns is
+/// its offset. Where the mean is free offsets sum to zero over rows with entries; scores do so if they are to be centred.
+pub(crate) fn principal<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    centre: bool,
+    exec: &Exec<'_>,
+) -> Result<Rotated> {
+    let free = problem.free();
+    let Some(held) = problem.held() else { return rotate(factors, free, centre, exec) };
+    let seen = |i: usize| problem.data.n_observed_in_column(i) > 0;
+    let sums = factors.a.sum_rows(free + 1, exec, |i, row, sums| {
+        if seen(i) {
+            sums.iter_mut()
+                .zip(row[..free].iter().map(|a| a.to_f64()).chain([1.0]))
+                .for_each(|(s, x)| *s += x);
+        }
+    })?;
+    let level: Vec<f64> = sums[..free].iter().map(|sum| -sum / sums[free]).collect();
+    move_level(problem, factors, &level, exec)?;
+    let mut rotated = rotate(factors, free, centre, exec)?;
+    let mut offsets = factors.scores_of(held);
+    let mut shift = 0.0;
+    if problem.mean.joint {
+        let rows = problem.data.rows();
+        let sums = factors.s.sum_rows(2, exec, |j, row, sums| {
+            if rows.count(j) > 0 {
+                sums[0] += row[held].to_f64();
+                sums[1] += 1.0;
+            }
+        })?;
+        shift = sums[0] / sums[1];
+        offsets.iter_mut().for_each(|b| *b -= shift);
+        rotated.mean.iter_mut().for_each(|mean| *mean += shift);
+    }
+    // In the fit's own coordinates the offset was b + level.s: W has a column (-level, 1).
+    let (of_scores, of_loadings) = (&rotated.of_scores, &rotated.of_loadings);
+    let along = |l: usize| (0..free).map(|k| level[k] * of_loadings[(k, l)]).sum::<f64>();
+    let w = Matrix::from_fn(free + 1, free + 1, |k, l| match (k < free, l < free) {
+        (true, true) => of_scores[(k, l)],
+        (true, false) => -level[k],
+        (false, true) => 0.0,
+        (false, false) => 1.0,
+    });
+    let inverse = Matrix::from_fn(free + 1, free + 1, |k, l| match (k < free, l < free) {
+        (true, true) => of_loadings[(k, l)],
+        (true, false) => 0.0,
+        (false, true) => along(l),
+        (false, false) => 1.0,
+    });
+    let of_level: f64 = level.iter().zip(&rotated.shift).map(|(level, m)| level * m).sum();
+    rotated.shift.push(shift + of_level);
+    Ok(Rotated { of_scores: w, of_loadings: inverse, offsets: Some(offsets), ..rotated })
+}
+
+/// Rotates the first `c` components; where the mean is free, the scores are centred first. Offsets stay as they are.
+pub(crate) fn rotate<T: Scalar>(
+    factors: &Factors<T>,
+    c: usize,
+    centre: bool,
+    exec: &Exec<'_>,
+) -> Result<Rotated> {
+    let (n, p) = (factors.s.n_rows(), factors.a.n_rows());
+    let shift = if centre {
+        let sums = factors.s.sum_rows(c, exec, |_, row, sums| {
+            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
+        })?;
+        sums.iter().map(|sum| sum / factors.s.total()).collect()
+    } else {
+        vec![0.0; c]
+    };
+    let a = factors.a.to_matrix(c);
+    let s = Matrix::from_fn(n, c, |j, k| factors.s.row(j)[k].to_f64() - shift[k]);
+    let mut mean = factors.mean();
+    for (mean, row) in mean.iter_mut().zip(a.as_slice().chunks_exact(c)) {
+        *mean += row.iter().zip(&shift).map(|(a, m)| a * m).sum::<f64>();
+    }
+    let (qa, ra) = triangle(a, exec)?;
+    // A row that counts often is as long as all its repetitions together.
+    let long = factors.s.times().map(|times| Matrix::from_fn(n, c, |j, k| times[j].sqrt() * s[(j, k)]));
+    let (qs, rs) = triangle(long.clone().unwrap_or_else(|| s.clone()), exec)?;
+    // S A' = Qs Rs Ra' Qa' = (Qs V) D (Qa U)', where Ra Rs' = U D V'.
+    let middle = multiply(&ra, &rs.transposed());
+    let decomposed = svd(&middle)?;
+    let (d, v) = (decomposed.s, decomposed.v);
+    let u = left_vectors(multiply(&middle, &v), &d, exec)?;
+    let mut loadings = multiply(&qa, &u);
+    let mut scores = match &long {
+        None => multiply(&qs, &v),
+        // S W = Q_s V D for the repeated rows, and for each of them.
+        Some(_) => multiply(&s, &multiply(&ra.transposed(), &u)),
+    };
+    let mut of_scores = multiply(&ra.transposed(), &u);
+    let mut of_loadings = multiply(&rs.transposed(), &v);
+    let least = least(&d);
+    for k in 0..c {
+        let sign = sign((0..p).map(|i| loadings[(i, k)]));
+        (0..p).for_each(|i| loadings[(i, k)] *= sign);
+        let length = if long.is_some() { 1.0 } else { d[k] };
+        (0..n).for_each(|j| scores[(j, k)] *= sign * length);
+        let inverse = if d[k] > least { sign / d[k] } else { 0.0 };
+        (0..c).for_each(|l| {
+            of_scores[(l, k)] *= sign;
+            of_loadings[(l, k)] *= inverse;
+        });
+    }
+    Ok(Rotated { loadings, scores, mean, singular_values: d, of_scores, of_loadings, shift, offsets: None })
+}
+
+/// Singular values that are no larger are zero to rounding, whose share of a direction beyond is a sixteenth at most.
+fn least(singular_values: &[f64]) -> f64 {
+    largest(singular_values.iter().copied()) * 16.0 * f64::EPSILON * singular_values.len() as f64
+}
+
+/// `X = Q R` with orthonormal columns of `Q`; random ones beside those of a small or deficient `X`.
+fn triangle(x: Matrix, exec: &Exec<'_>) -> Result<(Matrix, Matrix)> {
+    let (rows, c) = x.shape();
+    if rows >= c {
+        let result = orthonormalize(x, 0, exec)?;
+        return Ok((result.q, result.r));
+    }
+    // Rows of zeros make it tall enough.
+    let tall = Matrix::from_fn(c, c, |i, k| if i < rows { x[(i, k)] } else { 0.0 });
+    let result = orthonormalize(tall, 0, exec)?;
+    Ok((result.q.rows(0..rows), result.r))
+}
+
+/// `U` of `M V = U D`, `D` descending; where it vanishes to rounding there is no direction, and any will do that is orthogonal to
+/// the others. These come first, by themselves: columns that depend on each other would be turned into one another.
+fn left_vectors(mv: Matrix, d: &[f64], exec: &Exec<'_>) -> Result<Matrix> {
+    let (c, least) = (d.len(), least(d));
+    let known = d.iter().take_while(|d| **d > least).count();
+    let scaled = Matrix::from_fn(c, known, |i, k| mv[(i, k)] / d[k]);
+    let mut first = orthonormalize(scaled.clone(), 1, exec)?.q;
+    let overlap = t_multiply(&first, &scaled);
+    for k in (0..known).filter(|k| overlap[(*k, *k)] < 0.0) {
+        (0..c).for_each(|i| first[(i, k)] *= -1.0);
+    }
+    if known == c {
+        return Ok(first);
+    }
+    let mut rest = gaussian(c, c - known, Purpose::Completion.of(0));
+    // Twice is enough.
+    for _ in 0..2 {
+        let inside = multiply(&first, &t_multiply(&first, &rest));
+        rest.as_mut_slice().iter_mut().zip(inside.as_slice()).for_each(|(x, inside)| *x -= inside);
+    }
+    let rest = orthonormalize(rest, 1, exec)?.q;
+    Ok(Matrix::from_fn(c, c, |i, k| if k < known { first[(i, k)] } else { rest[(i, k - known)] }))
+}
+
+/// The sign that makes the entry of largest absolute value positive, the first of them where several are as large.
+fn sign(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    const TIE: f64 = 1e-10;
+    let largest = largest(values.clone().map(f64::abs));
+    match values.into_iter().find(|x| x.abs() >= largest * (1.0 - TIE)) {
+        Some(x) if x < 0.0 => -1.0,
+        _ => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::test_matrices::gaussian;
+    use crate::linalg::test_matrices::max_difference;
+
+    #[test]
+    fn predictions_survive_components_that_have_died() {
+        let exec = Exec::sequential();
+        for faded in [0.0, 1e-16, 1e-13, 1e-8] {
+            let (mut a, mut s) = (gaussian(9, 4, 1, 0), gaussian(20, 4, 2, 0));
+            (0..9).for_each(|i| a[(i, 1)] *= faded);
+            (0..20).for_each(|j| s[(j, 1)] *= faded);
+            let factors: Factors<f64> = Factors::new(&a, &s, &[0.5; 9]);
+            let rotated = rotate(&factors, 4, false, &exec).unwrap();
+            let (before, after) =
+                (multiply(&s, &a.transposed()), multiply(&rotated.scores, &rotated.loadings.transposed()));
+            let far = max_difference(&before, &after);
+            assert!(far < 1e-12, "{faded:e}: {far:e}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Posteriors of scores with full covariances, given expected values of the loadings.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::passes::least_norm::solve_and_invert;
+use crate::incomplete::passes::moments::{Expected, moments_pass};
+use crate::linalg::decomp::small_systems::{BLOCK, Upper};
+use crate::linalg::simd::Lane;
+
+/// Posteriors of all scores: the expected values of each sample, and the sum of `ln det Psi_j`. `penalty` is the noise over
+/// the prior variance of each component. Writes the means into the factors. `room` are expected values that are no longer
+/// needed.
+pub(crate) fn score_posteriors<T: Lane>(
+    problem: &Problem<'_, T>,
+    factors: &mut Factors<T>,
+    table: &Factor<T>,
+    penalty: &[f64],
+    noise: f64,
+    room: Option<Factor<T>>,
+    exec: &Exec<'_>,
+) -> Result<(Factor<T>, f64)> {
+    let (c, free) = (problem.c, problem.free());
+    let layout = Expected::new::<T>(c);
+    let stride = c.next_multiple_of(BLOCK);
+    let n = problem.data.n_samples();
+    // What lies between the means and the moments is zero, there as well.
+    let room = room.filter(|room| room.n_rows() == n && room.width() == layout.width);
+    let mut expected = room.unwrap_or_else(|| factors.s.zeros_beside(layout.width));
+    let ones = vec![T::from_f64(1.0); n];
+    let [log_det] = moments_pass(
+        problem,
+        Side::Scores,
+        (table, &ones),
+        (3 * c + 1) * stride,
+        [&mut factors.s, &mut expected],
+        exec,
+        |_, acc, [row, out]| {
+            let (sums, room) = acc.split_at_mut(layout.n_sums());
+            let (g, room) = room.split_at_mut(c * stride);
+            let (inverse, room) = room.split_at_mut(c * stride);
+            let (room, s) = room.split_at_mut(c * stride);
+            for k in 0..c {
+                for l in k..c {
+                    g[k * stride + l] = sums[layout.at(l, k)];
+                }
+                g[k * stride + k] += penalty[k];
+            }
+            let b = &sums[layout.width..layout.width + c];
+            s[..c].copy_from_slice(b);
+            let mut psi = Upper { values: g, m: c, stride };
+            let log_det = solve_and_invert(&mut psi, (s, free), inverse, room)?;
+            for k in 0..c {
+                row[k] = T::from_f64(s[k]);
+                out[k] = row[k];
+                let moments = out[layout.at(k, 0)..].iter_mut().zip(&inverse[k * stride..][..=k]);
+                for ((out, inverse), other) in moments.zip(&*s) {
+                    *out = T::from_f64(s[k] * other + noise * inverse);
+                }
+            }
+            out[c] = T::from_f64(1.0);
+            Ok([log_det])
+        },
+    )?;
+    Ok((expected, log_det))
+}

@@ -1,0 +1,117 @@
+//! Eigenvalues and eigenvectors of a symmetric matrix, all of them.
+
+use faer::diag::Diag;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::prelude::default;
+use faer::{Mat, Par};
+
+use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+use crate::linalg::dense::small::{binade, fewer_components, to_faer};
+use crate::memory;
+
+/// `A = vectors diag(values) vectors'`.
+#[derive(Clone, Debug)]
+pub(crate) struct Eigh {
+    /// The eigenvalues, descending.
+    pub(crate) values: Vec<f64>,
+    /// Column `j` belongs to `values[j]`; shape (dim, dim), orthogonal.
+    pub(crate) vectors: Matrix,
+}
+
+/// Bytes that [`eigh`] takes beside the matrix.
+pub(crate) fn need(dim: usize) -> f64 {
+    let scratch = self_adjoint_evd_scratch::<f64>(dim, ComputeEigenvectors::Yes, Par::Seq, default());
+    let matrix = 8.0 * (dim as f64).powi(2);
+    2.0 * matrix + (scratch.unaligned_bytes_required() as f64).max(matrix) + 16.0 * dim as f64
+}
+
+/// Decomposes a symmetric matrix, of which the lower triangle alone is read. Runs on the calling thread: the bits of
+/// faer's decomposition depend on the number of threads.
+///
+/// Any scale will do, entries are divided by a power of two first.
+///
+/// # Errors
+/// [`Error::Memory`]; [`Error::Decomposition`] if an entry is not finite or the iteration fails.
+pub(crate) fn eigh(a: &Matrix) -> Result<Eigh> {
+    let dim = a.n_rows();
+    assert_eq!(dim, a.n_cols(), "a symmetric matrix is square");
+    let failed = || Error::Decomposition { decomposition: "eigendecomposition", n_rows: dim, n_cols: dim };
+    let Some(unit) = binade(a.as_slice()) else {
+        let vectors = Matrix::from_fn(dim, dim, |i, j| f64::from(u8::from(i == j)));
+        return Ok(Eigh { values: vec![0.0; dim], vectors });
+    };
+    if unit.is_nan() {
+        return Err(failed());
+    }
+    if dim == 1 {
+        return Ok(Eigh { values: a.as_slice().to_vec(), vectors: Matrix::from_fn(1, 1, |_, _| 1.0) });
+    }
+    memory::ask(&format!("the eigendecomposition of a {dim} x {dim} matrix"), need(dim), fewer_components)?;
+    let scaled = to_faer(a, unit);
+    let mut values = Diag::<f64>::zeros(dim);
+    let mut vectors = Mat::<f64>::zeros(dim, dim);
+    let scratch = self_adjoint_evd_scratch::<f64>(dim, ComputeEigenvectors::Yes, Par::Seq, default());
+    self_adjoint_evd(
+        scaled.as_ref(),
+        values.as_mut(),
+        Some(vectors.as_mut()),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        default(),
+    )
+    .map_err(|_| failed())?;
+    // faer sorts ascending.
+    let values = (0..dim).rev().map(|j| values[j] * unit).collect();
+    let vectors = Matrix::from_fn(dim, dim, |i, j| vectors[(i, dim - 1 - j)]);
+    Ok(Eigh { values, vectors })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::dense::small::{multiply, t_multiply};
+    use crate::linalg::test_matrices::gaussian;
+    use crate::linalg::test_matrices::{identity_error, max_difference};
+    use crate::scalar::largest_magnitude;
+
+    fn check(a: &Matrix) {
+        let Eigh { values, vectors } = eigh(a).unwrap();
+        assert!(values.windows(2).all(|w| w[0] >= w[1]), "descending");
+        assert!(identity_error(&vectors) < 1e-13 * a.n_rows() as f64);
+        let scaled = Matrix::from_fn(a.n_rows(), a.n_rows(), |i, j| vectors[(i, j)] * values[j]);
+        let scale = largest_magnitude(a.as_slice());
+        let error = max_difference(&multiply(&scaled, &vectors.transposed()), a);
+        assert!(error <= 1e-13 * a.n_rows() as f64 * scale, "{error:e}");
+    }
+
+    #[test]
+    fn reconstructs_at_every_scale() {
+        for dim in [1, 2, 3, 17, 130, 200] {
+            let x = gaussian(dim + 3, dim, 1, 0);
+            let a = t_multiply(&x, &x);
+            for scale in [1.0, 1e200, 1e-200] {
+                check(&Matrix::from_fn(dim, dim, |i, j| a[(i, j)] * scale));
+            }
+        }
+    }
+
+    #[test]
+    fn closed_forms() {
+        let e = eigh(&Matrix::from_vec(2, 2, vec![2.0, 1.0, 1.0, 2.0]).unwrap()).unwrap();
+        assert!((e.values[0] - 3.0).abs() < 1e-15 && (e.values[1] - 1.0).abs() < 1e-15);
+        let e = eigh(&Matrix::from_fn(3, 3, |i, j| if i == j { [-1.0, 5.0, 2.0][i] } else { 0.0 })).unwrap();
+        assert_eq!(e.values, [5.0, 2.0, -1.0]);
+        assert_eq!(eigh(&Matrix::zeros(0, 0)).unwrap().values, []);
+        assert_eq!(eigh(&Matrix::zeros(2, 2)).unwrap().values, [0.0, 0.0]);
+        let tiny = Matrix::from_fn(2, 2, |i, j| if i == j { 5e-324 } else { 0.0 });
+        assert_eq!(eigh(&tiny).unwrap().values, [5e-324, 5e-324]);
+    }
+
+    #[test]
+    fn refuses_what_is_not_finite() {
+        let error = eigh(&Matrix::from_fn(2, 2, |_, _| f64::NAN)).unwrap_err();
+        assert!(error.to_string().starts_with("the eigendecomposition of a 2 x 2 matrix"));
+    }
+}

@@ -1,0 +1,10 @@
+//! Decompositions and the systems that they solve.
+
+pub(crate) mod basis;
+pub(crate) mod eigh;
+pub(crate) mod orthonormal;
+pub(crate) mod small_systems;
+pub(crate) mod spd;
+pub(crate) mod svd;
+pub(crate) mod triangular;
+pub(crate) mod tsqr;

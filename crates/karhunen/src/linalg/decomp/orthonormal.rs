@@ -1,0 +1,425 @@
+//! Orthonormal columns with the span of given ones, also where those are dependent.
+
+use crate::error::{Error, Result};
+use crate::exec::Exec;
+use crate::linalg::decomp::basis::{Basis, multiply_then_gram, tall_t_product};
+use crate::linalg::decomp::triangular::{cholesky, inverse_upper, multiply_columns, multiply_rows};
+use crate::linalg::dense::rank_k;
+use crate::linalg::dense::small::multiply;
+use crate::linalg::random::gaussian;
+use crate::linalg::{ColumnMap, Dense, Matrix};
+use crate::random::{Purpose, Stream};
+use crate::scalar::largest;
+
+/// Equilibrated pivots (squared sines of the angle to the columns before) from which a Cholesky factor is trusted
+/// without projecting again.
+const SAFE_PIVOT: f64 = 1e-4;
+/// Below this, columns are taken in several rounds.
+const LEAST_PIVOT: f64 = 1e-8;
+
+/// `W = Q R`, but for columns below a floor.
+#[derive(Clone, Debug)]
+pub(crate) struct Orthonormal {
+    /// Orthonormal columns, shape (dim, width).
+    pub(crate) q: Matrix,
+    /// `Q' W`, shape (width, l). Not triangular where columns were dependent.
+    pub(crate) r: Matrix,
+}
+
+/// An orthonormal basis of the columns of `w`, shape (n, l), l columns of it where n >= l and n otherwise. Columns
+/// that depend on others to rounding are replaced by random ones, orthonormal to the rest.
+///
+/// Cholesky QR, twice, on sums in fixed order (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015,
+/// doi:10.1553/etna_vol44s306), in rounds of well-conditioned columns where the Gram matrix is near singular.
+///
+/// # Errors
+/// [`Error::Stopped`]; [`Error::Decomposition`] if an entry is not finite.
+pub(crate) fn orthonormalize(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<Orthonormal> {
+    let unit = crate::linalg::dense::small::binade(w.as_slice()).unwrap_or(1.0);
+    w.as_mut_slice().iter_mut().for_each(|x| *x /= unit);
+    let gram = tall_t_product(&w, &w, exec)?;
+    let largest = largest((0..w.n_cols()).map(|j| gram[(j, j)])).sqrt();
+    let mut fresh = Fresh::new(Purpose::Completion.of(seed));
+    let basis = Basis::new(w.n_rows(), 0);
+    let mut result = orthonormalize_against(&basis, w, &gram, 1e-14 * largest, &mut fresh, exec)?;
+    result.r.as_mut_slice().iter_mut().for_each(|x| *x *= unit);
+    Ok(result)
+}
+
+/// A supply of random columns.
+#[derive(Clone, Debug)]
+pub(crate) struct Fresh {
+    stream: Stream,
+    calls: u64,
+}
+
+impl Fresh {
+    /// Columns that depend on `stream` and on how many times [`Fresh::columns`] was called.
+    pub(crate) fn new(stream: Stream) -> Self {
+        Self { stream, calls: 0 }
+    }
+
+    /// Gaussian columns, scaled to norm near 1.
+    pub(crate) fn columns(&mut self, dim: usize, n: usize) -> Matrix {
+        let mut columns = gaussian(dim, n, self.stream.number(self.calls));
+        self.calls += 1;
+        let scale = 1.0 / (dim as f64).sqrt();
+        columns.as_mut_slice().iter_mut().for_each(|x| *x *= scale);
+        columns
+    }
+}
+
+/// An orthonormal basis of the columns of `w`, which are orthogonal to `basis` already, with `gram = W'W`.
+/// Of the width of `w`, or what the dimension leaves room for. Columns with norm at most `floor` beyond the others are
+/// replaced by `fresh` ones.
+///
+/// # Errors
+/// [`Error::Stopped`]; [`Error::Decomposition`] if an entry is not finite.
+pub(crate) fn orthonormalize_against(
+    basis: &Basis,
+    mut w: Matrix,
+    gram: &Matrix,
+    floor: f64,
+    fresh: &mut Fresh,
+    exec: &Exec<'_>,
+) -> Result<Orthonormal> {
+    let (dim, l) = w.shape();
+    let width = l.min(dim - basis.len());
+    if gram.as_slice().iter().any(|x| !x.is_finite()) {
+        return Err(Error::Decomposition { decomposition: "eigendecomposition", n_rows: dim, n_cols: l });
+    }
+    if width == l {
+        let above = (0..l).all(|j| gram[(j, j)].sqrt() > floor);
+        if let Some((factor, pivot)) = above.then(|| cholesky(gram)).flatten()
+            && pivot > LEAST_PIVOT
+        {
+            let again = (pivot < SAFE_PIVOT).then_some(basis);
+            let r = finish_cholesky_qr(&mut w, factor, again, exec)?;
+            return Ok(Orthonormal { q: w, r });
+        }
+    }
+    in_rounds(basis, &w, width, floor, fresh, exec)
+}
+
+/// Up to here one Cholesky QR will do: its rounding grows with the square of the condition number, which is near 1.
+const NEAR: f64 = 1e-2;
+/// Up to here there is nothing to do.
+const CLEAN: f64 = 1e-14;
+
+/// Orthonormal columns with the span of those of `w`, which should be orthonormal but for errors that have added up.
+///
+/// # Errors
+/// As [`orthonormalize`].
+pub(crate) fn polish(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
+    let p = w.n_cols();
+    if p == 0 {
+        return Ok(w);
+    }
+    let unchanged = ColumnMap { shift: &vec![0.0; p], remainder: &[], factor: &vec![1.0; p] };
+    let gram = rank_k::scatter(Dense::from(&w), unchanged, None, exec)?;
+    match deviation(&gram) {
+        near if near <= NEAR => {
+            if let Some((factor, _)) = (near > CLEAN).then(|| cholesky(&gram)).flatten() {
+                multiply_columns(&mut w, &inverse_upper(&factor), exec)?;
+            }
+            Ok(w)
+        }
+        // Far, or not a number.
+        _ => Ok(orthonormalize(w, seed, exec)?.q),
+    }
+}
+
+/// The same for rows.
+///
+/// # Errors
+/// As [`orthonormalize`].
+pub(crate) fn polish_rows(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<Matrix> {
+    if w.n_rows() == 0 {
+        return Ok(w);
+    }
+    let p = w.n_cols();
+    let unchanged = ColumnMap { shift: &vec![0.0; p], remainder: &[], factor: &vec![1.0; p] };
+    let gram = rank_k::gram(Dense::from(&w), unchanged, None, &exec.part(0.0, 0.5))?;
+    let exec = exec.part(0.5, 1.0);
+    match deviation(&gram) {
+        near if near <= NEAR => {
+            if let Some((factor, _)) = (near > CLEAN).then(|| cholesky(&gram)).flatten() {
+                multiply_rows(&inverse_upper(&factor), &mut w, &exec)?;
+            }
+            Ok(w)
+        }
+        // Far, or not a number.
+        _ => {
+            let columns = w.transposed_by(&exec.part(0.0, 0.0))?;
+            orthonormalize(columns, seed, &exec.part(0.0, 0.0))?.q.transposed_by(&exec)
+        }
+    }
+}
+
+/// The largest entry of `G - I` in absolute value; NaN if an entry is.
+fn deviation(gram: &Matrix) -> f64 {
+    let n = gram.n_rows();
+    let error = |i: usize, j: usize| (gram[(i, j)] - f64::from(u8::from(i == j))).abs();
+    let errors = (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| error(i, j));
+    largest(errors)
+}
+
+/// `W <- W R1^-1 R2^-1`, returning `R2 R1`; projects on the complement of `basis` in between, if there is one.
+fn finish_cholesky_qr(
+    w: &mut Matrix,
+    factor: Matrix,
+    basis: Option<&Basis>,
+    exec: &Exec<'_>,
+) -> Result<Matrix> {
+    let mut gram = multiply_then_gram(w, &inverse_upper(&factor), exec)?;
+    if let Some(basis) = basis {
+        gram = basis.project_out(w, exec)?;
+    }
+    let Some((second, _)) = cholesky(&gram) else {
+        let (n_rows, n_cols) = w.shape();
+        return Err(Error::Decomposition { decomposition: "QR decomposition", n_rows, n_cols });
+    };
+    multiply_then_gram(w, &inverse_upper(&second), exec)?;
+    Ok(multiply(&second, &factor))
+}
+
+/// Takes well-conditioned columns of what is left, largest first, until `width` are found; then random ones.
+fn in_rounds(
+    basis: &Basis,
+    w: &Matrix,
+    width: usize,
+    floor: f64,
+    fresh: &mut Fresh,
+    exec: &Exec<'_>,
+) -> Result<Orthonormal> {
+    let dim = w.n_rows();
+    let mut found = Basis::new(dim, width);
+    let mut rest = w.clone();
+    let mut floor = floor;
+    while found.len() < width {
+        if rest.n_cols() == 0 {
+            rest = fresh.columns(dim, width - found.len());
+            floor = f64::MIN_POSITIVE;
+        }
+        let gram = project_out_both(basis, &found, &mut rest, exec)?;
+        let (taken, left) = pivots(&gram, floor, width - found.len());
+        if taken.is_empty() {
+            rest = Matrix::zeros(dim, 0);
+            continue;
+        }
+        let mut group = select(&rest, &taken);
+        let Some((factor, _)) = cholesky(&select(&select(&gram, &taken).transposed(), &taken)) else {
+            return Err(Error::Decomposition {
+                decomposition: "QR decomposition",
+                n_rows: dim,
+                n_cols: taken.len(),
+            });
+        };
+        multiply_then_gram(&mut group, &inverse_upper(&factor), exec)?;
+        project_out_both(basis, &found, &mut group, exec)?;
+        let gram = tall_t_product(&group, &group, exec)?;
+        if let Some((factor, _)) = cholesky(&gram) {
+            finish_cholesky_qr(&mut group, factor, None, exec)?;
+            found.append(&group, exec)?;
+        }
+        rest = select(&rest, &left);
+    }
+    let all = Matrix::from_fn(width, width, |i, j| f64::from(u8::from(i == j)));
+    let q = found.combine(&all, exec)?;
+    let r = tall_t_product(&q, w, exec)?;
+    Ok(Orthonormal { q, r })
+}
+
+fn project_out_both(first: &Basis, second: &Basis, w: &mut Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+    first.project_out(w, exec)?;
+    second.project_out(w, exec)?;
+    // The second projection moved `w` by rounding only.
+    second.project_out(w, exec)
+}
+
+/// Columns for the next round, by pivoted Cholesky of the equilibrated Gram matrix, at most `most`; and those left for
+/// later, which excludes all with norm at most `floor`.
+fn pivots(gram: &Matrix, floor: f64, most: usize) -> (Vec<usize>, Vec<usize>) {
+    let norms: Vec<f64> = (0..gram.n_rows()).map(|j| gram[(j, j)].sqrt()).collect();
+    let mut left: Vec<usize> = (0..norms.len()).filter(|&j| norms[j] > floor).collect();
+    // Rows of the factor, over all columns; what remains of each column's squared norm.
+    let mut factor: Vec<Vec<f64>> = Vec::new();
+    let mut remaining = vec![1.0f64; norms.len()];
+    let mut taken = Vec::new();
+    while taken.len() < most {
+        // Among equals the longest column first: it has the most digits.
+        let by_size = |&a: &usize, &b: &usize| {
+            remaining[a].total_cmp(&remaining[b]).then(norms[a].total_cmp(&norms[b]))
+        };
+        let Some(best) = left.iter().copied().max_by(by_size) else { break };
+        if !taken.is_empty() && remaining[best] < SAFE_PIVOT {
+            break;
+        }
+        let root = remaining[best].sqrt();
+        let row: Vec<f64> = (0..norms.len())
+            .map(|j| {
+                let along: f64 = factor.iter().map(|row| row[best] * row[j]).sum();
+                (gram[(best, j)] / (norms[best] * norms[j]).max(f64::MIN_POSITIVE) - along) / root
+            })
+            .collect();
+        for (remaining, x) in remaining.iter_mut().zip(&row) {
+            *remaining -= x * x;
+        }
+        factor.push(row);
+        left.retain(|&j| j != best);
+        taken.push(best);
+    }
+    (taken, left)
+}
+
+fn select(a: &Matrix, columns: &[usize]) -> Matrix {
+    Matrix::from_fn(a.n_rows(), columns.len(), |i, j| a[(i, columns[j])])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::Unobserved;
+    use crate::linalg::dense::small::t_multiply;
+    use crate::linalg::test_matrices::{
+        gaussian, identity_error, max_difference, orthonormal, with_singular_values,
+    };
+    use crate::scalar::largest_magnitude;
+
+    /// Columns of `q` that `W` has a part along: the others are random ones beside it.
+    fn n_given(result: &Orthonormal) -> usize {
+        let largest = largest_magnitude(result.r.as_slice());
+        (0..result.r.n_rows())
+            .filter(|&i| largest > 0.0 && result.r.row(i).iter().any(|x| x.abs() > 1e-13 * largest))
+            .count()
+    }
+
+    fn check(w: &Matrix, rank: usize) -> Orthonormal {
+        let exec = Exec::sequential();
+        let scale = largest_magnitude(w.as_slice());
+        let result = orthonormalize(w.clone(), 1, &exec).unwrap();
+        let width = w.n_cols().min(w.n_rows());
+        assert_eq!(result.q.shape(), (w.n_rows(), width));
+        assert_eq!(n_given(&result), rank);
+        assert!(
+            identity_error(&result.q) < 3e-15 * (width as f64).max(4.0),
+            "{:e}",
+            identity_error(&result.q)
+        );
+        let error = max_difference(&multiply(&result.q, &result.r), w);
+        assert!(error <= 1e-13 * scale, "{error:e}");
+        result
+    }
+
+    #[test]
+    fn well_conditioned() {
+        for (n, l) in [(1, 1), (8, 8), (500, 16), (4000, 60)] {
+            check(&gaussian(n, l, 1, 0), l);
+        }
+    }
+
+    #[test]
+    fn ill_conditioned_keeps_every_direction() {
+        for exponent in [3, 5, 7, 9, 11] {
+            let s: Vec<f64> = (0..10).map(|j| 10f64.powf(-f64::from(exponent * j) / 9.0)).collect();
+            check(&with_singular_values(700, &s, 2), 10);
+        }
+    }
+
+    #[test]
+    fn columns_of_very_different_length() {
+        let w = Matrix::from_fn(300, 12, |i, j| {
+            10f64.powi(-(j as i32)) * ((i * 7 + j * 13) % 31) as f64 - 10f64.powi(-(j as i32)) * 15.0
+        });
+        check(&w, 12);
+    }
+
+    #[test]
+    fn dependent_columns_are_replaced() {
+        let x = gaussian(200, 3, 4, 0);
+        check(&multiply(&x, &gaussian(3, 8, 5, 0)), 3);
+        check(&Matrix::zeros(20, 4), 0);
+        check(&gaussian(5, 9, 6, 0), 5);
+        check(&Matrix::from_fn(50, 3, |i, j| if j == 1 { 0.0 } else { (i + j) as f64 }), 2);
+    }
+
+    #[test]
+    fn every_scale() {
+        for scale in [1e-200, 1e200, 1e-300] {
+            let mut w = gaussian(90, 5, 7, 0);
+            w.as_mut_slice().iter_mut().for_each(|x| *x *= scale);
+            check(&w, 5);
+        }
+    }
+
+    #[test]
+    fn polishing() {
+        let exec = Exec::sequential();
+        let mut q = orthonormal(500, 20, 12);
+        let clean = q.clone();
+        q = polish(q, 0, &exec).unwrap();
+        assert_eq!(q, clean);
+        let noise = gaussian(500, 20, 13, 0);
+        for (x, e) in q.as_mut_slice().iter_mut().zip(noise.as_slice()) {
+            *x += 1e-9 * e;
+        }
+        assert!(identity_error(&q) > 1e-10);
+        q = polish(q, 0, &exec).unwrap();
+        assert!(identity_error(&q) < 1e-14 && max_difference(&q, &clean) < 1e-8);
+    }
+
+    #[test]
+    fn polishing_rows_is_polishing_columns() {
+        let exec = Exec::sequential();
+        for (p, k, noise) in [(700, 9, 1e-9), (300, 4, 1e-4), (60, 5, 0.3)] {
+            let mut q = orthonormal(p, k, 12);
+            for (x, e) in q.as_mut_slice().iter_mut().zip(gaussian(p, k, 13, 0).as_slice()) {
+                *x += noise * e;
+            }
+            let rows = polish_rows(q.transposed(), 0, &exec).unwrap();
+            assert!(identity_error(&rows.transposed()) < 1e-14);
+            let columns = polish(q.clone(), 0, &exec).unwrap();
+            assert!(max_difference(&rows.transposed(), &columns) < 1e-12);
+            for threads in [2, 3] {
+                let several =
+                    Exec::run(Some(threads), &Unobserved, |exec| polish_rows(q.transposed(), 0, exec));
+                assert_eq!(several.unwrap(), rows);
+            }
+        }
+    }
+
+    #[test]
+    fn stays_orthogonal_to_a_basis() {
+        let exec = Exec::sequential();
+        let v = orthonormal(400, 30, 8);
+        let mut basis = Basis::new(400, 30);
+        basis.append(&v, &exec).unwrap();
+        let mut w = multiply(&gaussian(400, 2, 9, 0), &gaussian(2, 6, 10, 0));
+        let gram = basis.project_out(&mut w, &exec).unwrap();
+        let found = orthonormalize_against(
+            &basis,
+            w,
+            &gram,
+            1e-10,
+            &mut Fresh::new(Purpose::Completion.of(1)),
+            &exec,
+        )
+        .unwrap();
+        assert_eq!(n_given(&found), 2);
+        assert!(identity_error(&found.q) < 1e-14);
+        assert!(t_multiply(&v, &found.q).as_slice().iter().all(|x| x.abs() < 1e-14));
+    }
+
+    #[test]
+    fn same_bits_for_every_number_of_threads() {
+        let w = with_singular_values(5000, &[1.0, 0.5, 1e-3, 1e-7, 1e-9, 0.0], 11);
+        let run = |threads| {
+            Exec::run(Some(threads), &Unobserved, |exec| orthonormalize(w.clone(), 3, exec)).unwrap()
+        };
+        let one = run(1);
+        for threads in [2, 3] {
+            let several = run(threads);
+            assert_eq!((&one.q, &one.r), (&several.q, &several.r));
+        }
+    }
+}

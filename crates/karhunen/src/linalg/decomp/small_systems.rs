@@ -1,0 +1,370 @@
+//! Small regular symmetric systems, one for each row, by Cholesky.
+
+use pulp::{Simd, WithSimd};
+
+use crate::linalg::simd::{Lane, dispatch};
+
+/// Rows are processed in blocks of this many values: strides are multiples of it.
+pub(crate) const BLOCK: usize = 8;
+/// Pivots below this share of their diagonal entry count as zero.
+pub(crate) const LEAST_PIVOT: f64 = 1e-13;
+
+/// The upper triangle of a symmetric matrix of `m` rows, in rows of `stride` values; what is below it has no meaning.
+pub(crate) struct Upper<'a> {
+    pub(crate) values: &'a mut [f64],
+    pub(crate) m: usize,
+    pub(crate) stride: usize,
+}
+
+impl Upper<'_> {
+    /// Makes row and column `k` zero but for `diagonal`.
+    pub(crate) fn isolate(&mut self, k: usize, diagonal: f64) {
+        (0..k).for_each(|l| self.values[l * self.stride + k] = 0.0);
+        (k..self.m).for_each(|l| self.values[k * self.stride + l] = 0.0);
+        self.values[k * self.stride + k] = diagonal;
+    }
+
+    /// Replaces `G` by `U`, `U'U = G`; `false` where `G` is singular to rounding.
+    pub(crate) fn factorize(&mut self) -> bool {
+        dispatch(Factorize { g: self, b: &mut [] })
+    }
+
+    /// Replaces `G` by `U` and `b` by the solution of `G x = b`. Returns `b'x`; `None`, with `G` and `b` in pieces,
+    /// where `G` is singular to rounding.
+    pub(crate) fn factorize_and_solve(&mut self, b: &mut [f64]) -> Option<f64> {
+        let m = self.m;
+        if !dispatch(Factorize { g: self, b: &mut b[..m] }) {
+            return None;
+        }
+        let explained = b[..m].iter().map(|z| z * z).sum();
+        self.substitute_back(b);
+        Some(explained)
+    }
+
+    /// `U'U x = b`, in place of `b`.
+    pub(crate) fn solve(&self, b: &mut [f64]) {
+        for k in 0..self.m {
+            let row = &self.values[k * self.stride..][..self.m];
+            let (done, rest) = b.split_at_mut(k + 1);
+            done[k] /= row[k];
+            for (b, u) in rest.iter_mut().zip(&row[k + 1..]) {
+                *b -= done[k] * u;
+            }
+        }
+        self.substitute_back(b);
+    }
+
+    /// The logarithm of the determinant of `G`, of a factorized matrix.
+    pub(crate) fn log_determinant(&self) -> f64 {
+        // Few logarithms: of products, as long as they are far from the ends of the range.
+        let (mut sum, mut product) = (0.0, 1.0f64);
+        for k in 0..self.m {
+            product *= self.values[k * self.stride + k];
+            if !(1e-100..1e100).contains(&product) {
+                sum += product.ln();
+                product = 1.0;
+            }
+        }
+        2.0 * (sum + product.ln())
+    }
+
+    /// Writes `G^-1`, of a factorized matrix, into the rows of `inverse`; `room` is as large.
+    pub(crate) fn invert(&self, inverse: &mut [f64], room: &mut [f64]) {
+        let (m, stride) = (self.m, self.stride);
+        dispatch(Invert { u: self.values, m, stride, inverse, room });
+    }
+
+    /// `U x = b`, in place of `b`.
+    fn substitute_back(&self, b: &mut [f64]) {
+        for k in (0..self.m).rev() {
+            let (before, x) = b.split_at_mut(k);
+            x[0] /= self.values[k * self.stride + k];
+            for (b, row) in before.iter_mut().zip(self.values.chunks_exact(self.stride)) {
+                *b -= x[0] * row[k];
+            }
+        }
+    }
+}
+
+struct Factorize<'a, 'b> {
+    g: &'a mut Upper<'b>,
+    /// Replaced by `U^-T b`, of length `m` or zero.
+    b: &'a mut [f64],
+}
+
+impl WithSimd for Factorize<'_, '_> {
+    type Output = bool;
+    /// Compiled for the vectors of this processor.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
+        match vectors::<S>(self.g.stride) {
+            1 => self.narrow::<S, 1>(simd),
+            2 => self.narrow::<S, 2>(simd),
+            3 => self.narrow::<S, 3>(simd),
+            4 => self.narrow::<S, 4>(simd),
+            _ => self.wide(),
+        }
+    }
+}
+
+impl Factorize<'_, '_> {
+    /// Row by row, each in `N` registers until it is done.
+    #[inline(always)]
+    fn narrow<S: Simd, const N: usize>(self, simd: S) -> bool {
+        let m = self.g.m;
+        let rows = rows_mut::<S, N>(self.g.values);
+        let mut b = [simd.splat_f64s(0.0); N];
+        values_mut::<S, N>(&mut b)[..self.b.len()].copy_from_slice(self.b);
+        for i in 0..m {
+            let (done, rest) = rows.split_at_mut(i);
+            let mut row = rest[0];
+            let original = values::<S, N>(&row)[i];
+            for before in done.iter() {
+                let factor = -values::<S, N>(before)[i];
+                add_row::<S, N>(simd, factor, before, &mut row);
+            }
+            let pivot = values::<S, N>(&row)[i];
+            // NaN is no pivot either.
+            if pivot.is_nan() || pivot <= LEAST_PIVOT * original {
+                return false;
+            }
+            let scale = 1.0 / pivot.sqrt();
+            scale_row::<S, N>(simd, scale, &mut row);
+            rest[0] = row;
+            if let Some(to) = self.b.get_mut(i) {
+                *to = values::<S, N>(&b)[i] * scale;
+                add_row::<S, N>(simd, -*to, &row, &mut b);
+            }
+        }
+        true
+    }
+
+    /// Rows of any length.
+    #[inline(always)]
+    fn wide(self) -> bool {
+        let Upper { values, m, stride } = self.g;
+        let (m, stride) = (*m, *stride);
+        for k in 0..m {
+            let pivot = values[k * stride + k];
+            // The diagonal entry as it was: the pivot and what was subtracted from it.
+            let mut original = pivot;
+            for i in 0..k {
+                original += values[i * stride + k] * values[i * stride + k];
+            }
+            // NaN is no pivot either.
+            if pivot.is_nan() || pivot <= LEAST_PIVOT * original {
+                return false;
+            }
+            let (above, below) = values.split_at_mut((k + 1) * stride);
+            let row_k = &mut above[k * stride..];
+            let scale = 1.0 / pivot.sqrt();
+            for u in row_k.iter_mut() {
+                *u *= scale;
+            }
+            for (i, row_i) in (k + 1..m).zip(below.chunks_exact_mut(stride)) {
+                let (factor, from) = (row_k[i], i / BLOCK * BLOCK);
+                let blocks = row_i[from..].chunks_exact_mut(BLOCK).zip(row_k[from..].chunks_exact(BLOCK));
+                for (x, u) in blocks {
+                    for (x, u) in x.iter_mut().zip(u) {
+                        *x -= factor * u;
+                    }
+                }
+            }
+            if !self.b.is_empty() {
+                let (done, rest) = self.b.split_at_mut(k + 1);
+                done[k] *= scale;
+                for (b, u) in rest.iter_mut().zip(&row_k[k + 1..]) {
+                    *b -= done[k] * u;
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Vectors of a row.
+fn vectors<S: Simd>(stride: usize) -> usize {
+    stride / (size_of::<S::f64s>() / size_of::<f64>())
+}
+
+#[inline(always)]
+fn rows<S: Simd, const N: usize>(values: &[f64]) -> &[[S::f64s; N]] {
+    bytemuck::cast_slice(values).as_chunks().0
+}
+
+#[inline(always)]
+fn rows_mut<S: Simd, const N: usize>(values: &mut [f64]) -> &mut [[S::f64s; N]] {
+    bytemuck::cast_slice_mut(values).as_chunks_mut().0
+}
+
+#[inline(always)]
+fn values<S: Simd, const N: usize>(row: &[S::f64s; N]) -> &[f64] {
+    bytemuck::cast_slice(row)
+}
+
+#[inline(always)]
+fn values_mut<S: Simd, const N: usize>(row: &mut [S::f64s; N]) -> &mut [f64] {
+    bytemuck::cast_slice_mut(row)
+}
+
+/// `to += factor row`.
+#[inline(always)]
+fn add_row<S: Simd, const N: usize>(simd: S, factor: f64, row: &[S::f64s; N], to: &mut [S::f64s; N]) {
+    let factor = simd.splat_f64s(factor);
+    for v in 0..N {
+        to[v] = <f64 as Lane>::mul_add(simd, factor, row[v], to[v]);
+    }
+}
+
+#[inline(always)]
+fn scale_row<S: Simd, const N: usize>(simd: S, factor: f64, row: &mut [S::f64s; N]) {
+    let factor = simd.splat_f64s(factor);
+    for values in row {
+        *values = simd.mul_f64s(factor, *values);
+    }
+}
+
+struct Invert<'a> {
+    u: &'a [f64],
+    m: usize,
+    stride: usize,
+    inverse: &'a mut [f64],
+    room: &'a mut [f64],
+}
+
+impl WithSimd for Invert<'_> {
+    type Output = ();
+    /// `L = U^-T` row by row, then `L'L`, all of it; compiled for the vectors of this processor.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        match vectors::<S>(self.stride) {
+            1 => self.narrow::<S, 1>(simd),
+            2 => self.narrow::<S, 2>(simd),
+            3 => self.narrow::<S, 3>(simd),
+            4 => self.narrow::<S, 4>(simd),
+            _ => self.wide(),
+        }
+    }
+}
+
+impl Invert<'_> {
+    #[inline(always)]
+    fn narrow<S: Simd, const N: usize>(self, simd: S) {
+        let (m, zero) = (self.m, [simd.splat_f64s(0.0); N]);
+        let (u, l) = (&rows::<S, N>(self.u)[..m], &mut rows_mut::<S, N>(self.room)[..m]);
+        for i in 0..m {
+            let mut row = zero;
+            values_mut::<S, N>(&mut row)[i] = 1.0;
+            for (before, u) in l[..i].iter().zip(u) {
+                add_row::<S, N>(simd, -values::<S, N>(u)[i], before, &mut row);
+            }
+            scale_row::<S, N>(simd, 1.0 / values::<S, N>(&u[i])[i], &mut row);
+            l[i] = row;
+        }
+        for (r, inverse) in rows_mut::<S, N>(self.inverse)[..m].iter_mut().enumerate() {
+            let mut sum = zero;
+            for row in &l[r..] {
+                add_row::<S, N>(simd, values::<S, N>(row)[r], row, &mut sum);
+            }
+            *inverse = sum;
+        }
+    }
+
+    /// Rows of any length.
+    #[inline(always)]
+    fn wide(self) {
+        let Self { u, m, stride, inverse, room } = self;
+        inverse[..m * stride].fill(0.0);
+        for i in 0..m {
+            // Beyond the diagonal a row is zero.
+            let used = (i / BLOCK + 1) * BLOCK;
+            let (done, row) = room.split_at_mut(i * stride);
+            let row = &mut row[..used];
+            row.fill(0.0);
+            row[i] = 1.0;
+            for (k, before) in done.chunks_exact(stride).enumerate() {
+                add_blocks(-u[k * stride + i], before, &mut row[..(k / BLOCK + 1) * BLOCK]);
+            }
+            let scale = 1.0 / u[i * stride + i];
+            row.iter_mut().for_each(|x| *x *= scale);
+            for (x, inverse) in row[..=i].iter().zip(inverse.chunks_exact_mut(stride)) {
+                add_blocks(*x, row, &mut inverse[..used]);
+            }
+        }
+    }
+}
+
+/// `to += factor x` of whole blocks.
+#[inline(always)]
+pub(crate) fn add_blocks(factor: f64, x: &[f64], to: &mut [f64]) {
+    for (to, x) in to.as_chunks_mut::<BLOCK>().0.iter_mut().zip(x.as_chunks::<BLOCK>().0) {
+        for k in 0..BLOCK {
+            to[k] += factor * x[k];
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::linalg::Matrix;
+    use crate::linalg::decomp::eigh::eigh;
+
+    /// `B B'` for `B` of shape (m, r), in rows of `stride`.
+    pub(crate) fn gram(m: usize, r: usize, stride: usize) -> Vec<f64> {
+        let b = crate::linalg::test_matrices::gaussian(m, r, 5, 0);
+        let mut g = vec![f64::NAN; m * stride];
+        for i in 0..m {
+            for j in i..m {
+                g[i * stride + j] = (0..r).map(|k| b[(i, k)] * b[(j, k)]).sum();
+            }
+        }
+        g
+    }
+
+    pub(crate) fn product(g: &[f64], m: usize, stride: usize, x: &[f64]) -> Vec<f64> {
+        (0..m).map(|i| (0..m).map(|j| g[i.min(j) * stride + i.max(j)] * x[j]).sum()).collect()
+    }
+
+    #[test]
+    fn solves_regular_systems() {
+        for m in [1usize, 2, 7, 8, 9, 17, 40] {
+            let stride = m.next_multiple_of(BLOCK);
+            let original = gram(m, m + 5, stride);
+            let expected: Vec<f64> = (0..m).map(|i| (i as f64 - 2.5).sin()).collect();
+            let mut b = product(&original, m, stride, &expected);
+            let (mut g, mut again) = (original.clone(), b.clone());
+            let mut upper = Upper { values: &mut g, m, stride };
+            assert!(upper.factorize());
+            upper.solve(&mut b);
+            assert!(b.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-9), "{m}");
+            let product: f64 = again.iter().zip(&expected).map(|(b, x)| b * x).sum();
+            let mut g = original;
+            let explained = Upper { values: &mut g, m, stride }.factorize_and_solve(&mut again).unwrap();
+            assert!((explained - product).abs() < 1e-9 * product.abs(), "{m}");
+            assert!(again.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-9), "{m}");
+        }
+    }
+
+    #[test]
+    fn inverses_and_determinants() {
+        for m in [1usize, 2, 9] {
+            let stride = m.next_multiple_of(BLOCK);
+            let original = gram(m, m + 5, stride);
+            let mut g = original.clone();
+            let mut upper = Upper { values: &mut g, m, stride };
+            assert!(upper.factorize());
+            let (mut inverse, mut room) = (vec![0.0; m * stride], vec![0.0; m * stride]);
+            upper.invert(&mut inverse, &mut room);
+            for k in 0..m {
+                let column: Vec<f64> = (0..m).map(|l| inverse[k.min(l) * stride + k.max(l)]).collect();
+                let unit = product(&original, m, stride, &column);
+                assert!((0..m).all(|l| (unit[l] - f64::from(u8::from(k == l))).abs() < 1e-9), "{m}");
+            }
+            let values =
+                eigh(&Matrix::from_fn(m, m, |i, j| original[i.min(j) * stride + i.max(j)])).unwrap().values;
+            let expected: f64 = values.iter().map(|x| x.ln()).sum();
+            assert!((upper.log_determinant() - expected).abs() < 1e-9, "{m}");
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! The inner kernels of products with narrow blocks: one packed panel times a block, and its transpose times another.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use crate::exec::Accumulate;
+use crate::linalg::Matrix;
+use crate::linalg::dense::pack::{Layout, Mapped};
+use crate::linalg::simd::{Lane, dispatch};
+use crate::scalar::{Scalar, largest_magnitude};
+
+/// Memory of a panel: it should stay in the cache of one core between the two products.
+const PANEL_BYTES: usize = 512 << 10;
+/// The same where the columns of the data lie side by side.
+const COLUMN_MAJOR_PANEL_BYTES: usize = 4 << 20;
+/// Bytes of a row that are multiplied at a time, so that a few rows stay in the innermost cache.
+const CHUNK_BYTES: usize = 4 << 10;
+/// Rows of a panel are a multiple of this.
+const ROWS: usize = 8;
+/// Bytes of the alignment of row lengths: one cache line, the widest vector.
+const LINE: usize = 64;
+
+/// Length of packed rows for `p` values of `E`: whole cache lines, an odd number of them where there are many, as rows
+/// a power of two apart would compete for the same places in the cache.
+pub(crate) fn padded<E>(p: usize) -> usize {
+    let lines = p.div_ceil(LINE / size_of::<E>());
+    (if lines > 16 { lines | 1 } else { lines }) * (LINE / size_of::<E>())
+}
+
+/// A narrow block `(p, l)`, stored transposed: each vector is a row, filled up with zeros, and so is their number.
+pub(crate) struct Narrow<E> {
+    values: Vec<E>,
+    len: usize,
+    n_vectors: usize,
+    width: usize,
+}
+
+impl<E: Lane> Narrow<E> {
+    /// Zeros, in rows of `width` values.
+    pub(crate) fn zeros(len: usize, n_vectors: usize, width: usize) -> Self {
+        Self { values: vec![E::default(); width * n_vectors.next_multiple_of(2)], len, n_vectors, width }
+    }
+
+    pub(crate) fn transposed(block: &Matrix) -> Self {
+        let mut narrow = Self::zeros(block.n_rows(), block.n_cols(), padded::<E>(block.n_rows()));
+        for j in 0..block.n_rows() {
+            for (c, value) in block.row(j).iter().enumerate() {
+                narrow.values[c * narrow.width + j] = E::from_f64(*value);
+            }
+        }
+        narrow
+    }
+
+    pub(crate) fn n_vectors(&self) -> usize {
+        self.n_vectors
+    }
+}
+
+impl Narrow<f64> {
+    pub(crate) fn into_matrix(self) -> Matrix {
+        Matrix::from_fn(self.len, self.n_vectors, |j, c| self.values[c * self.width + j])
+    }
+}
+
+impl Accumulate for Narrow<f64> {
+    fn reset(&mut self) {
+        self.values.fill(0.0);
+    }
+    fn merge(&mut self, other: &Self) {
+        for (a, b) in self.values.iter_mut().zip(&other.values) {
+            *a += b;
+        }
+    }
+}
+
+/// Rows and columns of a panel, and the vectors of the blocks it meets.
+#[derive(Clone, Copy)]
+pub(crate) struct PanelShape {
+    pub(crate) n_rows: usize,
+    n_cols: usize,
+    n_vectors: usize,
+}
+
+impl PanelShape {
+    /// For blocks of `l` vectors.
+    pub(crate) fn new<T: Scalar, E>(m: &Mapped<'_, T>, l: usize) -> Self {
+        let (n, p) = (m.n_rows(), m.n_cols());
+        // Columns are read in runs as long as the panel is high: short runs cost a page of memory each.
+        let bytes = if m.is_column_major() { COLUMN_MAJOR_PANEL_BYTES } else { PANEL_BYTES };
+        let fitting = bytes / (padded::<E>(p) * size_of::<E>());
+        // Sums of f32 products are short: adding equal values one after the other rounds the same way each time.
+        let longest = if size_of::<E>() == 4 { 64 } else { 256 };
+        let n_rows = (fitting.clamp(16, longest) / ROWS * ROWS).min(n.next_multiple_of(ROWS));
+        Self { n_rows, n_cols: p, n_vectors: l }
+    }
+}
+
+/// Some mapped rows, and their products with a block.
+pub(crate) struct Panel<E> {
+    shape: PanelShape,
+    /// Rows of `width` values.
+    x: Vec<E>,
+    width: usize,
+    /// Rows in use.
+    n_rows: usize,
+    /// `M q`, row-major, in rows of an even number of values.
+    y: Vec<f64>,
+    y_width: usize,
+}
+
+impl<E: Lane> Panel<E> {
+    pub(crate) fn new(shape: PanelShape) -> Self {
+        let (width, y_width) = (padded::<E>(shape.n_cols), shape.n_vectors.next_multiple_of(2));
+        Self {
+            shape,
+            x: vec![E::default(); shape.n_rows * width],
+            width,
+            n_rows: 0,
+            y: vec![0.0; shape.n_rows * y_width],
+            y_width,
+        }
+    }
+
+    /// Packs rows of `m`.
+    pub(crate) fn load<T: Scalar>(&mut self, m: &Mapped<'_, T>, rows: Range<usize>) {
+        self.n_rows = rows.len();
+        let padded_rows = rows.len().next_multiple_of(ROWS);
+        let (used, rest) = self.x[..padded_rows * self.width].split_at_mut(rows.len() * self.width);
+        rest.fill(E::default());
+        if size_of::<E>() == 4 {
+            m.pack::<E, 16>(rows, used, Layout { row_stride: self.width, strip_stride: 16 });
+        } else {
+            m.pack::<E, 8>(rows, used, Layout { row_stride: self.width, strip_stride: 8 });
+        }
+    }
+
+    /// `y = M q`.
+    pub(crate) fn multiply(&mut self, q: &Narrow<E>) {
+        debug_assert!(q.width == self.width && q.n_vectors == self.shape.n_vectors);
+        let n_rows = self.n_rows.next_multiple_of(ROWS);
+        let y = &mut self.y[..n_rows * self.y_width];
+        y.fill(0.0);
+        dispatch(Forward {
+            x: &self.x[..n_rows * self.width],
+            width: self.width,
+            q: &q.values,
+            y,
+            y_width: self.y_width,
+        });
+    }
+
+    /// Takes `y`, row-major `(n_rows, n_vectors)`, as given.
+    pub(crate) fn set_products(&mut self, given: &[f64]) {
+        for (y, given) in self.y.chunks_exact_mut(self.y_width).zip(given.chunks_exact(self.shape.n_vectors))
+        {
+            y[..given.len()].copy_from_slice(given);
+        }
+    }
+
+    /// `y`, row after row.
+    pub(crate) fn products(&self) -> impl Iterator<Item = f64> {
+        let rows = self.y.chunks_exact(self.y_width).take(self.n_rows);
+        rows.flat_map(|row| row[..self.shape.n_vectors].iter().copied())
+    }
+
+    /// Multiplies the rows of `y`.
+    pub(crate) fn weigh(&mut self, weights: &[f64]) {
+        for (y, weight) in self.y.chunks_exact_mut(self.y_width).zip(weights) {
+            y.iter_mut().for_each(|y| *y *= weight);
+        }
+    }
+
+    /// `g += M' y`.
+    pub(crate) fn multiply_t(&self, g: &mut Narrow<f64>) {
+        let y = &self.y[..self.n_rows * self.y_width];
+        // Products must neither overflow nor vanish in f32: y is brought near one, by a power of two.
+        let largest = largest_magnitude(y);
+        let unit = power_of_two_near(largest);
+        let y: Vec<E> = y.iter().map(|y| E::from_f64(y / unit)).collect();
+        let x = &self.x[..self.n_rows * self.width];
+        dispatch(Backward { x, width: self.width, y: &y, y_width: self.y_width, unit, g: &mut g.values });
+    }
+}
+
+/// A power of two of the size of `value`, one for zero and for what is not finite.
+fn power_of_two_near(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 1.0;
+    }
+    value.log2().round().clamp(-1000.0, 1000.0).exp2()
+}
+
+struct Forward<'a, E> {
+    x: &'a [E],
+    width: usize,
+    q: &'a [E],
+    y: &'a mut [f64],
+    y_width: usize,
+}
+
+impl<E: Lane> WithSimd for Forward<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        if S::REGISTER_COUNT >= 32 { self.run::<S, 8>(simd) } else { self.run::<S, 4>(simd) }
+    }
+}
+
+impl<E: Lane> Forward<'_, E> {
+    #[inline(always)]
+    fn run<S: Simd, const TILE: usize>(self, simd: S) {
+        let chunk = CHUNK_BYTES / size_of::<E>();
+        for start in (0..self.width).step_by(chunk) {
+            let columns = start..self.width.min(start + chunk);
+            let tiles =
+                self.x.chunks_exact(TILE * self.width).zip(self.y.chunks_exact_mut(TILE * self.y_width));
+            for (x, y) in tiles {
+                let mut x_rows: [&[E::Vector<S>]; TILE] = [&[]; TILE];
+                for (r, row) in x.chunks_exact(self.width).take(TILE).enumerate() {
+                    x_rows[r] = bytemuck::cast_slice(&row[columns.clone()]);
+                }
+                for (c, q) in self.q.chunks_exact(2 * self.width).enumerate() {
+                    let (q0, q1) = q.split_at(self.width);
+                    let q0: &[E::Vector<S>] = bytemuck::cast_slice(&q0[columns.clone()]);
+                    let q1: &[E::Vector<S>] = bytemuck::cast_slice(&q1[columns.clone()]);
+                    let products = dots::<S, E, TILE>(simd, x_rows, q0, q1);
+                    for (r, products) in products.iter().enumerate() {
+                        for (v, product) in products.iter().enumerate() {
+                            y[r * self.y_width + 2 * c + v] += product.to_f64();
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All dot products of some rows with two vectors.
+#[inline(always)]
+fn dots<S: Simd, E: Lane, const TILE: usize>(
+    simd: S,
+    x: [&[E::Vector<S>]; TILE],
+    q0: &[E::Vector<S>],
+    q1: &[E::Vector<S>],
+) -> [[E; 2]; TILE] {
+    let mut sum = [[E::splat(simd, E::default()); 2]; TILE];
+    let mut x = x;
+    for row in &mut x {
+        *row = &row[..q0.len()];
+    }
+    for (k, (q0, q1)) in q0.iter().zip(q1).enumerate() {
+        let (q0, q1) = (*q0, *q1);
+        for r in 0..TILE {
+            let x = x[r][k];
+            sum[r][0] = E::mul_add(simd, x, q0, sum[r][0]);
+            sum[r][1] = E::mul_add(simd, x, q1, sum[r][1]);
+        }
+    }
+    // Plain loops: closures given to array methods are not compiled for the vector extensions.
+    let mut products = [[E::default(); 2]; TILE];
+    for r in 0..TILE {
+        for c in 0..2 {
+            products[r][c] = E::sum(simd, sum[r][c]);
+        }
+    }
+    products
+}
+
+struct Backward<'a, E> {
+    x: &'a [E],
+    width: usize,
+    y: &'a [E],
+    y_width: usize,
+    unit: f64,
+    g: &'a mut [f64],
+}
+
+impl<E: Lane> WithSimd for Backward<'_, E> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        if S::REGISTER_COUNT >= 32 { self.run::<S, 3, 8>(simd) } else { self.run::<S, 2, 4>(simd) }
+    }
+}
+
+impl<E: Lane> Backward<'_, E> {
+    #[inline(always)]
+    fn run<S: Simd, const VECTORS: usize, const COLUMNS: usize>(&mut self, simd: S) {
+        let lanes = size_of::<E::Vector<S>>() / size_of::<E>();
+        let mut j = 0;
+        while j + VECTORS * lanes <= self.width {
+            self.tiles::<S, VECTORS, COLUMNS>(simd, j);
+            j += VECTORS * lanes;
+        }
+        while j < self.width {
+            self.tiles::<S, 1, COLUMNS>(simd, j);
+            j += lanes;
+        }
+    }
+
+    #[inline(always)]
+    fn tiles<S: Simd, const VECTORS: usize, const COLUMNS: usize>(&mut self, simd: S, j: usize) {
+        let mut c = 0;
+        while c + COLUMNS <= self.y_width {
+            self.tile::<S, VECTORS, COLUMNS>(simd, j, c);
+            c += COLUMNS;
+        }
+        while c < self.y_width {
+            self.tile::<S, VECTORS, 2>(simd, j, c);
+            c += 2;
+        }
+    }
+
+    #[inline(always)]
+    fn tile<S: Simd, const VECTORS: usize, const COLUMNS: usize>(&mut self, simd: S, j: usize, c: usize) {
+        let lanes = size_of::<E::Vector<S>>() / size_of::<E>();
+        let mut sum = [[E::splat(simd, E::default()); VECTORS]; COLUMNS];
+        for (x, y) in self.x.chunks_exact(self.width).zip(self.y.chunks_exact(self.y_width)) {
+            let x: &[E::Vector<S>] = bytemuck::cast_slice(&x[j..j + VECTORS * lanes]);
+            let (Some(x), Some(y)) = (x.first_chunk::<VECTORS>(), y[c..].first_chunk::<COLUMNS>()) else {
+                return;
+            };
+            for (sum, y) in sum.iter_mut().zip(y) {
+                let y = E::splat(simd, *y);
+                for (sum, x) in sum.iter_mut().zip(x) {
+                    *sum = E::mul_add(simd, *x, y, *sum);
+                }
+            }
+        }
+        for (i, sum) in sum.iter().enumerate() {
+            let values: &[E] = bytemuck::cast_slice(sum.as_slice());
+            let g = &mut self.g[(c + i) * self.width + j..][..VECTORS * lanes];
+            for (g, value) in g.iter_mut().zip(values) {
+                *g += value.to_f64() * self.unit;
+            }
+        }
+    }
+}

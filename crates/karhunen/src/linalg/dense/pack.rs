@@ -1,0 +1,269 @@
+//! Copying parts of a dense array into panels, centred and scaled on the way.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use crate::linalg::simd::dispatch;
+use crate::linalg::{ColumnMap, Dense};
+use crate::scalar::Scalar;
+
+/// Which axis of a view its map runs along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Axis {
+    Rows,
+    Columns,
+}
+
+/// A dense view whose entries are read as `(x - shift - remainder) * factor * weight`: shift, remainder and factor belong
+/// to one axis, the weight to the other. The differences are taken in `f64`, so a common offset costs no digits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mapped<'a, T> {
+    x: Dense<'a, T>,
+    map: ColumnMap<'a>,
+    axis: Axis,
+    weights: Option<&'a [f64]>,
+}
+
+/// Where packed entries go: entry `(i, j)` of the part to `(j / W) * strip_stride + i * row_stride + j % W`. Strides are
+/// multiples of `W`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pub(crate) row_stride: usize,
+    pub(crate) strip_stride: usize,
+}
+
+/// Side of the squares in which an array is transposed.
+const SQUARE: usize = 8;
+
+impl<'a, T: Scalar> Mapped<'a, T> {
+    /// `x` with its map along the columns; `row_weights` multiply the rows.
+    pub(crate) fn new(x: Dense<'a, T>, map: ColumnMap<'a>, row_weights: Option<&'a [f64]>) -> Self {
+        debug_assert!(map.shift.len() == x.n_cols() && map.factor.len() == x.n_cols());
+        debug_assert!(row_weights.is_none_or(|w| w.len() == x.n_rows()));
+        Self { x, map, axis: Axis::Columns, weights: row_weights }
+    }
+
+    /// The transposed view.
+    pub(crate) fn t(&self) -> Self {
+        let axis = if self.axis == Axis::Rows { Axis::Columns } else { Axis::Rows };
+        Self { x: self.x.t(), axis, ..*self }
+    }
+
+    /// The rows `rows`; nothing is copied.
+    pub(crate) fn rows(&self, rows: Range<usize>) -> Self {
+        let x = self.x.rows(rows.clone());
+        match self.axis {
+            Axis::Columns => Self { x, weights: self.weights.map(|w| &w[rows]), ..*self },
+            Axis::Rows => {
+                let ColumnMap { shift, remainder, factor } = self.map;
+                let remainder = remainder.get(rows.clone()).unwrap_or_default();
+                let map = ColumnMap { shift: &shift[rows.clone()], remainder, factor: &factor[rows] };
+                Self { x, map, ..*self }
+            }
+        }
+    }
+
+    /// The values as they are in memory, in the order of rows, where they lie side by side; nothing otherwise.
+    pub(crate) fn contiguous(&self) -> &'a [T] {
+        self.x.contiguous()
+    }
+
+    pub(crate) fn n_rows(&self) -> usize {
+        self.x.n_rows()
+    }
+
+    pub(crate) fn n_cols(&self) -> usize {
+        self.x.n_cols()
+    }
+
+    /// Whether the values of a column lie side by side, and those of a row do not.
+    pub(crate) fn is_column_major(&self) -> bool {
+        self.x.row_stride() == 1 && self.x.col_stride() != 1
+    }
+
+    /// Writes the entries of the rows `rows` to `dst`, laid out in strips of `W` columns; what fills up the last strip is
+    /// zero.
+    pub(crate) fn pack<E: Scalar, const W: usize>(&self, rows: Range<usize>, dst: &mut [E], layout: Layout) {
+        dispatch(Pack::<T, E, W> { from: *self, rows, dst, layout });
+    }
+
+    /// Row `i`: (shift, remainder, factor).
+    #[inline(always)]
+    fn row_part(&self, i: usize) -> (f64, f64, f64) {
+        let ColumnMap { shift, remainder, factor } = self.map;
+        match self.axis {
+            Axis::Rows => (shift[i], remainder.get(i).copied().unwrap_or(0.0), factor[i]),
+            Axis::Columns => (0.0, 0.0, self.weights.map_or(1.0, |w| w[i])),
+        }
+    }
+
+    /// The columns from `j` on: (shifts, remainders, factors). Zero past the last column.
+    #[inline(always)]
+    fn column_part<const W: usize>(&self, j: usize) -> ([f64; W], [f64; W], [f64; W]) {
+        let ColumnMap { shift, remainder, factor } = self.map;
+        match (self.axis, self.weights) {
+            (Axis::Columns, _) => (window(shift, j), window(remainder, j), window(factor, j)),
+            (Axis::Rows, Some(weights)) => ([0.0; W], [0.0; W], window(weights, j)),
+            (Axis::Rows, None) => {
+                let n_cols = self.n_cols();
+                let ones = std::array::from_fn(|c| if j + c < n_cols { 1.0 } else { 0.0 });
+                ([0.0; W], [0.0; W], ones)
+            }
+        }
+    }
+}
+
+/// The `W` values from `start` on, with zeros past the end.
+#[inline(always)]
+fn window<U: Copy + Default, const W: usize>(values: &[U], start: usize) -> [U; W] {
+    let values = values.get(start..).unwrap_or_default();
+    match values.first_chunk() {
+        Some(whole) => *whole,
+        None => {
+            let mut part = [U::default(); W];
+            for (part, value) in part.iter_mut().zip(values) {
+                *part = *value;
+            }
+            part
+        }
+    }
+}
+
+/// Converts `x`, one value for each of the `W` columns. `REMAINDER` says whether shifts have a remainder.
+#[inline(always)]
+fn convert<T: Scalar, E: Scalar, const W: usize, const REMAINDER: bool>(
+    x: &[T; W],
+    (row_shift, row_remainder, row_factor): (f64, f64, f64),
+    (shifts, remainders, factors): &([f64; W], [f64; W], [f64; W]),
+    dst: &mut [E],
+) {
+    let Some(dst) = dst.first_chunk_mut::<W>() else { return };
+    for c in 0..W {
+        let mut difference = x[c].to_f64() - row_shift - shifts[c];
+        if REMAINDER {
+            difference = difference - row_remainder - remainders[c];
+        }
+        dst[c] = E::from_f64(difference * factors[c] * row_factor);
+    }
+}
+
+struct Pack<'d, 'a, T, E, const W: usize> {
+    from: Mapped<'a, T>,
+    rows: Range<usize>,
+    dst: &'d mut [E],
+    layout: Layout,
+}
+
+impl<T: Scalar, E: Scalar, const W: usize> WithSimd for Pack<'_, '_, T, E, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Mapped { x, map, axis, weights } = self.from;
+        let by_row = axis == Axis::Rows || weights.is_some();
+        if x.col_stride() == 1 || x.n_cols() == 1 {
+            match (by_row, map.remainder.is_empty()) {
+                (false, true) => self.along_rows::<false, false>(),
+                (true, true) => self.along_rows::<true, false>(),
+                (_, false) => self.along_rows::<true, true>(),
+            }
+        } else if x.row_stride() == 1 || x.n_rows() == 1 {
+            match map.remainder.is_empty() {
+                true => self.along_columns::<false>(),
+                false => self.along_columns::<true>(),
+            }
+        } else {
+            self.anyhow();
+        }
+    }
+}
+
+impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
+    /// The values of a row lie side by side. `BY_ROW` says whether rows bring anything to their entries, `REMAINDER`
+    /// whether shifts have a remainder.
+    #[inline(always)]
+    fn along_rows<const BY_ROW: bool, const REMAINDER: bool>(self) {
+        let Layout { row_stride, strip_stride } = self.layout;
+        let n_strips = self.from.n_cols().div_ceil(W);
+        let columns: Vec<_> = (0..n_strips).map(|strip| self.from.column_part::<W>(strip * W)).collect();
+        let dst = self.dst.as_chunks_mut::<W>().0;
+        for i in 0..self.rows.len() {
+            let row = self.rows.start + i;
+            let part = self.from.row_part(row);
+            let entry = |x: T, shift: f64, remainder: f64, factor: f64| {
+                let x = x.to_f64();
+                E::from_f64(if REMAINDER {
+                    (x - part.0 - shift - part.1 - remainder) * factor * part.2
+                } else if BY_ROW {
+                    (x - part.0 - shift) * factor * part.2
+                } else {
+                    (x - shift) * factor
+                })
+            };
+            let (whole, tail) = self.from.x.contiguous_row(row).unwrap_or_default().as_chunks::<W>();
+            let mut to = i * row_stride / W;
+            for (x, (shifts, remainders, factors)) in whole.iter().zip(&columns) {
+                dst[to] = std::array::from_fn(|c| entry(x[c], shifts[c], remainders[c], factors[c]));
+                to += strip_stride / W;
+            }
+            if let Some((shifts, remainders, factors)) = columns.get(whole.len()) {
+                // One by one: vectors of what was just written value by value would wait for it.
+                for (c, d) in dst[to].iter_mut().enumerate() {
+                    let entry = |&x| entry(x, shifts[c], remainders[c], factors[c]);
+                    *d = tail.get(c).map_or(E::default(), entry);
+                }
+            }
+        }
+    }
+
+    /// The values of a column lie side by side: transposed in squares.
+    #[inline(always)]
+    fn along_columns<const REMAINDER: bool>(self) {
+        let Layout { row_stride, strip_stride } = self.layout;
+        let (n_cols, x) = (self.from.n_cols(), self.from.x.t());
+        for j in (0..n_cols.next_multiple_of(W)).step_by(SQUARE) {
+            let columns = self.from.column_part::<SQUARE>(j);
+            let mut sides: [&[T]; SQUARE] = [&[]; SQUARE];
+            for (c, side) in sides.iter_mut().enumerate().take(n_cols.saturating_sub(j)) {
+                *side = &x.contiguous_row(j + c).unwrap_or_default()[self.rows.clone()];
+            }
+            let base = (j / W) * strip_stride + j % W;
+            for i in (0..self.rows.len()).step_by(SQUARE) {
+                let mut square = [[T::default(); SQUARE]; SQUARE];
+                for (column, side) in square.iter_mut().zip(&sides) {
+                    *column = window(side, i);
+                }
+                for r in 0..SQUARE.min(self.rows.len() - i) {
+                    let mut row = [T::default(); SQUARE];
+                    for (value, column) in row.iter_mut().zip(&square) {
+                        *value = column[r];
+                    }
+                    let to = base + (i + r) * row_stride;
+                    let part = self.from.row_part(self.rows.start + i + r);
+                    let dst = &mut self.dst[to..to + SQUARE];
+                    convert::<T, E, SQUARE, REMAINDER>(&row, part, &columns, dst);
+                }
+            }
+        }
+    }
+
+    /// Neither rows nor columns lie side by side.
+    #[inline(always)]
+    fn anyhow(self) {
+        let Layout { row_stride, strip_stride } = self.layout;
+        let n_cols = self.from.n_cols();
+        for i in 0..self.rows.len() {
+            let part = self.from.row_part(self.rows.start + i);
+            for j in (0..n_cols).step_by(W) {
+                let mut x = [T::default(); W];
+                for (c, x) in x.iter_mut().enumerate().take(n_cols - j) {
+                    *x = self.from.x.get(self.rows.start + i, j + c);
+                }
+                let to = (j / W) * strip_stride + i * row_stride;
+                let columns = self.from.column_part::<W>(j);
+                convert::<T, E, W, true>(&x, part, &columns, &mut self.dst[to..to + W]);
+            }
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Rank-k updates: the symmetric matrix of all products between the columns of a tall thing, `A'A`.
+//!
+//! The tall thing is never stored. It is packed, panel by panel, into strips of [`STRIP`] columns that fit the inner
+//! caches, centred and scaled on the way; only tiles on and above the diagonal are multiplied. Sums of narrow matrices
+//! are private to blocks of panels; wide results are cut into bands of rows that share panels packed once. Either way
+//! each entry is added up in an order that the shape alone decides.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use crate::error::Result;
+use crate::exec::{Accumulate, Exec};
+use crate::linalg::dense::pack::{Layout, Mapped};
+use crate::linalg::prefetch::prefetch;
+use crate::linalg::simd::{Lane, dispatch};
+use crate::linalg::{ColumnMap, Dense, Matrix};
+use crate::scalar::Scalar;
+
+/// Columns of a strip.
+pub(crate) const STRIP: usize = 8;
+/// Rows of a panel: as many as the inner caches hold, and no multiple of 64, so that rows of different strips are kept in
+/// different places of the innermost one.
+pub(crate) const PANEL: usize = 248;
+/// Strips that are multiplied at a time with one strip.
+const GROUP: usize = 3;
+/// Rows of the block that has a private sum, at least.
+const BLOCK: usize = 2048;
+/// Private sums take at most this much memory, all together.
+const PRIVATE_BYTES: usize = 48 << 20;
+/// Up to this width every block of rows has a private sum.
+pub(crate) const PRIVATE_WIDTH: usize = 512;
+/// Bytes that are fetched from memory for each row of a tile.
+const AHEAD: usize = 16;
+/// Panels that are shared between bands take at most this much memory.
+const SHARED_BYTES: usize = 40 << 20;
+
+/// `sum_i w_i m_i m_i'`, shape (p, p): `m_i` are the mapped rows of `x` (n, p), `w` weights of the rows, ones if absent.
+///
+/// # Errors
+/// [`crate::Error::Stopped`].
+pub(crate) fn scatter<T: Scalar>(
+    x: Dense<'_, T>,
+    map: ColumnMap<'_>,
+    row_weights: Option<&[f64]>,
+    exec: &Exec<'_>,
+) -> Result<Matrix> {
+    let roots: Option<Vec<f64>> = row_weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
+    rank_k(&Mapped::new(x, map, roots.as_deref()), exec)
+}
+
+/// `r_i r_j m_i.m_j`, shape (n, n): `m_i` are the mapped rows of `x` (n, p), `r` factors of the rows, ones if absent.
+///
+/// # Errors
+/// [`crate::Error::Stopped`].
+pub(crate) fn gram<T: Scalar>(
+    x: Dense<'_, T>,
+    map: ColumnMap<'_>,
+    row_factors: Option<&[f64]>,
+    exec: &Exec<'_>,
+) -> Result<Matrix> {
+    rank_k(&Mapped::new(x, map, row_factors).t(), exec)
+}
+
+/// Bytes that the products of `dim` columns take with `n_threads` threads: sums, and what is packed.
+pub(crate) fn need(dim: usize, n_threads: usize) -> f64 {
+    let matrix = 8.0 * (dim as f64).powi(2);
+    if dim > PRIVATE_WIDTH {
+        return matrix + SHARED_BYTES as f64;
+    }
+    let workers = n_threads.min((PRIVATE_BYTES as f64 / matrix.max(1.0)) as usize).max(1) as f64;
+    (workers + 1.0) * matrix + workers * (8 * PANEL * dim.next_multiple_of(STRIP)) as f64
+}
+
+/// Packs the rows `rows` of `a`: entry `(i, j)` at `(j / STRIP * n_rows + i) * STRIP + j % STRIP`.
+fn pack<T: Scalar>(a: &Mapped<'_, T>, rows: Range<usize>, panel: &mut [f64]) {
+    let layout = Layout { row_stride: STRIP, strip_stride: rows.len() * STRIP };
+    a.pack::<f64, STRIP>(rows, panel, layout);
+}
+
+/// `A'A`, both triangles.
+///
+/// # Errors
+/// What `a` raises; [`crate::Error::Stopped`].
+fn rank_k<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
+    let mut sum = if a.n_cols() <= PRIVATE_WIDTH { by_blocks_of_rows(a, exec)? } else { by_bands(a, exec)? };
+    sum.mirror_upper();
+    Ok(sum)
+}
+
+/// Blocks of rows with private sums, added in order.
+fn by_blocks_of_rows<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
+    let (n, p) = (a.n_rows(), a.n_cols());
+    // Narrow matrices get longer blocks: below a million multiply-adds a thread is not worth waking.
+    let block = BLOCK.max((4_000_000 / (p * p)).next_multiple_of(PANEL));
+    let workers = (PRIVATE_BYTES / (p * p * size_of::<f64>())).max(1);
+    let zero = || Part { sum: Matrix::zeros(p, p), packed: Vec::new() };
+    let total = exec.at_most(workers).fold(n.div_ceil(block), zero, |piece, part: &mut Part| {
+        let last = n.min((piece + 1) * block);
+        let panel = |start: usize| a.rows(start.min(last)..last.min(start + PANEL));
+        for start in (piece * block..last).step_by(PANEL) {
+            add_products(&panel(start), panel(start + PANEL).contiguous(), &mut part.packed, &mut part.sum);
+        }
+        Ok(())
+    })?;
+    Ok(total.sum)
+}
+
+/// Adds `A'A`, on and above the diagonal, for one panel of rows; meanwhile `ahead` is fetched from memory. Returns the
+/// panel as it was packed.
+pub(crate) fn add_products<'p, T: Scalar>(
+    panel: &Mapped<'_, T>,
+    ahead: &[T],
+    packed: &'p mut Vec<f64>,
+    sum: &mut Matrix,
+) -> &'p [f64] {
+    let (n_rows, n_cols) = (panel.n_rows(), panel.n_cols());
+    packed.resize(n_rows * n_cols.next_multiple_of(STRIP), 0.0);
+    pack(panel, 0..n_rows, packed);
+    let ahead = bytemuck::cast_slice(ahead);
+    dispatch(Sweep { packed, n_rows, n_cols, first: 0, out: sum.as_mut_slice(), ahead });
+    packed
+}
+
+/// A private sum and the panel that feeds it.
+struct Part {
+    sum: Matrix,
+    packed: Vec<f64>,
+}
+
+impl Accumulate for Part {
+    fn reset(&mut self) {
+        self.sum.reset();
+    }
+    fn merge(&mut self, other: &Self) {
+        self.sum.merge(&other.sum);
+    }
+}
+
+/// Panels packed once, all threads together, then bands of rows of the result, each with one owner.
+fn by_bands<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
+    let (n, p) = (a.n_rows(), a.n_cols());
+    let width = p.next_multiple_of(STRIP);
+    let shared = (SHARED_BYTES / (width * size_of::<f64>())).max(1);
+    let panel = PANEL.min(shared.div_ceil(4)).min(n);
+    let rows_at_once = (shared / panel).max(1) * panel;
+    let band = if p < 1024 { 64 } else { 128 };
+    let mut packed = vec![0.0; rows_at_once.min(n) * width];
+    let mut sum = Matrix::zeros(p, p);
+    for start in (0..n).step_by(rows_at_once) {
+        let rows = start..n.min(start + rows_at_once);
+        let (from, to) = (rows.start as f64 / n as f64, rows.end as f64 / n as f64);
+        let packed = &mut packed[..rows.len() * width];
+        exec.part(from, from).fill(packed, panel * width, |piece, values| {
+            let first = rows.start + piece * panel;
+            let n_rows = values.len() / width;
+            pack(a, first..first + n_rows, values);
+            Ok(())
+        })?;
+        exec.part(from, to).fill(sum.as_mut_slice(), band * p, |piece, out| {
+            for panel in packed.chunks(panel * width) {
+                dispatch(Sweep {
+                    packed: panel,
+                    n_rows: panel.len() / width,
+                    n_cols: p,
+                    first: piece * band,
+                    out: &mut *out,
+                    ahead: &[],
+                });
+            }
+            Ok(())
+        })?;
+    }
+    Ok(sum)
+}
+
+/// Adds the products of one packed panel to rows of the result, from row `first` on (a multiple of [`STRIP`]),
+/// on and above the diagonal.
+struct Sweep<'a> {
+    packed: &'a [f64],
+    n_rows: usize,
+    n_cols: usize,
+    first: usize,
+    out: &'a mut [f64],
+    /// What is needed next, fetched bit by bit.
+    ahead: &'a [u8],
+}
+
+impl WithSimd for Sweep<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        // Vectors of a strip, and rows of a tile, by the registers there are.
+        match (S::F64_LANES, S::REGISTER_COUNT) {
+            (8, _) => self.sweep::<S, 1, 3, 8>(simd),
+            (4, _) => self.sweep::<S, 2, 1, 4>(simd),
+            (2, 32..) => self.sweep::<S, 4, 1, 4>(simd),
+            (2, _) => self.sweep::<S, 4, 1, 2>(simd),
+            _ => self.sweep::<S, 8, 1, 1>(simd),
+        }
+    }
+}
+
+impl<'a> Sweep<'a> {
+    #[inline(always)]
+    fn sweep<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(mut self, simd: S) {
+        let n_strips = self.n_cols.div_ceil(STRIP);
+        let strips = self.first / STRIP..(self.first + self.out.len() / self.n_cols).div_ceil(STRIP);
+        for group in (strips.start..n_strips).step_by(GROUP) {
+            let end = n_strips.min(group + GROUP);
+            for i in strips.start..strips.end.min(end) {
+                let mut j = group.max(i);
+                while j < end {
+                    if end - j >= STRIPS {
+                        self.strip_by_strips::<S, VECTORS, STRIPS, ROWS>(simd, i, j);
+                        j += STRIPS;
+                    } else if STRIPS > 2 && end - j == 2 {
+                        self.strip_by_strips::<S, VECTORS, 2, ROWS>(simd, i, j);
+                        j += 2;
+                    } else {
+                        self.strip_by_strips::<S, VECTORS, 1, ROWS>(simd, i, j);
+                        j += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Strip `i` times the strips from `j` on.
+    #[inline(always)]
+    fn strip_by_strips<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        i: usize,
+        j: usize,
+    ) {
+        let left = self.strip(i).as_chunks::<STRIP>().0;
+        let mut right: [&[[S::f64s; VECTORS]]; STRIPS] = [&[]; STRIPS];
+        for (s, strip) in right.iter_mut().enumerate() {
+            *strip = bytemuck::cast_slice::<f64, S::f64s>(self.strip(j + s)).as_chunks().0;
+        }
+        for row in (0..STRIP).step_by(ROWS) {
+            let (now, later) = self.ahead.split_at(self.ahead.len().min(AHEAD * left.len()));
+            self.ahead = later;
+            let tile = tile::<S, f64, VECTORS, STRIPS, ROWS, STRIP>(simd, left, row, right, now);
+            for (r, tile_row) in tile.iter().enumerate() {
+                let start = (i * STRIP + row + r - self.first) * self.n_cols;
+                let Some(out_row) = self.out.get_mut(start..start + self.n_cols) else { return };
+                let values = tile_row.as_flattened();
+                let out = &mut out_row[j * STRIP..];
+                if let Some(out) = out.get_mut(..STRIPS * STRIP) {
+                    let out: &mut [S::f64s] = bytemuck::cast_slice_mut(out);
+                    for (out, value) in out.iter_mut().zip(values) {
+                        *out = simd.add_f64s(*out, *value);
+                    }
+                } else {
+                    let values: &[f64] = bytemuck::cast_slice(values);
+                    for (out, value) in out.iter_mut().zip(values) {
+                        *out += value;
+                    }
+                }
+            }
+        }
+    }
+
+    fn strip(&self, s: usize) -> &'a [f64] {
+        let len = self.n_rows * STRIP;
+        &self.packed[s * len..(s + 1) * len]
+    }
+}
+
+/// The products of `ROWS` columns of one strip with all columns of other strips, summed over the rows of the panel.
+#[inline(always)]
+fn tile<
+    S: Simd,
+    E: Lane,
+    const VECTORS: usize,
+    const STRIPS: usize,
+    const ROWS: usize,
+    const WIDTH: usize,
+>(
+    simd: S,
+    left: &[[E; WIDTH]],
+    first: usize,
+    right: [&[[E::Vector<S>; VECTORS]]; STRIPS],
+    ahead: &[u8],
+) -> [[[E::Vector<S>; VECTORS]; STRIPS]; ROWS] {
+    let mut sum = [[[E::splat(simd, E::default()); VECTORS]; STRIPS]; ROWS];
+    let right = right.map(|strip| &strip[..left.len()]);
+    for (k, left) in left.iter().enumerate() {
+        if let Some(byte) = ahead.get(k * AHEAD) {
+            prefetch(std::slice::from_ref(byte));
+        }
+        let right: [[E::Vector<S>; VECTORS]; STRIPS] = std::array::from_fn(|s| right[s][k]);
+        for r in 0..ROWS {
+            let factor = E::splat(simd, left[first + r]);
+            for s in 0..STRIPS {
+                for v in 0..VECTORS {
+                    sum[r][s][v] = E::mul_add(simd, factor, right[s][v], sum[r][s][v]);
+                }
+            }
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests;

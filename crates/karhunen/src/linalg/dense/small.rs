@@ -1,0 +1,86 @@
+//! Small matrices: products on the calling thread, and the way to faer's layout and back.
+//!
+//! faer's products and decompositions run with [`Par::Seq`] throughout, because the bits of its decompositions
+//! depend on the number of threads.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
+
+use crate::linalg::Matrix;
+
+/// A view that faer understands; nothing is copied.
+pub(crate) fn faer_view(a: &Matrix) -> MatRef<'_, f64> {
+    MatRef::from_row_major_slice(a.as_slice(), a.n_rows(), a.n_cols())
+}
+
+/// `a / unit`, stored by columns as faer's decompositions like it.
+pub(crate) fn to_faer(a: &Matrix, unit: f64) -> Mat<f64> {
+    Mat::from_fn(a.n_rows(), a.n_cols(), |i, j| a[(i, j)] / unit)
+}
+
+/// What would do where a decomposition finds no memory.
+pub(crate) fn fewer_components() -> String {
+    "ask for fewer components (`n_components`) or another `solver`, or raise the limit of memory".to_owned()
+}
+
+/// `A B` of shapes (m, n) and (n, l), on the calling thread.
+pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
+    product(faer_view(a), faer_view(b))
+}
+
+/// `A B` into `out`, for rows `a` of as many values as `b` has rows, on the calling thread.
+pub(crate) fn multiply_into(a: &[f64], b: &Matrix, out: &mut [f64]) {
+    let (n, l) = b.shape();
+    let m = out.len() / l;
+    let target = faer::MatMut::from_row_major_slice_mut(out, m, l);
+    matmul(target, Accum::Replace, MatRef::from_row_major_slice(a, m, n), faer_view(b), 1.0, Par::Seq);
+}
+
+/// `A' B` of shapes (m, n) and (m, l), on the calling thread.
+pub(crate) fn t_multiply(a: &Matrix, b: &Matrix) -> Matrix {
+    product(faer_view(a).transpose(), faer_view(b))
+}
+
+fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Matrix {
+    let mut c = Matrix::zeros(a.nrows(), b.ncols());
+    let (n_rows, n_cols) = c.shape();
+    let target = faer::MatMut::from_row_major_slice_mut(c.as_mut_slice(), n_rows, n_cols);
+    matmul(target, Accum::Replace, a, b, 1.0, Par::Seq);
+    c
+}
+
+/// The power of two at or below the largest absolute value, by which entries divide without rounding; `None` for a
+/// matrix of zeros, NaN where an entry is not finite.
+pub(crate) fn binade(values: &[f64]) -> Option<f64> {
+    let mut largest = 0.0f64;
+    for &x in values {
+        if !x.is_finite() {
+            return Some(f64::NAN);
+        }
+        largest = largest.max(x.abs());
+    }
+    let exponent_only = f64::from_bits(largest.to_bits() & f64::INFINITY.to_bits());
+    (largest > 0.0).then_some(exponent_only.max(f64::MIN_POSITIVE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products() {
+        let a = Matrix::from_vec(2, 3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let b = Matrix::from_vec(3, 1, vec![1.0, 0.0, -1.0]).unwrap();
+        assert_eq!(multiply(&a, &b).as_slice(), [-2.0, -2.0]);
+        assert_eq!(t_multiply(&b, &b).as_slice(), [2.0]);
+        assert_eq!(multiply(&Matrix::zeros(2, 0), &Matrix::zeros(0, 3)), Matrix::zeros(2, 3));
+    }
+
+    #[test]
+    fn binades() {
+        assert_eq!(binade(&[0.0, -0.0]), None);
+        assert_eq!(binade(&[0.5, -5.0]), Some(4.0));
+        assert_eq!(binade(&[1e-310]), Some(f64::MIN_POSITIVE));
+        assert!(binade(&[1.0, f64::NEG_INFINITY]).unwrap().is_nan());
+    }
+}

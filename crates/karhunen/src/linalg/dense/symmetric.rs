@@ -1,0 +1,36 @@
+//! A symmetric matrix times a block of columns.
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::linalg::Matrix;
+use crate::linalg::dense::panel::{Panel, add_product};
+use crate::linalg::dense::small::multiply_into;
+
+/// Rows of one piece of work, and of one where there are many columns.
+const ROWS: usize = 64;
+const MANY_ROWS: usize = 256;
+/// More columns than this are many: the kernel of panels would read them from memory for every piece.
+const MANY: usize = 64;
+
+/// `A Q` for symmetric `a`, shape (dim, dim), and `q`, shape (dim, l).
+///
+/// # Errors
+/// [`crate::Error::Stopped`].
+pub(crate) fn symmetric_product(a: &Matrix, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+    let (dim, l) = q.shape();
+    let mut out = Matrix::zeros(dim, l);
+    if l > MANY {
+        exec.fill(out.as_mut_slice(), MANY_ROWS * l, |piece, panel| {
+            let rows = &a.as_slice()[piece * MANY_ROWS * dim..][..panel.len() / l * dim];
+            multiply_into(rows, q, panel);
+            Ok(())
+        })?;
+        return Ok(out);
+    }
+    exec.fill(out.as_mut_slice(), ROWS * l, |piece, panel| {
+        let rows = Panel { data: &a.as_slice()[piece * ROWS * dim..], stride: dim, n_cols: dim };
+        add_product(1.0, rows, q.as_slice(), l, panel);
+        Ok(())
+    })?;
+    Ok(out)
+}

@@ -1,0 +1,172 @@
+//! The inner loops of sparse products by blocks of columns: each line remembers how far it has come.
+#![allow(unsafe_code)] // Unchecked access to rows by indices that are checked at the ends of a run.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use crate::linalg::Sparse;
+use crate::linalg::prefetch::prefetch;
+use crate::linalg::simd::Lane;
+use crate::linalg::sparse::lanes::{Middle, dispatch, dot};
+use crate::linalg::sparse::lines::{Index, Lines, Panel, with_lines, with_width};
+
+/// Lines between the one that is worked on and the one that is asked for from memory.
+const AHEAD: usize = 3;
+
+/// Where the part of each line that belongs to a block of columns begins and ends, as offsets in the line.
+pub(crate) struct Cursors {
+    starts: Vec<usize>,
+    ends: Vec<usize>,
+}
+
+impl Cursors {
+    /// The place of column `first` in each line.
+    pub(crate) fn at<C: Lane>(x: &Sparse<'_, C>, first: usize) -> Self {
+        let ends: Vec<usize> =
+            with_lines!(x, |lines| (0..lines.len()).map(|i| lines.place(i, first)).collect());
+        Self { starts: ends.clone(), ends }
+    }
+
+    /// Adds `A_J' u` for the lines `range` to `sums`, row after row as wide as `u`, where the columns J begin at
+    /// `first`, and moves these lines on to them. Blocks must follow one another, from the column that the cursors were
+    /// made for.
+    pub(crate) fn spread<C: Lane>(
+        &mut self,
+        x: &Sparse<'_, C>,
+        range: Range<usize>,
+        u: &Panel<C>,
+        first: usize,
+        sums: &mut [C],
+    ) {
+        with_lines!(x, |lines| with_width!(u.width(), |W| {
+            let (u, sums) = (u.values().as_chunks::<W>().0, sums.as_chunks_mut::<W>().0);
+            dispatch::<C, W>(SpreadBlock { cursors: self, lines, range, u, first, sums });
+        }));
+    }
+
+    /// Adds `A_J t` to `out`, where [`Cursors::spread`] has moved all lines to the columns J, which begin at `first`.
+    pub(crate) fn gather<C: Lane>(&self, x: &Sparse<'_, C>, t: &[C], first: usize, out: &mut Panel<C>) {
+        with_lines!(x, |lines| with_width!(out.width(), |W| {
+            let (t, out) = (t.as_chunks::<W>().0, out.values_mut().as_chunks_mut::<W>().0);
+            dispatch::<C, W>(GatherBlock { cursors: self, lines, t, first, out });
+        }));
+    }
+}
+
+/// See [`Cursors::spread`].
+struct SpreadBlock<'a, I, C, const W: usize> {
+    cursors: &'a mut Cursors,
+    lines: Lines<'a, I, C>,
+    range: Range<usize>,
+    u: &'a [[C; W]],
+    first: usize,
+    sums: &'a mut [[C; W]],
+}
+
+impl<I: Index, C: Lane, const W: usize> WithSimd for SpreadBlock<'_, I, C, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { cursors, lines, range, u, first, sums } = self;
+        let n_vectors = const { W * size_of::<C>() / size_of::<C::Vector<S>>() };
+        let expected = lines.n_stored() * sums.len() / (lines.len() * lines.n_minor()).max(1);
+        for i in range {
+            if let Some(&start) = cursors.ends.get(i + AHEAD) {
+                let (indices, values) = lines.line(i + AHEAD);
+                let end = indices.len().min(start + expected.min(512));
+                prefetch(&indices[start..end]);
+                prefetch(&values[start..end]);
+            }
+            let start = cursors.ends[i];
+            let (indices, values) = lines.line(i);
+            let (indices, values) = (&indices[start..], &values[start..]);
+            let y: &[C::Vector<S>] = bytemuck::cast_slice(&u[i]);
+            let mut vectors = [C::splat(simd, C::default()); W];
+            vectors[..n_vectors].copy_from_slice(y);
+            let mut taken = indices.len();
+            for (e, (index, &value)) in indices.iter().zip(values).enumerate() {
+                let Some(row) = sums.get_mut(index.at() - first) else {
+                    taken = e;
+                    break;
+                };
+                let row: &mut [C::Vector<S>] = bytemuck::cast_slice_mut(row);
+                let value = C::splat(simd, value);
+                for k in 0..n_vectors {
+                    row[k] = C::mul_add(simd, value, vectors[k], row[k]);
+                }
+            }
+            cursors.starts[i] = start;
+            cursors.ends[i] = start + taken;
+        }
+    }
+}
+
+/// See [`Cursors::gather`].
+struct GatherBlock<'a, I, C, const W: usize> {
+    cursors: &'a Cursors,
+    lines: Lines<'a, I, C>,
+    t: &'a [[C; W]],
+    first: usize,
+    out: &'a mut [[C; W]],
+}
+
+impl<I: Index, C: Lane, const W: usize> WithSimd for GatherBlock<'_, I, C, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { cursors, lines, t, first, out } = self;
+        for (i, out) in out.iter_mut().enumerate() {
+            let range = cursors.starts[i]..cursors.ends[i];
+            let (indices, values) = lines.line(i);
+            let (indices, values) = (&indices[range.clone()], &values[range]);
+            let Some(last) = indices.last() else { continue };
+            assert!(indices[0].at() >= first && last.at() - first < t.len());
+            // SAFETY: indices increase along a line; the first and the last are in the block.
+            let sum = unsafe { dot(simd, indices, values, first, t) };
+            for (out, sum) in out.iter_mut().zip(sum) {
+                *out = C::from_f64(out.to_f64() + sum);
+            }
+        }
+    }
+}
+
+/// Maps sums of columns that begin at `first` in place and adds their moments to `moment`. The sums are `t`, or where
+/// there were too many lines for the element type, `wide` (empty otherwise).
+pub(crate) fn map_block<C: Lane>(
+    middle: &Middle<'_>,
+    first: usize,
+    wide: &[f64],
+    t: &mut [C],
+    moment: &mut [f64],
+) {
+    with_width!(moment.len(), |W| {
+        let (wide, t) = (wide.as_chunks::<W>().0, t.as_chunks_mut::<W>().0);
+        let moment = &mut moment.as_chunks_mut::<W>().0[0];
+        dispatch::<C, W>(MapBlock { middle, first, wide, t, moment });
+    });
+}
+
+/// See [`map_block`].
+struct MapBlock<'a, C, const W: usize> {
+    middle: &'a Middle<'a>,
+    first: usize,
+    wide: &'a [[f64; W]],
+    t: &'a mut [[C; W]],
+    moment: &'a mut [f64; W],
+}
+
+impl<C: Lane, const W: usize> WithSimd for MapBlock<'_, C, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { middle, first, wide, t, moment } = self;
+        for (j, row) in t.iter_mut().enumerate() {
+            let sums = wide.get(j).copied().unwrap_or_else(|| row.map(C::to_f64));
+            *row = middle.apply(first + j, &sums, moment);
+        }
+    }
+}

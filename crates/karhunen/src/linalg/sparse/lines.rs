@@ -1,0 +1,329 @@
+//! What sparse kernels work on: compressed lines of either orientation, and blocks of vectors packed to a fixed width.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::exec::Exec;
+use crate::linalg::sparse::plan::Extent;
+use crate::linalg::{Matrix, Sparse};
+use crate::scalar::Scalar;
+
+/// An index as stored.
+pub(crate) trait Index: Copy + Send + Sync + 'static {
+    /// The index as a position.
+    fn at(self) -> usize;
+}
+
+impl Index for u32 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        self as usize
+    }
+}
+
+impl Index for u64 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        self as usize
+    }
+}
+
+/// The stored lines of a sparse matrix, whether they are its rows (CSR) or its columns (CSC). Kernels write it as the
+/// matrix A whose rows are the lines: X for CSR, X' for CSC.
+///
+/// Invariant, kept by the constructors of [`Sparse`]: every index is below `n_minor` and indices increase along a line.
+pub(crate) struct Lines<'a, I, C> {
+    n_minor: usize,
+    pointers: &'a [usize],
+    indices: &'a [I],
+    values: &'a [C],
+}
+
+impl<I, C> Clone for Lines<'_, I, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<I, C> Copy for Lines<'_, I, C> {}
+
+impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
+    /// The lines of `x`, where `indices` are the indices of `x`.
+    pub(crate) fn of(x: &'a Sparse<'_, C>, indices: &'a [I]) -> Self {
+        let n_minor = match x.major() {
+            crate::linalg::Major::Rows => x.n_cols(),
+            crate::linalg::Major::Columns => x.n_rows(),
+        };
+        Self { n_minor, pointers: x.pointers(), indices, values: x.values() }
+    }
+
+    /// The lines `range` alone.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+        Self { pointers: &self.pointers[range.start..=range.end], ..*self }
+    }
+
+    /// Cuts the lines into runs of at most `entries` entries, or of one line.
+    pub(crate) fn runs(&self, entries: usize) -> Vec<Range<usize>> {
+        runs(self.pointers, entries)
+    }
+
+    /// Number of lines.
+    pub(crate) fn len(&self) -> usize {
+        self.pointers.len() - 1
+    }
+
+    /// Length of a line.
+    pub(crate) fn n_minor(&self) -> usize {
+        self.n_minor
+    }
+
+    /// Number of stored entries.
+    pub(crate) fn n_stored(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The indices and values of line `i`.
+    #[inline(always)]
+    pub(crate) fn line(&self, i: usize) -> (&'a [I], &'a [C]) {
+        let range = self.pointers[i]..self.pointers[i + 1];
+        (&self.indices[range.clone()], &self.values[range])
+    }
+
+    /// What plans depend on.
+    pub(crate) fn extent(&self) -> Extent {
+        Extent { lines: self.len(), minors: self.n_minor, stored: self.values.len() }
+    }
+
+    /// The index of entry `entry`, counted over all lines.
+    pub(crate) fn index(&self, entry: usize) -> usize {
+        self.indices[entry].at()
+    }
+
+    /// The entries of line `i` whose indices are in `minors`.
+    #[inline(always)]
+    pub(crate) fn segment(&self, i: usize, minors: &Range<usize>) -> (&'a [I], &'a [C]) {
+        let (indices, values) = self.line(i);
+        let range = self.place(i, minors.start)..self.place(i, minors.end);
+        (&indices[range.clone()], &values[range])
+    }
+
+    /// The number of entries of line `i` whose indices are below `minor`. Looks first where it would be if the indices
+    /// were spread evenly, then in steps that double: a search by halves misses the cache at every step.
+    pub(crate) fn place(&self, i: usize, minor: usize) -> usize {
+        let indices = self.line(i).0;
+        let guess = (indices.len() as f64 * (minor as f64 / self.n_minor.max(1) as f64)) as usize;
+        let guess = guess.min(indices.len());
+        let below = |j: &I| j.at() < minor;
+        let mut step = 8;
+        if indices[..guess].last().is_none_or(below) {
+            let mut start = guess;
+            while start + step < indices.len() && below(&indices[start + step]) {
+                start += step;
+                step *= 2;
+            }
+            let end = indices.len().min(start + step);
+            start + indices[start..end].partition_point(below)
+        } else {
+            let mut end = guess;
+            while end > step && !below(&indices[end - step]) {
+                end -= step;
+                step *= 2;
+            }
+            let start = end.saturating_sub(step);
+            start + indices[start..end].partition_point(below)
+        }
+    }
+}
+
+/// Cuts lines that end at `pointers` into runs of at most `entries` entries, or of one line.
+pub(crate) fn runs(pointers: &[usize], entries: usize) -> Vec<Range<usize>> {
+    let n_lines = pointers.len() - 1;
+    let mut runs = Vec::new();
+    let mut start = 0;
+    while start < n_lines {
+        let limit = pointers[start] + entries;
+        let end = pointers.partition_point(|&pointer| pointer <= limit) - 1;
+        let end = end.clamp(start + 1, n_lines);
+        runs.push(start..end);
+        start = end;
+    }
+    runs
+}
+
+/// A run of columns of compressed lines, copied as lines of their own.
+pub(crate) struct Transposed<T> {
+    n_minor: usize,
+    pointers: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T: Scalar> Transposed<T> {
+    /// The columns `columns` of `lines`, of which column `j` has `pointers[j + 1] - pointers[j]` entries. They are the
+    /// entries `starts[i]..ends[i]` of line `i`. There must be less than 2^32 lines.
+    pub(crate) fn of<I: Index>(
+        lines: &Lines<'_, I, T>,
+        columns: Range<usize>,
+        pointers: &[usize],
+        starts: &[usize],
+        ends: &[usize],
+    ) -> Self {
+        let first = pointers[columns.start];
+        let pointers: Vec<usize> =
+            pointers[columns.start..=columns.end].iter().map(|pointer| pointer - first).collect();
+        let n_stored = pointers[columns.len()];
+        let (mut indices, mut values) = (vec![0; n_stored], vec![T::default(); n_stored]);
+        let mut next = pointers.clone();
+        for (i, (&start, &end)) in starts.iter().zip(ends).enumerate() {
+            let (minors, line) = lines.line(i);
+            for (minor, &value) in minors[start..end].iter().zip(&line[start..end]) {
+                let place = &mut next[minor.at() - columns.start];
+                indices[*place] = i as u32;
+                values[*place] = value;
+                *place += 1;
+            }
+        }
+        Self { n_minor: lines.len(), pointers, indices, values }
+    }
+
+    /// The lines.
+    pub(crate) fn lines(&self) -> Lines<'_, u32, T> {
+        Lines {
+            n_minor: self.n_minor,
+            pointers: &self.pointers,
+            indices: &self.indices,
+            values: &self.values,
+        }
+    }
+}
+
+/// Evaluates `$body` with `$y` the sparse matrix `$x` as one of `f32` or `f64`, whose vectors the kernels know.
+macro_rules! with_typed {
+    ($x:expr, |$y:ident| $body:expr) => {
+        match $x.typed() {
+            crate::linalg::sparse::view::Typed::F32(typed) => {
+                let $y = &typed;
+                $body
+            }
+            crate::linalg::sparse::view::Typed::F64(typed) => {
+                let $y = &typed;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_typed;
+
+/// Evaluates `$body` with `$lines` the [`Lines`] of `$x`. A closure cannot be generic over the type of the indices.
+macro_rules! with_lines {
+    ($x:expr, |$lines:ident| $body:expr) => {
+        match $x.indices() {
+            crate::linalg::sparse::view::Indices::U32(indices) => {
+                let $lines = crate::linalg::sparse::lines::Lines::of($x, indices);
+                $body
+            }
+            crate::linalg::sparse::view::Indices::U64(indices) => {
+                let $lines = crate::linalg::sparse::lines::Lines::of($x, indices);
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_lines;
+
+/// Evaluates `$body` with the constant `$w` equal to the width `$width`: constants cannot be made from values otherwise.
+macro_rules! with_width {
+    ($width:expr, |$w:ident| $body:expr) => {
+        match $width {
+            8 => {
+                const $w: usize = 8;
+                $body
+            }
+            16 => {
+                const $w: usize = 16;
+                $body
+            }
+            32 => {
+                const $w: usize = 32;
+                $body
+            }
+            _ => {
+                const $w: usize = 64;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_width;
+
+/// Columns of a block of vectors that are multiplied together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// Which columns.
+    pub(crate) columns: Range<usize>,
+    /// The width they are padded to, with zeros: 8, 16, 32 or 64.
+    pub(crate) width: usize,
+}
+
+/// Cuts `n_columns` columns into groups of at most 64.
+pub(crate) fn groups(n_columns: usize) -> impl Iterator<Item = Group> {
+    (0..n_columns).step_by(64).map(move |start| {
+        let columns = start..n_columns.min(start + 64);
+        let width = columns.len().next_power_of_two().max(8);
+        Group { columns, width }
+    })
+}
+
+/// A block of vectors, row-major with `width` values a row, which starts at the border of a cache line.
+pub(crate) struct Panel<C> {
+    data: Vec<C>,
+    start: usize,
+    len: usize,
+    width: usize,
+}
+
+impl<C: Scalar> Panel<C> {
+    /// `len` rows of `width` zeros.
+    pub(crate) fn zeros(len: usize, width: usize) -> Self {
+        let line = 64 / size_of::<C>();
+        let data = vec![C::default(); len * width + line];
+        let start = data.as_ptr().align_offset(64).min(line);
+        Self { data, start, len, width }
+    }
+
+    /// The columns of `group`, row `i` multiplied by `factor[i]` (1 where `None`), rounded to `C`.
+    pub(crate) fn pack(q: &Matrix, group: &Group, factor: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+        const PIECE: usize = 4096;
+        let mut panel = Self::zeros(q.n_rows(), group.width);
+        exec.fill(panel.values_mut(), PIECE * group.width, |piece, values| {
+            for (i, row) in (piece * PIECE..).zip(values.chunks_exact_mut(group.width)) {
+                let factor = factor.map_or(1.0, |factor| factor[i]);
+                for (to, from) in row.iter_mut().zip(&q.row(i)[group.columns.clone()]) {
+                    *to = C::from_f64(factor * from);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(panel)
+    }
+
+    /// Values of a row.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// All values, row after row.
+    pub(crate) fn values(&self) -> &[C] {
+        &self.data[self.start..self.start + self.len * self.width]
+    }
+
+    /// All values, row after row.
+    pub(crate) fn values_mut(&mut self) -> &mut [C] {
+        &mut self.data[self.start..self.start + self.len * self.width]
+    }
+}

@@ -1,0 +1,177 @@
+//! Owned sparse matrices: compressed arrays or triples in any order, put into order and added up.
+
+use crate::error::{Error, Result};
+use crate::linalg::Major;
+use crate::linalg::sparse::structure::{check_indices, check_pointers};
+use crate::linalg::sparse::view::{IndexInt, Indices, Sparse};
+use crate::memory;
+use crate::scalar::Scalar;
+
+/// An owned sparse matrix in compressed form with sorted, unique indices.
+#[derive(Clone, Debug)]
+pub struct SparseMatrix<T> {
+    n_rows: usize,
+    n_cols: usize,
+    major: Major,
+    pointers: Vec<usize>,
+    indices: OwnedIndices,
+    values: Vec<T>,
+}
+
+#[derive(Clone, Debug)]
+enum OwnedIndices {
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+}
+
+impl<T: Scalar> SparseMatrix<T> {
+    /// Copies a compressed matrix, sorting the indices of each line and adding up repeated ones.
+    ///
+    /// # Errors
+    /// As [`Sparse::csr`], but never [`Error::SparseOrder`].
+    pub fn canonical<P: IndexInt, I: IndexInt>(
+        major: Major,
+        n_rows: usize,
+        n_cols: usize,
+        indptr: &[P],
+        indices: &[I],
+        values: &[T],
+    ) -> Result<Self> {
+        let (n_major, n_minor) = if major == Major::Rows { (n_rows, n_cols) } else { (n_cols, n_rows) };
+        let old = check_pointers(n_major, indptr, indices.len(), values.len())?;
+        check_indices(major, n_minor, &old, indices, false)?;
+        Ok(Self::ordered(major, (n_rows, n_cols), old.into_owned(), indices, values))
+    }
+
+    /// A matrix of compressed arrays that describe one, but for the order of the indices. The pointers are corrected in place.
+    fn ordered<I: IndexInt>(
+        major: Major,
+        (n_rows, n_cols): (usize, usize),
+        mut pointers: Vec<usize>,
+        indices: &[I],
+        values: &[T],
+    ) -> Self {
+        let n_minor = if major == Major::Rows { n_cols } else { n_rows };
+        let mut new_indices: Vec<u64> = Vec::with_capacity(values.len());
+        let mut new_values: Vec<T> = Vec::with_capacity(values.len());
+        let mut line: Vec<(u64, T)> = Vec::new();
+        let mut begin = 0;
+        for pointer in &mut pointers[1..] {
+            let range = begin..*pointer;
+            begin = *pointer;
+            if indices[range.clone()].is_sorted_by(|a, b| a.widen() < b.widen()) {
+                new_indices.extend(indices[range.clone()].iter().map(|i| i.widen() as u64));
+                new_values.extend_from_slice(&values[range]);
+                *pointer = new_indices.len();
+                continue;
+            }
+            line.clear();
+            line.extend(
+                indices[range.clone()].iter().map(|i| i.widen() as u64).zip(values[range].iter().copied()),
+            );
+            line.sort_by_key(|entry| entry.0);
+            let start = new_indices.len();
+            for &(index, value) in &line {
+                match new_values.last_mut() {
+                    Some(last) if new_indices.len() > start && new_indices.last() == Some(&index) => {
+                        *last = T::from_f64(last.to_f64() + value.to_f64());
+                    }
+                    _ => {
+                        new_indices.push(index);
+                        new_values.push(value);
+                    }
+                }
+            }
+            *pointer = new_indices.len();
+        }
+        let indices = if u32::try_from(n_minor).is_ok() {
+            OwnedIndices::U32(new_indices.iter().map(|&i| i as u32).collect())
+        } else {
+            OwnedIndices::U64(new_indices)
+        };
+        Self { n_rows, n_cols, major, pointers, indices, values: new_values }
+    }
+
+    /// Compresses triples by rows; entries given more than once are added up.
+    ///
+    /// # Errors
+    /// [`Error::SparseIndex`] for a row or column out of range; [`Error::Shape`] for arrays of different length.
+    pub fn from_triples(
+        n_rows: usize,
+        n_cols: usize,
+        rows: &[u32],
+        columns: &[u32],
+        values: &[T],
+    ) -> Result<Self> {
+        if rows.len() != values.len() || columns.len() != values.len() {
+            let found = if rows.len() != values.len() { rows.len() } else { columns.len() };
+            let expected = values.len();
+            return Err(Error::Shape { what: "an index array of triples", axis: "values", found, expected });
+        }
+        // Entries twice while they are put in order.
+        let bytes = 8.0 * (n_rows as f64 + 1.0) + (12.0 + 2.0 * size_of::<T>() as f64) * values.len() as f64;
+        memory::ask(&format!("a sparse matrix of shape ({n_rows}, {n_cols})"), bytes, || {
+            "check the shape, or leave out rows without entries".to_owned()
+        })?;
+        let mut pointers = vec![0usize; n_rows + 1];
+        for (entry, &row) in rows.iter().enumerate() {
+            if row as usize >= n_rows {
+                return Err(Error::SparseIndex {
+                    axis: "triple",
+                    major: entry,
+                    index: i128::from(row),
+                    bound: n_rows,
+                });
+            }
+            pointers[row as usize + 1] += 1;
+        }
+        for i in 0..n_rows {
+            pointers[i + 1] += pointers[i];
+        }
+        let mut by_row_indices = vec![0u32; values.len()];
+        let mut by_row_values = vec![T::default(); values.len()];
+        for ((&row, &column), &value) in rows.iter().zip(columns).zip(values) {
+            // The pointers serve as places: in the end each stands where the next line begins.
+            let place = &mut pointers[row as usize];
+            by_row_indices[*place] = column;
+            by_row_values[*place] = value;
+            *place += 1;
+        }
+        pointers.copy_within(..n_rows, 1);
+        pointers[0] = 0;
+        check_indices(Major::Rows, n_cols, &pointers, &by_row_indices, false)?;
+        Ok(Self::ordered(Major::Rows, (n_rows, n_cols), pointers, &by_row_indices, &by_row_values))
+    }
+
+    /// Borrows it.
+    pub fn view(&self) -> Sparse<'_, T> {
+        let indices = match &self.indices {
+            OwnedIndices::U32(indices) => Indices::U32(indices),
+            OwnedIndices::U64(indices) => Indices::U64(indices),
+        };
+        Sparse::of_parts((self.n_rows, self.n_cols), self.major, &self.pointers, indices, &self.values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_sorts_and_adds_up() {
+        let (indptr, indices) = ([0i32, 4, 6], [2i64, 0, 2, 0, 0, 1]);
+        let values = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+        let x = SparseMatrix::canonical(Major::Rows, 2, 3, &indptr, &indices, &values).unwrap();
+        let x = x.view();
+        assert_eq!((x.pointers(), x.values()), ([0, 2, 4].as_slice(), [10.0, 5.0, 16.0, 32.0].as_slice()));
+        assert!(matches!(x.indices(), Indices::U32([0, 2, 0, 1])));
+        let unsorted = Sparse::csr(2, 3, &indptr, &indices, &values).unwrap_err();
+        assert!(matches!(unsorted, Error::SparseOrder { major: 0, previous: 2, next: 0, .. }));
+    }
+
+    #[test]
+    fn triples_out_of_range_are_refused() {
+        let triple = SparseMatrix::from_triples(2, 3, &[0, 2], &[0, 0], &[1.0, 1.0]).unwrap_err();
+        assert_eq!(triple.to_string(), "sparse triple 1 holds the index 2, outside 0..2");
+    }
+}

@@ -1,0 +1,93 @@
+//! How products with sparse matrices are cut into pieces: by the shape and the number of entries alone.
+
+use crate::linalg::{Major, Sparse};
+use crate::scalar::Scalar;
+
+/// Entries that a piece must hold for each row of its private sum, so that clearing and adding the sum costs little.
+const ENTRIES_PER_SUM: usize = 24;
+
+/// Bytes of a private sum at the most.
+const PRIVATE_BYTES: usize = 8 << 20;
+
+/// Bytes of a block of vectors that stays in the second-level cache beside the entries.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// The shape of the lines of a sparse matrix.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// Number of lines.
+    pub(crate) lines: usize,
+    /// Length of a line.
+    pub(crate) minors: usize,
+    /// Number of stored entries.
+    pub(crate) stored: usize,
+}
+
+/// How the columns of the lines are cut into blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockPlan {
+    /// Columns of a block.
+    pub(crate) block: usize,
+    /// Consecutive blocks of one piece of work.
+    pub(crate) blocks_per_piece: usize,
+}
+
+impl Extent {
+    /// That of the stored lines of `x`.
+    pub(crate) fn of<T: Scalar>(x: &Sparse<'_, T>) -> Self {
+        let (lines, minors) = match x.major() {
+            Major::Rows => (x.n_rows(), x.n_cols()),
+            Major::Columns => (x.n_cols(), x.n_rows()),
+        };
+        Self { lines, minors, stored: x.n_stored() }
+    }
+
+    /// The number of lines whose products are added up in a private sum of `bytes` a column, at most 8,192 because of
+    /// the rounding errors of f32; `None` if private sums would cost too much time or memory.
+    pub(crate) fn private_piece(self, bytes: usize) -> Option<usize> {
+        if self.minors * bytes > PRIVATE_BYTES || self.stored == 0 {
+            return None;
+        }
+        let for_sum = self.lines_of_entries(ENTRIES_PER_SUM * self.minors);
+        let for_threads = self.lines.div_ceil(16).min(2048);
+        let piece = for_sum.max(for_threads);
+        (piece <= self.lines.div_ceil(4).min(8192)).then_some(piece)
+    }
+
+    /// For pieces that own the sums of their columns, of `bytes` each.
+    pub(crate) fn owners(self, bytes: usize) -> BlockPlan {
+        // A block should meet each line in two entries or more, or most of the time goes into finding its place.
+        let met = self.minors.min(self.lines_of_entries(2 * self.minors));
+        let for_threads = self.minors.div_ceil(16);
+        let block = (BLOCK_BYTES / bytes).min(for_threads).max(met).max(1);
+        BlockPlan { block, blocks_per_piece: self.minors.div_ceil(block).div_ceil(32).max(1) }
+    }
+
+    /// For two chained products by blocks of columns, with private sums of `bytes` a line; `None` if these would cost
+    /// too much.
+    pub(crate) fn chained(self, bytes: usize) -> Option<BlockPlan> {
+        if self.lines * bytes > PRIVATE_BYTES || self.stored == 0 {
+            return None;
+        }
+        let per_line = self.stored / self.lines;
+        let block = (BLOCK_BYTES / bytes).min(self.minors.div_ceil(16)).max(1);
+        let n_blocks = self.minors.div_ceil(block);
+        let n_pieces = n_blocks.min(per_line / ENTRIES_PER_SUM).min(32);
+        if n_pieces < 4 || per_line / n_blocks < 4 {
+            return None;
+        }
+        Some(BlockPlan { block, blocks_per_piece: n_blocks.div_ceil(n_pieces) })
+    }
+
+    /// The number of lines that hold `entries` entries on average.
+    fn lines_of_entries(self, entries: usize) -> usize {
+        let exact = entries as u128 * self.lines as u128 / self.stored.max(1) as u128;
+        usize::try_from(exact).unwrap_or(usize::MAX)
+    }
+
+    /// The same matrix with its columns as lines.
+    #[cfg(test)]
+    pub(crate) fn transposed(self) -> Self {
+        Self { lines: self.minors, minors: self.lines, stored: self.stored }
+    }
+}

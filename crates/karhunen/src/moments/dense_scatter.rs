@@ -1,0 +1,223 @@
+//! Weighted mean of the rows of a dense array and scatter about it, in one pass over the memory.
+//!
+//! Products are taken about a pivot, the mean of the first panel of rows, and moved to the mean in the end. That costs
+//! digits only where the first panel has next to no weight or lies far out: then the piece is read again.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use crate::linalg::dense::pack::Mapped;
+use crate::linalg::dense::rank_k::{PANEL, PRIVATE_WIDTH, STRIP, add_products};
+use crate::linalg::simd::dispatch;
+use crate::linalg::{ColumnMap, Dense, Matrix};
+use crate::moments::dense_sums;
+use crate::scalar::Scalar;
+
+/// The widest array whose pieces have private sums.
+pub(crate) const WIDEST: usize = PRIVATE_WIDTH;
+
+/// Rows of a piece of work.
+pub(crate) fn piece_rows(n_cols: usize) -> usize {
+    // Narrow arrays get longer pieces: below a million multiply-adds a thread is not worth waking.
+    4096.max(4_000_000 / (n_cols * n_cols)).next_multiple_of(PANEL)
+}
+
+/// Memory that is used again for the next piece.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    packed: Vec<f64>,
+    sums: Vec<f64>,
+}
+
+/// Sets `mean` to the means of the columns of `x` and `scatter` to the scatter about them, on and above the diagonal;
+/// returns the sum of weights. NaN and infinite values stay visible in the results.
+pub(crate) fn accumulate<T: Scalar>(
+    x: &Dense<'_, T>,
+    weights: Option<&[f64]>,
+    mean: &mut [f64],
+    scatter: &mut Matrix,
+    scratch: &mut Scratch,
+) -> f64 {
+    let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
+    let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
+    let first = 0..x.n_rows().min(PANEL);
+    let pivot: Vec<f64> = (0..x.n_cols()).map(|j| x.get(0, j).to_f64()).collect();
+    dense_sums::mean_near(&x.rows(first.clone()), weights.map(|w| &w[first]), &pivot, mean);
+    for last in [false, true] {
+        let pivot = mean.to_vec();
+        scatter.as_mut_slice().fill(0.0);
+        products_about(&pivot, x, roots.as_deref(), scatter, scratch);
+        if move_to_mean(&pivot, &scratch.sums, weight, mean, scatter) || last {
+            break;
+        }
+    }
+    weight
+}
+
+/// Adds the products of deviations from `pivot` to the upper triangle of `scatter`, and sums the deviations up.
+fn products_about<T: Scalar>(
+    pivot: &[f64],
+    x: &Dense<'_, T>,
+    roots: Option<&[f64]>,
+    scatter: &mut Matrix,
+    scratch: &mut Scratch,
+) {
+    let n = x.n_rows();
+    let Scratch { packed, sums } = scratch;
+    let map = ColumnMap { shift: pivot, remainder: &[], factor: &vec![1.0; pivot.len()] };
+    sums.clear();
+    sums.resize(pivot.len().next_multiple_of(STRIP), 0.0);
+    let panel = |start: usize| -> Range<usize> { start.min(n)..n.min(start + PANEL) };
+    for start in (0..n).step_by(PANEL) {
+        let rows = panel(start);
+        let ahead = x.rows(panel(rows.end)).contiguous();
+        let roots = roots.map(|r| &r[rows.clone()]);
+        let packed = add_products(&Mapped::new(x.rows(rows), map, roots), ahead, packed, scatter);
+        dispatch(AddRows { packed, roots, sums });
+    }
+}
+
+/// Turns sums about `pivot` into `mean` and the scatter about it. False where that has cost more than two digits.
+fn move_to_mean(pivot: &[f64], sums: &[f64], weight: f64, mean: &mut [f64], scatter: &mut Matrix) -> bool {
+    const WORST: f64 = 100.0;
+    let mut near = true;
+    for (i, &pivot) in pivot.iter().enumerate() {
+        let shift = if weight > 0.0 { sums[i] / weight } else { sums[i] };
+        mean[i] = pivot + shift;
+        let row = &mut scatter.row_mut(i)[i..];
+        let about_pivot = row[0];
+        row.iter_mut().zip(&sums[i..]).for_each(|(product, sum)| *product -= shift * sum);
+        near &= about_pivot <= WORST * row[0] || about_pivot == 0.0;
+        // Cancellation may leave a negative rounding error; NaN must pass.
+        row[0] = if row[0] < 0.0 { 0.0 } else { row[0] };
+    }
+    near
+}
+
+/// Adds `root_i packed_i` over the rows of a packed panel to `sums`.
+struct AddRows<'a> {
+    packed: &'a [f64],
+    roots: Option<&'a [f64]>,
+    sums: &'a mut [f64],
+}
+
+impl WithSimd for AddRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        /// Sums side by side, so that the additions do not wait for each other.
+        const LANES: usize = 4;
+        let sums = self.sums.as_chunks_mut::<STRIP>().0;
+        let n_rows = self.packed.len() / STRIP / sums.len();
+        for (strip, sum) in self.packed.chunks_exact(n_rows * STRIP).zip(sums) {
+            let mut lanes = [[0.0; STRIP]; LANES];
+            for (g, rows) in strip.as_chunks::<STRIP>().0.chunks(LANES).enumerate() {
+                for (r, (row, lane)) in rows.iter().zip(&mut lanes).enumerate() {
+                    let root = self.roots.map_or(1.0, |roots| roots[g * LANES + r]);
+                    for c in 0..STRIP {
+                        lane[c] += root * row[c];
+                    }
+                }
+            }
+            for lane in &lanes {
+                for c in 0..STRIP {
+                    sum[c] += lane[c];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::oracle::{cases, values};
+
+    fn scatter<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> (f64, Vec<f64>, Matrix) {
+        let p = x.n_cols();
+        // What was there before must not matter.
+        let (mut mean, mut scatter) = (vec![7.0; p], Matrix::from_fn(p, p, |_, _| 7.0));
+        let weight = accumulate(x, weights, &mut mean, &mut scatter, &mut Scratch::default());
+        scatter.mirror_upper();
+        (weight, mean, scatter)
+    }
+
+    /// Weighted means and products by definition.
+    fn by_definition<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> (f64, Vec<f64>, Matrix) {
+        let (n, p) = (x.n_rows(), x.n_cols());
+        let w = |i: usize| weights.map_or(1.0, |w| w[i]);
+        let weight: f64 = (0..n).map(w).sum();
+        let mean: Vec<f64> =
+            (0..p).map(|j| (0..n).map(|i| w(i) * x.get(i, j).to_f64()).sum::<f64>() / weight).collect();
+        let deviation = |i: usize, j: usize| x.get(i, j).to_f64() - mean[j];
+        let products =
+            Matrix::from_fn(p, p, |a, b| (0..n).map(|i| w(i) * deviation(i, a) * deviation(i, b)).sum());
+        (weight, mean, products)
+    }
+
+    fn check<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>, tolerance: f64, what: &str) {
+        let ((weight, mean, found), (_, means, expected)) = (scatter(x, weights), by_definition(x, weights));
+        assert!((weight - weights.map_or(x.n_rows() as f64, |w| w.iter().sum())).abs() <= 1e-12 * weight);
+        for i in 0..x.n_cols() {
+            assert!((mean[i] - means[i]).abs() <= 1e-13 * (1.0 + means[i].abs()), "{what}: mean {i}");
+            for j in 0..x.n_cols() {
+                let size = (expected[(i, i)] * expected[(j, j)]).sqrt();
+                let error = (found[(i, j)] - expected[(i, j)]).abs();
+                // Of constant columns the definition leaves the square of a rounding.
+                assert!(
+                    error <= tolerance * size + 1e-26,
+                    "{what}: entry ({i}, {j}) is off by {error:e} of {size:e}"
+                );
+            }
+        }
+    }
+
+    fn check_shapes<T: Scalar>() {
+        for shape in [(2, 1), (7, 8), (33, 17), (2 * PANEL + 5, 13)] {
+            let weights: Vec<f64> = (0..shape.0).map(|i| (i % 4) as f64 * 0.3 + 0.1).collect();
+            for case in cases::<T>(shape) {
+                for weights in [None, Some(&weights[..])] {
+                    let what = format!("{} {shape:?} {} {}", T::NAME, case.layout, weights.is_some());
+                    check(&case.view(), weights, 1e-12, &what);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn shapes_orders_and_weights() {
+        check_shapes::<f64>();
+        check_shapes::<f32>();
+    }
+
+    #[test]
+    fn a_pivot_without_weight_or_far_out_costs_no_digits() {
+        let (n, p) = (3 * PANEL, 3);
+        let mut x = values::<f64>(n * p, 9);
+        x[..PANEL * p].iter_mut().for_each(|v| *v += 1e9);
+        let mut weights = vec![1.0; n];
+        weights[..PANEL].fill(1e-30);
+        check(&Dense::row_major(&x, n, p).unwrap(), Some(&weights), 1e-11, "next to no weight");
+        weights[..PANEL].fill(0.0);
+        check(&Dense::row_major(&x, n, p).unwrap(), Some(&weights), 1e-12, "no weight");
+    }
+
+    #[test]
+    fn constant_columns_have_no_products_and_what_is_not_finite_stays_visible() {
+        let n = PANEL + 3;
+        let x: Vec<f64> = (0..n).flat_map(|i| [0.1, (i % 7) as f64]).collect();
+        let (_, mean, constant) = scatter(&Dense::row_major(&x, n, 2).unwrap(), None);
+        assert_eq!((mean[0], constant[(0, 0)], constant[(0, 1)]), (0.1, 0.0, 0.0));
+        for bad in [f64::NAN, f64::INFINITY] {
+            for place in [0, n, 2 * n - 2] {
+                let mut x = x.clone();
+                x[place] = bad;
+                let (_, mean, scatter) = scatter(&Dense::row_major(&x, n, 2).unwrap(), None);
+                let j = place % 2;
+                assert!(!mean[j].is_finite() || !scatter[(j, j)].is_finite(), "{bad} at {place}");
+            }
+        }
+    }
+}

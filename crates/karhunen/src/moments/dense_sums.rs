@@ -1,0 +1,245 @@
+//! Weighted mean and squared deviations of the columns of a dense array, in one pass.
+//!
+//! Deviations are taken from a pivot, the first row: a column of equal values has a variance of exactly zero, and a
+//! large offset costs no digits. Where the pivot lies so far out that the sum of squares would lose digits, the piece is
+//! read again about its mean.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use crate::linalg::Dense;
+use crate::linalg::simd::dispatch;
+use crate::scalar::Scalar;
+
+/// Rows of a piece of work: enough to be worth a thread, few enough for wide tables to be shared out too.
+pub(crate) fn piece_rows(n_cols: usize) -> usize {
+    ((1 << 18) / n_cols.max(1)).clamp(16, 4096)
+}
+
+/// Columns that are added up at a time: their sums stay in the inner cache.
+const TILE: usize = 1024;
+
+/// How much larger than the sum of squares about the mean the one about the pivot may be: 2 digits are lost at most.
+const WORST_PIVOT: f64 = 100.0;
+
+/// Sets `mean` and `sum_of_squares` (one entry per column) to those of the rows of `x`; returns the sum of weights.
+/// NaN and infinite values stay visible in the results.
+pub(crate) fn accumulate<T: Scalar>(
+    x: &Dense<'_, T>,
+    weights: Option<&[f64]>,
+    mean: &mut [f64],
+    sum_of_squares: &mut [f64],
+) -> f64 {
+    let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
+    let mut pivot: Vec<f64> = (0..x.n_cols()).map(|j| x.get(0, j).to_f64()).collect();
+    for last in [false, true] {
+        mean.fill(0.0);
+        sum_of_squares.fill(0.0);
+        dispatch(SumsAbout {
+            x,
+            weights,
+            pivot: &pivot,
+            sums: &mut *mean,
+            squares: Some(&mut *sum_of_squares),
+        });
+        let mut far = false;
+        for j in 0..mean.len() {
+            let shift = if weight > 0.0 { mean[j] / weight } else { mean[j] };
+            let about_mean = sum_of_squares[j] - mean[j] * shift;
+            far |= sum_of_squares[j] > WORST_PIVOT * about_mean;
+            mean[j] = pivot[j] + shift;
+            // Cancellation may leave a negative rounding error; NaN must pass.
+            sum_of_squares[j] = if about_mean < 0.0 { 0.0 } else { about_mean };
+        }
+        if !far || last {
+            break;
+        }
+        pivot.copy_from_slice(mean);
+    }
+    weight
+}
+
+/// Sets `mean` to the weighted means of the columns, which should be near `pivot`; returns the sum of weights. Without
+/// weight, the mean is the pivot.
+pub(crate) fn mean_near<T: Scalar>(
+    x: &Dense<'_, T>,
+    weights: Option<&[f64]>,
+    pivot: &[f64],
+    mean: &mut [f64],
+) -> f64 {
+    let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
+    mean.fill(0.0);
+    dispatch(SumsAbout { x, weights, pivot, sums: &mut *mean, squares: None });
+    for (mean, pivot) in mean.iter_mut().zip(pivot) {
+        *mean = pivot + if weight > 0.0 { *mean / weight } else { *mean };
+    }
+    weight
+}
+
+/// Adds the weighted deviations from `pivot` to `sums` and their weighted squares to `squares`.
+struct SumsAbout<'r, 'a, T> {
+    x: &'r Dense<'a, T>,
+    weights: Option<&'r [f64]>,
+    pivot: &'r [f64],
+    sums: &'r mut [f64],
+    squares: Option<&'r mut [f64]>,
+}
+
+impl<T: Scalar> WithSimd for SumsAbout<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { x, weights, pivot, sums, mut squares } = self;
+        if x.contiguous_row(0).is_none() && x.t().contiguous_row(0).is_some() {
+            for j in 0..x.n_cols() {
+                let Some(column) = x.t().contiguous_row(j) else { continue };
+                let (sum, square) = match weights {
+                    None => column_sums(column, pivot[j], |_| 1.0),
+                    Some(w) => column_sums(column, pivot[j], |i| w[i]),
+                };
+                sums[j] = sum;
+                if let Some(squares) = &mut squares {
+                    squares[j] = square;
+                }
+            }
+            return;
+        }
+        visit_rows(x, |i, columns, row| {
+            let weight = weights.map_or(1.0, |w| w[i]);
+            let (pivot, sums) = (&pivot[columns.clone()], &mut sums[columns.clone()]);
+            match &mut squares {
+                Some(squares) => add_row(row, weight, pivot, sums, &mut squares[columns]),
+                None => {
+                    for ((x, c), sum) in row.iter().zip(pivot).zip(sums) {
+                        *sum += (x.to_f64() - c) * weight;
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Calls `f` with the row, the columns and the values of every part of a row that is no wider than [`TILE`].
+#[inline(always)]
+fn visit_rows<T: Scalar>(x: &Dense<'_, T>, mut f: impl FnMut(usize, Range<usize>, &[T])) {
+    let mut copy = Vec::new();
+    for start in (0..x.n_cols()).step_by(TILE) {
+        let columns = start..x.n_cols().min(start + TILE);
+        for i in 0..x.n_rows() {
+            match x.contiguous_row(i) {
+                Some(row) => f(i, columns.clone(), &row[columns.clone()]),
+                None => {
+                    copy.clear();
+                    copy.extend(columns.clone().map(|j| x.get(i, j)));
+                    f(i, columns.clone(), &copy);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn add_row<T: Scalar>(row: &[T], weight: f64, pivot: &[f64], sums: &mut [f64], squares: &mut [f64]) {
+    for (((x, c), sum), square) in row.iter().zip(pivot).zip(sums).zip(squares) {
+        let deviation = x.to_f64() - c;
+        let weighted = deviation * weight;
+        *sum += weighted;
+        *square += weighted * deviation;
+    }
+}
+
+/// Eight interleaved sums, so that the additions do not wait for each other.
+#[inline(always)]
+fn column_sums<T: Scalar>(column: &[T], pivot: f64, weight: impl Fn(usize) -> f64) -> (f64, f64) {
+    const LANES: usize = 8;
+    let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
+    let mut add = |start: usize, values: &[T]| {
+        for (lane, x) in values.iter().enumerate() {
+            let deviation = x.to_f64() - pivot;
+            let weighted = deviation * weight(start + lane);
+            sums[lane] += weighted;
+            squares[lane] += weighted * deviation;
+        }
+    };
+    let (groups, rest) = column.as_chunks::<LANES>();
+    for (g, group) in groups.iter().enumerate() {
+        add(g * LANES, group);
+    }
+    add(groups.len() * LANES, rest);
+    (sums.iter().sum(), squares.iter().sum())
+}
+
+/// The first entry, in the order of rows, that is NaN or infinite.
+pub(crate) fn first_non_finite<T: Scalar>(x: &Dense<'_, T>) -> Option<(usize, usize, f64)> {
+    (0..x.n_rows()).find_map(|i| {
+        (0..x.n_cols()).find_map(|j| {
+            let value = x.get(i, j).to_f64();
+            (!value.is_finite()).then_some((i, j, value))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moments(x: &Dense<'_, f64>, weights: Option<&[f64]>) -> (f64, Vec<f64>, Vec<f64>) {
+        let (mut mean, mut squares) = (vec![7.0; x.n_cols()], vec![7.0; x.n_cols()]);
+        let weight = accumulate(x, weights, &mut mean, &mut squares);
+        (weight, mean, squares)
+    }
+
+    #[test]
+    fn every_memory_order_gives_the_moments() {
+        let by_rows = [1.0, 10.0, 2.0, 20.0, 6.0, 0.0];
+        let by_columns = [1.0, 2.0, 6.0, 10.0, 20.0, 0.0];
+        let spread = [1.0, 9.9, 10.0, 9.9, 2.0, 9.9, 20.0, 9.9, 6.0, 9.9, 0.0, 9.9];
+        for x in [
+            Dense::row_major(&by_rows, 3, 2).unwrap(),
+            Dense::column_major(&by_columns, 3, 2).unwrap(),
+            Dense::strided(&spread, (3, 2), (4, 2), 0).unwrap(),
+        ] {
+            assert_eq!(moments(&x, None), (3.0, vec![3.0, 10.0], vec![14.0, 200.0]));
+            let (weight, mean, squares) = moments(&x, Some(&[1.0, 0.0, 3.0]));
+            assert_eq!((weight, mean), (4.0, vec![4.75, 2.5]));
+            assert!((squares[0] - 18.75).abs() < 1e-13 && (squares[1] - 75.0).abs() < 1e-13);
+        }
+    }
+
+    #[test]
+    fn an_outlying_first_row_and_an_offset_cost_no_digits() {
+        let mut column: Vec<f64> = (0..1000).map(|i| 1e8 + f64::from(i % 10)).collect();
+        column[0] = -1e12;
+        let x = Dense::column_major(&column[1..], 999, 1).unwrap();
+        let (_, _, clean) = moments(&x, None);
+        assert!((clean[0] / 8_229.7297297297 - 1.0).abs() < 1e-2, "{clean:?}");
+        // The outlier has weight zero, but is the pivot.
+        let mut weights = vec![1.0; 1000];
+        weights[0] = 0.0;
+        let (_, _, squares) = moments(&Dense::column_major(&column, 1000, 1).unwrap(), Some(&weights));
+        assert!((squares[0] / clean[0] - 1.0).abs() < 1e-12, "{squares:?} {clean:?}");
+    }
+
+    #[test]
+    fn a_constant_column_has_no_variance_at_all() {
+        let column = [0.1; 57];
+        assert_eq!(moments(&Dense::row_major(&column, 57, 1).unwrap(), None), (57.0, vec![0.1], vec![0.0]));
+    }
+
+    #[test]
+    fn what_is_not_finite_stays_visible_and_is_found() {
+        for bad in [f64::NAN, f64::INFINITY] {
+            for place in 0..4 {
+                let mut values = [1.0, 2.0, 3.0, 4.0];
+                values[place] = bad;
+                let x = Dense::row_major(&values, 2, 2).unwrap();
+                let (_, mean, squares) = moments(&x, Some(&[1.0, 0.0]));
+                assert!(!mean[place % 2].is_finite() || !squares[place % 2].is_finite());
+                let (row, column, _) = first_non_finite(&x).unwrap();
+                assert_eq!((row, column), (place / 2, place % 2));
+            }
+        }
+    }
+}

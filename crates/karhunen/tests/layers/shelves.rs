@@ -1,0 +1,89 @@
+//! Holds the folders of large modules to an order of their own: a folder imports only from those below it.
+
+use super::cycles::{Graph, Module};
+
+/// Large modules with their files and folders from below: those of one line do not import one another.
+const SHELVES: [(&str, &[&[&str]]); 2] = [
+    (
+        "linalg",
+        &[
+            &["matrix", "prefetch", "simd"],
+            &["finite", "random"],
+            &["dense", "sparse", "tiles"],
+            &["decomp"],
+            &["oracle", "test_matrices"],
+        ],
+    ),
+    (
+        "incomplete",
+        &[
+            &["data"],
+            &["factors"],
+            &["options", "start"],
+            &["passes", "rules"],
+            &["updates"],
+            &["model"],
+            &["stream"],
+            &["methods"],
+            &["fit"],
+            &["cross_validation", "estimator"],
+        ],
+    ),
+];
+
+#[test]
+fn shelves_import_only_from_lower_shelves() {
+    let graph = Graph::of_folder("src");
+    let found: Vec<String> =
+        SHELVES.iter().flat_map(|(room, shelves)| upward(&graph, room, shelves)).collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Every import within `room` that does not lead down, and every file without a shelf.
+fn upward(graph: &Graph, room: &str, shelves: &[&[&str]]) -> Vec<String> {
+    // The module itself only lists its parts.
+    let shelf = |module: &Module| {
+        let name = module.get(1).filter(|_| module[0] == room)?;
+        Some((shelves.iter().position(|names| names.contains(&name.as_str())), name.clone()))
+    };
+    // Unit tests may look at everything.
+    let in_use = |module: &Module| module.last().is_some_and(|name| name != "tests");
+    let modules = graph.imports.iter().filter(|(module, _)| in_use(module));
+    let pairs = modules.flat_map(|(module, imports)| imports.iter().map(move |other| (module, other)));
+    let mut found: Vec<String> = Vec::new();
+    for (module, other) in pairs.filter(|(_, other)| !other.is_empty()) {
+        let (Some((above, from)), Some((below, to))) = (shelf(module), shelf(other)) else { continue };
+        match (above, below) {
+            (None, _) => found.push(format!("{} stands on no shelf", module.join("::"))),
+            (Some(above), Some(below)) if from != to && below >= above => {
+                found.push(format!("{} imports {}", module.join("::"), other.join("::")));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn imports_that_lead_upwards_are_found() {
+    let graph = |files: &[(&str, &str)]| Graph::of_texts(files);
+    let shelves: &[&[&str]] = &[&["low", "beside"], &["high"]];
+    let good = graph(&[
+        ("room/low.rs", "struct A;"),
+        ("room/beside.rs", "struct B;"),
+        ("room/high/a.rs", "use crate::room::low::A; use super::b::C;"),
+        ("room/high/b.rs", "use crate::elsewhere::D;"),
+        ("elsewhere.rs", "use crate::room::high::a::E;"),
+    ]);
+    assert!(upward(&good, "room", shelves).is_empty());
+    let bad = graph(&[
+        ("room/low.rs", "use crate::room::high::F;"),
+        ("room/beside.rs", "use super::low::A;"),
+        ("room/high.rs", "struct F;"),
+        ("room/attic.rs", "use crate::room::low::A;"),
+    ]);
+    assert_eq!(
+        upward(&bad, "room", shelves),
+        ["room::attic stands on no shelf", "room::beside imports room::low", "room::low imports room::high"]
+    );
+}
