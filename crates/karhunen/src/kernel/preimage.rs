@@ -10,7 +10,7 @@ use crate::kernel::function::{Gamma, Kernel};
 use crate::kernel::model::{KernelBasis, KernelModel, KernelParts, PreImageParts};
 use crate::kernel::rows::{KernelRows, Panel, Points, Preparation};
 use crate::kernel::transform::{Projection, strips};
-use crate::linalg::decomp::spd;
+use crate::linalg::decomp::cholesky;
 use crate::linalg::tiles::pairs::width;
 use crate::linalg::tiles::products::{Strips, add_tile_product};
 use crate::linalg::{Dense, Matrix};
@@ -39,7 +39,7 @@ pub(super) fn fit_ridge(
     for (i, &row) in kept.iter().enumerate() {
         system[(i, i)] += weights.map_or(alpha, |w| alpha / w[row]);
     }
-    let coefficients = spd::solve(&system, &rows).map_err(|error| match error {
+    let coefficients = cholesky::solve(&system, &rows).map_err(|error| match error {
         Error::Decomposition { .. } => Error::Option {
             option: "alpha",
             value: format!("{alpha:?}"),

@@ -6,7 +6,7 @@ use crate::incomplete::data::{Lines, Observed, Rows};
 use crate::incomplete::factors::{Factors, Side};
 use crate::incomplete::passes::normal::{Layout, Products};
 use crate::linalg::Matrix;
-use crate::linalg::decomp::small_systems::Upper;
+use crate::linalg::decomp::cholesky::Upper;
 use crate::linalg::simd::Lane;
 
 /// Precision of the prior of rows of a factor, times the noise variance.

@@ -11,7 +11,7 @@ use crate::incomplete::factors::{Factor, Factors, Side, gram};
 use crate::incomplete::passes::gradient::gradient_pass;
 use crate::incomplete::passes::least_norm::solve;
 use crate::linalg::Matrix;
-use crate::linalg::decomp::small_systems::{BLOCK, Upper};
+use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::simd::Lane;
 
 /// Time O(N c + (n + p) c^2) and two passes for each iteration; monotone, at a rate of about the share that is missing.

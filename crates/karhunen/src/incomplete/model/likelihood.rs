@@ -6,7 +6,7 @@ use crate::incomplete::data::Observed;
 use crate::incomplete::factors::prior::Prior;
 use crate::incomplete::model::IncompleteModel;
 use crate::linalg::Matrix;
-use crate::linalg::decomp::small_systems::{BLOCK, Upper};
+use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::scalar::{Scalar, compiled};
 
 /// Rows at a time.

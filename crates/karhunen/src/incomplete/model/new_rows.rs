@@ -11,7 +11,7 @@ use crate::incomplete::model::{IncompleteModel, IncompleteParts};
 use crate::incomplete::passes::full_lines::keep_digits;
 use crate::incomplete::passes::least_norm::solve_in;
 use crate::linalg::Matrix;
-use crate::linalg::decomp::small_systems::{BLOCK, Upper, add_blocks};
+use crate::linalg::decomp::cholesky::{BLOCK, Upper, add_blocks};
 use crate::linalg::simd::dispatch;
 use crate::scalar::{Scalar, largest};
 

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::incomplete::data::Segment;
 use crate::incomplete::factors::Factor;
 use crate::linalg::Matrix;
+use crate::linalg::decomp::cholesky::{BLOCK, LEAST_PIVOT, Upper};
 use crate::linalg::decomp::eigh::eigh;
-use crate::linalg::decomp::small_systems::{BLOCK, LEAST_PIVOT, Upper};
 use crate::linalg::simd::Lane;
 
 /// Replaces `b` by the solution of `G x = b`, of least norm where `G` is singular to rounding; returns `b'x`. The first `free`
@@ -127,7 +127,7 @@ pub(crate) fn solve_few<T: Lane>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::decomp::small_systems::tests::{gram, product};
+    use crate::linalg::decomp::cholesky::tests::{gram, product};
     use crate::linalg::test_matrices::gaussian;
 
     #[test]

@@ -14,7 +14,7 @@ use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::passes::full_lines::{Holes, keep_digits, project};
 use crate::incomplete::passes::least_norm::{solve_few, solve_in};
 use crate::incomplete::passes::rows::{AHEAD, LINE};
-use crate::linalg::decomp::small_systems::{BLOCK, Upper};
+use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::simd::{Lane, dispatch, prefetch};
 use crate::scalar::largest;
 

@@ -9,7 +9,7 @@ use crate::incomplete::passes::least_norm::solve;
 use crate::incomplete::stream::recent::Recent;
 use crate::incomplete::updates::mean::{ColumnSums, spread};
 use crate::linalg::Matrix;
-use crate::linalg::decomp::small_systems::{BLOCK, Upper};
+use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::random::gaussian;
 use crate::random::Purpose;
 use crate::scalar::{Scalar, compiled};

@@ -8,7 +8,7 @@ use crate::incomplete::passes::least_norm::solve_and_invert;
 use crate::incomplete::passes::moments::Expected;
 use crate::incomplete::passes::normal::hold;
 use crate::incomplete::updates::score_shift::Affine;
-use crate::linalg::decomp::small_systems::Upper;
+use crate::linalg::decomp::cholesky::Upper;
 use crate::linalg::simd::Lane;
 use crate::scalar::largest;
 

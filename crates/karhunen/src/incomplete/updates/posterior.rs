@@ -13,7 +13,7 @@ use crate::incomplete::updates::rotate::{Rotated, principal};
 use crate::incomplete::updates::score_moments::ScoreMoments;
 use crate::incomplete::updates::score_posteriors::score_posteriors;
 use crate::linalg::Matrix;
-use crate::linalg::decomp::small_systems::{BLOCK, Upper};
+use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::dense::small::t_multiply;
 use crate::linalg::simd::Lane;
 

@@ -6,7 +6,7 @@ use crate::incomplete::factors::problem::Problem;
 use crate::incomplete::factors::{Factor, Factors, Side};
 use crate::incomplete::passes::least_norm::solve_and_invert;
 use crate::incomplete::passes::moments::{Expected, moments_pass};
-use crate::linalg::decomp::small_systems::{BLOCK, Upper};
+use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::simd::Lane;
 
 /// Posteriors of all scores: the expected values of each sample, and the sum of `ln det Psi_j`. `penalty` is the noise over

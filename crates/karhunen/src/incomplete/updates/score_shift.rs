@@ -11,8 +11,8 @@ use crate::incomplete::passes::least_norm::solve;
 use crate::incomplete::passes::moments::{Expected, sums_of_scores};
 use crate::incomplete::updates::score_moments::ScoreMoments;
 use crate::linalg::Matrix;
+use crate::linalg::decomp::cholesky::{BLOCK, Upper, add_blocks};
 use crate::linalg::decomp::eigh::eigh;
-use crate::linalg::decomp::small_systems::{BLOCK, Upper, add_blocks};
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::linalg::simd::{Lane, dispatch};
 

@@ -1,10 +1,9 @@
 //! Decompositions and the systems that they solve.
 
 pub(crate) mod basis;
+pub(crate) mod cholesky;
 pub(crate) mod eigh;
 pub(crate) mod orthonormal;
-pub(crate) mod small_systems;
-pub(crate) mod spd;
 pub(crate) mod svd;
 pub(crate) mod triangular;
 pub(crate) mod tsqr;

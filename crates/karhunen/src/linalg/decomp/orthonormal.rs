@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::linalg::decomp::basis::{Basis, multiply_then_gram, tall_t_product};
-use crate::linalg::decomp::triangular::{cholesky, inverse_upper, multiply_columns, multiply_rows};
+use crate::linalg::decomp::cholesky::cholesky;
+use crate::linalg::decomp::triangular::{inverse_upper, multiply_columns, multiply_rows};
 use crate::linalg::dense::rank_k;
 use crate::linalg::dense::small::multiply;
 use crate::linalg::random::gaussian;

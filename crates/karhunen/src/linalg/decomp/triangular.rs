@@ -1,67 +1,20 @@
-//! Cholesky factors of Gram matrices, and products of many vectors with triangles: the finish of orthonormal vectors.
+//! Inverses of triangular matrices, and products of many vectors with them: the finish of orthonormal vectors.
 //!
 //! Narrow blocks, of which iterations make many, are worked on by short loops and by the kernels of panels; wide ones by
 //! faer's blocked algorithms on the calling thread, piece by piece.
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::triangular_inverse::invert_upper_triangular;
-use faer::prelude::default;
 use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::dense::panel::{Panel, add_product};
-use crate::linalg::dense::small::{faer_view, to_faer};
+use crate::linalg::dense::small::faer_view;
 
 /// Up to this width short loops are faster.
 const NARROW: usize = 48;
-
-/// Upper triangular `R` with `R'R = G`, and the smallest pivot of the equilibrated matrix; `None` where `G` is not
-/// positive definite to rounding.
-pub(crate) fn cholesky(gram: &Matrix) -> Option<(Matrix, f64)> {
-    let l = gram.n_rows();
-    let r = if l <= NARROW { cholesky_by_loops(gram)? } else { cholesky_by_blocks(gram)? };
-    let mut least = 1.0f64;
-    for j in 0..l {
-        let pivot = r[(j, j)] * r[(j, j)] / gram[(j, j)];
-        if pivot.is_nan() || pivot <= f64::EPSILON {
-            return None;
-        }
-        least = least.min(pivot);
-    }
-    Some((r, least))
-}
-
-fn cholesky_by_loops(gram: &Matrix) -> Option<Matrix> {
-    let l = gram.n_rows();
-    let mut r = Matrix::zeros(l, l);
-    for j in 0..l {
-        for i in 0..=j {
-            let along: f64 = (0..i).map(|k| r[(k, i)] * r[(k, j)]).sum();
-            let left = gram[(i, j)] - along;
-            if i < j {
-                r[(i, j)] = left / r[(i, i)];
-            } else if left > 0.0 {
-                r[(j, j)] = left.sqrt();
-            } else {
-                return None;
-            }
-        }
-    }
-    Some(r)
-}
-
-fn cholesky_by_blocks(gram: &Matrix) -> Option<Matrix> {
-    let l = gram.n_rows();
-    let mut factor = to_faer(gram, 1.0);
-    let scratch = cholesky_in_place_scratch::<f64>(l, Par::Seq, default());
-    let mut buffer = MemBuffer::new(scratch);
-    cholesky_in_place(factor.as_mut(), default(), Par::Seq, MemStack::new(&mut buffer), default()).ok()?;
-    Some(Matrix::from_fn(l, l, |i, j| if i <= j { factor[(j, i)] } else { 0.0 }))
-}
 
 /// `R^-1` of upper triangular `r`.
 pub(crate) fn inverse_upper(r: &Matrix) -> Matrix {
@@ -170,6 +123,7 @@ fn upper_product(
 mod tests {
     use super::*;
     use crate::exec::Unobserved;
+    use crate::linalg::decomp::cholesky::cholesky;
     use crate::linalg::dense::small::{multiply, t_multiply};
     use crate::linalg::test_matrices::{gaussian, identity_error, max_difference};
     use crate::scalar::largest_magnitude;
@@ -210,15 +164,5 @@ mod tests {
                 assert_eq!((c, r), (columns.clone(), rows.clone()), "{threads} threads");
             }
         }
-    }
-
-    #[test]
-    fn dependent_columns_have_no_factor() {
-        for l in WIDTHS.into_iter().filter(|l| *l > 1) {
-            let x = gaussian(2 * l, l - 1, 1, 0);
-            let twice = Matrix::from_fn(2 * l, l, |i, j| x[(i, j.min(l - 2))]);
-            assert!(cholesky(&t_multiply(&twice, &twice)).is_none(), "{l}");
-        }
-        assert!(cholesky(&Matrix::from_fn(60, 60, |_, _| f64::NAN)).is_none());
     }
 }

@@ -1,7 +1,16 @@
-//! Small regular symmetric systems, one for each row, by Cholesky.
+//! Cholesky factorizations `G = U'U`: of the many small systems of passes over entries ([`Upper`], in place, in the
+//! registers of the processor), and of matrices of any size ([`cholesky`], [`solve`]).
 
+use faer::Par;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
+use faer::prelude::default;
 use pulp::{Simd, WithSimd};
 
+use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+use crate::linalg::decomp::triangular::inverse_upper;
+use crate::linalg::dense::small::{binade, multiply, t_multiply, to_faer};
 use crate::linalg::simd::{Lane, dispatch};
 
 /// Rows are processed in blocks of this many values: strides are multiples of it.
@@ -26,14 +35,19 @@ impl Upper<'_> {
 
     /// Replaces `G` by `U`, `U'U = G`; `false` where `G` is singular to rounding.
     pub(crate) fn factorize(&mut self) -> bool {
-        dispatch(Factorize { g: self, b: &mut [] })
+        self.factorize_above(LEAST_PIVOT)
+    }
+
+    /// As [`Upper::factorize`], with the smallest pivot, as a share of its diagonal entry, that does not count as zero.
+    fn factorize_above(&mut self, least: f64) -> bool {
+        dispatch(Factorize { g: self, b: &mut [], least })
     }
 
     /// Replaces `G` by `U` and `b` by the solution of `G x = b`. Returns `b'x`; `None`, with `G` and `b` in pieces,
     /// where `G` is singular to rounding.
     pub(crate) fn factorize_and_solve(&mut self, b: &mut [f64]) -> Option<f64> {
         let m = self.m;
-        if !dispatch(Factorize { g: self, b: &mut b[..m] }) {
+        if !dispatch(Factorize { g: self, b: &mut b[..m], least: LEAST_PIVOT }) {
             return None;
         }
         let explained = b[..m].iter().map(|z| z * z).sum();
@@ -90,6 +104,8 @@ struct Factorize<'a, 'b> {
     g: &'a mut Upper<'b>,
     /// Replaced by `U^-T b`, of length `m` or zero.
     b: &'a mut [f64],
+    /// Pivots up to this share of their diagonal entry count as zero.
+    least: f64,
 }
 
 impl WithSimd for Factorize<'_, '_> {
@@ -125,7 +141,7 @@ impl Factorize<'_, '_> {
             }
             let pivot = values::<S, N>(&row)[i];
             // NaN is no pivot either.
-            if pivot.is_nan() || pivot <= LEAST_PIVOT * original {
+            if pivot.is_nan() || pivot <= self.least * original {
                 return false;
             }
             let scale = 1.0 / pivot.sqrt();
@@ -152,7 +168,7 @@ impl Factorize<'_, '_> {
                 original += values[i * stride + k] * values[i * stride + k];
             }
             // NaN is no pivot either.
-            if pivot.is_nan() || pivot <= LEAST_PIVOT * original {
+            if pivot.is_nan() || pivot <= self.least * original {
                 return false;
             }
             let (above, below) = values.split_at_mut((k + 1) * stride);
@@ -304,15 +320,74 @@ pub(crate) fn add_blocks(factor: f64, x: &[f64], to: &mut [f64]) {
     }
 }
 
+/// Up to this width [`Upper`] is faster than blocks.
+const NARROW: usize = 48;
+
+/// Upper triangular `R` with `R'R = G`, and the smallest pivot as a share of its diagonal entry; `None` where `G` is not
+/// positive definite to rounding.
+pub(crate) fn cholesky(gram: &Matrix) -> Option<(Matrix, f64)> {
+    let l = gram.n_rows();
+    let r = if l <= NARROW { cholesky_narrow(gram)? } else { cholesky_by_blocks(gram)? };
+    let mut least = 1.0f64;
+    for j in 0..l {
+        let pivot = r[(j, j)] * r[(j, j)] / gram[(j, j)];
+        if pivot.is_nan() || pivot <= f64::EPSILON {
+            return None;
+        }
+        least = least.min(pivot);
+    }
+    Some((r, least))
+}
+
+fn cholesky_narrow(gram: &Matrix) -> Option<Matrix> {
+    let l = gram.n_rows();
+    let stride = l.next_multiple_of(BLOCK);
+    let mut values = vec![0.0; l * stride];
+    for (i, row) in values.chunks_exact_mut(stride.max(1)).enumerate() {
+        row[i..l].copy_from_slice(&gram.row(i)[i..]);
+    }
+    let factorized = Upper { values: &mut values, m: l, stride }.factorize_above(f64::EPSILON);
+    factorized.then(|| Matrix::from_fn(l, l, |i, j| if i <= j { values[i * stride + j] } else { 0.0 }))
+}
+
+fn cholesky_by_blocks(gram: &Matrix) -> Option<Matrix> {
+    let l = gram.n_rows();
+    let mut factor = to_faer(gram, 1.0);
+    let scratch = cholesky_in_place_scratch::<f64>(l, Par::Seq, default());
+    let mut buffer = MemBuffer::new(scratch);
+    cholesky_in_place(factor.as_mut(), default(), Par::Seq, MemStack::new(&mut buffer), default()).ok()?;
+    Some(Matrix::from_fn(l, l, |i, j| if i <= j { factor[(j, i)] } else { 0.0 }))
+}
+
+/// `A^-1 B` for symmetric positive definite `a`, of which one triangle alone is read, on the calling thread.
+///
+/// # Errors
+/// [`Error::Decomposition`] if `a` is not positive definite to rounding, or not finite.
+pub(crate) fn solve(a: &Matrix, b: &Matrix) -> Result<Matrix> {
+    let dim = a.n_rows();
+    let failed =
+        || Error::Decomposition { decomposition: "Cholesky decomposition", n_rows: dim, n_cols: dim };
+    let unit = binade(a.as_slice()).filter(|unit| !unit.is_nan()).ok_or_else(failed)?;
+    let scaled = Matrix::from_fn(dim, dim, |i, j| a[(i, j)] / unit);
+    let (r, _) = cholesky(&scaled).ok_or_else(failed)?;
+    let inverse = inverse_upper(&r);
+    let mut x = multiply(&inverse, &t_multiply(&inverse, b));
+    x.scale(1.0 / unit);
+    Ok(x)
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::linalg::Matrix;
     use crate::linalg::decomp::eigh::eigh;
+    use crate::linalg::test_matrices::{gaussian, max_difference};
+
+    /// Both ways: in registers or rows of vectors, and by blocks.
+    const WIDTHS: [usize; 5] = [1, 7, NARROW, NARROW + 1, 3 * NARROW];
 
     /// `B B'` for `B` of shape (m, r), in rows of `stride`.
     pub(crate) fn gram(m: usize, r: usize, stride: usize) -> Vec<f64> {
-        let b = crate::linalg::test_matrices::gaussian(m, r, 5, 0);
+        let b = gaussian(m, r, 5, 0);
         let mut g = vec![f64::NAN; m * stride];
         for i in 0..m {
             for j in i..m {
@@ -366,5 +441,37 @@ pub(crate) mod tests {
             let expected: f64 = values.iter().map(|x| x.ln()).sum();
             assert!((upper.log_determinant() - expected).abs() < 1e-9, "{m}");
         }
+    }
+
+    #[test]
+    fn solutions_solve() {
+        for (dim, scale) in [(1, 1.0), (5, 1e200), (120, 1e-200)] {
+            let x = gaussian(dim + 20, dim, 1, 0);
+            let mut a = t_multiply(&x, &x);
+            let b = gaussian(dim, 3, 2, 0);
+            let expected = solve(&a, &b).unwrap();
+            assert!(max_difference(&multiply(&a, &expected), &b) < 1e-10);
+            a.scale(scale);
+            let mut found = solve(&a, &b).unwrap();
+            found.scale(scale);
+            assert!(max_difference(&found, &expected) < 1e-12);
+        }
+    }
+
+    #[test]
+    fn indefinite_matrices_are_refused() {
+        let a = Matrix::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 2.0 });
+        let error = solve(&a, &Matrix::zeros(2, 1)).unwrap_err();
+        assert!(error.to_string().starts_with("the Cholesky decomposition of a 2 x 2 matrix"), "{error}");
+    }
+
+    #[test]
+    fn dependent_columns_have_no_factor() {
+        for l in WIDTHS.into_iter().filter(|l| *l > 1) {
+            let x = gaussian(2 * l, l - 1, 1, 0);
+            let twice = Matrix::from_fn(2 * l, l, |i, j| x[(i, j.min(l - 2))]);
+            assert!(cholesky(&t_multiply(&twice, &twice)).is_none(), "{l}");
+        }
+        assert!(cholesky(&Matrix::from_fn(60, 60, |_, _| f64::NAN)).is_none());
     }
 }
