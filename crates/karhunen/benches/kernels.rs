@@ -42,7 +42,7 @@ use moments::Moments;
 use operator::{Standardized, SymOp, blocks};
 use random::Purpose;
 use scalar::Scalar;
-use solver::{Iteration, Route, Wanted};
+use solver::{IterationOptions, Route, Wanted};
 use source::{Block, Source};
 
 /// Independent standard normal entries.
@@ -139,7 +139,7 @@ fn decompositions(c: &mut Criterion) {
     time(c, "eigh/200x200/200/f64", |_| eigh::eigh(&small).map(|found| found.vectors));
     let q = gaussian(1_000, 16, 7);
     time(c, "symmetric/1000x1000/16/f64", |exec| large.apply(&q, exec));
-    let iteration = Iteration { tol: 1e-8, max_iter: 1000, block_size: None, seed: 0 };
+    let iteration = IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, seed: 0 };
     time(c, "leading/1000x1000/20/f64", |exec| {
         solver::solve_matrix(&large, Wanted::Count(20), &iteration, exec).map(|found| found.components)
     });

@@ -64,7 +64,7 @@ pub struct CrossValidated {
 }
 
 impl CrossValidated {
-    fn new((n_components, regularization): Choice, errors: Vec<f64>) -> Self {
+    fn new((n_components, regularization): Candidate, errors: Vec<f64>) -> Self {
         let n = errors.len() as f64;
         let mean = errors.iter().sum::<f64>() / n;
         let squares: f64 = errors.iter().map(|error| (error - mean).powi(2)).sum();
@@ -124,9 +124,9 @@ impl CrossValidationTable {
 }
 
 /// Number of components and penalty.
-type Choice = (usize, Option<Regularization>);
+type Candidate = (usize, Option<Regularization>);
 
-fn apply(pca: &IncompletePca, (n_components, regularization): Choice) -> IncompletePca {
+fn apply(pca: &IncompletePca, (n_components, regularization): Candidate) -> IncompletePca {
     IncompletePca { n_components, regularization, ..pca.clone() }
 }
 
@@ -216,7 +216,7 @@ impl CrossValidation {
         Ok(errors)
     }
 
-    fn grid(&self, pca: &IncompletePca) -> Vec<Choice> {
+    fn grid(&self, pca: &IncompletePca) -> Vec<Candidate> {
         let components =
             if self.n_components.is_empty() { &[pca.n_components] } else { &self.n_components[..] };
         let given: Vec<Option<Regularization>> = self.regularization.iter().map(|r| Some(*r)).collect();

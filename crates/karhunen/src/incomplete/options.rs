@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::incomplete::factors::Side;
+use crate::incomplete::factors::FactorSide;
 
 /// Most components for which `auto` takes posteriors of full covariance.
 const MOST_FULL: usize = 32;
@@ -107,10 +107,10 @@ impl Method {
     }
 
     /// The factor that has the unit of the data, where the prior of the other has variance one whatever the unit.
-    pub(crate) fn unit_side(self) -> Option<Side> {
+    pub(crate) fn unit_side(self) -> Option<FactorSide> {
         match self {
-            Method::Ppca | Method::VbFull => Some(Side::Loadings),
-            Method::Vb | Method::VbFixed => Some(Side::Scores),
+            Method::Ppca | Method::VbFull => Some(FactorSide::Loadings),
+            Method::Vb | Method::VbFixed => Some(FactorSide::Scores),
             _ => None,
         }
     }

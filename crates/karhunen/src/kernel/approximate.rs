@@ -13,7 +13,7 @@ use crate::linalg::decomp::eigh::eigh;
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::linalg::tiles::pairs::{Pairing, add_pair_sums, width};
 use crate::scalar::{Scalar, largest_magnitude};
-use crate::solver::{Iteration, Wanted, solve_matrix};
+use crate::solver::{IterationOptions, Wanted, solve_matrix};
 use crate::source::Source;
 
 /// Rows that are turned into features at a time.
@@ -244,7 +244,7 @@ pub(super) fn project(
     moments: &FeatureMoments,
     whitening: Option<&Whitening>,
     k: usize,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     exec: &Exec<'_>,
 ) -> Result<Projected> {
     let turned = |a: &Matrix| match whitening {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::kernel::function::{BlockKernel, Kernel};
-use crate::kernel::rows::{KernelRows, Panel, Points, Preparation, lines};
+use crate::kernel::rows::{KernelRows, PointPanel, Points, Preparation, lines};
 use crate::kernel::tiles::call;
 use crate::linalg::Matrix;
 use crate::linalg::tiles::exp::Exp;
@@ -76,7 +76,7 @@ impl<'a, E: Exp> Features<'a, E> {
         let (p, n_rows) = (block.n_cols(), rows.len());
         let mut values = vec![0.0; n_rows * p];
         lines(block, rows, &mut values)?;
-        let mut panel = Panel::new();
+        let mut panel = PointPanel::new();
         let n_left = n_rows.next_multiple_of(width::<E>());
         let given = if let Map::Called { .. } = self.map {
             Some(Matrix::from_vec(n_rows, p, values)?)
@@ -137,6 +137,6 @@ impl<'a, E: Exp> Features<'a, E> {
 pub(super) struct Loaded<E> {
     /// Their number, filled up to whole strips.
     pub(super) n_left: usize,
-    panel: Panel<E>,
+    panel: PointPanel<E>,
     given: Option<Matrix>,
 }

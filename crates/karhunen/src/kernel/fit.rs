@@ -13,15 +13,15 @@ use crate::kernel::preimage::{dense_rows, fit_ridge, no_rows};
 use crate::kernel::reduced::{Reduced, ReducedFit};
 use crate::kernel::route::KernelRoute;
 use crate::kernel::rows::{KernelRows, Points, Preparation};
-use crate::kernel::select::{Problem, choose};
-use crate::kernel::spectrum::{Spectrum, clip, full, truncated};
+use crate::kernel::select::{KernelProblem, choose};
+use crate::kernel::spectrum::{KernelSpectrum, clip, full, truncated};
 use crate::kernel::tiles::{Called, Computed, Tiles};
 use crate::kernel::{gamma, memory};
 use crate::linalg::tiles::exp::Exp;
 use crate::linalg::{Dense, Matrix};
 use crate::moments::{Moments, check_size};
 use crate::scalar::{Scalar, largest};
-use crate::solver::Iteration;
+use crate::solver::IterationOptions;
 use crate::source::Source;
 use crate::weights::{Shares, Weights};
 
@@ -109,8 +109,8 @@ pub(super) fn fit<T: Scalar>(
 }
 
 /// What the choice of a route and its need know.
-fn problem<T: Scalar>(options: &KernelPca, (n, p): (usize, usize)) -> Problem {
-    Problem {
+fn problem<T: Scalar>(options: &KernelPca, (n, p): (usize, usize)) -> KernelProblem {
+    KernelProblem {
         n,
         p,
         k: options.n_components,
@@ -256,7 +256,7 @@ struct Exact<'a> {
 
 impl Exact<'_> {
     /// Finds the eigenpairs with kernel values of type `E`.
-    fn solve<T: Scalar, E: Exp>(&self, x: &dyn Source<T>, exec: &Exec<'_>) -> Result<Spectrum> {
+    fn solve<T: Scalar, E: Exp>(&self, x: &dyn Source<T>, exec: &Exec<'_>) -> Result<KernelSpectrum> {
         let values = exec.phase("kernel matrix");
         match (self.rows, self.function) {
             (None, _) => self.spectrum(&Gram::<E>::given(x, &values)?, exec),
@@ -271,21 +271,21 @@ impl Exact<'_> {
         }
     }
 
-    fn of_tiles<E: Exp>(&self, tiles: &dyn Tiles<E>, exec: &Exec<'_>) -> Result<Spectrum> {
+    fn of_tiles<E: Exp>(&self, tiles: &dyn Tiles<E>, exec: &Exec<'_>) -> Result<KernelSpectrum> {
         if self.route == KernelRoute::Stored {
             return self.spectrum(&Gram::stored(tiles, &exec.phase("kernel matrix"))?, exec);
         }
         self.spectrum(&Gram::recomputed(tiles), exec)
     }
 
-    fn spectrum<E: Exp>(&self, gram: &Gram<'_, E>, exec: &Exec<'_>) -> Result<Spectrum> {
+    fn spectrum<E: Exp>(&self, gram: &Gram<'_, E>, exec: &Exec<'_>) -> Result<KernelSpectrum> {
         let k = self.options.n_components.unwrap_or(self.shares.len());
         // Values that are given were rounded by whoever computed them.
         let epsilon = if self.single && self.rows.is_none() { f32::EPSILON.into() } else { E::EPSILON };
         if self.route == KernelRoute::Full {
             return full(gram, self.shares, k, epsilon, exec);
         }
-        let iteration = Iteration {
+        let iteration = IterationOptions {
             tol: self.tol,
             max_iter: self.options.max_iter,
             block_size: self.options.block_size,
@@ -297,7 +297,7 @@ impl Exact<'_> {
     /// All of a model but its basis.
     fn parts(
         &self,
-        mut spectrum: Spectrum,
+        mut spectrum: KernelSpectrum,
         weights: Option<&[f64]>,
         reason: String,
         dtype: &'static str,
@@ -344,7 +344,7 @@ impl Exact<'_> {
         eigenvectors: &Matrix,
         eigenvalues: &[f64],
         weights: Option<&[f64]>,
-        spectrum: &Spectrum,
+        spectrum: &KernelSpectrum,
     ) -> (Matrix, Vec<f64>) {
         let (n, k) = eigenvectors.shape();
         let mut coefficients = Matrix::from_fn(n, k, |i, c| {

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::kernel::function::{Gamma, Kernel};
-use crate::kernel::rows::{KernelRows, Panel, Points, Preparation};
+use crate::kernel::rows::{KernelRows, PointPanel, Points, Preparation};
 use crate::kernel::sampling::Sample;
 use crate::linalg::tiles::pairs::{Pairing, width};
 use crate::moments::Moments;
@@ -65,7 +65,7 @@ fn median_distance(kernel: &Kernel, rows: &KernelRows, shares: &[f64], mean: &[f
         _ => 0.0,
     };
     let mut distances: Vec<(f64, f64)> = Vec::new();
-    let (mut panel, mut tile) = (Panel::new(), vec![0.0; w * padded]);
+    let (mut panel, mut tile) = (PointPanel::new(), vec![0.0; w * padded]);
     for start in (0..n).step_by(w) {
         points.distances(kernel, start..start + w, &mut panel, &mut tile);
         for i in start..n.min(start + w) {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
-use crate::kernel::rows::{Panel, lines};
+use crate::kernel::rows::{PointPanel, lines};
 use crate::kernel::tiles::Tiles;
 use crate::linalg::Matrix;
 use crate::linalg::tiles::exp::Exp;
@@ -28,7 +28,7 @@ const PIECES: usize = 48;
 /// The kernel matrix, shape (n, n).
 pub(super) struct Gram<'a, E> {
     n: usize,
-    layout: Layout,
+    layout: TileLayout,
     values: Values<'a, E>,
 }
 
@@ -41,13 +41,13 @@ enum Values<'a, E> {
 
 /// How the matrix is cut.
 #[derive(Clone, Debug)]
-struct Layout {
+struct TileLayout {
     /// Rows, filled up to whole strips.
     n: usize,
     columns: usize,
 }
 
-impl Layout {
+impl TileLayout {
     fn new<E>(n: usize) -> Self {
         let w = width::<E>();
         Self { n: n.next_multiple_of(w), columns: TILE_BYTES / (PANEL * size_of::<E>()) / w * w }
@@ -175,22 +175,22 @@ pub(super) fn stored_bytes<E>(n: usize) -> f64 {
 }
 
 /// Scratch memory of a worker, and its sum: strips of columns of (n, l).
-struct Part<E> {
+struct GramPart<E> {
     sum: Vec<f64>,
     stride: usize,
     /// Rows before it are zero.
     first: usize,
     tile: Vec<E>,
-    panel: Panel<E>,
+    panel: PointPanel<E>,
 }
 
-impl<E: Exp> Part<E> {
+impl<E: Exp> GramPart<E> {
     fn rows_from(&mut self, first: usize) -> impl Iterator<Item = &mut [f64]> {
         self.sum.chunks_exact_mut(self.stride).map(move |strip| &mut strip[first * width::<E>()..])
     }
 }
 
-impl<E: Exp> Accumulate for Part<E> {
+impl<E: Exp> Accumulate for GramPart<E> {
     fn reset(&mut self) {
         let first = self.first;
         self.rows_from(first).for_each(|strip| strip.fill(0.0));
@@ -211,7 +211,7 @@ impl<'a, E: Exp> Gram<'a, E> {
     /// Tiles that are computed for every product.
     pub(super) fn recomputed(tiles: &'a dyn Tiles<E>) -> Self {
         let n = tiles.n();
-        Self { n, layout: Layout::new::<E>(n), values: Values::Recomputed(tiles) }
+        Self { n, layout: TileLayout::new::<E>(n), values: Values::Recomputed(tiles) }
     }
 
     /// Computes all tiles and keeps them.
@@ -219,11 +219,11 @@ impl<'a, E: Exp> Gram<'a, E> {
     /// # Errors
     /// [`Error::Memory`]; what the tiles raise; [`Error::Stopped`].
     pub(super) fn stored(tiles: &dyn Tiles<E>, exec: &Exec<'_>) -> Result<Self> {
-        let layout = Layout::new::<E>(tiles.n());
+        let layout = TileLayout::new::<E>(tiles.n());
         let mut stored = layout.allocate()?;
         exec.each(stored.iter_mut(), |panel, values| {
             let rows = layout.panel(panel);
-            let mut scratch = Panel::new();
+            let mut scratch = PointPanel::new();
             let mut rest = &mut values[..];
             for columns in layout.tiles(panel) {
                 let (tile, later) = rest.split_at_mut(rows.len() * columns.len());
@@ -241,7 +241,7 @@ impl<'a, E: Exp> Gram<'a, E> {
     /// [`Error::NotSymmetric`]; [`Error::Memory`]; what reading raises; [`Error::Stopped`].
     pub(super) fn given<T: Scalar>(x: &dyn Source<T>, exec: &Exec<'_>) -> Result<Self> {
         let n = x.shape().0;
-        let layout = Layout::new::<E>(n);
+        let layout = TileLayout::new::<E>(n);
         let mut stored = layout.allocate()?;
         let (mut line, mut differ) = (vec![0.0; n], Asymmetry::default());
         x.visit(&mut |first, block| {
@@ -277,14 +277,14 @@ impl<'a, E: Exp> Gram<'a, E> {
             Ok(())
         })?;
         let pieces = self.layout.pieces();
-        let zero = || Part {
+        let zero = || GramPart {
             sum: vec![0.0; n_strips * n * w],
             stride: n * w,
             first: 0,
             tile: Vec::new(),
-            panel: Panel::new(),
+            panel: PointPanel::new(),
         };
-        let total = exec.fold(pieces.len(), zero, |piece, part: &mut Part<E>| {
+        let total = exec.fold(pieces.len(), zero, |piece, part: &mut GramPart<E>| {
             part.first = self.layout.panel(pieces[piece].start).start;
             pieces[piece].clone().try_for_each(|panel| self.add_panel(panel, &packed, n_strips, part))
         })?;
@@ -303,7 +303,7 @@ impl<'a, E: Exp> Gram<'a, E> {
     }
 
     /// Adds what the tiles of a panel contribute.
-    fn add_panel(&self, panel: usize, q: &[E], n_strips: usize, part: &mut Part<E>) -> Result<()> {
+    fn add_panel(&self, panel: usize, q: &[E], n_strips: usize, part: &mut GramPart<E>) -> Result<()> {
         let w = width::<E>();
         let rows = self.layout.panel(panel);
         let stride = self.layout.n * w;
@@ -311,7 +311,7 @@ impl<'a, E: Exp> Gram<'a, E> {
         let mut at = 0;
         for columns in self.layout.tiles(panel) {
             let len = rows.len() * columns.len();
-            let Part { sum, tile, panel: scratch, .. } = &mut *part;
+            let GramPart { sum, tile, panel: scratch, .. } = &mut *part;
             let tile = match &self.values {
                 Values::Stored(stored) => &stored[panel][at..at + len],
                 Values::Recomputed(tiles) => {
@@ -331,7 +331,7 @@ impl<'a, E: Exp> Gram<'a, E> {
 
     /// Calls `f` with the rows and columns of every tile and its values, in order.
     pub(super) fn visit(&self, mut f: impl FnMut(Range<usize>, Range<usize>, &[E])) -> Result<()> {
-        let (mut scratch, mut buffer) = (Panel::new(), Vec::new());
+        let (mut scratch, mut buffer) = (PointPanel::new(), Vec::new());
         for panel in 0..self.layout.n_panels() {
             let rows = self.layout.panel(panel);
             let mut at = 0;
@@ -354,7 +354,7 @@ impl<'a, E: Exp> Gram<'a, E> {
     /// The values of all rows with themselves.
     pub(super) fn diagonal(&self) -> Result<Vec<f64>> {
         let (w, n) = (width::<E>(), self.n());
-        let (mut scratch, mut buffer, mut diagonal) = (Panel::new(), Vec::new(), Vec::with_capacity(n));
+        let (mut scratch, mut buffer, mut diagonal) = (PointPanel::new(), Vec::new(), Vec::with_capacity(n));
         for panel in 0..self.layout.n_panels() {
             let rows = self.layout.panel(panel);
             let len = rows.len() * rows.len();

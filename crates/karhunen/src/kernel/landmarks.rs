@@ -37,7 +37,7 @@ impl<'a> Comparison<'a> {
 
 /// Which landmarks are wanted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Choice {
+pub(super) struct LandmarkChoice {
     pub(super) rule: Landmarks,
     pub(super) m: usize,
     pub(super) seed: u64,
@@ -45,13 +45,13 @@ pub(super) struct Choice {
 
 /// Landmarks among the rows of a source whose shares are not zero: their numbers, ascending, and the rows.
 pub(super) fn among<T: Scalar>(
-    choice: Choice,
+    choice: LandmarkChoice,
     x: &dyn Source<T>,
     compare: &Comparison<'_>,
     shares: &[f64],
     exec: &Exec<'_>,
 ) -> Result<(Vec<usize>, KernelRows)> {
-    let Choice { rule, m, seed } = choice;
+    let LandmarkChoice { rule, m, seed } = choice;
     let Sample { rows, shares: weights } =
         Sample::draw(shares, n_candidates(m), Purpose::LandmarkCandidates.of(seed));
     let candidates = KernelRows::gather(x, &rows)?;

@@ -9,7 +9,7 @@ use crate::kernel::approximate::{Whitening, feature_matrix};
 use crate::kernel::checks::{refuse_feature_weights, refuse_negative};
 use crate::kernel::function::{BlockKernel, Gamma, Kernel};
 use crate::kernel::gamma;
-use crate::kernel::landmarks::{Choice, Comparison, among};
+use crate::kernel::landmarks::{Comparison, LandmarkChoice, among};
 use crate::kernel::options::Landmarks;
 use crate::kernel::rows::{KernelRows, Preparation};
 use crate::kernel::transform::{Projection, check_new_rows, strips};
@@ -164,7 +164,7 @@ impl Nystrom {
             let preparation = Preparation { shift: &shift, normalize: kernel.normalizes() };
             let compare = Comparison { kernel, function: function.as_deref(), preparation };
             let exec = exec.phase("landmarks");
-            let choice = Choice { rule: self.landmarks, m: self.n_landmarks.min(n), seed: self.seed };
+            let choice = LandmarkChoice { rule: self.landmarks, m: self.n_landmarks.min(n), seed: self.seed };
             let (indices, landmarks) = among(choice, x, &compare, &shares, &exec)?;
             let values = feature_matrix(&compare.with(&landmarks, &exec)?, &landmarks, &exec)?;
             let normalization = Whitening::of(&values)?.symmetric();

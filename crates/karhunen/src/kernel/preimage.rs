@@ -8,7 +8,7 @@ use crate::exec::Exec;
 use crate::kernel::features::Features;
 use crate::kernel::function::{Gamma, Kernel};
 use crate::kernel::model::{KernelBasis, KernelModel, KernelParts, PreImageParts};
-use crate::kernel::rows::{KernelRows, Panel, Points, Preparation};
+use crate::kernel::rows::{KernelRows, PointPanel, Points, Preparation};
 use crate::kernel::transform::{Projection, strips};
 use crate::linalg::decomp::cholesky;
 use crate::linalg::tiles::pairs::width;
@@ -209,7 +209,7 @@ impl<'a> FixedPoint<'a> {
         let mut x: Vec<f64> = rows.clone().flat_map(|i| self.start(z.row(i))).collect();
         let weights = self.weights(z, rows.clone(), n_left, n_padded);
         let mut open = vec![true; rows.len()];
-        let (mut panel, mut tile) = (Panel::new(), vec![0.0; n_left * n_padded]);
+        let (mut panel, mut tile) = (PointPanel::new(), vec![0.0; n_left * n_padded]);
         let n_strips = (p + 1).div_ceil(w);
         for _ in 0..MOST {
             if !open.contains(&true) {

@@ -9,7 +9,7 @@ use crate::kernel::approximate::{
 use crate::kernel::features::Features;
 use crate::kernel::fourier::frequencies;
 use crate::kernel::function::{BlockKernel, Kernel};
-use crate::kernel::landmarks::{Choice, Comparison, among};
+use crate::kernel::landmarks::{Comparison, LandmarkChoice, among};
 use crate::kernel::model::{Approximation, KernelBasis};
 use crate::kernel::options::KernelPca;
 use crate::kernel::route::KernelRoute;
@@ -20,7 +20,7 @@ use crate::linalg::Matrix;
 use crate::linalg::dense::small::multiply;
 use crate::random::Purpose;
 use crate::scalar::{Scalar, largest, largest_magnitude};
-use crate::solver::Iteration;
+use crate::solver::IterationOptions;
 use crate::source::Source;
 
 /// What a fit in the span of features needs.
@@ -52,7 +52,7 @@ impl<T: Scalar> Reduced<'_, T> {
             let (projected, approximation) = self.components(&moments, &features, None, exec)?;
             return Ok(ReducedFit { basis: KernelBasis::Frequencies(waves), projected, approximation });
         }
-        let choice = Choice { rule: self.options.landmarks, m, seed: self.options.seed };
+        let choice = LandmarkChoice { rule: self.options.landmarks, m, seed: self.options.seed };
         let choosing = exec.phase("landmarks");
         let (_, rows) = among(choice, self.x, &self.comparison(), self.shares, &choosing)?;
         let features = self.of_rows(&rows, exec)?;
@@ -74,7 +74,7 @@ impl<T: Scalar> Reduced<'_, T> {
         whitening: Option<&Whitening>,
         exec: &Exec<'_>,
     ) -> Result<(Projected, Approximation)> {
-        let iteration = Iteration {
+        let iteration = IterationOptions {
             tol: self.tol,
             max_iter: self.options.max_iter,
             block_size: None,

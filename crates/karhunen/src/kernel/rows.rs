@@ -175,13 +175,13 @@ impl Preparation<'_> {
 
 /// Rows in strips, for the left side of tiles.
 #[derive(Clone, Debug)]
-pub(super) struct Panel<E> {
+pub(super) struct PointPanel<E> {
     pub(super) strips: Vec<E>,
     /// What the kernel needs of each row beside the sums of pairs; whole strips.
     pub(super) norms: Vec<E>,
 }
 
-impl<E: Exp> Panel<E> {
+impl<E: Exp> PointPanel<E> {
     pub(super) fn new() -> Self {
         Self { strips: Vec::new(), norms: Vec::new() }
     }
@@ -274,7 +274,11 @@ impl<E: Exp> Points<E> {
     }
 
     /// Rows `rows` (from a whole strip on, to a whole strip or the last row) as the left side of tiles.
-    pub(super) fn panel<'a>(&'a self, rows: Range<usize>, buffer: &'a mut Panel<E>) -> (&'a [E], &'a [E]) {
+    pub(super) fn panel<'a>(
+        &'a self,
+        rows: Range<usize>,
+        buffer: &'a mut PointPanel<E>,
+    ) -> (&'a [E], &'a [E]) {
         let w = width::<E>();
         let rows = rows.start..rows.end.next_multiple_of(w);
         let norms = &self.norms[rows.clone()];
@@ -331,7 +335,7 @@ impl<E: Exp> Points<E> {
         &self,
         kernel: &Kernel,
         rows: Range<usize>,
-        panel: &mut Panel<E>,
+        panel: &mut PointPanel<E>,
         tile: &mut [E],
     ) {
         let (left, left_norms) = self.panel(rows, panel);

@@ -13,7 +13,7 @@ use crate::memory;
 
 /// What a choice needs to know.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Problem {
+pub(super) struct KernelProblem {
     /// Rows.
     pub(super) n: usize,
     /// Components wanted; all if `None`.
@@ -37,7 +37,7 @@ pub(super) struct Problem {
 /// Below this number of rows all eigenvectors cost as little as some.
 const SMALL: usize = 400;
 
-impl Problem {
+impl KernelProblem {
     /// Bytes of the stored triangle.
     fn stored(&self) -> f64 {
         if self.single { stored_bytes::<f32>(self.n) } else { stored_bytes::<f64>(self.n) }
@@ -58,7 +58,7 @@ impl Problem {
     }
 }
 
-impl Problem {
+impl KernelProblem {
     /// Asks for what a fit by `route` with `n_threads` threads needs: no more than the limit that was given or stands for one, and
     /// no more than can be had.
     ///
@@ -152,7 +152,7 @@ const PATIENCE: f64 = 1800.0;
 /// kernel reaches with AVX-512, in f64 and in f32.
 const SPEED: [f64; 2] = [5e10, 1.3e11];
 
-impl Problem {
+impl KernelProblem {
     /// Predicted seconds of recomputed tiles on one core.
     fn tiles_seconds(&self) -> f64 {
         let passes = 15.0 + self.k.unwrap_or(0) as f64 / 8.0;
@@ -162,7 +162,7 @@ impl Problem {
 }
 
 /// Chooses a route and says why.
-pub(super) fn choose(problem: &Problem) -> (KernelRoute, String) {
+pub(super) fn choose(problem: &KernelProblem) -> (KernelRoute, String) {
     let n = problem.n;
     let fits = |route| problem.bytes(route) <= problem.memory_limit;
     match problem.k {
@@ -194,8 +194,8 @@ pub(super) fn choose(problem: &Problem) -> (KernelRoute, String) {
 mod tests {
     use super::*;
 
-    fn problem(n: usize, single: bool) -> Problem {
-        Problem {
+    fn problem(n: usize, single: bool) -> KernelProblem {
+        KernelProblem {
             n,
             k: Some(50),
             single,
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn rows_memory_and_patience_decide() {
-        let route = |problem: &Problem| choose(problem).0;
+        let route = |problem: &KernelProblem| choose(problem).0;
         assert_eq!(route(&problem(400, false)), KernelRoute::Full);
         assert_eq!(route(&problem(150, false)), KernelRoute::Full);
         assert_eq!(route(&problem(40_000, false)), KernelRoute::Stored);
@@ -219,9 +219,9 @@ mod tests {
         assert_eq!(route(&problem(60_000, true)), KernelRoute::Stored);
         assert_eq!(route(&problem(350_000, true)), KernelRoute::Tiles);
         assert_eq!(route(&problem(350_000, false)), KernelRoute::Nystrom);
-        let only_exact = Problem { may_approximate: false, ..problem(350_000, false) };
+        let only_exact = KernelProblem { may_approximate: false, ..problem(350_000, false) };
         assert_eq!(route(&only_exact), KernelRoute::Tiles);
-        let all = Problem { k: None, ..problem(5000, false) };
+        let all = KernelProblem { k: None, ..problem(5000, false) };
         assert_eq!(route(&all), KernelRoute::Full);
     }
 }

@@ -13,10 +13,10 @@ use crate::linalg::tiles::exp::Exp;
 use crate::linalg::tiles::pairs::width;
 use crate::operator::SymOp;
 use crate::random::Purpose;
-use crate::solver::{Iteration, Pairs, Wanted, leading};
+use crate::solver::{IterationOptions, Pairs, Wanted, leading};
 
 /// Leading eigenpairs of the weighted, centred kernel matrix.
-pub(super) struct Spectrum {
+pub(super) struct KernelSpectrum {
     /// Descending; negative ones as they are.
     pub(super) values: Vec<f64>,
     /// Columns, orthonormal, shape (n, k).
@@ -45,7 +45,7 @@ pub(super) fn full<E: Exp>(
     k: usize,
     epsilon: f64,
     exec: &Exec<'_>,
-) -> Result<Spectrum> {
+) -> Result<KernelSpectrum> {
     let (matrix, means) = centred_matrix(gram, shares, &exec.phase("kernel matrix"))?;
     let exec = exec.phase("eigenvectors");
     exec.report(0.0)?;
@@ -53,7 +53,7 @@ pub(super) fn full<E: Exp>(
     let values = all.values[..k].to_vec();
     let vectors = all.vectors.columns(0..k);
     let residuals = relative_residuals(&matrix.apply(&vectors, &exec)?, &vectors, &values);
-    let spectrum = Spectrum {
+    let spectrum = KernelSpectrum {
         values,
         vectors,
         residuals,
@@ -71,10 +71,10 @@ pub(super) fn truncated<E: Exp>(
     kernel: &Kernel,
     shares: &[f64],
     k: usize,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     epsilon: f64,
     exec: &Exec<'_>,
-) -> Result<Spectrum> {
+) -> Result<KernelSpectrum> {
     let op = Centred::new(gram, shares);
     let exec = exec.phase("block Krylov");
     let (smallest, lift, n_before) =
@@ -82,7 +82,7 @@ pub(super) fn truncated<E: Exp>(
     let max_iter = iteration.max_iter - n_before;
     // So many columns at a time that the passes left are enough for a basis of `k`.
     let block = iteration.block_size.unwrap_or_else(|| block_size::<E>(k).max(k.div_ceil(max_iter)));
-    let iteration = &Iteration { max_iter, block_size: Some(block), ..*iteration };
+    let iteration = &IterationOptions { max_iter, block_size: Some(block), ..*iteration };
     let lifted = Lifted { op: &op, sign: 1.0, lift };
     let Pairs { mut values, vectors, mut residuals, n_products } =
         leading(&lifted, Wanted::Count(k), iteration, |_| iteration.tol, &exec)?;
@@ -94,8 +94,15 @@ pub(super) fn truncated<E: Exp>(
     }
     let means = op.means(&exec)?;
     let total = trace(gram, shares, &means)?;
-    let spectrum =
-        Spectrum { values, vectors, residuals, n_passes: n_before + n_products, total, smallest, means };
+    let spectrum = KernelSpectrum {
+        values,
+        vectors,
+        residuals,
+        n_passes: n_before + n_products,
+        total,
+        smallest,
+        means,
+    };
     Ok(spectrum.without_rounding(shares, epsilon))
 }
 
@@ -119,7 +126,7 @@ pub(super) fn fewest_passes(kernel: &Kernel, k: usize, n: usize, block_size: Opt
 fn below_zero(
     op: &dyn SymOp,
     k: usize,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     exec: &Exec<'_>,
 ) -> Result<(Option<f64>, f64, usize)> {
     /// Relative to the bound on the eigenvalues.
@@ -140,7 +147,7 @@ fn below_zero(
     let basis = iteration.block_size.map_or(1, |columns| k.div_ceil(columns.min(dim)));
     let spare = iteration.max_iter.saturating_sub(1 + basis);
     let max_iter = MOST.min(iteration.max_iter / 2).min(spare);
-    let rough = Iteration { tol: ROUGHLY, max_iter, block_size: Some(8), seed: iteration.seed };
+    let rough = IterationOptions { tol: ROUGHLY, max_iter, block_size: Some(8), seed: iteration.seed };
     let negated = Lifted { op, sign: -1.0, lift: bound };
     let pairs = leading(&negated, Wanted::Count(1), &rough, |_| ROUGHLY, &quiet)?;
     let (value, residual) = (bound - pairs.values[0], pairs.residuals[0].max(ROUGHLY));
@@ -196,7 +203,7 @@ pub(super) fn clip(values: &mut [f64], scale: f64, single: bool) -> Result<()> {
     Ok(())
 }
 
-impl Spectrum {
+impl KernelSpectrum {
     /// Makes eigenvalues zero that are no more than the rounding of what centring took away: rows whose images are the
     /// same leave nothing else. That is measured by `||K sqrt(v)||`, which the largest eigenvalue before centring is not below.
     fn without_rounding(mut self, shares: &[f64], epsilon: f64) -> Self {

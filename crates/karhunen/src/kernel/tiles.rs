@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::kernel::function::{BlockKernel, Kernel};
-use crate::kernel::rows::{Panel, Points};
+use crate::kernel::rows::{PointPanel, Points};
 use crate::linalg::Matrix;
 use crate::linalg::tiles::exp::Exp;
 use crate::linalg::tiles::pairs::width;
@@ -22,7 +22,7 @@ pub(super) trait Tiles<E>: Sync {
         &self,
         rows: Range<usize>,
         columns: Range<usize>,
-        panel: &mut Panel<E>,
+        panel: &mut PointPanel<E>,
         tile: &mut [E],
     ) -> Result<()>;
 }
@@ -42,7 +42,7 @@ impl<E: Exp> Tiles<E> for Computed<'_, E> {
         &self,
         rows: Range<usize>,
         columns: Range<usize>,
-        panel: &mut Panel<E>,
+        panel: &mut PointPanel<E>,
         tile: &mut [E],
     ) -> Result<()> {
         let same = rows.start == columns.start;
@@ -67,7 +67,7 @@ impl<E: Exp> Tiles<E> for Called<'_> {
         &self,
         rows: Range<usize>,
         columns: Range<usize>,
-        _: &mut Panel<E>,
+        _: &mut PointPanel<E>,
         tile: &mut [E],
     ) -> Result<()> {
         let n_left = rows.len();

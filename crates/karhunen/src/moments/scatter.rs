@@ -88,21 +88,23 @@ impl Scatter {
 
     fn of_narrow<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
         let piece_rows = dense_scatter::piece_rows(x.n_cols());
-        let zero = || Part { total: Self::empty(x.n_cols()), scratch: dense_scatter::Scratch::default() };
-        let sum = exec.fold(x.n_rows().div_ceil(piece_rows), zero, |piece, Part { total, scratch }| {
-            let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
-            let weights = weights.map(|w| &w[rows.clone()]);
-            let moments = &mut total.moments;
-            moments.n_samples = rows.len();
-            moments.weight_squared = squared(weights, rows.len());
-            moments.whole = are_whole(weights);
-            let (mean, matrix) = (&mut moments.mean, &mut total.matrix);
-            moments.weight = dense_scatter::accumulate(&x.rows(rows), weights, mean, matrix, scratch);
-            for (j, sum) in moments.sum_of_squares.iter_mut().enumerate() {
-                *sum = matrix[(j, j)];
-            }
-            Ok(())
-        })?;
+        let zero =
+            || ScatterPart { total: Self::empty(x.n_cols()), scratch: dense_scatter::Scratch::default() };
+        let sum =
+            exec.fold(x.n_rows().div_ceil(piece_rows), zero, |piece, ScatterPart { total, scratch }| {
+                let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
+                let weights = weights.map(|w| &w[rows.clone()]);
+                let moments = &mut total.moments;
+                moments.n_samples = rows.len();
+                moments.weight_squared = squared(weights, rows.len());
+                moments.whole = are_whole(weights);
+                let (mean, matrix) = (&mut moments.mean, &mut total.matrix);
+                moments.weight = dense_scatter::accumulate(&x.rows(rows), weights, mean, matrix, scratch);
+                for (j, sum) in moments.sum_of_squares.iter_mut().enumerate() {
+                    *sum = matrix[(j, j)];
+                }
+                Ok(())
+            })?;
         Ok(sum.total)
     }
 
@@ -186,12 +188,12 @@ impl Accumulate for Scatter {
 }
 
 /// The scatter of pieces, and memory for the next one.
-struct Part {
+struct ScatterPart {
     total: Scatter,
     scratch: dense_scatter::Scratch,
 }
 
-impl Accumulate for Part {
+impl Accumulate for ScatterPart {
     fn reset(&mut self) {
         self.total.reset();
     }

@@ -207,12 +207,12 @@ impl Compensated {
 }
 
 /// Weighted sums of columns and the weight that each stores.
-struct ColumnSums {
+struct SparseColumnSums {
     sums: Vec<f64>,
     stored: Vec<Compensated>,
 }
 
-impl Accumulate for ColumnSums {
+impl Accumulate for SparseColumnSums {
     fn reset(&mut self) {
         self.sums.fill(0.0);
         self.stored.fill(Compensated::default());
@@ -256,7 +256,7 @@ fn sums_by_rows<I: Index, T: Scalar>(
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     let (n, p) = (lines.len(), lines.n_minor());
     let piece = lines_per_piece(lines.extent());
-    let zero = || ColumnSums { sums: vec![0.0; p], stored: vec![Compensated::default(); p] };
+    let zero = || SparseColumnSums { sums: vec![0.0; p], stored: vec![Compensated::default(); p] };
     let total = exec.fold(n.div_ceil(piece), zero, |index, total| {
         for i in index * piece..n.min((index + 1) * piece) {
             let weight = weight(row_weights, i);

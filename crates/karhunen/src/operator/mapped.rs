@@ -93,13 +93,13 @@ pub trait LinOp: Sync {
 }
 
 /// `B = n^(-1/2) (A - 1 mu') F`: the means `mu` and the factors `F` of the columns are those of the map.
-pub(crate) struct Mapped<'a> {
+pub(crate) struct MappedOp<'a> {
     op: &'a dyn LinOp,
     map: ColumnMap<'a>,
     n_products: AtomicUsize,
 }
 
-impl<'a> Mapped<'a> {
+impl<'a> MappedOp<'a> {
     pub(crate) fn new(op: &'a dyn LinOp, map: ColumnMap<'a>) -> Self {
         Self { op, map, n_products: AtomicUsize::new(0) }
     }
@@ -168,7 +168,7 @@ impl<'a> Mapped<'a> {
     }
 }
 
-impl Products for Mapped<'_> {
+impl Products for MappedOp<'_> {
     fn shape(&self) -> (usize, usize) {
         self.op.shape()
     }

@@ -12,8 +12,8 @@ use crate::pca::evidence::most_probable_dimension;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
 use crate::scalar::Scalar;
-use crate::solver::select::{Choice, choose};
-use crate::solver::{self, Iteration, Problem, Route, Spectrum, Wanted};
+use crate::solver::select::{RouteChoice, choose};
+use crate::solver::{self, IterationOptions, Problem, Route, Spectrum, Wanted};
 use crate::source::Source;
 use crate::weights::{Shares, Totals, Weighting, Weights, check_feature_weights};
 
@@ -32,18 +32,19 @@ pub(crate) fn fit<T: Scalar>(
     let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(if T::EPSILON > f64::EPSILON { 1e-6 } else { 1e-8 });
     let problem = problem::<T>(x, pca.n_components);
-    let choice =
-        pca.solver.map_or_else(|| choose(&problem), |route| Choice::Route(route, "asked for".to_owned()));
+    let choice = pca
+        .solver
+        .map_or_else(|| choose(&problem), |route| RouteChoice::Route(route, "asked for".to_owned()));
     let n_threads = threads_of(pca.n_threads);
     let ask = |route, problem: &Problem| check_memory(route, problem, n_threads);
     match &choice {
-        Choice::Route(route, _) => ask(*route, &problem)?,
+        RouteChoice::Route(route, _) => ask(*route, &problem)?,
         // It begins as block Krylov iteration for few components does.
-        Choice::Look(_) => ask(Route::BlockKrylov, &problem.with(1))?,
+        RouteChoice::Look(_) => ask(Route::BlockKrylov, &problem.with(1))?,
     }
     Exec::run(pca.n_threads, observer, |exec| {
         // Products and moments in one pass, where they need no corrections for zeros.
-        let covariance = matches!(choice, Choice::Route(Route::Covariance, _));
+        let covariance = matches!(choice, RouteChoice::Route(Route::Covariance, _));
         let one_pass = covariance && !x.is_sparse() && p <= dense_scatter::WIDEST;
         let one_pass = one_pass && pca.n_components != NComponents::Count(0);
         let (moments, scatter) = if one_pass {
@@ -71,10 +72,10 @@ pub(crate) fn fit<T: Scalar>(
             _ => {
                 let op = Standardized::new(x, affine.map(), shares);
                 let (route, reason, spectrum) = match choice {
-                    Choice::Route(route, reason) => {
+                    RouteChoice::Route(route, reason) => {
                         (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?)
                     }
-                    Choice::Look(n_looks) => {
+                    RouteChoice::Look(n_looks) => {
                         let ask = |route, k| ask(route, &problem.with(k));
                         solver::solve_by_look(&op, (&problem, n_looks), wanted, &iteration, &ask, exec)?
                     }
@@ -213,8 +214,8 @@ impl Solved {
     }
 }
 
-pub(super) fn iteration(pca: &Pca, tol: f64) -> Iteration {
-    Iteration { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed }
+pub(super) fn iteration(pca: &Pca, tol: f64) -> IterationOptions {
+    IterationOptions { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed }
 }
 
 /// The factors of the columns, zero of those that count as constant: products hold their rounding.

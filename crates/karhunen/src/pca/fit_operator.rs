@@ -8,7 +8,7 @@ use crate::exec::{Exec, Observer, threads_of};
 use crate::linalg::ColumnMap;
 use crate::memory;
 use crate::moments::{Columns, Moments, check_size};
-use crate::operator::{LinOp, Mapped, Products};
+use crate::operator::{LinOp, MappedOp, Products};
 use crate::scalar::Scalar;
 use crate::solver::{self, Problem, Route};
 use crate::weights::{Shares, check_feature_weights};
@@ -30,7 +30,7 @@ pub(crate) fn fit_operator(
     let k = count(pca.n_components, n.min(p));
     let problem = Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() };
     check_memory(route, &problem, threads_of(pca.n_threads))?;
-    memory::ask("blocks of products of the operator", Mapped::need((n, p)), || {
+    memory::ask("blocks of products of the operator", MappedOp::need((n, p)), || {
         "raise the limit of memory, or fit a part of the rows".to_owned()
     })?;
     Exec::run(pca.n_threads, observer, |exec| {
@@ -42,7 +42,7 @@ pub(crate) fn fit_operator(
         check_factors(&affine.factor)?;
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
         let factor = factors_of_varying(pca, &columns, &affine);
-        let mapped = Mapped::new(op, ColumnMap { factor: &factor, ..affine.map() });
+        let mapped = MappedOp::new(op, ColumnMap { factor: &factor, ..affine.map() });
         let mut spectrum = solver::solve(&mapped, route, wanted, &iteration(pca, tol), exec)?;
         spectrum.n_passes = mapped.n_products();
         let largest = spectrum.values.first().copied().unwrap_or(0.0);

@@ -5,13 +5,13 @@ use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::operator::{Products, Side};
 use crate::solver::leading::leading_of_matrix;
-use crate::solver::spectrum::{Iteration, Spectrum, Wanted};
+use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 
 /// One pass over the data.
 pub(crate) fn solve(
     op: &dyn Products,
     wanted: Wanted,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     let covariance = op.product(Side::Columns, &exec.phase("covariance"))?;
@@ -22,7 +22,7 @@ pub(crate) fn solve(
 pub(crate) fn solve_matrix(
     covariance: &Matrix,
     wanted: Wanted,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     if matches!(wanted, Wanted::Count(0)) {

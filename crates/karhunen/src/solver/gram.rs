@@ -5,13 +5,13 @@ use crate::exec::Exec;
 use crate::operator::{Products, Side};
 use crate::solver::image::{image, longest};
 use crate::solver::leading::{Pairs, leading_of_matrix};
-use crate::solver::spectrum::{Iteration, Spectrum, Wanted};
+use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 
 /// Two passes over the data, or a few more where the components are large.
 pub(crate) fn solve(
     op: &dyn Products,
     wanted: Wanted,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     let gram = op.product(Side::Rows, &exec.phase("inner products"))?;

@@ -5,13 +5,13 @@ use crate::exec::Exec;
 use crate::operator::{Normal, NormalT, Products};
 use crate::solver::image::{image, longest};
 use crate::solver::leading::{Seek, Sought, seek_leading};
-use crate::solver::spectrum::{Iteration, Spectrum, Wanted};
+use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 
 /// As many passes over the data as the tolerance takes.
 pub(crate) fn solve(
     op: &dyn Products,
     wanted: Wanted,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     match seek(op, wanted, iteration, &Seek::to_the_end(), exec)? {
@@ -24,7 +24,7 @@ pub(crate) fn solve(
 pub(super) fn seek(
     op: &dyn Products,
     wanted: Wanted,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     seek: &Seek<'_>,
     exec: &Exec<'_>,
 ) -> Result<Sought<Spectrum>> {

@@ -9,7 +9,7 @@ use crate::linalg::dense::residual::relative_residuals;
 use crate::operator::SymOp;
 use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions, Search};
 use crate::solver::look;
-use crate::solver::spectrum::{Iteration, Spectrum, Wanted, count};
+use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted, count};
 
 /// Eigenpairs of a symmetric matrix, descending.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ fn budget(dim: usize) -> usize {
 pub(crate) fn leading_of_matrix(
     a: &Matrix,
     wanted: Wanted,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     tightened: impl Fn(&[f64]) -> f64,
     exec: &Exec<'_>,
 ) -> Result<Pairs> {
@@ -54,7 +54,8 @@ pub(crate) fn leading_of_matrix(
     let count_wanted = if let Wanted::Count(k) = wanted { Some(k) } else { None };
     if !takes_all(dim, count_wanted) {
         let tol = (FINER * iteration.tol).max(EXACT);
-        let finer = Iteration { tol, max_iter: budget(dim), block_size: Some(16), seed: iteration.seed };
+        let finer =
+            IterationOptions { tol, max_iter: budget(dim), block_size: Some(16), seed: iteration.seed };
         let tightened = |values: &[f64]| tightened(values).clamp(EXACT, tol);
         let seek = Seek { n_looks: LOOK / 2, leave: &|k, _| Ok(takes_all(dim, Some(k))) };
         if let Sought::Found(pairs) = seek_leading(a, wanted, &finer, tightened, &seek, exec)? {
@@ -120,7 +121,7 @@ impl Seek<'static> {
 pub(crate) fn leading(
     op: &dyn SymOp,
     wanted: Wanted,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     tightened: impl Fn(&[f64]) -> f64,
     exec: &Exec<'_>,
 ) -> Result<Pairs> {
@@ -134,7 +135,7 @@ pub(crate) fn leading(
 pub(super) fn seek_leading(
     op: &dyn SymOp,
     wanted: Wanted,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     tightened: impl Fn(&[f64]) -> f64,
     seek: &Seek<'_>,
     exec: &Exec<'_>,
@@ -211,7 +212,8 @@ mod tests {
         Wanted::Share { sum: share * total, total }
     }
 
-    const ITERATION: Iteration = Iteration { tol: 1e-8, max_iter: 1000, block_size: None, seed: 0 };
+    const ITERATION: IterationOptions =
+        IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, seed: 0 };
 
     #[test]
     fn a_search_is_left_after_the_look_where_a_share_takes_many() {

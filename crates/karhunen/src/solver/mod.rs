@@ -21,7 +21,7 @@ pub(crate) use covariance::solve_matrix;
 pub(crate) use leading::{Pairs, leading};
 pub(crate) use problem::Problem;
 pub use route::Route;
-pub(crate) use spectrum::{Iteration, Spectrum, Wanted};
+pub(crate) use spectrum::{IterationOptions, Spectrum, Wanted};
 
 use leading::{Seek, Sought};
 use select::{Spent, reason_for, route_for};
@@ -35,7 +35,7 @@ pub(crate) fn solve(
     op: &dyn Products,
     route: Route,
     wanted: Wanted,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     if matches!(wanted, Wanted::Count(0)) {
@@ -55,7 +55,7 @@ pub(crate) fn solve_by_look(
     op: &dyn Products,
     (problem, n_looks): (&Problem, usize),
     wanted: Wanted,
-    iteration: &Iteration,
+    iteration: &IterationOptions,
     ask: &dyn Fn(Route, usize) -> Result<()>,
     exec: &Exec<'_>,
 ) -> Result<(Route, String, Spectrum)> {

@@ -44,8 +44,8 @@ impl Problem {
     /// The route that is taken, or the likeliest where a look will tell.
     pub(crate) fn likely(&self) -> Route {
         match choose(self) {
-            Choice::Route(route, _) => route,
-            Choice::Look(_) => self.with(self.k_or_guess()).best(),
+            RouteChoice::Route(route, _) => route,
+            RouteChoice::Look(_) => self.with(self.k_or_guess()).best(),
         }
     }
 
@@ -71,14 +71,14 @@ const PRICE_OF_LOOK: f64 = 0.08;
 
 /// How a route is found.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Choice {
+pub(crate) enum RouteChoice {
     /// This one, for this reason.
     Route(Route, String),
     /// By a look at the spectrum of so many products, with which block Krylov iteration begins.
     Look(usize),
 }
 
-impl Choice {
+impl RouteChoice {
     /// Why this route; nothing before a look.
     pub(crate) fn reason(self) -> String {
         match self {
@@ -89,13 +89,13 @@ impl Choice {
 }
 
 /// Chooses a route, or that it takes a look at the spectrum.
-pub(crate) fn choose(problem: &Problem) -> Choice {
+pub(crate) fn choose(problem: &Problem) -> RouteChoice {
     if !problem.sparse && seconds(Route::Svd, &problem.with(problem.smaller())) <= SECONDS_NOT_WORTH_SAVING {
-        return Choice::Route(Route::Svd, "small enough for the most accurate route".to_owned());
+        return RouteChoice::Route(Route::Svd, "small enough for the most accurate route".to_owned());
     }
     if problem.k.is_some() {
         let best = problem.best();
-        return Choice::Route(best, reason(best, problem));
+        return RouteChoice::Route(best, reason(best, problem));
     }
     let smaller = problem.smaller();
     let numbers: Vec<usize> = (0..).map(|i| 1 << i).take_while(|k| *k < smaller).chain([smaller]).collect();
@@ -118,9 +118,12 @@ pub(crate) fn choose(problem: &Problem) -> Choice {
         seconds(best, problem) + if best == Route::BlockKrylov { 0.0 } else { look_seconds(problem, n_looks) }
     });
     if worst <= NEAR_ENOUGH.max(look) {
-        return Choice::Route(steady, "the best, or near it, for every share of the variance".to_owned());
+        return RouteChoice::Route(
+            steady,
+            "the best, or near it, for every share of the variance".to_owned(),
+        );
     }
-    Choice::Look(n_looks)
+    RouteChoice::Look(n_looks)
 }
 
 /// Work of block Krylov iteration that is done, and of use to that route alone.
@@ -232,8 +235,8 @@ mod tests {
         ];
         for (problem, route) in table {
             match choose(&problem) {
-                Choice::Route(chosen, reason) => assert_eq!(chosen, route, "{problem:?}: {reason}"),
-                Choice::Look(_) => panic!("{problem:?} needs no look"),
+                RouteChoice::Route(chosen, reason) => assert_eq!(chosen, route, "{problem:?}: {reason}"),
+                RouteChoice::Look(_) => panic!("{problem:?} needs no look"),
             }
         }
     }
@@ -256,7 +259,7 @@ mod tests {
         ];
         for (problem, k, route) in table {
             let choice = choose(&problem);
-            let Choice::Look(n_looks) = choice else { panic!("{problem:?}: {choice:?}") };
+            let RouteChoice::Look(n_looks) = choice else { panic!("{problem:?}: {choice:?}") };
             assert!((4..=LOOK).contains(&n_looks), "{problem:?}: {n_looks}");
             let chosen = route_for(&problem, k, Spent::Look(n_looks));
             assert_eq!(chosen, route, "{}", reason_for(route, &problem, k));

@@ -14,7 +14,7 @@ pub(crate) enum Wanted {
 
 /// Parameters of iterations.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Iteration {
+pub(crate) struct IterationOptions {
     /// The largest residual, relative to the largest eigenvalue.
     pub(crate) tol: f64,
     /// Products with the matrix allowed.

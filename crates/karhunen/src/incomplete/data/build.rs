@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec, Unobserved};
-use crate::incomplete::data::{Duplicates, Lines, Observed, Triples, check_shape};
+use crate::incomplete::data::{Duplicates, EntryLines, Observed, Triples, check_shape};
 use crate::linalg::{Dense, IndexInt, Indices, Major, Sparse};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
@@ -143,7 +143,7 @@ impl<T: Scalar> Observed<T> {
 
     /// The entries of `rows` whose numbers `keep` accepts, by rows and by columns.
     pub(super) fn filtered(
-        rows: &Lines<T>,
+        rows: &EntryLines<T>,
         n_features: usize,
         keep: impl Fn(usize) -> bool + Sync,
         exec: &Exec<'_>,
@@ -241,7 +241,7 @@ fn collect_lines<T: Scalar, I: Iterator<Item = (u32, T, T)>>(
     weighted: bool,
     exec: &Exec<'_>,
     entries: impl Fn(usize) -> I + Sync,
-) -> Result<Lines<T>> {
+) -> Result<EntryLines<T>> {
     let (n_lines, n_minor) = shape;
     let mut pointers = vec![0; n_lines + 1];
     let lines_at_a_time = ((1 << 16) / n_minor.max(1)).max(1);
@@ -277,7 +277,7 @@ fn by_columns<I: IndexInt, T: Scalar>(
     triples: &Triples<'_, I, T>,
     n_features: usize,
     exec: &Exec<'_>,
-) -> Result<Lines<T>> {
+) -> Result<EntryLines<T>> {
     let one = T::from_f64(1.0);
     let weight = |e: usize| triples.weights.map_or(one, |w| w[e]);
     let mut pointers = vec![0; n_features + 1];
@@ -300,7 +300,7 @@ fn by_columns<I: IndexInt, T: Scalar>(
 }
 
 /// The same entries by lines of the other kind, of which there are `n_minor`; sorted within each line.
-fn transpose<T: Scalar>(lines: &Lines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<Lines<T>> {
+fn transpose<T: Scalar>(lines: &EntryLines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<EntryLines<T>> {
     let mut raw = Raw::zeros(count_minor(lines, n_minor, exec)?, lines.is_weighted())?;
     let cuts = balanced(&raw.pointers, exec.n_threads());
     let one = T::from_f64(1.0);
@@ -335,7 +335,7 @@ impl Accumulate for Counts {
 }
 
 /// Shifted by one, as [`Raw::zeros`] takes them.
-fn count_minor<T: Scalar>(lines: &Lines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<Vec<usize>> {
+fn count_minor<T: Scalar>(lines: &EntryLines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<Vec<usize>> {
     // Sums of several threads pay where there are more entries than lines.
     let n_pieces = if lines.n_entries() < n_minor { 1 } else { 16 };
     let counts = exec.fold(
@@ -443,19 +443,19 @@ impl<T: Scalar> Raw<T> {
     }
 
     /// What was pushed: every pointer has moved to the end of its line, which is where the next line begins.
-    fn pushed(mut self) -> Lines<T> {
+    fn pushed(mut self) -> EntryLines<T> {
         let n_lines = self.pointers.len() - 1;
         self.pointers.copy_within(..n_lines, 1);
         self.pointers[0] = 0;
         self.into_lines()
     }
 
-    fn into_lines(self) -> Lines<T> {
-        Lines::new(self.pointers, self.indices, self.values, self.weights)
+    fn into_lines(self) -> EntryLines<T> {
+        EntryLines::new(self.pointers, self.indices, self.values, self.weights)
     }
 }
 
-fn first_duplicate<T: Scalar>(rows: &Lines<T>) -> Option<(usize, usize)> {
+fn first_duplicate<T: Scalar>(rows: &EntryLines<T>) -> Option<(usize, usize)> {
     (0..rows.n_lines()).find_map(|row| {
         let repeated = rows.line(row).indices.windows(2).find(|pair| pair[0] == pair[1])?;
         Some((row, repeated[0] as usize))
@@ -464,7 +464,7 @@ fn first_duplicate<T: Scalar>(rows: &Lines<T>) -> Option<(usize, usize)> {
 
 /// One entry for each run of equal indices: the mean of its values, the sum of its weights. Without weights, repeated
 /// entries count as one. In place.
-fn average_duplicates<T: Scalar>(rows: Lines<T>) -> Lines<T> {
+fn average_duplicates<T: Scalar>(rows: EntryLines<T>) -> EntryLines<T> {
     let (mut pointers, mut indices, mut values, mut weights) = rows.into_raw();
     let (mut kept, mut from) = (0, 0);
     for pointer in &mut pointers[1..] {
@@ -488,5 +488,5 @@ fn average_duplicates<T: Scalar>(rows: Lines<T>) -> Lines<T> {
     if let Some(weights) = &mut weights {
         weights.truncate(kept);
     }
-    Lines::new(pointers, indices, values, weights)
+    EntryLines::new(pointers, indices, values, weights)
 }

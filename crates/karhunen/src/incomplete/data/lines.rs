@@ -12,7 +12,7 @@ const PIECE: usize = 1 << 15;
 
 /// The entries of a matrix line after line: rows (CSR) or columns (CSC).
 #[derive(Clone, Debug)]
-pub(crate) struct Lines<T> {
+pub(crate) struct EntryLines<T> {
     /// Line `l` has the entries `pointers[l]..pointers[l + 1]`.
     pointers: Vec<usize>,
     /// Which line of the other kind an entry lies in, increasing within a line. Shared, like the values, with the same entries
@@ -23,12 +23,12 @@ pub(crate) struct Lines<T> {
     weights: Option<Vec<T>>,
     /// How often each line counts in sums over lines; none where all do once.
     times: Option<Arc<[f64]>>,
-    parts: Vec<Part>,
+    parts: Vec<LinePart>,
 }
 
 /// A piece of work: whole lines, or some entries of one long line.
 #[derive(Clone, Debug, PartialEq)]
-struct Part {
+struct LinePart {
     lines: Range<usize>,
     entries: Range<usize>,
     whole: bool,
@@ -85,7 +85,7 @@ pub(crate) struct Rows<'a, T> {
     pub(crate) width: usize,
 }
 
-impl<T: Scalar> Lines<T> {
+impl<T: Scalar> EntryLines<T> {
     pub(crate) fn new(
         pointers: Vec<usize>,
         indices: Vec<u32>,
@@ -197,7 +197,7 @@ impl<T: Scalar> Lines<T> {
         self.pass_with(exec, lengths, &mut [], outs, |segment, _, acc| gather(segment, acc), finish)
     }
 
-    /// As [`Lines::pass`], where `gather` may change one value of `entries` for each entry.
+    /// As [`EntryLines::pass`], where `gather` may change one value of `entries` for each entry.
     pub(crate) fn pass_with<const K: usize, const M: usize>(
         &self,
         exec: &Exec<'_>,
@@ -278,7 +278,7 @@ impl<T: Scalar> Lines<T> {
     ) -> Vec<Task<'a, T, K, M>> {
         let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
         let mut rest = outs.map(|out| out.data);
-        let mut task = |part: &Part| {
+        let mut task = |part: &LinePart| {
             let owns = part.whole || part.entries.end == self.pointers[part.lines.end];
             let n_lines = if owns { part.lines.len() } else { 0 };
             let outs = std::array::from_fn(|k| {
@@ -330,13 +330,13 @@ fn rows_of<'b, T, const K: usize>(
 }
 
 /// Cuts lines into pieces of about [`PIECE`] entries, which depend on the entries alone.
-fn parts(pointers: &[usize]) -> Vec<Part> {
+fn parts(pointers: &[usize]) -> Vec<LinePart> {
     let mut parts = Vec::new();
     let mut start = 0;
     let n_lines = pointers.len() - 1;
     for line in 0..n_lines {
         let (from, to) = (pointers[line], pointers[line + 1]);
-        let whole = |lines: Range<usize>| Part {
+        let whole = |lines: Range<usize>| LinePart {
             entries: pointers[lines.start]..pointers[lines.end],
             lines,
             whole: true,
@@ -348,7 +348,7 @@ fn parts(pointers: &[usize]) -> Vec<Part> {
             let pieces = (to - from).div_ceil(PIECE);
             let at =
                 |piece: usize| from + (to - from) / pieces * piece + (to - from) % pieces * piece / pieces;
-            parts.extend((0..pieces).map(|piece| Part {
+            parts.extend((0..pieces).map(|piece| LinePart {
                 lines: line..line + 1,
                 entries: at(piece)..at(piece + 1),
                 whole: false,
@@ -360,7 +360,11 @@ fn parts(pointers: &[usize]) -> Vec<Part> {
         }
     }
     if start < n_lines {
-        parts.push(Part { lines: start..n_lines, entries: pointers[start]..pointers[n_lines], whole: true });
+        parts.push(LinePart {
+            lines: start..n_lines,
+            entries: pointers[start]..pointers[n_lines],
+            whole: true,
+        });
     }
     parts
 }
@@ -391,7 +395,7 @@ mod tests {
     #[test]
     fn holes_are_what_entries_leave() {
         let indices = vec![1, 2, 5, 0, 1, 2, 3, 4, 5, 6];
-        let lines = Lines::new(vec![0, 3, 10], indices, vec![1.0; 10], None);
+        let lines = EntryLines::new(vec![0, 3, 10], indices, vec![1.0; 10], None);
         assert_eq!(lines.line(0).holes(7), [0, 3, 4, 6]);
         assert!(lines.line(1).holes(7).is_empty());
         // Pieces of a line share its holes between them.
@@ -407,7 +411,7 @@ mod tests {
             pointers.push(pointers.last().unwrap() + length);
         }
         let n = *pointers.last().unwrap();
-        let lines = Lines::new(pointers, vec![0; n], (0..n).map(|i| i as f64).collect(), None);
+        let lines = EntryLines::new(pointers, vec![0; n], (0..n).map(|i| i as f64).collect(), None);
         let mut out = vec![0.0; 4];
         let total = lines
             .pass(

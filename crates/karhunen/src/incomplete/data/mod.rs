@@ -5,7 +5,7 @@ mod lines;
 mod sample_weights;
 mod split;
 
-pub(crate) use crate::incomplete::data::lines::{Lines, Rows, Segment};
+pub(crate) use crate::incomplete::data::lines::{EntryLines, Rows, Segment};
 pub(crate) use crate::incomplete::data::split::Share;
 
 use std::any::Any;
@@ -53,8 +53,8 @@ pub struct Triples<'a, I, T> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Observed<T> {
-    rows: Lines<T>,
-    columns: Lines<T>,
+    rows: EntryLines<T>,
+    columns: EntryLines<T>,
     /// How often each row counts; none where all do once.
     times: Option<Arc<[f64]>>,
 }
@@ -128,12 +128,12 @@ impl<T: Scalar> Observed<T> {
     }
 
     /// The entries by rows.
-    pub(crate) fn rows(&self) -> &Lines<T> {
+    pub(crate) fn rows(&self) -> &EntryLines<T> {
         &self.rows
     }
 
     /// The entries by columns.
-    pub(crate) fn columns(&self) -> &Lines<T> {
+    pub(crate) fn columns(&self) -> &EntryLines<T> {
         &self.columns
     }
 }

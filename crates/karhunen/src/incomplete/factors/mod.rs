@@ -6,8 +6,8 @@
 //! up with zeros to whole cache lines.
 
 pub(crate) mod covariances;
+pub(crate) mod objective;
 pub(crate) mod prior;
-pub(crate) mod problem;
 pub(crate) mod state_arrays;
 
 use std::sync::Arc;
@@ -249,10 +249,10 @@ impl<T: Scalar> Factors<T> {
     }
 
     /// The factor of a side.
-    pub(crate) fn of(&self, side: Side) -> &Factor<T> {
+    pub(crate) fn of(&self, side: FactorSide) -> &Factor<T> {
         match side {
-            Side::Scores => &self.s,
-            Side::Loadings => &self.a,
+            FactorSide::Scores => &self.s,
+            FactorSide::Loadings => &self.a,
         }
     }
 }
@@ -271,18 +271,18 @@ pub(crate) fn gram<T: Lane>(factor: &Factor<T>, c: usize, exec: &Exec<'_>) -> Re
 
 /// Which factor is worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum FactorSide {
     /// One row for each sample; passes go by rows.
     Scores,
     /// One row for each feature; passes go by columns.
     Loadings,
 }
 
-impl Side {
+impl FactorSide {
     pub(crate) fn other(self) -> Self {
         match self {
-            Side::Scores => Side::Loadings,
-            Side::Loadings => Side::Scores,
+            FactorSide::Scores => FactorSide::Loadings,
+            FactorSide::Loadings => FactorSide::Scores,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::incomplete::factors::Factor;
-use crate::incomplete::factors::problem::Diagonal;
+use crate::incomplete::factors::objective::Diagonal;
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
 

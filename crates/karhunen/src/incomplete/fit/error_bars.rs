@@ -2,9 +2,9 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::data::{Lines, Observed, Rows};
-use crate::incomplete::factors::{Factors, Side};
-use crate::incomplete::passes::normal::{Layout, Products};
+use crate::incomplete::data::{EntryLines, Observed, Rows};
+use crate::incomplete::factors::{FactorSide, Factors};
+use crate::incomplete::passes::normal::{NormalLayout, NormalProducts};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::Upper;
 use crate::linalg::simd::Lane;
@@ -21,9 +21,9 @@ pub(crate) struct Precision {
 /// `(G + P)^-1` of every row of a side, packed by rows of its lower triangle, and `sum tr G (G + P)^-1`: the number of
 /// parameters that the entries determine. Zero for `silent` components, which have no parameters.
 pub(crate) fn inverses<T: Lane>(
-    lines: &Lines<T>,
+    lines: &EntryLines<T>,
     factors: &Factors<T>,
-    side: Side,
+    side: FactorSide,
     (precision, silent): (&Precision, &[bool]),
     exec: &Exec<'_>,
 ) -> Result<(Vec<T>, f64)> {
@@ -31,11 +31,11 @@ pub(crate) fn inverses<T: Lane>(
     let is_silent = |k: usize| silent.get(k).is_some_and(|silent| *silent);
     let (of_none, heard): (Vec<usize>, Vec<usize>) = (0..c).partition(|k| is_silent(*k));
     let (own, other) = (factors.of(side), factors.of(side.other()));
-    let layout = Layout::new(c);
+    let layout = NormalLayout::new(c);
     let width = c * (c + 1) / 2;
     let mut packed = vec![T::default(); own.n_rows() * width];
     let outs = [Rows { width, data: &mut packed }];
-    let products = Products::new(lines, other, factors.c, layout, exec)?;
+    let products = NormalProducts::new(lines, other, factors.c, layout, exec)?;
     let [trace] = lines.pass(
         exec,
         layout.lengths(),

@@ -3,9 +3,9 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::covariances::Covariances;
+use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::prior::Prior;
-use crate::incomplete::factors::problem::{Diagonal, Problem};
-use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::fit::error_bars::{Precision, count_parameters, inverses};
 use crate::incomplete::fit::far::far_predictions;
 use crate::incomplete::fit::run::Run;
@@ -30,7 +30,7 @@ impl<T: Lane> Run<T> {
         pca: &IncompletePca,
         method: Method,
         reason: String,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         prepared: &Prepared,
         exec: &Exec<'_>,
     ) -> Result<IncompleteModel> {
@@ -103,7 +103,7 @@ struct Found {
 impl Found {
     fn of_posterior<T: Lane>(
         posterior: &Posterior<T>,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         factors: Factors<T>,
         error_bars: bool,
         method: Method,
@@ -131,7 +131,7 @@ impl Found {
     }
 
     fn of_point<T: Lane>(
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         mut factors: Factors<T>,
         (squares, centred): (f64, bool),
         error_bars: bool,
@@ -175,13 +175,13 @@ impl Found {
 }
 
 /// The penalties of the scores as the principal components see them.
-fn prior<T: Lane>(problem: &Problem<'_, T>, rotated: &Rotated) -> Prior {
-    let Precision { matrix, per_entry } = precision(problem, Side::Scores, &rotated.of_loadings);
+fn prior<T: Lane>(problem: &Objective<'_, T>, rotated: &Rotated) -> Prior {
+    let Precision { matrix, per_entry } = precision(problem, FactorSide::Scores, &rotated.of_loadings);
     Prior { precision: matrix, per_entry, mean: rotated.prior_mean() }
 }
 
 /// `M' D M` of the penalties `D` of a side; of penalties that grow with the entries of a row, those of one entry.
-fn precision<T: Lane>(problem: &Problem<'_, T>, side: Side, map: &Matrix) -> Precision {
+fn precision<T: Lane>(problem: &Objective<'_, T>, side: FactorSide, map: &Matrix) -> Precision {
     let c = map.n_rows();
     let per_entry = matches!(problem.penalty(side), Diagonal::ByRow(_));
     // The first row with entries shows the penalty of one.
@@ -201,7 +201,7 @@ struct ErrorBars<T> {
 
 impl<T: Lane> ErrorBars<T> {
     fn new(
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         (rotated, factors, silent): (&Rotated, &Factors<T>, &[bool]),
         prior: &Prior,
         explained: &[f64],
@@ -219,7 +219,7 @@ impl<T: Lane> ErrorBars<T> {
         let (of_scores, of_loadings) = if regularized {
             (
                 Precision { matrix: prior.precision.clone(), per_entry: prior.per_entry },
-                precision(problem, Side::Loadings, &rotated.of_free_scores(free)),
+                precision(problem, FactorSide::Loadings, &rotated.of_free_scores(free)),
             )
         } else {
             // Without penalties a row of few entries would be uncertain without bounds: the population bounds it.
@@ -231,9 +231,9 @@ impl<T: Lane> ErrorBars<T> {
             (diagonal(c, &|k| of_scores[k].max(f64::MIN_POSITIVE)), diagonal(free, &|_| 1.0 / p as f64))
         };
         let (scores, trace) =
-            inverses(rows, factors, Side::Scores, (&of_scores, silent), &exec.part(0.0, 0.5))?;
+            inverses(rows, factors, FactorSide::Scores, (&of_scores, silent), &exec.part(0.0, 0.5))?;
         let (loadings, more) =
-            inverses(columns, factors, Side::Loadings, (&of_loadings, silent), &exec.part(0.5, 1.0))?;
+            inverses(columns, factors, FactorSide::Loadings, (&of_loadings, silent), &exec.part(0.5, 1.0))?;
         let means = if problem.mean.joint { p as f64 } else { 0.0 };
         let noise = if regularized {
             let none = silent.iter().filter(|silent| **silent).count();
@@ -247,13 +247,13 @@ impl<T: Lane> ErrorBars<T> {
 }
 
 /// The variance of the offsets of rows, where they have some, each as often as it counts.
-fn variance_of_offsets<T: Lane>(rotated: &Rotated, problem: &Problem<'_, T>) -> Option<f64> {
+fn variance_of_offsets<T: Lane>(rotated: &Rotated, problem: &Objective<'_, T>) -> Option<f64> {
     let offsets = rotated.offsets.as_ref()?;
     Some(problem.data.over_rows(|j| offsets[j] * offsets[j]) / (problem.data.total_samples().max(2.0) - 1.0))
 }
 
 /// The noise variance with all parameters counted whole.
-fn rough_noise<T: Lane>(problem: &Problem<'_, T>, squares: f64) -> f64 {
+fn rough_noise<T: Lane>(problem: &Objective<'_, T>, squares: f64) -> f64 {
     let counted = count_parameters(problem.data, (problem.c, problem.free()), problem.mean.joint);
     noise(squares, problem.data.total_entries(), counted)
 }

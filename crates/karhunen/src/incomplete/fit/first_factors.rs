@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::Observed;
-use crate::incomplete::factors::problem::{Diagonal, Problem};
-use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::factors::objective::{Diagonal, Objective};
+use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::methods::als::Als;
 use crate::incomplete::methods::iterate::Iterate;
 use crate::linalg::Matrix;
@@ -36,7 +36,7 @@ pub(crate) fn random<T: Lane>(
 /// A few sweeps with a small ridge: every method depends less on where it started after them. They begin with the scores, which
 /// are not looked at before; `deviation` is that of an entry.
 pub(crate) fn warm_up<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     deviation: f64,
     exec: &Exec<'_>,
@@ -51,7 +51,7 @@ pub(crate) fn warm_up<T: Lane>(
     let of_scores = RIDGE * entries / n * of_random;
     // Scores of the same size as the loadings, and `deviation` is the square of that.
     let of_loadings = RIDGE * entries / p * deviation;
-    let mut ridge = Problem {
+    let mut ridge = Objective {
         loadings: Diagonal::Same(of_loadings),
         scores: Diagonal::Same(of_scores),
         ..problem.clone()
@@ -66,15 +66,15 @@ pub(crate) fn warm_up<T: Lane>(
 /// Gives the unit of the data, which random loadings and scores share, to one side: the prior of the other would pull at it
 /// in some units more than in others. `deviation` is that of an entry. No prediction changes.
 pub(crate) fn give_unit<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
-    (side, deviation): (Side, f64),
+    (side, deviation): (FactorSide, f64),
     exec: &Exec<'_>,
 ) -> Result<()> {
     let (free, root) = (problem.free(), deviation.max(f64::MIN_POSITIVE).sqrt());
     let times = |factor: f64| move |x: &mut T| *x = T::from_f64(x.to_f64() * factor);
     let (of_loadings, of_scores) =
-        if side == Side::Loadings { (root, 1.0 / root) } else { (1.0 / root, root) };
+        if side == FactorSide::Loadings { (root, 1.0 / root) } else { (1.0 / root, root) };
     factors.a.map_rows(exec, |_, row| row[..free].iter_mut().for_each(times(of_loadings)))?;
     factors.s.map_rows(exec, |_, row| row[..free].iter_mut().for_each(times(of_scores)))
 }

@@ -22,11 +22,11 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::exec::{Exec, Iteration, Observer, Unobserved};
 use crate::incomplete::data::{Observed, Share, Typed};
-use crate::incomplete::factors::problem::{Penalties, Problem};
+use crate::incomplete::factors::objective::{Objective, Penalties};
 use crate::incomplete::factors::state_arrays::{
     Arrays, count, damaged, finite, optional_size, seconds, size,
 };
-use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::fit::checkpoint::{Checkpoint, Fingerprint, FitContext};
 use crate::incomplete::fit::checkpointing::{Keeper, Patient};
 use crate::incomplete::fit::first_factors::{give_unit, random, warm_up};
@@ -119,7 +119,7 @@ fn fit_typed<T: Lane>(
 }
 
 /// Data of a fit, and what is known of them.
-struct Part<'a, T> {
+struct FitPart<'a, T> {
     data: &'a Observed<T>,
     prepared: Prepared,
 }
@@ -131,10 +131,10 @@ struct Setting<'a, T> {
     reason: String,
     start: Option<&'a Start>,
     /// The entries that are fitted.
-    kept: Part<'a, T>,
+    kept: FitPart<'a, T>,
     held_out: Option<&'a Observed<T>>,
     /// All entries, where the fit ends with them.
-    whole: Option<Part<'a, T>>,
+    whole: Option<FitPart<'a, T>>,
     /// The penalty of which a path's are parts.
     top: Option<f64>,
 }
@@ -155,7 +155,7 @@ impl<'a, T: Lane> Setting<'a, T> {
         exec: &Exec<'_>,
     ) -> Result<Self> {
         let exec = &exec.phase("means and variances");
-        let part = |data| Ok(Part { data, prepared: Prepared::new(pca, data, start, exec)? });
+        let part = |data| Ok(FitPart { data, prepared: Prepared::new(pca, data, start, exec)? });
         let kept = part(kept)?;
         let whole = if pca.refit && held_out.is_some() { Some(part(whole)?) } else { None };
         let top = if pca.regularization == Some(Regularization::Path) {
@@ -188,7 +188,7 @@ impl<'a, T: Lane> Setting<'a, T> {
         }
     }
 
-    fn part(&self, leg: Leg) -> &Part<'a, T> {
+    fn part(&self, leg: Leg) -> &FitPart<'a, T> {
         match (leg, &self.whole) {
             (Leg::Refit, Some(whole)) => whole,
             _ => &self.kept,
@@ -196,8 +196,8 @@ impl<'a, T: Lane> Setting<'a, T> {
     }
 
     /// The problem of a leg that has the penalty `lambda`, of a path.
-    fn problem(&self, leg: Leg, lambda: Option<f64>) -> Problem<'a, T> {
-        let Part { data, prepared } = self.part(leg);
+    fn problem(&self, leg: Leg, lambda: Option<f64>) -> Objective<'a, T> {
+        let FitPart { data, prepared } = self.part(leg);
         let regularization =
             lambda.map_or_else(|| prepared.regularization(self.pca, self.method), Regularization::Ridge);
         prepared.penalized(self.pca, data, regularization)
@@ -208,10 +208,10 @@ impl<'a, T: Lane> Setting<'a, T> {
         &self,
         leg: Leg,
         number: usize,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         exec: &Exec<'_>,
     ) -> Result<Factors<T>> {
-        let Part { data, prepared } = self.part(leg);
+        let FitPart { data, prepared } = self.part(leg);
         let stream = Purpose::Starts.of(self.pca.seed).number(number as u64);
         let deviation = prepared.spread.mean_square.sqrt();
         let shape = (self.pca.n_components, self.pca.row_offsets);
@@ -502,7 +502,7 @@ impl Leg {
 
 /// A start that was given, with the offsets that suit it.
 fn given<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     start: &Start,
     mean: &[f64],
     exec: &Exec<'_>,
@@ -579,8 +579,8 @@ fn finish_typed<T: Lane>(
     let prepared = Prepared::new(pca, data, Some(start), &exec.phase("means and variances"))?;
     let problem = prepared.problem(pca, data);
     let mut factors = given(&problem, start, &prepared.mean, exec)?;
-    let [squares, _] = solve_side(&problem, &mut factors, Side::Scores, &exec.phase("scores"))?;
-    let cost = squares + problem.side_penalty(Side::Loadings, &factors, exec)?;
+    let [squares, _] = solve_side(&problem, &mut factors, FactorSide::Scores, &exec.phase("scores"))?;
+    let cost = squares + problem.side_penalty(FactorSide::Loadings, &factors, exec)?;
     let penalties = Penalties::of(&problem);
     let run = Run {
         factors,

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::data::{Lines, Observed, Rows, Segment};
+use crate::incomplete::data::{EntryLines, Observed, Rows, Segment};
 use crate::linalg::random::gaussian;
 use crate::linalg::simd::Lane;
 use crate::random::Purpose;
@@ -51,7 +51,7 @@ pub(crate) fn largest_penalty<T: Lane>(
 
 /// For each line the weighted sum of `term(line, index, value)` over its entries.
 fn product<T: Lane>(
-    lines: &Lines<T>,
+    lines: &EntryLines<T>,
     n: usize,
     exec: &Exec<'_>,
     term: impl Fn(usize, usize, f64) -> f64 + Sync,

@@ -6,13 +6,13 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factors;
-use crate::incomplete::factors::problem::{Penalties, Problem};
+use crate::incomplete::factors::objective::{Objective, Penalties};
 use crate::incomplete::factors::state_arrays::{
     Arrays, count, damaged, finite, flag, optional_size, seconds, size,
 };
 use crate::incomplete::fit::stopping::{Rules, Stage, Stopping};
 use crate::incomplete::fit::stopping::{restore_trace, save_trace};
-use crate::incomplete::methods::iterate::{Iterate, Progress};
+use crate::incomplete::methods::iterate::{Iterate, IterationReport};
 use crate::incomplete::methods::of_method;
 use crate::incomplete::model::convergence::{StopReason, TraceEntry};
 use crate::incomplete::options::{IncompletePca, Method};
@@ -136,7 +136,7 @@ pub(crate) struct Course<'a, T> {
 /// A run in the middle.
 pub(crate) struct Running<'a, T> {
     course: Course<'a, T>,
-    problem: Problem<'a, T>,
+    problem: Objective<'a, T>,
     factors: Factors<T>,
     iterations: Box<dyn Iterate<T>>,
     pub(crate) stopping: Stopping,
@@ -154,7 +154,7 @@ impl<'a, T: Lane> Running<'a, T> {
     /// Before the first iteration.
     pub(crate) fn begin(
         mut course: Course<'a, T>,
-        problem: Problem<'a, T>,
+        problem: Objective<'a, T>,
         factors: Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<Self> {
@@ -271,7 +271,7 @@ impl<'a, T: Lane> Running<'a, T> {
         Ok(stop)
     }
 
-    fn note(&mut self, progress: &Progress, held_out_rmse: Option<f64>) {
+    fn note(&mut self, progress: &IterationReport, held_out_rmse: Option<f64>) {
         self.best.trace.push(TraceEntry {
             iteration: self.iteration,
             cost: progress.cost,
@@ -283,7 +283,7 @@ impl<'a, T: Lane> Running<'a, T> {
     }
 
     /// What belongs to the factors as they are.
-    fn keep(&mut self, progress: &Progress, held_out_rmse: Option<f64>) {
+    fn keep(&mut self, progress: &IterationReport, held_out_rmse: Option<f64>) {
         let best = &mut self.best;
         best.iteration = self.iteration;
         best.posterior = self.iterations.posterior(&self.factors);
@@ -309,7 +309,7 @@ impl<'a, T: Lane> Running<'a, T> {
     /// Goes on where [`Running::save`] was called; `problem` as [`Running::begin`] got it.
     pub(crate) fn restore(
         mut course: Course<'a, T>,
-        problem: Problem<'a, T>,
+        problem: Objective<'a, T>,
         from: &mut Arrays,
         exec: &Exec<'_>,
     ) -> Result<Self> {

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::passes::gradient::gradient_pass;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::eigh::eigh;
@@ -15,13 +15,13 @@ use crate::scalar::largest;
 /// `sqrt(sum g^2 / h / F)`, `g` minus half the gradient of F and `h` half its second derivatives: what a step of the
 /// diagonal Newton method promises to gain, as a share of the cost. It depends on no unit of the data.
 pub(crate) fn relative_gradient<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &Factors<T>,
     cost: f64,
     exec: &Exec<'_>,
 ) -> Result<f64> {
     let mut total = 0.0;
-    for side in [Side::Scores, Side::Loadings] {
+    for side in [FactorSide::Scores, FactorSide::Loadings] {
         let mut gains = factors.of(side).zeros_like();
         gradient_pass(problem, factors, side, [&mut gains], exec, |g, h, [row]| {
             let gain = g.iter().zip(h).map(|(g, h)| if *h > 0.0 { g * g / h } else { 0.0 });
@@ -50,7 +50,7 @@ pub(crate) fn largest_angle(x: &Matrix, y: &Matrix) -> Result<f64> {
 mod tests {
     use super::*;
     use crate::incomplete::data::Observed;
-    use crate::incomplete::factors::problem::{Diagonal, MeanRule};
+    use crate::incomplete::factors::objective::{Diagonal, MeanRule};
     use crate::linalg::Dense;
     use crate::linalg::test_matrices::gaussian;
 
@@ -95,7 +95,7 @@ mod tests {
             let [loadings, scores] = [Diagonal::Same(0.7), Diagonal::Same(0.3)];
             let of_rows = offsets.then_some(Diagonal::Same(0.9));
             let width = c + usize::from(offsets);
-            let problem = Problem { data: &data, loadings, scores, mean, offsets: of_rows, c: width };
+            let problem = Objective { data: &data, loadings, scores, mean, offsets: of_rows, c: width };
             let mut b = gaussian(n, 1, 3, 0);
             b.scale(f64::from(u8::from(offsets)));
             let here = [gaussian(p, c, 1, 0), gaussian(n, c, 2, 0), Matrix::from_fn(p, 1, |_, _| 0.1), b];

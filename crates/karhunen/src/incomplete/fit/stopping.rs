@@ -3,12 +3,12 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
-use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::state_arrays::{
     Arrays, count, damaged, finite, optional, optional_size, seconds, size,
 };
 use crate::incomplete::fit::signals::{basis, largest_angle, relative_gradient};
-use crate::incomplete::methods::iterate::Progress;
+use crate::incomplete::methods::iterate::IterationReport;
 use crate::incomplete::model::convergence::{StopReason, TraceEntry};
 
 use crate::linalg::Matrix;
@@ -41,9 +41,9 @@ pub(crate) struct Rules {
 
 /// Where an iteration ended, as the rules see it.
 pub(crate) struct Stage<'a, T> {
-    pub(crate) problem: &'a Problem<'a, T>,
+    pub(crate) problem: &'a Objective<'a, T>,
     pub(crate) factors: &'a Factors<T>,
-    pub(crate) progress: &'a Progress,
+    pub(crate) progress: &'a IterationReport,
     pub(crate) trace: &'a [TraceEntry],
     /// What of the cost follows from the unit of the data alone.
     pub(crate) unit: f64,

@@ -1,11 +1,11 @@
 //! Alternating least squares: scores, then loadings (and means), each the exact minimiser given the other. Without
 //! penalties this is the EM algorithm of Grung & Manne (1998), doi:10.1016/S0169-7439(98)00031-8, with missing values.
 
-use super::iterate::{Iterate, Progress};
+use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::passes::normal::solve_side;
 use crate::linalg::simd::Lane;
 
@@ -16,13 +16,13 @@ pub(crate) struct Als;
 impl<T: Lane> Iterate<T> for Als {
     fn iterate(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<Progress> {
-        let [_, of_scores] = solve_side(problem, factors, Side::Scores, &exec.part(0.0, 0.5))?;
-        let [cost, of_loadings] = solve_side(problem, factors, Side::Loadings, &exec.part(0.5, 1.0))?;
-        Ok(Progress {
+    ) -> Result<IterationReport> {
+        let [_, of_scores] = solve_side(problem, factors, FactorSide::Scores, &exec.part(0.0, 0.5))?;
+        let [cost, of_loadings] = solve_side(problem, factors, FactorSide::Loadings, &exec.part(0.5, 1.0))?;
+        Ok(IterationReport {
             cost: cost + of_scores,
             squares: (cost - of_loadings).max(0.0),
             step: None,

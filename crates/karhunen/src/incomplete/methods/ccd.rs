@@ -1,12 +1,12 @@
 //! Cyclic coordinate descent by components (CCD++): Yu, Hsieh, Si & Dhillon (2012), doi:10.1109/ICDM.2012.168. Each
 //! component in turn is fitted to the residuals of the others, scores and loadings alternately.
 
-use super::iterate::{Iterate, Progress};
+use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::data::{Lines, Rows, Segment};
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::data::{EntryLines, Rows, Segment};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::residuals::residuals;
 use crate::linalg::simd::Lane;
 
@@ -30,10 +30,10 @@ impl<T: Lane> Pair<T> {
         Self { a: column(&factors.a), s: column(&factors.s) }
     }
 
-    fn side(&self, side: Side) -> &[T] {
+    fn side(&self, side: FactorSide) -> &[T] {
         match side {
-            Side::Scores => &self.s,
-            Side::Loadings => &self.a,
+            FactorSide::Scores => &self.s,
+            FactorSide::Loadings => &self.a,
         }
     }
 }
@@ -49,15 +49,15 @@ const SUMS: usize = 3;
 
 /// Fits one side of a component to the residuals, `own[i] = sum e x / (sum x^2 + d)`; returns `sum w e^2` after it.
 fn fit_side<T: Lane>(
-    problem: &Problem<'_, T>,
-    (side, k): (Side, usize),
+    problem: &Objective<'_, T>,
+    (side, k): (FactorSide, usize),
     residuals: &mut [T],
     exchange: Option<Exchange<'_, T>>,
     other: &[T],
     own: &mut [T],
     exec: &Exec<'_>,
 ) -> Result<f64> {
-    let lines: &Lines<T> = problem.lines(side);
+    let lines: &EntryLines<T> = problem.lines(side);
     let outs = [Rows { data: own, width: 1 }];
     let [squares] = lines.pass_with(
         exec,
@@ -102,14 +102,14 @@ fn add<T: Lane>(segment: Segment<'_, T>, e: &[T], other: &[T], acc: &mut [f64]) 
 impl<T: Lane> Iterate<T> for Ccd {
     fn iterate(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<Progress> {
+    ) -> Result<IterationReport> {
         let c = problem.c;
         // Afresh in every sweep: sums of many changes would drift.
-        let mut by_rows = residuals(problem, factors, Side::Scores, exec)?;
-        let mut by_columns = residuals(problem, factors, Side::Loadings, exec)?;
+        let mut by_rows = residuals(problem, factors, FactorSide::Scores, exec)?;
+        let mut by_columns = residuals(problem, factors, FactorSide::Loadings, exec)?;
         let zeros =
             Pair { a: vec![T::default(); factors.a.n_rows()], s: vec![T::default(); factors.s.n_rows()] };
         let (mut before, mut squares) = (zeros, 0.0);
@@ -120,12 +120,12 @@ impl<T: Lane> Iterate<T> for Ccd {
             let mut new = Pair { a: old.a.clone(), s: old.s.clone() };
             for round in 0..if k == c || held == Some(k) { 1 } else { self.inner } {
                 let exchange = || (round == 0).then_some(Exchange { out: &before, back: &old });
-                let scores = (Side::Scores, k);
+                let scores = (FactorSide::Scores, k);
                 fit_side(problem, scores, &mut by_rows, exchange(), &new.a, &mut new.s, exec)?;
                 if k == c {
                     new.s.copy_from_slice(&old.s);
                 }
-                let loadings = (Side::Loadings, k);
+                let loadings = (FactorSide::Loadings, k);
                 squares = fit_side(problem, loadings, &mut by_columns, exchange(), &new.s, &mut new.a, exec)?;
                 if held == Some(k) {
                     new.a.copy_from_slice(&old.a);
@@ -136,9 +136,9 @@ impl<T: Lane> Iterate<T> for Ccd {
             before = new;
         }
         let cost = squares
-            + problem.side_penalty(Side::Scores, factors, exec)?
-            + problem.side_penalty(Side::Loadings, factors, exec)?;
-        Ok(Progress { cost, squares, step: None, accepted: true, exhausted: false })
+            + problem.side_penalty(FactorSide::Scores, factors, exec)?
+            + problem.side_penalty(FactorSide::Loadings, factors, exec)?;
+        Ok(IterationReport { cost, squares, step: None, accepted: true, exhausted: false })
     }
 
     fn window(&self) -> usize {

@@ -1,12 +1,12 @@
 //! Nonlinear conjugate gradients (Polak-Ribière, restarted) with the diagonal preconditioner of the Newton method and an
 //! exact line search: the cost along a line is a polynomial of degree four.
 
-use super::iterate::{Iterate, Progress};
+use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::state_arrays::{Arrays, optional};
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::gradient::gradient_pass;
 use crate::incomplete::passes::line_search::{best_step, polynomial};
 use crate::incomplete::updates::preconditioner::Preconditioner;
@@ -16,11 +16,11 @@ use crate::linalg::simd::Lane;
 #[derive(Debug)]
 pub(crate) struct Conjugate<T> {
     preconditioner: Preconditioner,
-    state: Option<State<T>>,
+    state: Option<ConjugateState<T>>,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct ConjugateState<T> {
     /// Minus half the gradient.
     gradient: Factors<T>,
     /// The gradient before.
@@ -34,7 +34,7 @@ struct State<T> {
     squares: f64,
 }
 
-impl<T: Lane> State<T> {
+impl<T: Lane> ConjugateState<T> {
     fn zeros(factors: &Factors<T>) -> Self {
         let zeros = || Factors { a: factors.a.zeros_like(), s: factors.s.zeros_like(), c: factors.c };
         Self {
@@ -56,16 +56,16 @@ impl<T: Lane> Conjugate<T> {
 
     fn evaluate(
         &self,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         factors: &Factors<T>,
-        state: &mut State<T>,
+        state: &mut ConjugateState<T>,
         exec: &Exec<'_>,
     ) -> Result<()> {
         let (preconditioner, free) = (self.preconditioner, problem.free());
         let mut penalties = 0.0;
         for (side, g, z) in [
-            (Side::Scores, &mut state.gradient.s, &mut state.scaled.s),
-            (Side::Loadings, &mut state.gradient.a, &mut state.scaled.a),
+            (FactorSide::Scores, &mut state.gradient.s, &mut state.scaled.s),
+            (FactorSide::Loadings, &mut state.gradient.a, &mut state.scaled.a),
         ] {
             let found = gradient_pass(problem, factors, side, [g, z], exec, |g, h, [g_row, z_row]| {
                 g_row.iter_mut().zip(g).for_each(|(to, g)| *to = T::from_f64(*g));
@@ -79,9 +79,9 @@ impl<T: Lane> Conjugate<T> {
     }
 
     /// The next direction: `D = Z + beta D`.
-    fn turn(&self, state: &mut State<T>, exec: &Exec<'_>) -> Result<()> {
+    fn turn(&self, state: &mut ConjugateState<T>, exec: &Exec<'_>) -> Result<()> {
         let (mut zg, mut z_before) = (0.0, 0.0);
-        for side in [Side::Scores, Side::Loadings] {
+        for side in [FactorSide::Scores, FactorSide::Loadings] {
             let (now, before) = (state.gradient.of(side), state.before.of(side));
             let found = products(state.scaled.of(side), now, before, exec)?;
             zg += found.0;
@@ -93,11 +93,11 @@ impl<T: Lane> Conjugate<T> {
         };
         state.product = Some(zg);
         let mut along = 0.0;
-        for side in [Side::Scores, Side::Loadings] {
+        for side in [FactorSide::Scores, FactorSide::Loadings] {
             let (scaled, gradient) = (state.scaled.of(side), state.gradient.of(side));
             let directions = match side {
-                Side::Scores => &mut state.directions.s,
-                Side::Loadings => &mut state.directions.a,
+                FactorSide::Scores => &mut state.directions.s,
+                FactorSide::Loadings => &mut state.directions.a,
             };
             directions.map_rows(exec, |i, row| {
                 for (d, z) in row.iter_mut().zip(scaled.row(i)) {
@@ -114,7 +114,7 @@ impl<T: Lane> Conjugate<T> {
 }
 
 /// The direction starts afresh.
-fn steepest<T: Lane>(state: &mut State<T>) {
+fn steepest<T: Lane>(state: &mut ConjugateState<T>) {
     state.directions.s.as_mut_slice().copy_from_slice(state.scaled.s.as_slice());
     state.directions.a.as_mut_slice().copy_from_slice(state.scaled.a.as_slice());
 }
@@ -133,14 +133,14 @@ fn products<T: Lane>(x: &Factor<T>, y: &Factor<T>, z: &Factor<T>, exec: &Exec<'_
 impl<T: Lane> Iterate<T> for Conjugate<T> {
     fn iterate(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<Progress> {
+    ) -> Result<IterationReport> {
         let mut state = match self.state.take() {
             Some(state) => state,
             None => {
-                let mut state = State::zeros(factors);
+                let mut state = ConjugateState::zeros(factors);
                 self.evaluate(problem, factors, &mut state, &exec.part(0.0, 0.1))?;
                 state
             }
@@ -166,7 +166,7 @@ impl<T: Lane> Iterate<T> for Conjugate<T> {
                 step = None;
             }
         }
-        let progress = Progress {
+        let progress = IterationReport {
             cost: state.cost,
             squares: state.squares,
             step,
@@ -195,7 +195,7 @@ impl<T: Lane> Iterate<T> for Conjugate<T> {
     fn restore(
         &mut self,
         from: &mut Arrays,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         factors: &Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<()> {
@@ -203,7 +203,7 @@ impl<T: Lane> Iterate<T> for Conjugate<T> {
             return Ok(());
         }
         let [product] = from.take_array("product")?;
-        let mut state = State::zeros(factors);
+        let mut state = ConjugateState::zeros(factors);
         state.product = optional("product", product)?;
         state.before.a = from.take_like("before_loadings", &factors.a)?;
         state.before.s = from.take_like("before_scores", &factors.s)?;

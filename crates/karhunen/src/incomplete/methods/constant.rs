@@ -1,10 +1,10 @@
 //! Entries that all equal their means: the best components are none, whatever the prior, and there is no noise.
 
-use super::iterate::{Iterate, Progress};
+use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
-use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::options::{IncompletePca, MeanMode};
 use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
@@ -26,10 +26,10 @@ impl Constant {
 impl<T: Lane> Iterate<T> for Constant {
     fn iterate(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<Progress> {
+    ) -> Result<IterationReport> {
         let (c, free) = (problem.c, problem.free());
         factors.s.map_rows(exec, |_, row| row[..c].fill(T::default()))?;
         factors.a.map_rows(exec, |i, row| {
@@ -38,7 +38,7 @@ impl<T: Lane> Iterate<T> for Constant {
                 row[c] = T::from_f64(mean[i]);
             }
         })?;
-        Ok(Progress { cost: 0.0, squares: 0.0, step: None, accepted: true, exhausted: true })
+        Ok(IterationReport { cost: 0.0, squares: 0.0, step: None, accepted: true, exhausted: true })
     }
 
     fn window(&self) -> usize {

@@ -1,12 +1,12 @@
 //! Simultaneous steps of loadings and scores with an adaptive learning rate: gradient descent, natural gradient, and the
 //! diagonal Newton method of Raiko, Ilin & Karhunen (2007), doi:10.1007/978-3-540-74958-5_69.
 
-use super::iterate::{Iterate, Progress};
+use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::state_arrays::{Arrays, count, finite, optional_size, size};
-use crate::incomplete::factors::{Factor, Factors, Side, gram};
+use crate::incomplete::factors::{Factor, FactorSide, Factors, gram};
 use crate::incomplete::passes::gradient::gradient_pass;
 use crate::incomplete::passes::line_search::{best_step, polynomial};
 use crate::incomplete::updates::preconditioner::{Preconditioner, Sizes};
@@ -36,11 +36,11 @@ pub(crate) struct Descent<T> {
     sizes: Sizes,
     /// The first learning rate; found by a line search if `None`.
     first_step: Option<f64>,
-    state: Option<State<T>>,
+    state: Option<DescentState<T>>,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct DescentState<T> {
     directions: Factors<T>,
     proposal: Factors<T>,
     /// The directions of the scores as the proposal sees them.
@@ -56,12 +56,17 @@ impl<T: Lane> Descent<T> {
         Self { metric, sizes, first_step, state: None }
     }
 
-    fn start(&self, problem: &Problem<'_, T>, factors: &Factors<T>, exec: &Exec<'_>) -> Result<State<T>> {
+    fn start(
+        &self,
+        problem: &Objective<'_, T>,
+        factors: &Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<DescentState<T>> {
         let mut directions = Factors { a: factors.a.zeros_like(), s: factors.s.zeros_like(), c: factors.c };
         let (squares, of_scores) =
-            self.direct(problem, factors, Side::Scores, &mut directions.s, &exec.part(0.0, 0.3))?;
+            self.direct(problem, factors, FactorSide::Scores, &mut directions.s, &exec.part(0.0, 0.3))?;
         let (_, of_loadings) =
-            self.direct(problem, factors, Side::Loadings, &mut directions.a, &exec.part(0.3, 0.7))?;
+            self.direct(problem, factors, FactorSide::Loadings, &mut directions.a, &exec.part(0.3, 0.7))?;
         let step = match (self.first_step, self.metric) {
             (Some(step), _) => step,
             (None, Metric::Curvature(1.0)) => 1.0,
@@ -69,15 +74,15 @@ impl<T: Lane> Descent<T> {
         };
         let (proposal, ahead) = (factors.clone(), factors.s.zeros_like());
         let cost = squares + of_scores + of_loadings;
-        Ok(State { directions, proposal, ahead, cost, squares, step, n_refusals: 0 })
+        Ok(DescentState { directions, proposal, ahead, cost, squares, step, n_refusals: 0 })
     }
 
     /// Writes the directions of one side; returns the sum of squares and the penalty terms of the side.
     fn direct(
         &self,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         factors: &Factors<T>,
-        side: Side,
+        side: FactorSide,
         out: &mut Factor<T>,
         exec: &Exec<'_>,
     ) -> Result<(f64, f64)> {
@@ -116,26 +121,31 @@ fn natural<T: Lane>(g: &[f64], gram: &Matrix, size: f64, row: &mut [T]) {
 impl<T: Lane> Iterate<T> for Descent<T> {
     fn iterate(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<Progress> {
+    ) -> Result<IterationReport> {
         let mut state = match self.state.take() {
             Some(state) => state,
             None => self.start(problem, factors, exec)?,
         };
         state.proposal.a.set_step(&factors.a, state.step, &state.directions.a, exec)?;
         state.proposal.s.set_step(&factors.s, state.step, &state.directions.s, exec)?;
-        let (squares, of_scores) =
-            self.direct(problem, &state.proposal, Side::Scores, &mut state.ahead, &exec.part(0.0, 0.5))?;
-        let of_loadings = problem.side_penalty(Side::Loadings, &state.proposal, exec)?;
+        let (squares, of_scores) = self.direct(
+            problem,
+            &state.proposal,
+            FactorSide::Scores,
+            &mut state.ahead,
+            &exec.part(0.0, 0.5),
+        )?;
+        let of_loadings = problem.side_penalty(FactorSide::Loadings, &state.proposal, exec)?;
         let cost = squares + of_scores + of_loadings;
         let accepted = cost < state.cost;
         if accepted {
             std::mem::swap(factors, &mut state.proposal);
             std::mem::swap(&mut state.directions.s, &mut state.ahead);
             let columns = exec.part(0.5, 1.0);
-            self.direct(problem, factors, Side::Loadings, &mut state.directions.a, &columns)?;
+            self.direct(problem, factors, FactorSide::Loadings, &mut state.directions.a, &columns)?;
             (state.cost, state.squares) = (cost, squares);
             state.step *= LONGER;
             state.n_refusals = 0;
@@ -143,7 +153,7 @@ impl<T: Lane> Iterate<T> for Descent<T> {
             state.step /= SHORTER;
             state.n_refusals += 1;
         }
-        let progress = Progress {
+        let progress = IterationReport {
             cost: state.cost,
             squares: state.squares,
             step: Some(state.step),
@@ -161,7 +171,7 @@ impl<T: Lane> Iterate<T> for Descent<T> {
     fn save(&self, out: &mut Arrays) {
         out.put("first_step", [self.first_step.unwrap_or(f64::NAN)]);
         // Directions follow from the factors.
-        if let Some(State { cost, squares, step, n_refusals, .. }) = &self.state {
+        if let Some(DescentState { cost, squares, step, n_refusals, .. }) = &self.state {
             out.put("state", [*cost, *squares, *step, *n_refusals as f64]);
         }
     }
@@ -169,7 +179,7 @@ impl<T: Lane> Iterate<T> for Descent<T> {
     fn restore(
         &mut self,
         from: &mut Arrays,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         factors: &Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<()> {
@@ -182,10 +192,10 @@ impl<T: Lane> Iterate<T> for Descent<T> {
         let (cost, squares) = (finite("state", cost)?, size("state", squares)?);
         let (step, n_refusals) = (size("state", step)?, count("state", n_refusals)?);
         let mut directions = Factors { a: factors.a.zeros_like(), s: factors.s.zeros_like(), c: factors.c };
-        self.direct(problem, factors, Side::Scores, &mut directions.s, exec)?;
-        self.direct(problem, factors, Side::Loadings, &mut directions.a, exec)?;
+        self.direct(problem, factors, FactorSide::Scores, &mut directions.s, exec)?;
+        self.direct(problem, factors, FactorSide::Loadings, &mut directions.a, exec)?;
         let (proposal, ahead) = (factors.clone(), factors.s.zeros_like());
-        self.state = Some(State { directions, proposal, ahead, cost, squares, step, n_refusals });
+        self.state = Some(DescentState { directions, proposal, ahead, cost, squares, step, n_refusals });
         Ok(())
     }
 

@@ -4,16 +4,16 @@
 //! variances.
 
 use super::conjugate::Conjugate;
-use super::iterate::{Iterate, Progress, unit_of_posteriors};
+use super::iterate::{Iterate, IterationReport, unit_of_posteriors};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::problem::{Diagonal, Problem};
+use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::state_arrays::{Arrays, count, size};
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::gradient::squares;
 use crate::incomplete::passes::moments::Expected;
 use crate::incomplete::passes::spreads::spreads_pass;
-use crate::incomplete::updates::invariance::{Map, Moments, level, shift, transform};
+use crate::incomplete::updates::invariance::{FactorMap, FactorMoments, level, shift, transform};
 use crate::incomplete::updates::posterior::{
     LEAST_NOISE, Posterior, kl_of_means, pull_of_means, without_component,
 };
@@ -45,11 +45,11 @@ pub(crate) struct Factorial<T> {
     /// `v_b` before it is learned.
     of_offsets: Option<f64>,
     iteration: usize,
-    state: Option<State<T>>,
+    state: Option<FactorialState<T>>,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct FactorialState<T> {
     /// `v_x`.
     noise: f64,
     /// `v_s`, and `v_b` where rows have offsets.
@@ -65,7 +65,7 @@ struct State<T> {
 }
 
 /// What a pass over all variances found.
-struct Spread {
+struct PosteriorSpread {
     /// `T` without the means: what uncertain factors add to the squares.
     excess: f64,
     /// `sum w mu~`, `sum ln mu~` and the number of means that have a posterior.
@@ -85,9 +85,14 @@ impl<T: Lane> Factorial<T> {
         self.learned && self.iteration > BROAD
     }
 
-    fn start(&self, problem: &Problem<'_, T>, factors: &Factors<T>, exec: &Exec<'_>) -> Result<State<T>> {
+    fn start(
+        &self,
+        problem: &Objective<'_, T>,
+        factors: &Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<FactorialState<T>> {
         let found = squares(problem, factors, exec)? / problem.data.total_entries();
-        let mut state = State {
+        let mut state = FactorialState {
             noise: found.max(LEAST_NOISE * self.scale),
             prior: [&vec![self.broad; problem.free()], self.of_offsets.as_slice()].concat(),
             of_loadings: factors.a.zeros_like(),
@@ -103,9 +108,9 @@ impl<T: Lane> Factorial<T> {
     /// One round: means, gauge, variances of factors, of the noise and of the prior. Returns the cost and `sum w e^2`.
     fn round(
         &self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
-        state: &mut State<T>,
+        state: &mut FactorialState<T>,
         exec: &Exec<'_>,
     ) -> Result<[f64; 2]> {
         let c = problem.free();
@@ -129,8 +134,8 @@ impl<T: Lane> Factorial<T> {
             shift(problem, factors, &rest)?;
         }
         level(problem, factors, &rest)?;
-        let mut map = Map::identity(c);
-        Moments::of(problem, factors, &rest)?.shear(&mut map);
+        let mut map = FactorMap::identity(c);
+        FactorMoments::of(problem, factors, &rest)?.shear(&mut map);
         transform(&mut factors.a, &map.a, &rest)?;
         transform(&mut factors.s, &map.s, &rest)?;
         let spread = state.spread(problem, factors, &rest)?;
@@ -157,7 +162,7 @@ impl<T: Lane> Factorial<T> {
     fn rescale(
         &self,
         factors: &mut Factors<T>,
-        state: &mut State<T>,
+        state: &mut FactorialState<T>,
         held: Option<usize>,
         exec: &Exec<'_>,
     ) -> Result<()> {
@@ -201,9 +206,9 @@ impl<T: Lane> Factorial<T> {
     /// Leaves out components that the data do not support: those without which the cost is lower.
     fn prune(
         &self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
-        state: &mut State<T>,
+        state: &mut FactorialState<T>,
         mut reached: [f64; 2],
         exec: &Exec<'_>,
     ) -> Result<[f64; 2]> {
@@ -213,7 +218,7 @@ impl<T: Lane> Factorial<T> {
             if state.shares[weakest] >= NEGLIGIBLE * state.noise {
                 break;
             }
-            let mut fewer = Problem { c: problem.c - 1, ..problem.clone() };
+            let mut fewer = Objective { c: problem.c - 1, ..problem.clone() };
             let mut trial = without_component(factors, weakest);
             let mut of_trial = state.without(weakest, exec)?;
             let without = self.round(&mut fewer, &mut trial, &mut of_trial, exec)?;
@@ -226,24 +231,36 @@ impl<T: Lane> Factorial<T> {
     }
 }
 
-impl<T: Lane> State<T> {
+impl<T: Lane> FactorialState<T> {
     /// Posterior variances of both factors given their means, one after the other, and what they add to the penalties.
-    fn spread(&mut self, problem: &Problem<'_, T>, factors: &Factors<T>, exec: &Exec<'_>) -> Result<Spread> {
+    fn spread(
+        &mut self,
+        problem: &Objective<'_, T>,
+        factors: &Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<PosteriorSpread> {
         let (c, held) = (problem.c, problem.held());
         let (noise, prior) = (self.noise, &self.prior);
         let a = (&factors.a, &self.of_loadings);
-        spreads_pass(problem, Side::Scores, a, [&mut self.of_scores], exec, |_, squares, spreads, [row]| {
-            for k in 0..c {
-                row[k] = T::from_f64(noise / (squares[k] + spreads[k] + noise / prior[k]));
-            }
-            []
-        })?;
+        spreads_pass(
+            problem,
+            FactorSide::Scores,
+            a,
+            [&mut self.of_scores],
+            exec,
+            |_, squares, spreads, [row]| {
+                for k in 0..c {
+                    row[k] = T::from_f64(noise / (squares[k] + spreads[k] + noise / prior[k]));
+                }
+                []
+            },
+        )?;
         let s = (&factors.s, &self.of_scores);
         let mut explained = factors.a.zeros_like();
         let outs = [&mut self.of_loadings, &mut self.pull_loadings, &mut explained];
         let (joint, kappa) = (problem.mean.joint, problem.mean.kappa);
         let [excess, of_means, log_means, n_means] =
-            spreads_pass(problem, Side::Loadings, s, outs, exec, |line, squares, spreads, rows| {
+            spreads_pass(problem, FactorSide::Loadings, s, outs, exec, |line, squares, spreads, rows| {
                 let [variance, pull, explained] = rows;
                 let mut excess = 0.0;
                 for k in 0..c {
@@ -264,19 +281,26 @@ impl<T: Lane> State<T> {
                 }
             })?;
         let a = (&factors.a, &self.of_loadings);
-        spreads_pass(problem, Side::Scores, a, [&mut self.pull_scores], exec, |_, _, spreads, [row]| {
-            (0..c).for_each(|k| row[k] = T::from_f64(spreads[k]));
-            []
-        })?;
+        spreads_pass(
+            problem,
+            FactorSide::Scores,
+            a,
+            [&mut self.pull_scores],
+            exec,
+            |_, _, spreads, [row]| {
+                (0..c).for_each(|k| row[k] = T::from_f64(spreads[k]));
+                []
+            },
+        )?;
         let entries = problem.data.total_entries();
         self.shares = explained.sum_rows(c, exec, |_, row, sums| {
             sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64() / entries);
         })?;
-        Ok(Spread { excess, means: [of_means, log_means, n_means] })
+        Ok(PosteriorSpread { excess, means: [of_means, log_means, n_means] })
     }
 
     /// `sum mu~`, with the noise as it was when the factors' variances were found.
-    fn mean_variances(&self, problem: &Problem<'_, T>) -> f64 {
+    fn mean_variances(&self, problem: &Objective<'_, T>) -> f64 {
         let columns = problem.data.columns();
         let weights = (0..columns.n_lines()).map(|i| columns.weight(i) + problem.mean.kappa);
         weights.filter(|w| *w > 0.0).map(|w| self.noise / w).sum()
@@ -359,10 +383,10 @@ fn divergence<T: Lane>(
 impl<T: Lane> Iterate<T> for Factorial<T> {
     fn iterate(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<Progress> {
+    ) -> Result<IterationReport> {
         self.iteration += 1;
         let mut state = match self.state.take() {
             Some(state) => state,
@@ -374,7 +398,7 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
         }
         self.state = Some(state);
         let [cost, squares] = reached;
-        Ok(Progress { cost, squares, step: None, accepted: true, exhausted: false })
+        Ok(IterationReport { cost, squares, step: None, accepted: true, exhausted: false })
     }
 
     fn window(&self) -> usize {
@@ -385,7 +409,7 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
         self.iteration > if self.learned { BROAD + 5 } else { 5 }
     }
 
-    fn unit(&self, problem: &Problem<'_, T>) -> f64 {
+    fn unit(&self, problem: &Objective<'_, T>) -> f64 {
         unit_of_posteriors(problem, self.scale, true)
     }
 
@@ -403,7 +427,7 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
     fn restore(
         &mut self,
         from: &mut Arrays,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         factors: &Factors<T>,
         _: &Exec<'_>,
     ) -> Result<()> {
@@ -414,7 +438,7 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
         }
         let c = problem.c;
         let [noise] = from.take_array("noise")?;
-        self.state = Some(State {
+        self.state = Some(FactorialState {
             noise: size("noise", noise)?,
             prior: from.take_sizes("prior", c)?,
             shares: from.take_sizes("shares", c)?,

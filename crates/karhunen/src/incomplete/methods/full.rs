@@ -6,21 +6,21 @@
 //! The offset of a row is the last of its scores, `p(b_j) = N(0, v_b)`, and has one posterior with them; its loadings are
 //! certain.
 
-use super::iterate::{Iterate, Progress, unit_of_posteriors};
+use super::iterate::{Iterate, IterationReport, unit_of_posteriors};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::state_arrays::{Arrays, count, damaged, size};
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::gradient::squares;
 use crate::incomplete::passes::moments::{Expected, moments_pass};
 use crate::incomplete::updates::loading_posteriors::{
-    LoadingSolver, Loadings, OfLoadings, drop_from_table, moments_of_loadings,
+    LoadingModel, LoadingSolver, OfLoadings, drop_from_table, moments_of_loadings,
 };
 use crate::incomplete::updates::posterior::{LEAST_NOISE, Posterior, kl_of_means, without_component};
 use crate::incomplete::updates::score_moments::ScoreMoments;
 use crate::incomplete::updates::score_posteriors::score_posteriors;
-use crate::incomplete::updates::score_shift::{Affine, Priors, best_affine};
+use crate::incomplete::updates::score_shift::{Priors, ScoreShift, best_affine};
 use crate::linalg::simd::Lane;
 
 /// Most and fewest iterations with a broad prior, before its variances are learned.
@@ -38,7 +38,7 @@ const NEGLIGIBLE: f64 = 0.02;
 /// Time O(N c^2 + (n + p) c^3) for each iteration, memory for the second moments of every row and feature.
 #[derive(Debug)]
 pub(crate) struct Full<T> {
-    loadings: Loadings,
+    loadings: LoadingModel,
     /// Mean squared deviation of an entry.
     scale: f64,
     iteration: usize,
@@ -48,13 +48,13 @@ pub(crate) struct Full<T> {
     before: f64,
     /// The first iteration that learns the variances of the prior, once it is known.
     first_learned: Option<usize>,
-    state: Option<State<T>>,
+    state: Option<FullState<T>>,
     /// Room for expected values of the scores.
     room: Option<Factor<T>>,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct FullState<T> {
     /// `v_x`.
     noise: f64,
     /// `v_a`.
@@ -65,7 +65,7 @@ struct State<T> {
     table: Factor<T>,
 }
 
-impl<T: Lane> State<T> {
+impl<T: Lane> FullState<T> {
     /// Loadings as they are, without uncertainty.
     fn new(
         factors: &Factors<T>,
@@ -98,9 +98,9 @@ impl<T: Lane> State<T> {
 
 impl<T: Lane> Full<T> {
     /// `scale` is the mean squared deviation of an entry; `of_offsets` the variance of the offsets of rows to begin with.
-    pub(crate) fn new(loadings: Loadings, scale: f64, of_offsets: Option<f64>) -> Self {
+    pub(crate) fn new(loadings: LoadingModel, scale: f64, of_offsets: Option<f64>) -> Self {
         // Without posteriors of the loadings there is no prior to learn.
-        let first_learned = (loadings == Loadings::Point).then_some(1);
+        let first_learned = (loadings == LoadingModel::Point).then_some(1);
         let scale = scale.max(f64::MIN_POSITIVE);
         let before = f64::INFINITY;
         Self { loadings, scale, iteration: 0, of_offsets, before, first_learned, state: None, room: None }
@@ -113,14 +113,14 @@ impl<T: Lane> Full<T> {
     /// One round: scores, shift and rotation, loadings and means, variances. Returns the cost and `sum w e^2`.
     fn round(
         &mut self,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         factors: &mut Factors<T>,
-        state: &mut State<T>,
+        state: &mut FullState<T>,
         exec: &Exec<'_>,
     ) -> Result<f64> {
-        let problem = &Problem { mean: problem.mean.under(state.noise), ..problem.clone() };
+        let problem = &Objective { mean: problem.mean.under(state.noise), ..problem.clone() };
         let (c, free, n) = (problem.c, problem.free(), problem.data.total_samples());
-        let posterior = self.loadings == Loadings::Posterior;
+        let posterior = self.loadings == LoadingModel::Posterior;
         let learned = self.learns_now();
         let penalty = state.score_penalty();
         let room = self.room.take();
@@ -146,7 +146,7 @@ impl<T: Lane> Full<T> {
             factors.s.map_rows(&quiet, |_, row| affine.apply(&mut row[..c]))?;
             affine
         } else {
-            Affine::identity(c)
+            ScoreShift::identity(c)
         };
         log_det += 2.0 * n * affine.log_determinant;
         let squares = affine.squares_of(&moments);
@@ -184,11 +184,11 @@ impl<T: Lane> Full<T> {
     /// Posteriors of the loadings given those of the scores, moved by `affine`; then the means.
     fn loadings_given(
         &self,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         factors: &mut Factors<T>,
-        state: &mut State<T>,
+        state: &mut FullState<T>,
         scores: &Factor<T>,
-        affine: &Affine,
+        affine: &ScoreShift,
         exec: &Exec<'_>,
     ) -> Result<OfLoadings> {
         let c = problem.c;
@@ -205,7 +205,7 @@ impl<T: Lane> Full<T> {
         };
         let found = moments_pass(
             problem,
-            Side::Loadings,
+            FactorSide::Loadings,
             (scores, &constants),
             solver.room(),
             [&mut factors.a, &mut state.table],
@@ -219,9 +219,9 @@ impl<T: Lane> Full<T> {
     /// Leaves out components that the data do not support: those without which the cost is lower.
     fn prune(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
-        state: &mut State<T>,
+        state: &mut FullState<T>,
         mut cost: f64,
         exec: &Exec<'_>,
     ) -> Result<f64> {
@@ -238,12 +238,12 @@ impl<T: Lane> Full<T> {
                 break;
             }
             self.room = None;
-            let mut fewer = Problem { c: c - 1, ..problem.clone() };
+            let mut fewer = Objective { c: c - 1, ..problem.clone() };
             let mut trial = without_component(factors, weakest);
             let mut prior = state.prior.clone();
             prior.remove(weakest);
             let table = drop_from_table(&state.table, c, weakest, exec)?;
-            let mut of_trial = State { noise: state.noise, prior, of_offsets: state.of_offsets, table };
+            let mut of_trial = FullState { noise: state.noise, prior, of_offsets: state.of_offsets, table };
             let without = self.round(&fewer, &mut trial, &mut of_trial, exec)?;
             if without.is_nan() || without >= cost {
                 break;
@@ -258,10 +258,10 @@ impl<T: Lane> Full<T> {
 impl<T: Lane> Iterate<T> for Full<T> {
     fn iterate(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<Progress> {
+    ) -> Result<IterationReport> {
         self.iteration += 1;
         let mut state = match self.state.take() {
             Some(state) => state,
@@ -269,11 +269,11 @@ impl<T: Lane> Iterate<T> for Full<T> {
                 let noise = squares(problem, factors, &exec.part(0.0, 0.0))? / problem.data.total_entries();
                 let noise = noise.max(LEAST_NOISE * self.scale);
                 let variances = (BROAD_VARIANCE * self.scale, self.of_offsets);
-                State::new(factors, noise, variances, &exec.part(0.0, 0.0))?
+                FullState::new(factors, noise, variances, &exec.part(0.0, 0.0))?
             }
         };
         let mut cost = self.round(problem, factors, &mut state, exec)?;
-        if self.loadings == Loadings::Posterior
+        if self.loadings == LoadingModel::Posterior
             && self.learns_now()
             && self.iteration.is_multiple_of(PRUNE_EVERY)
         {
@@ -287,7 +287,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
         self.before = cost;
         self.state = Some(state);
         let squares = squares(problem, factors, &exec.part(1.0, 1.0))?;
-        Ok(Progress { cost, squares, step: None, accepted: true, exhausted: false })
+        Ok(IterationReport { cost, squares, step: None, accepted: true, exhausted: false })
     }
 
     fn window(&self) -> usize {
@@ -295,12 +295,12 @@ impl<T: Lane> Iterate<T> for Full<T> {
     }
 
     fn ready(&self) -> bool {
-        self.loadings == Loadings::Point
+        self.loadings == LoadingModel::Point
             || self.first_learned.is_some_and(|first| self.iteration >= first + 5)
     }
 
-    fn unit(&self, problem: &Problem<'_, T>) -> f64 {
-        unit_of_posteriors(problem, self.scale, self.loadings == Loadings::Posterior)
+    fn unit(&self, problem: &Objective<'_, T>) -> f64 {
+        unit_of_posteriors(problem, self.scale, self.loadings == LoadingModel::Posterior)
     }
 
     fn save(&self, out: &mut Arrays) {
@@ -308,7 +308,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
         out.put("before", [self.before]);
         // Zero stands for what is not known yet.
         out.put("first_learned", [self.first_learned.unwrap_or(0) as f64]);
-        if let Some(State { noise, prior, of_offsets, table }) = &self.state {
+        if let Some(FullState { noise, prior, of_offsets, table }) = &self.state {
             out.put("noise", [*noise]);
             if let Some(v) = of_offsets {
                 out.put("of_offsets", [*v]);
@@ -321,7 +321,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
     fn restore(
         &mut self,
         from: &mut Arrays,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         _: &Factors<T>,
         _: &Exec<'_>,
     ) -> Result<()> {
@@ -346,7 +346,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
         let prior = from.take_sizes("prior", problem.free())?;
         let table = from.take_factor("table", p, Expected::new::<T>(c).width)?;
         let noise = size("noise", noise)?;
-        self.state = Some(State { noise, prior, of_offsets, table });
+        self.state = Some(FullState { noise, prior, of_offsets, table });
         Ok(())
     }
 
@@ -356,7 +356,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
             noise: state.noise,
             score_penalty: state.score_penalty(),
             table: state.table.clone(),
-            point: self.loadings == Loadings::Point,
+            point: self.loadings == LoadingModel::Point,
             held: false,
         })
     }

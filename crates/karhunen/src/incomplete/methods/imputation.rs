@@ -3,11 +3,11 @@
 //! penalties this is imputation by a truncated singular value decomposition (hard), with a ridge it is soft imputation:
 //! Hastie, Mazumder, Lee & Zadeh (2015), "Matrix completion and low-rank SVD via fast alternating least squares".
 
-use super::iterate::{Iterate, Progress};
+use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factor, Factors, Side, gram};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{Factor, FactorSide, Factors, gram};
 use crate::incomplete::passes::gradient::gradient_pass;
 use crate::incomplete::passes::least_norm::solve;
 use crate::linalg::Matrix;
@@ -31,9 +31,9 @@ impl<T: Lane> Imputation<T> {
 }
 
 fn gradient<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &Factors<T>,
-    side: Side,
+    side: FactorSide,
     out: &mut Factor<T>,
     exec: &Exec<'_>,
 ) -> Result<(f64, f64)> {
@@ -48,9 +48,9 @@ fn gradient<T: Lane>(
 /// `own += gradient (w X'X + D)^-1`, where `X` is the other factor and `w` the largest weight of an entry: what is
 /// missing, and what weighs less, is filled with the fit.
 fn half_step<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
-    side: Side,
+    side: FactorSide,
     gradient: &Factor<T>,
     exec: &Exec<'_>,
 ) -> Result<()> {
@@ -58,7 +58,7 @@ fn half_step<T: Lane>(
     let weight = problem.data.rows().largest_weight();
     let products = gram(factors.of(side.other()), m, exec)?;
     let stride = m.next_multiple_of(BLOCK);
-    let held = problem.held().filter(|_| side == Side::Loadings);
+    let held = problem.held().filter(|_| side == FactorSide::Loadings);
     let mut g = vec![0.0; m * stride];
     for k in 0..m {
         for l in 0..m {
@@ -75,8 +75,8 @@ fn half_step<T: Lane>(
         solve(&mut Upper { values: &mut g.clone(), m, stride }, column, problem.free())?;
     }
     let own = match side {
-        Side::Scores => &mut factors.s,
-        Side::Loadings => &mut factors.a,
+        FactorSide::Scores => &mut factors.s,
+        FactorSide::Loadings => &mut factors.a,
     };
     own.map_rows(exec, |i, row| {
         let gradient = &gradient.row(i)[..m];
@@ -90,28 +90,28 @@ fn half_step<T: Lane>(
 impl<T: Lane> Iterate<T> for Imputation<T> {
     fn iterate(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<Progress> {
+    ) -> Result<IterationReport> {
         let mut of_scores = match self.of_scores.take() {
             Some(of_scores) => of_scores,
             None => {
                 let mut of_scores = factors.s.zeros_like();
-                gradient(problem, factors, Side::Scores, &mut of_scores, &exec.part(0.0, 0.1))?;
+                gradient(problem, factors, FactorSide::Scores, &mut of_scores, &exec.part(0.0, 0.1))?;
                 of_scores
             }
         };
-        half_step(problem, factors, Side::Scores, &of_scores, exec)?;
+        half_step(problem, factors, FactorSide::Scores, &of_scores, exec)?;
         let mut of_loadings = self.of_loadings.take().unwrap_or_else(|| factors.a.zeros_like());
-        gradient(problem, factors, Side::Loadings, &mut of_loadings, &exec.part(0.1, 0.5))?;
-        half_step(problem, factors, Side::Loadings, &of_loadings, exec)?;
+        gradient(problem, factors, FactorSide::Loadings, &mut of_loadings, &exec.part(0.1, 0.5))?;
+        half_step(problem, factors, FactorSide::Loadings, &of_loadings, exec)?;
         let (squares, penalty) =
-            gradient(problem, factors, Side::Scores, &mut of_scores, &exec.part(0.5, 1.0))?;
-        let cost = squares + penalty + problem.side_penalty(Side::Loadings, factors, exec)?;
+            gradient(problem, factors, FactorSide::Scores, &mut of_scores, &exec.part(0.5, 1.0))?;
+        let cost = squares + penalty + problem.side_penalty(FactorSide::Loadings, factors, exec)?;
         self.of_scores = Some(of_scores);
         self.of_loadings = Some(of_loadings);
-        Ok(Progress { cost, squares, step: None, accepted: true, exhausted: false })
+        Ok(IterationReport { cost, squares, step: None, accepted: true, exhausted: false })
     }
 
     fn window(&self) -> usize {

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
-use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::state_arrays::Arrays;
 use crate::incomplete::updates::posterior::Posterior;
 use crate::linalg::simd::Lane;
@@ -13,10 +13,10 @@ pub(crate) trait Iterate<T> {
     /// One iteration: changes `factors` and says what it came to.
     fn iterate(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<Progress>;
+    ) -> Result<IterationReport>;
 
     /// Iterations over which the cost must fall by less than the tolerance for the fit to have converged.
     fn window(&self) -> usize;
@@ -38,7 +38,7 @@ pub(crate) trait Iterate<T> {
 
     /// The part of the cost that follows from the unit of the data alone, as the logarithms of variances do: relative
     /// changes are those of the rest.
-    fn unit(&self, _problem: &Problem<'_, T>) -> f64 {
+    fn unit(&self, _problem: &Objective<'_, T>) -> f64 {
         0.0
     }
 
@@ -49,7 +49,7 @@ pub(crate) trait Iterate<T> {
     fn restore(
         &mut self,
         _from: &mut Arrays,
-        _problem: &Problem<'_, T>,
+        _problem: &Objective<'_, T>,
         _factors: &Factors<T>,
         _exec: &Exec<'_>,
     ) -> Result<()> {
@@ -62,7 +62,7 @@ pub(crate) trait Iterate<T> {
 
 /// What `-ln p` of the entries and means of a problem grows by when data of mean square one get the mean square `scale`.
 /// Means have a density where nothing is known of them beforehand, and are values where they have no posterior.
-pub(super) fn unit_of_posteriors<T: Lane>(problem: &Problem<'_, T>, scale: f64, posterior: bool) -> f64 {
+pub(super) fn unit_of_posteriors<T: Lane>(problem: &Objective<'_, T>, scale: f64, posterior: bool) -> f64 {
     let p = problem.data.n_features() as f64;
     let of_means = match (problem.mean.joint, problem.mean.kappa > 0.0, posterior) {
         (true, false, true) => -p,
@@ -74,7 +74,7 @@ pub(super) fn unit_of_posteriors<T: Lane>(problem: &Problem<'_, T>, scale: f64, 
 
 /// Where an iteration ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
+pub(crate) struct IterationReport {
     /// The cost, F unless the method says otherwise.
     pub(crate) cost: f64,
     /// `sum w e^2`.

@@ -5,11 +5,11 @@
 //! Offsets of rows add `sum (b^2 / v_b + ln v_b)`, where `v_b` is what the entries told before the fit: learned, it would vanish too.
 
 use super::als::Als;
-use super::iterate::{Iterate, Progress};
+use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
-use crate::incomplete::factors::problem::{Diagonal, Problem};
+use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::state_arrays::{Arrays, flag, size};
 use crate::incomplete::updates::invariance::{gauge, level, shift};
 use crate::incomplete::updates::posterior::{LEAST_NOISE, pull_of_means, without_component};
@@ -25,7 +25,7 @@ const VANISHED: f64 = 1e-9;
 
 /// Time O(N c^2 + (n + p) c^3) for each iteration.
 #[derive(Debug)]
-pub(crate) struct Map {
+pub(crate) struct MaximumAPosteriori {
     /// Mean squared deviation of an entry.
     scale: f64,
     /// `v_b`.
@@ -37,14 +37,14 @@ pub(crate) struct Map {
     pruned: bool,
 }
 
-impl Map {
+impl MaximumAPosteriori {
     /// `scale` is the mean squared deviation of an entry, `of_offsets` the variance of the offsets of rows.
     pub(crate) fn new(scale: f64, of_offsets: Option<f64>) -> Self {
         let scale = scale.max(f64::MIN_POSITIVE);
         Self { scale, of_offsets, variances: None, collapsed: false, pruned: false }
     }
 
-    fn penalize<T: Lane>(&self, problem: &mut Problem<'_, T>, noise: f64, of_scores: &[f64]) {
+    fn penalize<T: Lane>(&self, problem: &mut Objective<'_, T>, noise: f64, of_scores: &[f64]) {
         problem.mean = problem.mean.under(noise);
         problem.loadings = Diagonal::Same(noise);
         problem.scores = Diagonal::ByComponent(of_scores.iter().map(|v| noise / v).collect());
@@ -54,12 +54,12 @@ impl Map {
     /// A ridge solution along its principal axes, whose loadings have a mean square of one, and its variances.
     fn start<T: Lane>(
         &self,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<(f64, Vec<f64>)> {
         let penalty = Diagonal::Same(RIDGE * self.scale.sqrt());
-        let mut ridge = Problem { loadings: penalty.clone(), scores: penalty, ..problem.clone() };
+        let mut ridge = Objective { loadings: penalty.clone(), scores: penalty, ..problem.clone() };
         let mut squares = 0.0;
         for _ in 0..SWEEPS {
             squares = Als.iterate(&mut ridge, factors, exec)?.squares;
@@ -73,7 +73,7 @@ impl Map {
     /// `sum (b^2 / v_b + ln v_b)`.
     fn of_rows<T: Lane>(
         &self,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         factors: &Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<f64> {
@@ -90,7 +90,7 @@ impl Map {
     /// Leaves out components that have vanished; the last one stays, as nothing.
     fn prune<T: Lane>(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         (noise, of_scores): (f64, &mut Vec<f64>),
     ) {
@@ -119,7 +119,7 @@ impl Map {
 
 /// Turns to the principal axes with `|a_k|^2 = length`; returns the mean squares of the scores, descending.
 fn align<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     length: f64,
     exec: &Exec<'_>,
@@ -135,13 +135,13 @@ fn align<T: Lane>(
     Ok(rotated.singular_values.iter().map(|d| d * d / (length * n)).collect())
 }
 
-impl<T: Lane> Iterate<T> for Map {
+impl<T: Lane> Iterate<T> for MaximumAPosteriori {
     fn iterate(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<Progress> {
+    ) -> Result<IterationReport> {
         let (noise, of_scores) = match self.variances.take() {
             Some(variances) => variances,
             None => {
@@ -171,7 +171,7 @@ impl<T: Lane> Iterate<T> for Map {
             + of_factors
             + self.of_rows(problem, factors, exec)?;
         self.variances = Some((noise, of_scores));
-        Ok(Progress { cost, squares, step: None, accepted: true, exhausted: self.collapsed })
+        Ok(IterationReport { cost, squares, step: None, accepted: true, exhausted: self.collapsed })
     }
 
     fn window(&self) -> usize {
@@ -182,7 +182,7 @@ impl<T: Lane> Iterate<T> for Map {
         !self.pruned
     }
 
-    fn unit(&self, problem: &Problem<'_, T>) -> f64 {
+    fn unit(&self, problem: &Objective<'_, T>) -> f64 {
         // Loadings are of length one in the mean: scores have the unit of the data.
         let of_scores = problem.data.total_samples() * problem.free() as f64;
         (problem.data.total_entries() + of_scores) * self.scale.ln()
@@ -200,7 +200,7 @@ impl<T: Lane> Iterate<T> for Map {
     fn restore(
         &mut self,
         from: &mut Arrays,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         _: &Factors<T>,
         _: &Exec<'_>,
     ) -> Result<()> {

@@ -21,10 +21,10 @@ use self::factorial::Factorial;
 use self::full::Full;
 use self::imputation::Imputation;
 use self::iterate::Iterate;
-use self::map::Map;
+use self::map::MaximumAPosteriori;
 use self::online::Online;
 use crate::incomplete::options::{IncompletePca, Method};
-use crate::incomplete::updates::loading_posteriors::Loadings;
+use crate::incomplete::updates::loading_posteriors::LoadingModel;
 use crate::incomplete::updates::preconditioner::{Preconditioner, Sizes};
 use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
@@ -48,11 +48,11 @@ pub(crate) fn of_method<T: Lane>(
         Method::Newton => Box::new(Descent::new(Metric::Curvature(pca.alpha), sizes, pca.step)),
         Method::Natural => Box::new(Descent::new(Metric::Natural, sizes, pca.step)),
         Method::Online => Box::new(Online::new(mean_square.sqrt(), pca.online_rule)),
-        Method::Ppca => Box::new(Full::new(Loadings::Point, mean_square, of_offsets)),
-        Method::Map => Box::new(Map::new(mean_square, of_offsets)),
+        Method::Ppca => Box::new(Full::new(LoadingModel::Point, mean_square, of_offsets)),
+        Method::Map => Box::new(MaximumAPosteriori::new(mean_square, of_offsets)),
         Method::Vb => Box::new(Factorial::new(true, None, mean_square, of_offsets)),
         Method::VbFixed => Box::new(Factorial::new(false, pca.prior_variance, mean_square, of_offsets)),
-        Method::VbFull => Box::new(Full::new(Loadings::Posterior, mean_square, of_offsets)),
+        Method::VbFull => Box::new(Full::new(LoadingModel::Posterior, mean_square, of_offsets)),
         Method::Cg | Method::Ridge | Method::Auto => {
             Box::new(Conjugate::new(Preconditioner { alpha: pca.alpha, sizes }))
         }

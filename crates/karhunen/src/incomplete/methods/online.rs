@@ -1,11 +1,11 @@
 //! Passes of online learning over the rows, each followed by the scores of all rows.
 
-use super::iterate::{Iterate, Progress};
+use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::state_arrays::Arrays;
-use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::options::OnlineRule;
 use crate::incomplete::passes::normal::solve_side;
 use crate::incomplete::stream::rule::IncompleteStream;
@@ -29,10 +29,10 @@ impl Online {
 impl<T: Lane> Iterate<T> for Online {
     fn iterate(
         &mut self,
-        problem: &mut Problem<'_, T>,
+        problem: &mut Objective<'_, T>,
         factors: &mut Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<Progress> {
+    ) -> Result<IterationReport> {
         let (c, deviation, rule) = (problem.free(), self.deviation, self.rule);
         let flags = (problem.mean.joint, problem.held().is_some());
         let stream = self.stream.get_or_insert_with(|| {
@@ -47,10 +47,10 @@ impl<T: Lane> Iterate<T> for Online {
             }
             row[problem.c] = T::from_f64(mean[i]);
         })?;
-        let [cost, of_scores] = solve_side(problem, factors, Side::Scores, &exec.part(0.5, 1.0))?;
+        let [cost, of_scores] = solve_side(problem, factors, FactorSide::Scores, &exec.part(0.5, 1.0))?;
         let squares = (cost - of_scores).max(0.0);
-        let cost = cost + problem.side_penalty(Side::Loadings, factors, exec)?;
-        Ok(Progress { cost, squares, step: None, accepted: true, exhausted: false })
+        let cost = cost + problem.side_penalty(FactorSide::Loadings, factors, exec)?;
+        Ok(IterationReport { cost, squares, step: None, accepted: true, exhausted: false })
     }
 
     fn save(&self, out: &mut Arrays) {
@@ -62,7 +62,7 @@ impl<T: Lane> Iterate<T> for Online {
     fn restore(
         &mut self,
         from: &mut Arrays,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         _: &Factors<T>,
         _: &Exec<'_>,
     ) -> Result<()> {

@@ -5,7 +5,7 @@ use pulp::{Simd, WithSimd};
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::data::{Lines, Observed};
+use crate::incomplete::data::{EntryLines, Observed};
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::model::{IncompleteModel, IncompleteParts};
 use crate::incomplete::passes::full_lines::keep_digits;
@@ -21,7 +21,7 @@ const MOST_KEPT: usize = 1 << 23;
 const FEATURES: usize = 64;
 
 /// What rows need of a model.
-pub(crate) struct Loadings<'a> {
+pub(crate) struct ModelLoadings<'a> {
     parts: &'a IncompleteParts,
     /// Components, and scores of a row: one more where rows have offsets.
     free: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Loadings<'a> {
     silent: Vec<usize>,
 }
 
-impl<'a> Loadings<'a> {
+impl<'a> ModelLoadings<'a> {
     pub(crate) fn new<T: Scalar>(
         model: &'a IncompleteModel,
         rows: &Observed<T>,
@@ -111,8 +111,8 @@ pub(crate) struct Equations {
 }
 
 impl Equations {
-    pub(crate) fn new(loadings: &Loadings<'_>) -> Self {
-        let Loadings { c, stride, ref silent, .. } = *loadings;
+    pub(crate) fn new(loadings: &ModelLoadings<'_>) -> Self {
+        let ModelLoadings { c, stride, ref silent, .. } = *loadings;
         let width = loadings.width();
         Self {
             g: vec![0.0; c * stride],
@@ -127,7 +127,7 @@ impl Equations {
     }
 
     /// Takes the equations of a row.
-    pub(crate) fn set<T: Scalar>(&mut self, loadings: &Loadings<'_>, lines: &Lines<T>, row: usize) {
+    pub(crate) fn set<T: Scalar>(&mut self, loadings: &ModelLoadings<'_>, lines: &EntryLines<T>, row: usize) {
         let (c, stride, parts) = (self.c, self.stride, loadings.parts);
         self.b.fill(0.0);
         dispatch(Sum {
@@ -187,8 +187,8 @@ impl Equations {
 
 /// The sums of one row.
 struct Sum<'a, 'b, T> {
-    loadings: &'a Loadings<'b>,
-    lines: &'a Lines<T>,
+    loadings: &'a ModelLoadings<'b>,
+    lines: &'a EntryLines<T>,
     row: usize,
     packed: &'a mut [f64],
     moment: &'a mut [f64],

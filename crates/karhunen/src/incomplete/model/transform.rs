@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::covariances::Covariances;
-use crate::incomplete::model::new_rows::{Equations, Loadings};
+use crate::incomplete::model::new_rows::{Equations, ModelLoadings};
 use crate::incomplete::model::{IncompleteModel, RowScores};
 use crate::linalg::Matrix;
 use crate::memory;
@@ -172,7 +172,7 @@ impl IncompleteModel {
             return Ok(());
         }
         Exec::run(n_threads, observer, |exec| {
-            let loadings = Loadings::new(self, rows, &exec.phase("scores"))?;
+            let loadings = ModelLoadings::new(self, rows, &exec.phase("scores"))?;
             exec.phase("scores").fill(out, ROWS * width, |piece, out| {
                 let mut equations = Equations::new(&loadings);
                 for (at, out) in out.chunks_exact_mut(width).enumerate() {

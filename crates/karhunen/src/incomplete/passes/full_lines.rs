@@ -112,11 +112,11 @@ pub(crate) fn keep_digits(all: &[f64], holes: &[f64], mut places: impl Iterator<
 #[cfg(test)]
 mod tests {
     use crate::exec::Exec;
-    use crate::incomplete::data::{Lines, Observed};
-    use crate::incomplete::factors::problem::{Diagonal, MeanRule, Problem};
-    use crate::incomplete::factors::{Factor, Side};
+    use crate::incomplete::data::{EntryLines, Observed};
+    use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
+    use crate::incomplete::factors::{Factor, FactorSide};
     use crate::incomplete::passes::moments::{Expected, moments_pass, sums_of_scores};
-    use crate::incomplete::passes::normal::{Layout, Products};
+    use crate::incomplete::passes::normal::{NormalLayout, NormalProducts};
     use crate::linalg::Dense;
     use crate::linalg::simd::Lane;
     use crate::linalg::test_matrices::gaussian;
@@ -166,13 +166,13 @@ mod tests {
 
     fn check<T: Lane>(n: usize, tolerance: f64) {
         let (x, data, table) = setting::<T>(n);
-        let lines: &Lines<T> = data.columns();
+        let lines: &EntryLines<T> = data.columns();
         let layout = Expected::new::<T>(C);
         let mean = 0.25;
         let constants = vec![T::from_f64(mean); P];
         let z = |j: usize, k: usize| table.row(j)[k].to_f64();
         let y = |j: usize, i: usize| x[j * P + i].to_f64() - mean;
-        let problem = Problem {
+        let problem = Objective {
             data: &data,
             loadings: Diagonal::Same(0.0),
             scores: Diagonal::Same(0.0),
@@ -189,25 +189,33 @@ mod tests {
         let products = |i: usize, k: usize, l: usize| sum(n, i, |j| z(j, k) * z(j, l));
         let size = |i: usize, k: usize, l: usize| (products(i, k, k) * products(i, l, l)).sqrt();
         let mut out = Factor::<T>::zeros(P, 1);
-        moments_pass(&problem, Side::Loadings, (&table, &constants), 0, [&mut out], &Exec::sequential(), {
-            |i, acc, _| {
-                for k in 0..C {
-                    compare("first moment", i, acc[k], products(i, k, C), size(i, k, C));
-                    let expected = sum(n, i, |j| z(j, k) * y(j, i));
-                    compare("projection", i, acc[layout.width + k], expected, size(i, k, k));
-                    for l in 0..=k {
-                        compare("moment", i, acc[layout.at(k, l)], products(i, k, l), size(i, k, l));
+        moments_pass(
+            &problem,
+            FactorSide::Loadings,
+            (&table, &constants),
+            0,
+            [&mut out],
+            &Exec::sequential(),
+            {
+                |i, acc, _| {
+                    for k in 0..C {
+                        compare("first moment", i, acc[k], products(i, k, C), size(i, k, C));
+                        let expected = sum(n, i, |j| z(j, k) * y(j, i));
+                        compare("projection", i, acc[layout.width + k], expected, size(i, k, k));
+                        for l in 0..=k {
+                            compare("moment", i, acc[layout.at(k, l)], products(i, k, l), size(i, k, l));
+                        }
                     }
+                    let squares = sum(n, i, |j| y(j, i).powi(2));
+                    compare("squares", i, acc[layout.n_sums() - 1], squares, squares);
+                    Ok([])
                 }
-                let squares = sum(n, i, |j| y(j, i).powi(2));
-                compare("squares", i, acc[layout.n_sums() - 1], squares, squares);
-                Ok([])
-            }
-        })
+            },
+        )
         .unwrap();
         let seen = sums_of_scores(&problem, &table, &Exec::sequential()).unwrap();
-        let normal = Layout::new(C + 1);
-        let sums = Products::new(lines, &table, C, normal, &Exec::sequential()).unwrap();
+        let normal = NormalLayout::new(C + 1);
+        let sums = NormalProducts::new(lines, &table, C, normal, &Exec::sequential()).unwrap();
         for (i, constant) in constants.iter().enumerate() {
             (0..=C).for_each(|k| {
                 let all = (n as f64 * products(0, k, k)).sqrt();

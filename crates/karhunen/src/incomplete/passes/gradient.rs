@@ -6,8 +6,8 @@ use pulp::{Simd, WithSimd};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::{Rows, Segment};
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::RUN;
 use crate::incomplete::passes::rows::{TOGETHER, VectorRows, add_scaled, dot, flush};
 use crate::linalg::simd::{Lane, dispatch};
@@ -26,9 +26,9 @@ pub(crate) struct Found {
 
 /// Walks one side. `direct` gets `(g, h)` of the fitted values of each row and writes that row of each of `outs`.
 pub(crate) fn gradient_pass<T: Lane, const K: usize>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &Factors<T>,
-    side: Side,
+    side: FactorSide,
     outs: [&mut Factor<T>; K],
     exec: &Exec<'_>,
     direct: impl Fn(&[f64], &[f64], &mut [&mut [T]; K]) + Sync,
@@ -53,7 +53,7 @@ pub(crate) fn gradient_pass<T: Lane, const K: usize>(
                 h[k] += d;
                 penalty += d * away * away;
             }
-            if let (Side::Loadings, Some(held)) = (side, problem.held()) {
+            if let (FactorSide::Loadings, Some(held)) = (side, problem.held()) {
                 (g[held], h[held]) = (0.0, 0.0);
             }
             direct(&g[..fitted], &h[..fitted], outs);
@@ -65,11 +65,11 @@ pub(crate) fn gradient_pass<T: Lane, const K: usize>(
 
 /// `sum w e^2`, and nothing else.
 pub(crate) fn squares<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<f64> {
-    let sums = problem.lines(Side::Scores).pass(
+    let sums = problem.lines(FactorSide::Scores).pass(
         exec,
         (1, 0),
         [],

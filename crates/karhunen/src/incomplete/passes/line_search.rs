@@ -5,32 +5,32 @@ use pulp::{Simd, WithSimd};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::Segment;
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::rows::{TOGETHER, VectorRows, dot};
 use crate::linalg::simd::{Lane, dispatch};
 use crate::scalar::largest;
 
 /// `F(t) - F(0) = t p[0] + t^2 p[1] + t^3 p[2] + t^4 p[3]` along `t` times `directions`, whose constant score is zero.
 pub(crate) fn polynomial<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &Factors<T>,
     directions: &Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<[f64; 4]> {
-    let sums = problem.lines(Side::Scores).pass(
+    let sums = problem.lines(FactorSide::Scores).pass(
         exec,
         (5, 0),
         [],
         |segment, acc| {
             let (s, ds) = (factors.s.row(segment.line), directions.s.row(segment.line));
-            dispatch(Products { segment, s, ds, a: &factors.a, da: &directions.a, acc });
+            dispatch(DirectionProducts { segment, s, ds, a: &factors.a, da: &directions.a, acc });
         },
         |_, acc, _| Ok([acc[0], acc[1], acc[2], acc[3], acc[4]]),
     )?;
     let [eq1, eq2, q1q1, q1q2, q2q2] = sums;
     let (mut linear, mut square) = (0.0, 0.0);
-    for side in [Side::Scores, Side::Loadings] {
+    for side in [FactorSide::Scores, FactorSide::Loadings] {
         let direction = directions.of(side);
         let sums = factors.of(side).sum_rows(2, exec, |i, row, sums| {
             let direction = direction.row(i);
@@ -91,7 +91,7 @@ fn bisect(value: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> Option<f64
     }
 }
 
-struct Products<'a, T> {
+struct DirectionProducts<'a, T> {
     segment: Segment<'a, T>,
     s: &'a [T],
     ds: &'a [T],
@@ -101,7 +101,7 @@ struct Products<'a, T> {
     acc: &'a mut [f64],
 }
 
-impl<T: Lane> WithSimd for Products<'_, T> {
+impl<T: Lane> WithSimd for DirectionProducts<'_, T> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
@@ -115,7 +115,7 @@ impl<T: Lane> WithSimd for Products<'_, T> {
     }
 }
 
-impl<T: Lane> Products<'_, T> {
+impl<T: Lane> DirectionProducts<'_, T> {
     /// `N` vectors in a row, zero for any number.
     #[inline(always)]
     fn run<S: Simd, const N: usize>(self, simd: S) {

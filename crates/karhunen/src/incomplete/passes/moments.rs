@@ -6,8 +6,8 @@ use pulp::{Simd, WithSimd};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::{Rows, Segment};
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factor, Side};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{Factor, FactorSide};
 use crate::incomplete::passes::RUN;
 use crate::incomplete::passes::full_lines::{Holes, keep_digits, project};
 use crate::incomplete::passes::rows::{LINE, VectorRows, add_rows, flush};
@@ -54,8 +54,8 @@ impl Expected {
 /// Walks the lines of a side; `table` has a row of expected values for each line of the other side. `finish` gets the
 /// sums of each line, see [`Expected::n_sums`], and `room` numbers of work space.
 pub(crate) fn moments_pass<T: Lane, const K: usize, const M: usize>(
-    problem: &Problem<'_, T>,
-    side: Side,
+    problem: &Objective<'_, T>,
+    side: FactorSide,
     (table, constants): (&Factor<T>, &[T]),
     room: usize,
     outs: [&mut Factor<T>; K],
@@ -69,7 +69,7 @@ pub(crate) fn moments_pass<T: Lane, const K: usize, const M: usize>(
     let outs = outs.map(|out| Rows { width: out.width(), data: out.as_mut_slice() });
     let over_entries = |segment: Segment<'_, T>, acc: &mut [f64]| {
         let constant = constants[segment.line];
-        dispatch(Moments { segment, table, constant, expected, acc });
+        dispatch(MomentsPass { segment, table, constant, expected, acc });
     };
     lines.pass(
         exec,
@@ -82,7 +82,7 @@ pub(crate) fn moments_pass<T: Lane, const K: usize, const M: usize>(
             let (of_y, squares) = acc[width..].split_at_mut(head);
             project(segment, table, (c, constants[segment.line]), (of_y, &mut squares[0]));
             let (holes, constant) = (Holes::of(&segment, n), T::default());
-            dispatch(Moments { segment: holes.as_segment(), table, constant, expected, acc });
+            dispatch(MomentsPass { segment: holes.as_segment(), table, constant, expected, acc });
         },
         |line, acc, outs| {
             if lines.has_few_holes(line, n) {
@@ -107,14 +107,14 @@ fn sums_of_rows<T: Lane>(rows: &Factor<T>, n_values: usize, exec: &Exec<'_>) -> 
 
 /// `sum w (s_j, 1)` over the samples that saw each feature.
 pub(crate) fn sums_of_scores<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     scores: &Factor<T>,
     exec: &Exec<'_>,
 ) -> Result<Factor<T>> {
     let (width, n) = (scores.width(), scores.n_rows());
     let mut out = Factor::zeros(problem.data.n_features(), width);
     let outs = [Rows { width, data: out.as_mut_slice() }];
-    let lines = problem.lines(Side::Loadings);
+    let lines = problem.lines(FactorSide::Loadings);
     let all = if lines.has_full_lines(n) { sums_of_rows(scores, width, exec)? } else { Vec::new() };
     lines.pass(
         exec,
@@ -144,7 +144,7 @@ pub(crate) fn sums_of_scores<T: Lane>(
     Ok(out)
 }
 
-struct Moments<'a, T> {
+struct MomentsPass<'a, T> {
     segment: Segment<'a, T>,
     table: &'a Factor<T>,
     /// The mean of an own feature, or the one of an own sample.
@@ -153,7 +153,7 @@ struct Moments<'a, T> {
     acc: &'a mut [f64],
 }
 
-impl<T: Lane> WithSimd for Moments<'_, T> {
+impl<T: Lane> WithSimd for MomentsPass<'_, T> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
@@ -167,7 +167,7 @@ impl<T: Lane> WithSimd for Moments<'_, T> {
     }
 }
 
-impl<T: Lane> Moments<'_, T> {
+impl<T: Lane> MomentsPass<'_, T> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S, sums: &mut [T::Vector<S>]) {
         let Segment { indices, values, weights, .. } = self.segment;

@@ -8,9 +8,9 @@ use pulp::{Simd, WithSimd};
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::data::{Lines, Rows, Segment};
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::data::{EntryLines, Rows, Segment};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::full_lines::{Holes, keep_digits, project};
 use crate::incomplete::passes::least_norm::{solve_few, solve_in};
 use crate::incomplete::passes::rows::{AHEAD, LINE};
@@ -25,14 +25,14 @@ const FEW: usize = 48;
 
 /// Where the sums of one row lie in their accumulator.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct NormalLayout {
     /// Unknowns.
     pub(crate) m: usize,
     /// Values from one row of `G` to the next.
     pub(crate) stride: usize,
 }
 
-impl Layout {
+impl NormalLayout {
     pub(crate) fn new(m: usize) -> Self {
         Self { m, stride: m.next_multiple_of(BLOCK) }
     }
@@ -53,24 +53,24 @@ impl Layout {
 }
 
 /// The sums of each line, from its entries or, where few are missing, from all rows of the other factor less the holes.
-pub(crate) struct Products<'a, T> {
-    lines: &'a Lines<T>,
+pub(crate) struct NormalProducts<'a, T> {
+    lines: &'a EntryLines<T>,
     other: &'a Factor<T>,
     c: usize,
-    layout: Layout,
+    layout: NormalLayout,
     /// `sum z z'` over all rows; of no length where no line needs it.
     all: Vec<f64>,
 }
 
-impl<'a, T: Lane> Products<'a, T> {
+impl<'a, T: Lane> NormalProducts<'a, T> {
     pub(crate) fn new(
-        lines: &'a Lines<T>,
+        lines: &'a EntryLines<T>,
         other: &'a Factor<T>,
         c: usize,
-        layout: Layout,
+        layout: NormalLayout,
         exec: &Exec<'_>,
     ) -> Result<Self> {
-        let Layout { m, stride } = layout;
+        let NormalLayout { m, stride } = layout;
         let all = if lines.has_full_lines(other.n_rows()) {
             other.sum_rows(stride * stride, exec, |_, row, sums| {
                 for (k, sums) in sums.chunks_exact_mut(stride).take(m).enumerate() {
@@ -97,12 +97,12 @@ impl<'a, T: Lane> Products<'a, T> {
         gather(holes.as_segment(), self.other, self.c, T::default(), self.layout, acc);
     }
 
-    /// Makes sums over the entries of a line of what [`Products::gather`] has added up for it.
+    /// Makes sums over the entries of a line of what [`NormalProducts::gather`] has added up for it.
     pub(crate) fn complete(&self, line: usize, constant: T, acc: &mut [f64]) {
         if !self.lines.has_few_holes(line, self.other.n_rows()) {
             return;
         }
-        let Layout { m, stride } = self.layout;
+        let NormalLayout { m, stride } = self.layout;
         if keep_digits(&self.all, acc, (0..m).map(|k| k * stride + k)) {
             acc.iter_mut().zip(&self.all).for_each(|(holes, all)| *holes = all - *holes);
         } else {
@@ -118,7 +118,7 @@ fn gather<T: Lane>(
     other: &Factor<T>,
     c: usize,
     constant: T,
-    layout: Layout,
+    layout: NormalLayout,
     acc: &mut [f64],
 ) {
     // Of a few entries the products are exact: rounding could otherwise be seen in the cost of a small problem.
@@ -135,7 +135,7 @@ struct Gather<'a, T, W> {
     other: &'a Factor<T>,
     c: usize,
     constant: T,
-    layout: Layout,
+    layout: NormalLayout,
     acc: &'a mut [f64],
     products: PhantomData<W>,
 }
@@ -180,21 +180,21 @@ impl<T: Lane, W: Lane> WithSimd for Gather<'_, T, W> {
 /// Replaces one factor by the minimiser of F given the other, the mean with the loadings if it is fitted.
 /// Returns F without the penalties of the other side, and the penalty terms of this one.
 pub(crate) fn solve_side<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
-    side: Side,
+    side: FactorSide,
     exec: &Exec<'_>,
 ) -> Result<[f64; 2]> {
     let (c, free) = (problem.c, problem.free());
     let (own, other) = match side {
-        Side::Scores => (&mut factors.s, &factors.a),
-        Side::Loadings => (&mut factors.a, &factors.s),
+        FactorSide::Scores => (&mut factors.s, &factors.a),
+        FactorSide::Loadings => (&mut factors.a, &factors.s),
     };
     let constants: Vec<T> = (0..own.n_rows()).map(|i| own.row(i)[c]).collect();
-    let layout = Layout::new(problem.n_fitted(side));
+    let layout = NormalLayout::new(problem.n_fitted(side));
     let outs = [Rows { width: own.width(), data: own.as_mut_slice() }];
     let lines = problem.lines(side);
-    let products = Products::new(lines, other, c, layout, exec)?;
+    let products = NormalProducts::new(lines, other, c, layout, exec)?;
     let few = |line| lines.count(line) < layout.m && free_of_pulls(problem, side, line, layout.m);
     lines.pass(
         exec,
@@ -218,7 +218,7 @@ pub(crate) fn solve_side<T: Lane>(
             }
             products.complete(line, constant, acc);
             let (mut g, b, mut squares, room) = layout.parts(acc);
-            if let (Side::Loadings, Some(held)) = (side, problem.held()) {
+            if let (FactorSide::Loadings, Some(held)) = (side, problem.held()) {
                 squares = hold(&mut g, b, squares, held);
                 // Nothing pulls at what is held: any curvature will do, of the size of the others.
                 let largest = largest((0..g.m).map(|k| g.values[k * layout.stride + k]));
@@ -237,7 +237,7 @@ pub(crate) fn solve_side<T: Lane>(
             }
             let explained = solve_in(&mut g, b, free, room)?;
             set_row(row, c, &b[..layout.m]);
-            if let (Side::Loadings, Some(held)) = (side, problem.held()) {
+            if let (FactorSide::Loadings, Some(held)) = (side, problem.held()) {
                 row[held] = T::from_f64(1.0);
             }
             Ok([(squares + offset - explained).max(0.0), problem.row_penalty(side, line, row)])
@@ -253,8 +253,8 @@ fn set_row<T: Lane>(row: &mut [T], c: usize, solved: &[f64]) {
 }
 
 /// Whether nothing but its entries determines the unknowns of a row.
-fn free_of_pulls<T: Lane>(problem: &Problem<'_, T>, side: Side, line: usize, m: usize) -> bool {
-    let held = side == Side::Loadings && problem.held().is_some();
+fn free_of_pulls<T: Lane>(problem: &Objective<'_, T>, side: FactorSide, line: usize, m: usize) -> bool {
+    let held = side == FactorSide::Loadings && problem.held().is_some();
     !held && (0..m).all(|k| problem.pull(side, line, k).0 == 0.0)
 }
 

@@ -5,16 +5,16 @@ use pulp::{Simd, WithSimd};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::Segment;
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::rows::{VectorRows, dot};
 use crate::linalg::simd::{Lane, dispatch};
 
 /// `x - mu - a.s` of every entry, line after line of a side.
 pub(crate) fn residuals<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &Factors<T>,
-    side: Side,
+    side: FactorSide,
     exec: &Exec<'_>,
 ) -> Result<Vec<T>> {
     let (own, other) = (factors.of(side), factors.of(side.other()));

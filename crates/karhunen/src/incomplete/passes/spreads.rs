@@ -5,8 +5,8 @@ use pulp::{Simd, WithSimd};
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::{Rows, Segment};
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factor, Side};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{Factor, FactorSide};
 use crate::incomplete::passes::RUN;
 use crate::incomplete::passes::rows::{VectorRows, flush};
 use crate::linalg::simd::{Lane, dispatch};
@@ -14,8 +14,8 @@ use crate::linalg::simd::{Lane, dispatch};
 /// Walks the lines of a side; `means` and `variances` have a row for each line of the other. `finish` gets both sums of
 /// each line and writes its row of each of `outs`.
 pub(crate) fn spreads_pass<T: Lane, const K: usize, const M: usize>(
-    problem: &Problem<'_, T>,
-    side: Side,
+    problem: &Objective<'_, T>,
+    side: FactorSide,
     (means, variances): (&Factor<T>, &Factor<T>),
     outs: [&mut Factor<T>; K],
     exec: &Exec<'_>,

@@ -2,8 +2,8 @@
 
 use crate::exec::Exec;
 use crate::incomplete::data::{Duplicates, Observed, Triples};
-use crate::incomplete::factors::problem::{Diagonal, MeanRule, Problem};
-use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
+use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::passes::gradient::{gradient_pass, squares};
 use crate::incomplete::passes::line_search::{best_step, polynomial};
 use crate::incomplete::passes::residuals::residuals;
@@ -42,8 +42,8 @@ fn directions(c: usize) -> Factors<f64> {
     directions
 }
 
-fn problem(data: &Observed<f64>, c: usize) -> Problem<'_, f64> {
-    Problem {
+fn problem(data: &Observed<f64>, c: usize) -> Objective<'_, f64> {
+    Objective {
         data,
         loadings: Diagonal::Full((0..P * c).map(|e| 0.1 * (e % 4) as f64).collect()),
         scores: Diagonal::ByComponent((0..c).map(|k| 0.5 + k as f64).collect()),
@@ -53,7 +53,7 @@ fn problem(data: &Observed<f64>, c: usize) -> Problem<'_, f64> {
     }
 }
 
-fn cost(problem: &Problem<'_, f64>, factors: &Factors<f64>) -> f64 {
+fn cost(problem: &Objective<'_, f64>, factors: &Factors<f64>) -> f64 {
     let exec = Exec::sequential();
     squares(problem, factors, &exec).unwrap() + penalties(problem, factors, &exec).unwrap()
 }
@@ -67,7 +67,7 @@ fn gradients_and_curvatures_agree_with_finite_differences() {
         let data = data(weighted);
         for c in WIDTHS {
             let (problem, factors) = (problem(&data, c), factors(c, 3));
-            for side in [Side::Scores, Side::Loadings] {
+            for side in [FactorSide::Scores, FactorSide::Loadings] {
                 let mut g = factors.of(side).zeros_like();
                 let mut h = factors.of(side).zeros_like();
                 let found = gradient_pass(
@@ -89,7 +89,7 @@ fn gradients_and_curvatures_agree_with_finite_differences() {
                     for k in [0, 1, c - 1, problem.n_fitted(side) - 1] {
                         let at = |step: f64| {
                             let mut moved = factors.clone();
-                            let factor = if side == Side::Scores { &mut moved.s } else { &mut moved.a };
+                            let factor = if side == FactorSide::Scores { &mut moved.s } else { &mut moved.a };
                             factor.row_mut(i)[k] += step;
                             cost(&problem, &moved)
                         };
@@ -138,7 +138,7 @@ fn the_polynomial_is_the_cost_along_the_line() {
 fn residuals_are_what_is_left() {
     let data = data(false);
     let (problem, factors) = (problem(&data, 9), factors(9, 3));
-    for side in [Side::Scores, Side::Loadings] {
+    for side in [FactorSide::Scores, FactorSide::Loadings] {
         let e = residuals(&problem, &factors, side, &Exec::sequential()).unwrap();
         let sum: f64 = e.iter().map(|e| e * e).sum();
         let expected = squares(&problem, &factors, &Exec::sequential()).unwrap();
@@ -151,11 +151,11 @@ fn gauge_steps_lower_penalties_and_keep_predictions() {
     let data = data(false);
     let c = 4;
     let full = problem(&data, c);
-    let same = Problem { loadings: Diagonal::Same(2.0), scores: Diagonal::Same(0.5), ..full.clone() };
+    let same = Objective { loadings: Diagonal::Same(2.0), scores: Diagonal::Same(0.5), ..full.clone() };
     let plain_mean = MeanRule { kappa: 0.0, ..full.mean };
     let by_row = |n: usize| Diagonal::ByRow((0..n).map(|i| 0.1 * (3 + i % 4) as f64).collect());
-    let weighted = Problem { loadings: by_row(P), scores: by_row(N), ..full.clone() };
-    for problem in [&full, &same, &weighted, &Problem { mean: plain_mean, ..same.clone() }] {
+    let weighted = Objective { loadings: by_row(P), scores: by_row(N), ..full.clone() };
+    for problem in [&full, &same, &weighted, &Objective { mean: plain_mean, ..same.clone() }] {
         let before = factors(c, 3);
         let mut after = before.clone();
         gauge(problem, &mut after, &Exec::sequential()).unwrap();

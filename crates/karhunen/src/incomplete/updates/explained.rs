@@ -7,8 +7,8 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::Segment;
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{FactorSide, Factors};
 use crate::linalg::simd::Lane;
 
 /// Variance along components, and what is left beside them, summed over features.
@@ -51,7 +51,7 @@ const SUMS: usize = 5;
 /// their fit, summed over features; about their means where these are fitted. Of penalised fits it is more than the variance of
 /// the residuals: what was shrunk is not explained.
 pub(crate) fn left_by_fit<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &Factors<T>,
     centred: bool,
     exec: &Exec<'_>,
@@ -71,7 +71,7 @@ pub(crate) fn left_by_fit<T: Lane>(
             acc.iter_mut().zip(terms).for_each(|(acc, term)| *acc += term);
         }
     };
-    let [left] = problem.lines(Side::Loadings).pass(exec, (SUMS, 0), [], gather, |_, acc, _| {
+    let [left] = problem.lines(FactorSide::Loadings).pass(exec, (SUMS, 0), [], gather, |_, acc, _| {
         let [weight, squares, of_y, of_fit, both] = [acc[0], acc[1], acc[2], acc[3], acc[4]];
         let divisor = weight - squares / weight;
         let about_means = if centred { (of_y * of_y - of_fit * of_fit) / weight } else { 0.0 };

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::problem::{Diagonal, Problem};
-use crate::incomplete::factors::{Factor, Factors, Side, gram};
+use crate::incomplete::factors::objective::{Diagonal, Objective};
+use crate::incomplete::factors::{Factor, FactorSide, Factors, gram};
 use crate::incomplete::passes::least_norm::solve;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
@@ -15,7 +15,7 @@ use crate::linalg::simd::Lane;
 /// Moves along the gauge directions to lower penalties: the shift where the mean is free, and the best linear map exact where
 /// both sides have one penalty each, otherwise by pairs of components.
 pub(crate) fn gauge<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<()> {
@@ -28,8 +28,8 @@ pub(crate) fn gauge<T: Lane>(
             balance(factors, problem.free(), (*da, *ds), exec)?;
         }
         _ => {
-            let weighted = Moments::of(problem, factors, exec)?;
-            let mut map = Map::identity(problem.free());
+            let weighted = FactorMoments::of(problem, factors, exec)?;
+            let mut map = FactorMap::identity(problem.free());
             weighted.shear(&mut map);
             weighted.scale(&mut map);
             transform(&mut factors.a, &map.a, exec)?;
@@ -41,38 +41,39 @@ pub(crate) fn gauge<T: Lane>(
 
 /// What penalties are of both sides as functions of a linear map: `P_l = sum_i dA_il a_i a_i'` and
 /// `Q_k = sum_j dS_kj s_j s_j'`, shape (c, c) each.
-pub(crate) struct Moments {
+pub(crate) struct FactorMoments {
     p: Vec<Matrix>,
     q: Vec<Matrix>,
 }
 
 /// A change of both factors that keeps their product: `A R`, `S W` with `R W' = I`.
-pub(crate) struct Map {
+pub(crate) struct FactorMap {
     /// `R`.
     pub(crate) a: Matrix,
     /// `W`.
     pub(crate) s: Matrix,
 }
 
-impl Map {
+impl FactorMap {
     pub(crate) fn identity(c: usize) -> Self {
         let unit = Matrix::from_fn(c, c, |k, l| f64::from(u8::from(k == l)));
         Self { a: unit.clone(), s: unit }
     }
 }
 
-impl Moments {
+impl FactorMoments {
     pub(crate) fn of<T: Lane>(
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         factors: &Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<Self> {
-        let side = |side: Side| weighted_grams(factors.of(side), problem.penalty(side), problem.free(), exec);
-        Ok(Self { p: side(Side::Loadings)?, q: side(Side::Scores)? })
+        let side =
+            |side: FactorSide| weighted_grams(factors.of(side), problem.penalty(side), problem.free(), exec);
+        Ok(Self { p: side(FactorSide::Loadings)?, q: side(FactorSide::Scores)? })
     }
 
     /// Two rounds of `a_l += t a_k`, `s_k -= t s_l` over all ordered pairs, each with its best `t`.
-    pub(crate) fn shear(&self, map: &mut Map) {
+    pub(crate) fn shear(&self, map: &mut FactorMap) {
         const ROUNDS: usize = 2;
         let c = self.p.len();
         for _ in 0..ROUNDS {
@@ -92,7 +93,7 @@ impl Moments {
     }
 
     /// Makes the penalties of both sides equal for each component: the best lengths while the penalties stay.
-    pub(crate) fn scale(&self, map: &mut Map) {
+    pub(crate) fn scale(&self, map: &mut FactorMap) {
         for l in 0..self.p.len() {
             let (of_a, of_s) = (form(&self.p[l], &map.a, l, l), form(&self.q[l], &map.s, l, l));
             let ratio = (of_s / of_a).sqrt().sqrt();
@@ -149,14 +150,14 @@ fn weighted_grams<T: Lane>(
 /// `s -= m`, `mu += A m` with the best `m`:
 /// `(diag(sum_j dS_kj) + kappa A'A) m = sum_j dS_kj s_kj - kappa A'(mu - m0)`.
 pub(crate) fn shift<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<()> {
     let (c, kappa) = (factors.c, problem.mean.kappa);
     let sums = factors.s.sum_rows(2 * c, exec, |j, row, sums| {
         for k in 0..c {
-            let (d, _) = problem.pull(Side::Scores, j, k);
+            let (d, _) = problem.pull(FactorSide::Scores, j, k);
             sums[k] += d;
             sums[c + k] += d * row[k].to_f64();
         }
@@ -192,7 +193,7 @@ pub(crate) fn shift<T: Lane>(
 /// `(diag(sum_i dA_ik) + sum_j dB_j s_j s_j') m = sum_j dB_j b_j s_j - sum_i dA_i a_i`. Features without entries keep their
 /// loadings: nothing is known of them.
 pub(crate) fn level<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<()> {
@@ -202,7 +203,7 @@ pub(crate) fn level<T: Lane>(
         return Ok(());
     }
     let of_offsets = factors.s.sum_rows(c * c + c, exec, |j, row, sums| {
-        let (d, _) = problem.pull(Side::Scores, j, held);
+        let (d, _) = problem.pull(FactorSide::Scores, j, held);
         let (of_g, of_b) = sums.split_at_mut(c * c);
         for (k, of_g) in of_g.chunks_exact_mut(c).enumerate() {
             let x = d * row[k].to_f64();
@@ -212,7 +213,7 @@ pub(crate) fn level<T: Lane>(
     })?;
     let of_loadings = factors.a.sum_rows(2 * c, exec, |i, row, sums| {
         for k in 0..c {
-            let (d, _) = problem.pull(Side::Loadings, i, k);
+            let (d, _) = problem.pull(FactorSide::Loadings, i, k);
             if problem.data.n_observed_in_column(i) > 0 {
                 sums[k] += d;
                 sums[c + k] += d * row[k].to_f64();
@@ -232,7 +233,7 @@ pub(crate) fn level<T: Lane>(
 
 /// `a_i += m`, `b_j -= m.s_j`, but for features without entries.
 pub(crate) fn move_level<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     m: &[f64],
     exec: &Exec<'_>,
@@ -304,10 +305,10 @@ pub(crate) fn transform<T: Lane>(factor: &mut Factor<T>, map: &Matrix, exec: &Ex
 
 /// The penalty terms of both sides.
 pub(crate) fn penalties<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<f64> {
-    Ok(problem.side_penalty(Side::Scores, factors, exec)?
-        + problem.side_penalty(Side::Loadings, factors, exec)?)
+    Ok(problem.side_penalty(FactorSide::Scores, factors, exec)?
+        + problem.side_penalty(FactorSide::Loadings, factors, exec)?)
 }

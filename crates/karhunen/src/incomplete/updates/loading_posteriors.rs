@@ -3,18 +3,18 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factor;
-use crate::incomplete::factors::problem::MeanRule;
+use crate::incomplete::factors::objective::MeanRule;
 use crate::incomplete::passes::least_norm::solve_and_invert;
 use crate::incomplete::passes::moments::Expected;
 use crate::incomplete::passes::normal::hold;
-use crate::incomplete::updates::score_shift::Affine;
+use crate::incomplete::updates::score_shift::ScoreShift;
 use crate::linalg::decomp::cholesky::Upper;
 use crate::linalg::simd::Lane;
 use crate::scalar::largest;
 
 /// Whether loadings have posteriors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Loadings {
+pub(crate) enum LoadingModel {
     /// A posterior each, under a learned prior: variational Bayes.
     Posterior,
     /// A value each, without prior: probabilistic PCA.
@@ -34,11 +34,11 @@ pub(crate) struct OfLoadings {
 
 /// What the posterior of one feature depends on beside its sums.
 pub(crate) struct LoadingSolver<'a> {
-    pub(crate) loadings: Loadings,
+    pub(crate) loadings: LoadingModel,
     pub(crate) layout: Expected,
     pub(crate) noise: f64,
     pub(crate) prior: &'a [f64],
-    pub(crate) affine: &'a Affine,
+    pub(crate) affine: &'a ScoreShift,
     pub(crate) mean: MeanRule,
     /// The component whose loadings are one.
     pub(crate) held: Option<usize>,
@@ -68,7 +68,7 @@ impl LoadingSolver<'_> {
         let mut mean = row[c].to_f64() + delta;
         kept.copy_from_slice(g);
         a[..c].copy_from_slice(&b[..c]);
-        let posterior = self.loadings == Loadings::Posterior;
+        let posterior = self.loadings == LoadingModel::Posterior;
         let free = c - usize::from(self.held.is_some());
         let MeanRule { joint, kappa, prior, .. } = self.mean;
         let pulled = joint && weight + kappa > 0.0;

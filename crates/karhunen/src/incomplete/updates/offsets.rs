@@ -4,8 +4,8 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::Observed;
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::passes::gradient::gradient_pass;
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
@@ -61,13 +61,13 @@ impl Levels {
 
 /// The offsets that suit the other factors best, in place of those there are.
 pub(crate) fn begin_offsets<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<()> {
     let Some(held) = problem.held() else { return Ok(()) };
     let mut steps = factors.s.zeros_like();
-    gradient_pass(problem, factors, Side::Scores, [&mut steps], exec, |g, h, [row]| {
+    gradient_pass(problem, factors, FactorSide::Scores, [&mut steps], exec, |g, h, [row]| {
         row[held] = T::from_f64(if h[held] > 0.0 { g[held] / h[held] } else { 0.0 });
     })?;
     factors.s.map_rows(exec, |j, row| {

@@ -3,10 +3,10 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::covariances::Covariances;
+use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::prior::Prior;
-use crate::incomplete::factors::problem::Problem;
 use crate::incomplete::factors::state_arrays::{Arrays, flag, size};
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::moments::{Expected, moments_pass};
 use crate::incomplete::updates::explained;
 use crate::incomplete::updates::rotate::{Rotated, principal};
@@ -74,7 +74,7 @@ impl<T: Lane> Posterior<T> {
     /// Posterior of the scores given the loadings, all in the coordinates of the principal components.
     pub(crate) fn rotate(
         &self,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         mut factors: Factors<T>,
         keep_scores: bool,
         exec: &Exec<'_>,
@@ -111,7 +111,7 @@ impl<T: Lane> Posterior<T> {
     /// the variance of the mean scores: what is not known of a row would add the variance of the prior, not of the data.
     fn explained(
         &self,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         scores: &Factor<T>,
         rotated: &mut Rotated,
         exec: &Exec<'_>,
@@ -158,7 +158,7 @@ impl<T: Lane> Posterior<T> {
     /// Expected values of loadings that were taken as certain, given the scores, under a prior of their own spread.
     fn spread_of_loadings(
         &self,
-        problem: &Problem<'_, T>,
+        problem: &Objective<'_, T>,
         scores: &Factor<T>,
         exec: &Exec<'_>,
     ) -> Result<Factor<T>> {
@@ -173,7 +173,7 @@ impl<T: Lane> Posterior<T> {
         let mut out = Factor::zeros(p, layout.width);
         moments_pass(
             problem,
-            Side::Loadings,
+            FactorSide::Loadings,
             (scores, &constants),
             3 * c * stride,
             [&mut out],
@@ -265,7 +265,7 @@ pub(crate) fn kl_of_means(
 
 /// `sum_i (mu_i - m0)^2`.
 pub(crate) fn pull_of_means<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<f64> {

@@ -6,7 +6,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::incomplete::factors::Side;
+use crate::incomplete::factors::FactorSide;
 use crate::linalg::simd::{Lane, dispatch};
 
 /// Squares of the sizes that values have by the unit of the data, up to a factor that all share.
@@ -30,10 +30,10 @@ impl Sizes {
         Self { loadings: 1.0 / unit, scores: unit, constants: unit }
     }
 
-    fn of(&self, side: Side) -> f64 {
+    fn of(&self, side: FactorSide) -> f64 {
         match side {
-            Side::Scores => self.scores,
-            Side::Loadings => self.loadings,
+            FactorSide::Scores => self.scores,
+            FactorSide::Loadings => self.loadings,
         }
     }
 }
@@ -53,7 +53,13 @@ pub(crate) struct Preconditioner {
 
 impl Preconditioner {
     /// The direction of one row: `free` values of a side, then its mean or offset.
-    pub(crate) fn apply<T: Lane>(&self, (side, free): (Side, usize), g: &[f64], h: &[f64], out: &mut [T]) {
+    pub(crate) fn apply<T: Lane>(
+        &self,
+        (side, free): (FactorSide, usize),
+        g: &[f64],
+        h: &[f64],
+        out: &mut [T],
+    ) {
         let (of_factor, of_constants) = out.split_at_mut(free);
         precondition(&g[..free], &h[..free], (self.alpha, self.sizes.of(side)), of_factor);
         precondition(&g[free..], &h[free..], (self.alpha, self.sizes.constants), of_constants);
@@ -139,7 +145,7 @@ mod tests {
             let direct = |deviation: f64, g: [f64; 2], h: [f64; 2]| {
                 let mut out = [0.0f64; 2];
                 let preconditioner = Preconditioner { alpha, sizes: Sizes::shared(deviation) };
-                preconditioner.apply((Side::Loadings, 1), &g, &h, &mut out);
+                preconditioner.apply((FactorSide::Loadings, 1), &g, &h, &mut out);
                 out
             };
             let (one, other) = (direct(1.0, [3.0, 5.0], [7.0, 9.0]), direct(4.0, [24.0, 20.0], [28.0, 9.0]));

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::incomplete::data::Observed;
-use crate::incomplete::factors::problem::{Diagonal, MeanRule, Problem};
+use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
 use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
 use crate::incomplete::start::Start;
 use crate::incomplete::updates::mean::{ColumnSums, Spread, spread};
@@ -84,8 +84,8 @@ impl Prepared {
         &self,
         pca: &IncompletePca,
         data: &'a Observed<T>,
-    ) -> Problem<'a, T> {
-        Problem {
+    ) -> Objective<'a, T> {
+        Objective {
             data,
             loadings: Diagonal::Same(0.0),
             scores: Diagonal::Same(0.0),
@@ -101,7 +101,7 @@ impl Prepared {
         pca: &IncompletePca,
         data: &'a Observed<T>,
         regularization: Regularization,
-    ) -> Problem<'a, T> {
+    ) -> Objective<'a, T> {
         // Where scores are penalised offsets are too. As a component `b 1'` they would have the singular value `|b| sqrt(p)`, whose
         // penalty `2 lambda |b| sqrt(p)` has the slope of `lambda sqrt(p) / |b|` times `|b|^2`.
         let (n, p) = (data.total_samples(), data.n_features() as f64);
@@ -124,6 +124,6 @@ impl Prepared {
                 pull(lambda * data.total_weight() / n).map(|pull| of_rows(pull * n / data.total_weight())),
             ),
         };
-        Problem { loadings, scores, offsets, ..self.problem(pca, data) }
+        Objective { loadings, scores, offsets, ..self.problem(pca, data) }
     }
 }

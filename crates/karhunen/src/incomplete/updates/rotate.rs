@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
-use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::updates::explained::{is_silent, of_scores};
 use crate::incomplete::updates::invariance::move_level;
 use crate::linalg::Matrix;
@@ -85,7 +85,7 @@ impl Rotated {
 /// The principal components of a fit, whose loadings sum to zero where rows have offsets: what a row has in all columns is
 /// its offset. Where the mean is free offsets sum to zero over rows with entries; scores do so if they are to be centred.
 pub(crate) fn principal<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     centre: bool,
     exec: &Exec<'_>,

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::problem::Problem;
-use crate::incomplete::factors::{Factor, Factors, Side};
+use crate::incomplete::factors::objective::Objective;
+use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::least_norm::solve_and_invert;
 use crate::incomplete::passes::moments::{Expected, moments_pass};
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
@@ -13,7 +13,7 @@ use crate::linalg::simd::Lane;
 /// the prior variance of each component. Writes the means into the factors. `room` are expected values that are no longer
 /// needed.
 pub(crate) fn score_posteriors<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     table: &Factor<T>,
     penalty: &[f64],
@@ -31,7 +31,7 @@ pub(crate) fn score_posteriors<T: Lane>(
     let ones = vec![T::from_f64(1.0); n];
     let [log_det] = moments_pass(
         problem,
-        Side::Scores,
+        FactorSide::Scores,
         (table, &ones),
         (3 * c + 1) * stride,
         [&mut factors.s, &mut expected],

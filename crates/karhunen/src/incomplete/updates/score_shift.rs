@@ -5,7 +5,7 @@ use pulp::{Simd, WithSimd};
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::factors::problem::Problem;
+use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::{Factor, Factors};
 use crate::incomplete::passes::least_norm::solve;
 use crate::incomplete::passes::moments::{Expected, sums_of_scores};
@@ -18,10 +18,10 @@ use crate::linalg::simd::{Lane, dispatch};
 
 /// A change of the scores, `s -> R (s - m)`, which loadings and means follow so that no prediction changes.
 #[derive(Clone, Debug)]
-pub(crate) struct Affine {
+pub(crate) struct ScoreShift {
     /// `R`, shape (c, c).
     pub(crate) map: Matrix,
-    /// `R'` in rows of [`Affine::stride`] values.
+    /// `R'` in rows of [`ScoreShift::stride`] values.
     transposed: Vec<f64>,
     /// `m`.
     pub(crate) shift: Vec<f64>,
@@ -31,7 +31,7 @@ pub(crate) struct Affine {
     pub(crate) variances: Vec<f64>,
 }
 
-impl Affine {
+impl ScoreShift {
     pub(crate) fn identity(c: usize) -> Self {
         let map = Matrix::from_fn(c, c, |k, l| f64::from(u8::from(k == l)));
         Self::new(map, vec![0.0; c], 0.0, vec![0.0; c])
@@ -88,7 +88,7 @@ impl Affine {
 
     /// The sums of a feature, see [`Expected::n_sums`], as the moved scores have them, with its mean moved by `delta`:
     /// `sum w E (s, 1)(s, 1)'` into the rows of `g`, `sum w y (s, 1)` into `b`; returns `sum w y^2`. `room` is as large as
-    /// `g`, whose rows have [`Affine::stride`] values.
+    /// `g`, whose rows have [`ScoreShift::stride`] values.
     pub(crate) fn moved_sums(
         &self,
         layout: Expected,
@@ -117,9 +117,9 @@ impl Affine {
     }
 }
 
-/// The second moments among [`Affine::moved_sums`].
+/// The second moments among [`ScoreShift::moved_sums`].
 struct MoveSums<'a> {
-    affine: &'a Affine,
+    affine: &'a ScoreShift,
     layout: Expected,
     sums: &'a [f64],
     g: &'a mut [f64],
@@ -166,12 +166,12 @@ pub(crate) struct Priors<'a> {
 /// they have some, uncorrelated expected moments of scores (one each) and loadings (descending). With variances of the
 /// prior of the loadings held, components are scaled to them.
 pub(crate) fn best_affine<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &Factors<T>,
     (table, moments): (&Factor<T>, &ScoreMoments),
     priors: &Priors<'_>,
     exec: &Exec<'_>,
-) -> Result<Affine> {
+) -> Result<ScoreShift> {
     let (c, n, p) = (problem.free(), moments.n, problem.data.n_features() as f64);
     let layout = Expected::new::<T>(problem.c);
     let shift = if problem.mean.joint {
@@ -219,7 +219,7 @@ pub(crate) fn best_affine<T: Lane>(
         let corner = |k: usize, l: usize| if l < c { map[(k, l)] } else { 0.0 };
         map = Matrix::from_fn(c + 1, c + 1, |k, l| if k < c { corner(k, l) } else { last(l) });
     }
-    Ok(Affine::new(map, shift, log_determinant, variances))
+    Ok(ScoreShift::new(map, shift, log_determinant, variances))
 }
 
 /// `m` of `a_i += m`, `b_j -= m.s_j`: `(p / v_a + n / v_b E ss') m = n / v_b E bs - sum_i a_i / v_a`. `of_loadings` are the
@@ -247,7 +247,7 @@ fn best_level(
 /// `m` of `(sum_j H_j + kappa A'A) m = sum_j H_j s_j - kappa A'(mu - m0)`, `H_j = v_x D + sum_i w Sa_i`, where `D` are the
 /// precisions of the prior of the scores.
 fn best_shift<T: Lane>(
-    problem: &Problem<'_, T>,
+    problem: &Objective<'_, T>,
     factors: &Factors<T>,
     (table, moments): (&Factor<T>, &ScoreMoments),
     priors: &Priors<'_>,
@@ -296,7 +296,7 @@ mod tests {
         let (c, n) = (3, 10);
         let layout = Expected::new::<f64>(c);
         let (s, y) = (gaussian(n, c, 1, 0), gaussian(n, 1, 2, 0));
-        let affine = Affine::new(gaussian(c, c, 3, 0), vec![0.5, -1.0, 2.0], 0.0, vec![0.0; c]);
+        let affine = ScoreShift::new(gaussian(c, c, 3, 0), vec![0.5, -1.0, 2.0], 0.0, vec![0.0; c]);
         let sums_of = |rows: &[Vec<f64>], y: &[f64]| {
             let mut sums = vec![0.0; layout.n_sums()];
             for (row, y) in rows.iter().zip(y) {

@@ -97,7 +97,7 @@ impl PanelShape {
 }
 
 /// Some mapped rows, and their products with a block.
-pub(crate) struct Panel<E> {
+pub(crate) struct NarrowPanel<E> {
     shape: PanelShape,
     /// Rows of `width` values.
     x: Vec<E>,
@@ -109,7 +109,7 @@ pub(crate) struct Panel<E> {
     y_width: usize,
 }
 
-impl<E: Lane> Panel<E> {
+impl<E: Lane> NarrowPanel<E> {
     pub(crate) fn new(shape: PanelShape) -> Self {
         let (width, y_width) = (padded::<E>(shape.n_cols), shape.n_vectors.next_multiple_of(2));
         Self {

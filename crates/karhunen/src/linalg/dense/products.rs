@@ -8,7 +8,7 @@
 
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
-use crate::linalg::dense::narrow::{Narrow, Panel, PanelShape, padded};
+use crate::linalg::dense::narrow::{Narrow, NarrowPanel, PanelShape, padded};
 use crate::linalg::dense::pack::Mapped;
 use crate::linalg::simd::Lane;
 use crate::linalg::{ColumnMap, Dense, Matrix};
@@ -61,9 +61,9 @@ pub(crate) fn apply_t<T: Scalar>(
         return Ok(out);
     }
     if is_single::<T>() {
-        backward::<T, f32>(&m, Middle::Given(u), exec)
+        backward::<T, f32>(&m, MiddleStep::Given(u), exec)
     } else {
-        backward::<T, f64>(&m, Middle::Given(u), exec)
+        backward::<T, f64>(&m, MiddleStep::Given(u), exec)
     }
 }
 
@@ -102,10 +102,10 @@ fn fused<T: Scalar>(
 ) -> Result<Matrix> {
     if is_single::<T>() {
         let q = Narrow::<f32>::transposed(q);
-        backward::<T, f32>(m, Middle::Product { q: &q, weights }, exec)
+        backward::<T, f32>(m, MiddleStep::Product { q: &q, weights }, exec)
     } else {
         let q = Narrow::<f64>::transposed(q);
-        backward::<T, f64>(m, Middle::Product { q: &q, weights }, exec)
+        backward::<T, f64>(m, MiddleStep::Product { q: &q, weights }, exec)
     }
 }
 
@@ -116,18 +116,18 @@ fn is_single<T: Scalar>() -> bool {
 
 /// What stands between the two passes over a panel.
 #[derive(Clone, Copy)]
-enum Middle<'a, E> {
+enum MiddleStep<'a, E> {
     /// The rows of a given block.
     Given(&'a Matrix),
     /// `W M q`.
     Product { q: &'a Narrow<E>, weights: Option<&'a [f64]> },
 }
 
-impl<E: Lane> Middle<'_, E> {
+impl<E: Lane> MiddleStep<'_, E> {
     fn n_vectors(&self) -> usize {
         match self {
-            Middle::Given(u) => u.n_cols(),
-            Middle::Product { q, .. } => q.n_vectors(),
+            MiddleStep::Given(u) => u.n_cols(),
+            MiddleStep::Product { q, .. } => q.n_vectors(),
         }
     }
 }
@@ -147,7 +147,7 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
     let shape = PanelShape::new::<T, E>(m, l);
     let rows = (PIECE_WORK / (p * l)).clamp(1, n.max(1)).next_multiple_of(shape.n_rows);
     exec.fill(out, rows * l, |piece, out| {
-        let mut panel = Panel::<E>::new(shape);
+        let mut panel = NarrowPanel::<E>::new(shape);
         for (k, out) in out.chunks_mut(shape.n_rows * l).enumerate() {
             let start = piece * rows + k * shape.n_rows;
             panel.load(m, start..start + out.len() / l);
@@ -161,7 +161,11 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
 }
 
 /// `M' y` by blocks of rows with private sums.
-fn backward<T: Scalar, E: Lane>(m: &Mapped<'_, T>, middle: Middle<'_, E>, exec: &Exec<'_>) -> Result<Matrix> {
+fn backward<T: Scalar, E: Lane>(
+    m: &Mapped<'_, T>,
+    middle: MiddleStep<'_, E>,
+    exec: &Exec<'_>,
+) -> Result<Matrix> {
     let (n, p, l) = (m.n_rows(), m.n_cols(), middle.n_vectors());
     if l == 0 {
         return Ok(Matrix::zeros(p, 0));
@@ -169,16 +173,16 @@ fn backward<T: Scalar, E: Lane>(m: &Mapped<'_, T>, middle: Middle<'_, E>, exec: 
     let shape = PanelShape::new::<T, E>(m, l);
     let block = (PIECE_WORK / (p * l)).max(256).max(n / 64).min(n).next_multiple_of(shape.n_rows);
     let workers = PRIVATE_BYTES / (p * l * size_of::<f64>());
-    let zero = || Part { sum: Narrow::zeros(p, l, padded::<E>(p)), panel: None };
-    let total = exec.at_most(workers).fold(n.div_ceil(block), zero, |piece, part: &mut Part<E>| {
-        let panel = part.panel.get_or_insert_with(|| Panel::new(shape));
+    let zero = || ProductPart { sum: Narrow::zeros(p, l, padded::<E>(p)), panel: None };
+    let total = exec.at_most(workers).fold(n.div_ceil(block), zero, |piece, part: &mut ProductPart<E>| {
+        let panel = part.panel.get_or_insert_with(|| NarrowPanel::new(shape));
         let last = n.min((piece + 1) * block);
         for start in (piece * block..last).step_by(shape.n_rows) {
             let rows = start..last.min(start + shape.n_rows);
             panel.load(m, rows.clone());
             match middle {
-                Middle::Given(u) => panel.set_products(&u.as_slice()[rows.start * l..rows.end * l]),
-                Middle::Product { q, weights } => {
+                MiddleStep::Given(u) => panel.set_products(&u.as_slice()[rows.start * l..rows.end * l]),
+                MiddleStep::Product { q, weights } => {
                     panel.multiply(q);
                     if let Some(weights) = weights {
                         panel.weigh(&weights[rows]);
@@ -193,12 +197,12 @@ fn backward<T: Scalar, E: Lane>(m: &Mapped<'_, T>, middle: Middle<'_, E>, exec: 
 }
 
 /// A private sum and the panel that feeds it.
-struct Part<E> {
+struct ProductPart<E> {
     sum: Narrow<f64>,
-    panel: Option<Panel<E>>,
+    panel: Option<NarrowPanel<E>>,
 }
 
-impl<E: Lane> Accumulate for Part<E> {
+impl<E: Lane> Accumulate for ProductPart<E> {
     fn reset(&mut self) {
         self.sum.reset();
     }

@@ -94,8 +94,8 @@ fn by_blocks_of_rows<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Ma
     // Narrow matrices get longer blocks: below a million multiply-adds a thread is not worth waking.
     let block = BLOCK.max((4_000_000 / (p * p)).next_multiple_of(PANEL));
     let workers = (PRIVATE_BYTES / (p * p * size_of::<f64>())).max(1);
-    let zero = || Part { sum: Matrix::zeros(p, p), packed: Vec::new() };
-    let total = exec.at_most(workers).fold(n.div_ceil(block), zero, |piece, part: &mut Part| {
+    let zero = || RankKPart { sum: Matrix::zeros(p, p), packed: Vec::new() };
+    let total = exec.at_most(workers).fold(n.div_ceil(block), zero, |piece, part: &mut RankKPart| {
         let last = n.min((piece + 1) * block);
         let panel = |start: usize| a.rows(start.min(last)..last.min(start + PANEL));
         for start in (piece * block..last).step_by(PANEL) {
@@ -123,12 +123,12 @@ pub(crate) fn add_products<'p, T: Scalar>(
 }
 
 /// A private sum and the panel that feeds it.
-struct Part {
+struct RankKPart {
     sum: Matrix,
     packed: Vec<f64>,
 }
 
-impl Accumulate for Part {
+impl Accumulate for RankKPart {
     fn reset(&mut self) {
         self.sum.reset();
     }

@@ -9,7 +9,7 @@ use crate::linalg::Sparse;
 use crate::linalg::prefetch::prefetch;
 use crate::linalg::simd::Lane;
 use crate::linalg::sparse::lanes::{Middle, dispatch, dot};
-use crate::linalg::sparse::lines::{Index, Lines, Panel, with_lines, with_width};
+use crate::linalg::sparse::lines::{Index, Lines, TypedPanel, with_lines, with_width};
 
 /// Lines between the one that is worked on and the one that is asked for from memory.
 const AHEAD: usize = 3;
@@ -35,7 +35,7 @@ impl Cursors {
         &mut self,
         x: &Sparse<'_, C>,
         range: Range<usize>,
-        u: &Panel<C>,
+        u: &TypedPanel<C>,
         first: usize,
         sums: &mut [C],
     ) {
@@ -46,7 +46,7 @@ impl Cursors {
     }
 
     /// Adds `A_J t` to `out`, where [`Cursors::spread`] has moved all lines to the columns J, which begin at `first`.
-    pub(crate) fn gather<C: Lane>(&self, x: &Sparse<'_, C>, t: &[C], first: usize, out: &mut Panel<C>) {
+    pub(crate) fn gather<C: Lane>(&self, x: &Sparse<'_, C>, t: &[C], first: usize, out: &mut TypedPanel<C>) {
         with_lines!(x, |lines| with_width!(out.width(), |W| {
             let (t, out) = (t.as_chunks::<W>().0, out.values_mut().as_chunks_mut::<W>().0);
             dispatch::<C, W>(GatherBlock { cursors: self, lines, t, first, out });

@@ -11,7 +11,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::linalg::Sparse;
 use crate::linalg::simd::Lane;
-use crate::linalg::sparse::lines::{Index, Lines, Panel, with_lines, with_width};
+use crate::linalg::sparse::lines::{Index, Lines, TypedPanel, with_lines, with_width};
 use crate::scalar::Scalar;
 /// Entries of a line whose products are added up in the element type before they go to f64.
 const RUN: usize = 1024;
@@ -28,7 +28,7 @@ pub(crate) fn dispatch<C: Lane, const W: usize>(op: impl WithSimd<Output = ()>) 
 }
 
 /// `A q` for the lines `range`, row after row as wide as `q`.
-pub(crate) fn gather<C: Lane>(x: &Sparse<'_, C>, range: Range<usize>, q: &Panel<C>, out: &mut [f64]) {
+pub(crate) fn gather<C: Lane>(x: &Sparse<'_, C>, range: Range<usize>, q: &TypedPanel<C>, out: &mut [f64]) {
     with_lines!(x, |lines| with_width!(q.width(), |W| {
         let (q, out) = (q.values().as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
         dispatch::<C, W>(Gather { lines, range, q, out });
@@ -36,7 +36,12 @@ pub(crate) fn gather<C: Lane>(x: &Sparse<'_, C>, range: Range<usize>, q: &Panel<
 }
 
 /// Adds `A' u` for the lines `range` to `out`, all columns.
-pub(crate) fn spread<C: Lane>(x: &Sparse<'_, C>, range: Range<usize>, u: &Panel<C>, out: &mut Panel<C>) {
+pub(crate) fn spread<C: Lane>(
+    x: &Sparse<'_, C>,
+    range: Range<usize>,
+    u: &TypedPanel<C>,
+    out: &mut TypedPanel<C>,
+) {
     with_lines!(x, |lines| with_width!(u.width(), |W| {
         let (u, out) = (u.values().as_chunks::<W>().0, out.values_mut().as_chunks_mut::<W>().0);
         dispatch::<C, W>(Spread { lines, range, u, out });
@@ -48,9 +53,9 @@ pub(crate) fn spread<C: Lane>(x: &Sparse<'_, C>, range: Range<usize>, u: &Panel<
 pub(crate) fn chain<C: Lane>(
     x: &Sparse<'_, C>,
     range: Range<usize>,
-    q: &Panel<C>,
+    q: &TypedPanel<C>,
     middle: &Middle<'_>,
-    out: &mut Panel<C>,
+    out: &mut TypedPanel<C>,
     moment: &mut [f64],
 ) {
     with_lines!(x, |lines| with_width!(q.width(), |W| {

@@ -275,14 +275,14 @@ pub(crate) fn groups(n_columns: usize) -> impl Iterator<Item = Group> {
 }
 
 /// A block of vectors, row-major with `width` values a row, which starts at the border of a cache line.
-pub(crate) struct Panel<C> {
+pub(crate) struct TypedPanel<C> {
     data: Vec<C>,
     start: usize,
     len: usize,
     width: usize,
 }
 
-impl<C: Scalar> Panel<C> {
+impl<C: Scalar> TypedPanel<C> {
     /// `len` rows of `width` zeros.
     pub(crate) fn zeros(len: usize, width: usize) -> Self {
         let line = 64 / size_of::<C>();

@@ -12,7 +12,7 @@ use crate::exec::{Accumulate, Exec};
 use crate::linalg::simd::{Lane, dispatch};
 use crate::linalg::sparse::cursors::{Cursors, map_block};
 use crate::linalg::sparse::lanes::{self as kernels, Middle, Scale};
-use crate::linalg::sparse::lines::{Group, Panel};
+use crate::linalg::sparse::lines::{Group, TypedPanel};
 use crate::linalg::sparse::plan::{BlockPlan, Extent};
 use crate::linalg::{Matrix, Sparse};
 use crate::scalar::Scalar;
@@ -74,7 +74,11 @@ impl Accumulate for Total {
 }
 
 /// The sum of all rows, row `i` multiplied by `scale` at `i`.
-pub(crate) fn weighted_sum<C: Lane>(panel: &Panel<C>, scale: Scale<'_>, exec: &Exec<'_>) -> Result<Vec<f64>> {
+pub(crate) fn weighted_sum<C: Lane>(
+    panel: &TypedPanel<C>,
+    scale: Scale<'_>,
+    exec: &Exec<'_>,
+) -> Result<Vec<f64>> {
     const PIECE: usize = 4096;
     let width = panel.width();
     let sum = exec.fold(
@@ -116,7 +120,7 @@ pub(crate) fn finish_group(
 /// Stores the mapped `A q`.
 pub(crate) fn gather_into<C: Lane, U: Scalar>(
     x: &Sparse<'_, C>,
-    q: &Panel<C>,
+    q: &TypedPanel<C>,
     target: Target<'_, U>,
     finish: &Middle<'_>,
     exec: &Exec<'_>,
@@ -126,7 +130,7 @@ pub(crate) fn gather_into<C: Lane, U: Scalar>(
     const PIECE: usize = 16 * STEP;
     let Target { out, stride, columns } = target;
     exec.fill(out, PIECE * stride, |piece, out| {
-        let mut sums = Panel::<f64>::zeros(STEP, q.width());
+        let mut sums = TypedPanel::<f64>::zeros(STEP, q.width());
         for (first, out) in (piece * PIECE..).step_by(STEP).zip(out.chunks_mut(STEP * stride)) {
             let n = out.len() / stride;
             let sums = &mut sums.values_mut()[..n * q.width()];
@@ -140,7 +144,7 @@ pub(crate) fn gather_into<C: Lane, U: Scalar>(
 /// Stores the mapped `A' u`.
 pub(crate) fn spread_into<C: Lane, U: Scalar>(
     x: &Sparse<'_, C>,
-    u: &Panel<C>,
+    u: &TypedPanel<C>,
     target: Target<'_, U>,
     finish: &Middle<'_>,
     exec: &Exec<'_>,
@@ -164,7 +168,8 @@ pub(crate) fn spread_into<C: Lane, U: Scalar>(
     exec.fill(out, block * blocks_per_piece * stride, |piece, out| {
         let first = piece * block * blocks_per_piece;
         let mut cursors = Cursors::at(x, first);
-        let (mut sums, mut wide) = (Panel::<C>::zeros(block, width), Panel::<f64>::zeros(block, width));
+        let (mut sums, mut wide) =
+            (TypedPanel::<C>::zeros(block, width), TypedPanel::<f64>::zeros(block, width));
         for (first, out) in (first..).step_by(block).zip(out.chunks_mut(block * stride)) {
             let len = out.len() / stride * width;
             let (sums, wide) = (&mut sums.values_mut()[..len], &mut wide.values_mut()[..len]);
@@ -185,7 +190,7 @@ const SUMMED: usize = 4096;
 
 /// A sum of blocks of vectors: the last piece in the element type, those before in f64.
 struct Sum<C> {
-    recent: Panel<C>,
+    recent: TypedPanel<C>,
     /// Empty until a second piece is added.
     total: Vec<f64>,
     moment: Vec<f64>,
@@ -193,7 +198,7 @@ struct Sum<C> {
 
 impl<C: Lane> Sum<C> {
     fn zeros(len: usize, width: usize) -> Self {
-        Self { recent: Panel::zeros(len, width), total: Vec::new(), moment: vec![0.0; width] }
+        Self { recent: TypedPanel::zeros(len, width), total: Vec::new(), moment: vec![0.0; width] }
     }
 
     fn settle(&mut self) {
@@ -245,7 +250,7 @@ fn fold_lines<C: Lane>(
 /// `A' D (A q - shift offset')` and the moment of the middle, see [`Middle`]; D and shift belong to the lines.
 pub(crate) fn chain_lines<C: Lane>(
     x: &Sparse<'_, C>,
-    q: &Panel<C>,
+    q: &TypedPanel<C>,
     middle: &Middle<'_>,
     exec: &Exec<'_>,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
@@ -256,7 +261,7 @@ pub(crate) fn chain_lines<C: Lane>(
         })?;
         return Ok(sum.finish());
     }
-    let mut y = Panel::<C>::zeros(extent.lines, width);
+    let mut y = TypedPanel::<C>::zeros(extent.lines, width);
     gather_into(x, q, Target::whole(y.values_mut(), width), middle, &exec.part(0.0, 0.5))?;
     let moment = weighted_sum(&y, middle.moment_weights(), &exec.part(0.5, 0.5))?;
     let mut out = vec![0.0; extent.minors * width];
@@ -267,7 +272,7 @@ pub(crate) fn chain_lines<C: Lane>(
 /// `A D (A' u - shift offset')` and the moment of the middle, see [`Middle`]; D and shift belong to the columns of A.
 pub(crate) fn chain_blocks<C: Lane>(
     x: &Sparse<'_, C>,
-    u: &Panel<C>,
+    u: &TypedPanel<C>,
     middle: &Middle<'_>,
     exec: &Exec<'_>,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
@@ -275,7 +280,7 @@ pub(crate) fn chain_blocks<C: Lane>(
     if let Some(plan) = extent.chained(width * size_of::<C>()) {
         return fused_blocks(x, u, middle, &plan, exec);
     }
-    let mut t = Panel::<C>::zeros(extent.minors, width);
+    let mut t = TypedPanel::<C>::zeros(extent.minors, width);
     spread_into(x, u, Target::whole(t.values_mut(), width), middle, &exec.part(0.0, 0.5))?;
     let moment = weighted_sum(&t, middle.moment_weights(), &exec.part(0.5, 0.5))?;
     let mut out = vec![0.0; extent.lines * width];
@@ -286,7 +291,7 @@ pub(crate) fn chain_blocks<C: Lane>(
 /// [`chain_blocks`] in one pass.
 fn fused_blocks<C: Lane>(
     x: &Sparse<'_, C>,
-    u: &Panel<C>,
+    u: &TypedPanel<C>,
     middle: &Middle<'_>,
     plan: &BlockPlan,
     exec: &Exec<'_>,
@@ -300,7 +305,7 @@ fn fused_blocks<C: Lane>(
         |piece, sum| {
             let columns = piece * per_piece..extent.minors.min((piece + 1) * per_piece);
             let mut cursors = Cursors::at(x, columns.start);
-            let mut t = Panel::<C>::zeros(plan.block, width);
+            let mut t = TypedPanel::<C>::zeros(plan.block, width);
             let mut wide = vec![0.0; wide_len];
             for first in columns.clone().step_by(plan.block) {
                 let len = plan.block.min(columns.end - first) * width;

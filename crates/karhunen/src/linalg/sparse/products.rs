@@ -14,7 +14,7 @@
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::linalg::sparse::lanes::{Middle, Scale};
-use crate::linalg::sparse::lines::{Panel, groups, with_typed};
+use crate::linalg::sparse::lines::{TypedPanel, groups, with_typed};
 use crate::linalg::sparse::passes::{
     Target, chain_blocks, chain_lines, finish_group, gather_into, spread_into, weighted_sum,
 };
@@ -36,7 +36,7 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
     check_length("the block of vectors", "rows", q.n_rows(), x.n_cols())?;
     check_length("the output", "values", out.len(), x.n_rows() * q.n_cols())?;
     with_typed!(x, |x| for group in groups(q.n_cols()) {
-        let panel = Panel::pack(q, &group, Some(map.factor), &exec.part(0.0, 0.05))?;
+        let panel = TypedPanel::pack(q, &group, Some(map.factor), &exec.part(0.0, 0.05))?;
         let offset = weighted_sum(&panel, Scale::Factors(map.shift), &exec.part(0.05, 0.1))?;
         let finish = Middle { scale: Scale::One, shift: None, offset };
         let target = Target { out: &mut *out, stride: q.n_cols(), columns: group.columns };
@@ -62,7 +62,7 @@ pub(crate) fn apply_t<T: Scalar>(
     check_length("the block of vectors", "rows", u.n_rows(), x.n_rows())?;
     let mut out = Matrix::zeros(x.n_cols(), u.n_cols());
     with_typed!(x, |x| for group in groups(u.n_cols()) {
-        let panel = Panel::pack(u, &group, None, &exec.part(0.0, 0.05))?;
+        let panel = TypedPanel::pack(u, &group, None, &exec.part(0.0, 0.05))?;
         let total = weighted_sum(&panel, Scale::One, &exec.part(0.05, 0.1))?;
         let finish = unmap(map, total);
         let target = Target { out: out.as_mut_slice(), stride: u.n_cols(), columns: group.columns };
@@ -91,7 +91,7 @@ pub(crate) fn normal<T: Scalar>(
     check_length("the block of vectors", "rows", q.n_rows(), x.n_cols())?;
     let mut out = Matrix::zeros(x.n_cols(), q.n_cols());
     with_typed!(x, |x| for group in groups(q.n_cols()) {
-        let panel = Panel::pack(q, &group, Some(map.factor), &exec.part(0.0, 0.05))?;
+        let panel = TypedPanel::pack(q, &group, Some(map.factor), &exec.part(0.0, 0.05))?;
         let offset = weighted_sum(&panel, Scale::Factors(map.shift), &exec.part(0.05, 0.1))?;
         let scale = row_weights.map_or(Scale::One, Scale::Factors);
         let middle = Middle { scale, shift: None, offset };
@@ -119,7 +119,7 @@ pub(crate) fn normal_t<T: Scalar>(
     check_length("the block of vectors", "rows", u.n_rows(), x.n_rows())?;
     let mut out = Matrix::zeros(x.n_rows(), u.n_cols());
     with_typed!(x, |x| for group in groups(u.n_cols()) {
-        let panel = Panel::pack(u, &group, None, &exec.part(0.0, 0.05))?;
+        let panel = TypedPanel::pack(u, &group, None, &exec.part(0.0, 0.05))?;
         let offset = weighted_sum(&panel, Scale::One, &exec.part(0.05, 0.1))?;
         let middle = Middle { scale: Scale::Squares(map.factor), shift: Some(map.shift), offset };
         let (sums, moment) = match x.major() {

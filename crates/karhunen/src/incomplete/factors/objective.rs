@@ -7,9 +7,9 @@
 
 use crate::error::Result;
 use crate::exec::Exec;
-use crate::incomplete::data::{Lines, Observed};
+use crate::incomplete::data::{EntryLines, Observed};
 use crate::incomplete::factors::state_arrays::Arrays;
-use crate::incomplete::factors::{Factors, Side};
+use crate::incomplete::factors::{FactorSide, Factors};
 use crate::scalar::Scalar;
 
 /// Diagonal penalties of one side, never negative.
@@ -75,15 +75,15 @@ pub(crate) struct Penalties {
 }
 
 impl Penalties {
-    pub(crate) fn of<T>(problem: &Problem<'_, T>) -> Self {
-        let Problem { loadings, scores, offsets, .. } = problem;
+    pub(crate) fn of<T>(problem: &Objective<'_, T>) -> Self {
+        let Objective { loadings, scores, offsets, .. } = problem;
         Self { loadings: loadings.clone(), scores: scores.clone(), offsets: offsets.clone() }
     }
 
     /// The same problem with these penalties, where rows have `c` scores.
-    pub(crate) fn give<'a, T: Clone>(self, problem: &Problem<'a, T>, c: usize) -> Problem<'a, T> {
+    pub(crate) fn give<'a, T: Clone>(self, problem: &Objective<'a, T>, c: usize) -> Objective<'a, T> {
         let Self { loadings, scores, offsets } = self;
-        Problem { loadings, scores, offsets, c, ..problem.clone() }
+        Objective { loadings, scores, offsets, c, ..problem.clone() }
     }
 
     pub(crate) fn save(&self, out: &mut Arrays) {
@@ -112,7 +112,7 @@ impl Penalties {
 
 /// Data and penalties.
 #[derive(Clone, Debug)]
-pub(crate) struct Problem<'a, T> {
+pub(crate) struct Objective<'a, T> {
     pub(crate) data: &'a Observed<T>,
     pub(crate) loadings: Diagonal,
     pub(crate) scores: Diagonal,
@@ -123,20 +123,20 @@ pub(crate) struct Problem<'a, T> {
     pub(crate) c: usize,
 }
 
-impl<T: Scalar> Problem<'_, T> {
+impl<T: Scalar> Objective<'_, T> {
     /// The entries, line after line of a side.
-    pub(crate) fn lines(&self, side: Side) -> &Lines<T> {
+    pub(crate) fn lines(&self, side: FactorSide) -> &EntryLines<T> {
         match side {
-            Side::Scores => self.data.rows(),
-            Side::Loadings => self.data.columns(),
+            FactorSide::Scores => self.data.rows(),
+            FactorSide::Loadings => self.data.columns(),
         }
     }
 
     /// The penalties of a side.
-    pub(crate) fn penalty(&self, side: Side) -> &Diagonal {
+    pub(crate) fn penalty(&self, side: FactorSide) -> &Diagonal {
         match side {
-            Side::Scores => &self.scores,
-            Side::Loadings => &self.loadings,
+            FactorSide::Scores => &self.scores,
+            FactorSide::Loadings => &self.loadings,
         }
     }
 
@@ -151,19 +151,19 @@ impl<T: Scalar> Problem<'_, T> {
     }
 
     /// How many leading values of a row take part in a fit: the scores, and of loadings the mean if it does.
-    pub(crate) fn n_fitted(&self, side: Side) -> usize {
-        self.c + usize::from(side == Side::Loadings && self.mean.joint)
+    pub(crate) fn n_fitted(&self, side: FactorSide) -> usize {
+        self.c + usize::from(side == FactorSide::Loadings && self.mean.joint)
     }
 
     /// Penalty of value `k` of row `i`, and what it is drawn to: zero but for the mean.
     #[inline(always)]
-    pub(crate) fn pull(&self, side: Side, i: usize, k: usize) -> (f64, f64) {
+    pub(crate) fn pull(&self, side: FactorSide, i: usize, k: usize) -> (f64, f64) {
         let free = self.free();
         if k < free {
             (self.penalty(side).at(i, k, free), 0.0)
         } else if k < self.c {
             match (side, &self.offsets) {
-                (Side::Scores, Some(offsets)) => (offsets.at(i, 0, 1), 0.0),
+                (FactorSide::Scores, Some(offsets)) => (offsets.at(i, 0, 1), 0.0),
                 _ => (0.0, 0.0),
             }
         } else {
@@ -173,7 +173,7 @@ impl<T: Scalar> Problem<'_, T> {
 
     /// The penalty terms of one row.
     #[inline(always)]
-    pub(crate) fn row_penalty(&self, side: Side, i: usize, row: &[T]) -> f64 {
+    pub(crate) fn row_penalty(&self, side: FactorSide, i: usize, row: &[T]) -> f64 {
         let mut sum = 0.0;
         for (k, value) in row[..self.n_fitted(side)].iter().enumerate() {
             let (d, centre) = self.pull(side, i, k);
@@ -184,7 +184,12 @@ impl<T: Scalar> Problem<'_, T> {
     }
 
     /// The penalty terms of one side.
-    pub(crate) fn side_penalty(&self, side: Side, factors: &Factors<T>, exec: &Exec<'_>) -> Result<f64> {
+    pub(crate) fn side_penalty(
+        &self,
+        side: FactorSide,
+        factors: &Factors<T>,
+        exec: &Exec<'_>,
+    ) -> Result<f64> {
         let sums = factors.of(side).sum_rows(1, exec, |i, row, sum| sum[0] += self.row_penalty(side, i, row));
         Ok(sums?[0])
     }
