@@ -1,6 +1,6 @@
 //! Principal component analysis of data with missing values, at a cost linear in what was observed.
 //!
-//! The model is `x_ij = mu_i + a_i . s_j + noise`, with an offset `b_j` of each row where it is asked for; only observed
+//! The model is `x_ij = mu_j + a_j . s_i + noise`, with an offset `b_i` of each row where it is asked for; only observed
 //! entries take part. After T. Raiko, A. Ilin and
 //! J. Karhunen, "Principal component analysis for large scale problems with lots of missing values" (2007),
 //! doi:10.1007/978-3-540-74958-5_69. Every method minimises one cost, F of [`problem`], up to its penalties.

@@ -256,7 +256,7 @@ pub struct IncompletePca {
     pub mean: MeanMode,
     /// Pseudo-observations of the mean.
     pub mean_prior: MeanPrior,
-    /// Whether each row has an offset, `x_ij = mu_i + b_j + a_i . s_j`: a level of its own in all columns, as the mean is one
+    /// Whether each row has an offset, `x_ij = mu_j + b_i + a_j . s_i`: a level of its own in all columns, as the mean is one
     /// of a column in all rows. Where scores have penalties or a prior, offsets are drawn to zero by a variance that the data
     /// tell; in least squares they are free.
     pub row_offsets: bool,

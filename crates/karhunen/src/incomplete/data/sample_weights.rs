@@ -8,7 +8,7 @@ use crate::scalar::Scalar;
 use crate::weights::{check_weights, stands_for_several};
 
 impl<T: Scalar> Observed<T> {
-    /// The same entries, where row j counts `weights[j]` times: fits are those of the repeated rows, whose scores are the
+    /// The same entries, where row i counts `weights[j]` times: fits are those of the repeated rows, whose scores are the
     /// same. A row of weight zero takes no part in a fit, and gets its scores in the end. Memory: one
     /// more number for each entry; a clone shares everything else.
     ///

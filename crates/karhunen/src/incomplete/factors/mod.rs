@@ -1,8 +1,8 @@
 //! Loadings and scores while they are fitted.
 //!
-//! Row i of the loadings is `(a_i, mu_i, 0 …)`, row j of the scores is `(s_j, 1, 0 …)`: the mean is a loading on the
+//! Row j of the loadings is `(a_j, mu_j, 0 …)`, row i of the scores is `(s_i, 1, 0 …)`: the mean is a loading on the
 //! constant score one, and the prediction of an entry is one dot product of two rows. Where rows have offsets the last of
-//! the scores is `b_j`, and the last loading is held at one: `(a_i, 1, mu_i, 0 …)` and `(s_j, b_j, 1, 0 …)`. Rows are filled
+//! the scores is `b_i`, and the last loading is held at one: `(a_j, 1, mu_j, 0 …)` and `(s_i, b_i, 1, 0 …)`. Rows are filled
 //! up with zeros to whole cache lines.
 
 pub(crate) mod covariances;
@@ -186,9 +186,9 @@ impl Accumulate for Sums {
 /// Loadings, means and scores.
 #[derive(Debug)]
 pub(crate) struct Factors<T> {
-    /// `(a_i, mu_i)` of each feature.
+    /// `(a_j, mu_j)` of each feature.
     pub(crate) a: Factor<T>,
-    /// `(s_j, 1)` of each sample.
+    /// `(s_i, 1)` of each sample.
     pub(crate) s: Factor<T>,
     /// Number of scores of a row: of its components, and its offset if it has one.
     pub(crate) c: usize,
@@ -215,7 +215,7 @@ impl<T: Scalar> Factors<T> {
             }
             factor
         };
-        Self { a: fill(loadings, &|i| mean[i]), s: fill(scores, &|_| 1.0), c }
+        Self { a: fill(loadings, &|j| mean[j]), s: fill(scores, &|_| 1.0), c }
     }
 
     /// As [`Factors::new`], with the offsets of the rows where there are any.
@@ -228,14 +228,14 @@ impl<T: Scalar> Factors<T> {
         let Some(offsets) = offsets else { return Self::new(loadings, scores, mean) };
         let c = loadings.n_cols();
         let beside = |x: &Matrix, last: &dyn Fn(usize) -> f64| {
-            Matrix::from_fn(x.n_rows(), c + 1, |i, k| if k < c { x[(i, k)] } else { last(i) })
+            Matrix::from_fn(x.n_rows(), c + 1, |j, k| if k < c { x[(j, k)] } else { last(j) })
         };
-        Self::new(&beside(loadings, &|_| 1.0), &beside(scores, &|j| offsets[j]), mean)
+        Self::new(&beside(loadings, &|_| 1.0), &beside(scores, &|i| offsets[i]), mean)
     }
 
     /// Values `k` of all rows of the scores.
     pub(crate) fn scores_of(&self, k: usize) -> Vec<f64> {
-        (0..self.s.n_rows()).map(|j| self.s.row(j)[k].to_f64()).collect()
+        (0..self.s.n_rows()).map(|i| self.s.row(i)[k].to_f64()).collect()
     }
 
     /// The same, where the rows of the scores count so often.
@@ -245,7 +245,7 @@ impl<T: Scalar> Factors<T> {
 
     /// The mean of each feature.
     pub(crate) fn mean(&self) -> Vec<f64> {
-        (0..self.a.n_rows()).map(|i| self.a.row(i)[self.c].to_f64()).collect()
+        (0..self.a.n_rows()).map(|j| self.a.row(j)[self.c].to_f64()).collect()
     }
 
     /// The factor of a side.

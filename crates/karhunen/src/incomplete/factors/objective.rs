@@ -1,8 +1,8 @@
 //! The cost: the observed entries, the penalties and the rule of the mean (`docs/missing-values/cost.md`):
 //!
-//! `F = sum_O e_ij^2 + sum_ik dA_ik a_ik^2 + sum_kj dS_kj s_kj^2 + sum_j dB_j b_j^2 + kappa sum_i (mu_i - m0)^2`
+//! `F = sum_O e_ij^2 + sum_jk dA_jk a_jk^2 + sum_ik dS_ik s_ik^2 + sum_i dB_i b_i^2 + kappa sum_j (mu_j - m0)^2`
 //!
-//! with `e_ij = x_ij - mu_i - b_j - a_i.s_j`, each square times the weight of its entry. The offsets `b_j` of rows are there if
+//! with `e_ij = x_ij - mu_j - b_i - a_j.s_i`, each square times the weight of its entry. The offsets `b_i` of rows are there if
 //! they were asked for: they are the scores of one more component, the last, whose loadings are held at one.
 
 use crate::error::Result;

@@ -89,6 +89,6 @@ fn invert(g: &mut Upper<'_>) -> Matrix {
 pub(crate) fn count_parameters<T: Lane>(data: &Observed<T>, (c, free): (usize, usize), means: bool) -> f64 {
     let of_scores = data.over_rows(|row| data.n_observed_in_row(row).min(c) as f64);
     let most = (free + usize::from(means)) as f64;
-    let of_loadings: f64 = (0..data.n_features()).map(|i| data.total_in_column(i).min(most)).sum();
+    let of_loadings: f64 = (0..data.n_features()).map(|j| data.total_in_column(j).min(most)).sum();
     of_scores + of_loadings - (c * free) as f64
 }

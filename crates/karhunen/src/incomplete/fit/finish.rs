@@ -70,7 +70,7 @@ impl<T: Lane> Run<T> {
             },
             prior,
             n_observed: (0..problem.data.n_features())
-                .map(|i| problem.data.n_observed_in_column(i))
+                .map(|j| problem.data.n_observed_in_column(j))
                 .collect(),
             options: pca.clone(),
             dtype: T::NAME.to_owned(),
@@ -141,8 +141,8 @@ impl Found {
         if let (Some(offsets), Some(penalties)) = (&mut rotated.offsets, &problem.offsets) {
             // Nothing draws a row without entries anywhere: it has no offset.
             let rows = problem.data.rows();
-            let free = |j: usize| penalties.at(j, 0, 1) == 0.0 && rows.count(j) == 0;
-            (0..offsets.len()).filter(|j| free(*j)).for_each(|j| offsets[j] = 0.0);
+            let free = |i: usize| penalties.at(i, 0, 1) == 0.0 && rows.count(i) == 0;
+            (0..offsets.len()).filter(|i| free(*i)).for_each(|i| offsets[i] = 0.0);
         }
         let rough = rough_noise(problem, squares);
         let silent = rotated.silence(problem.data.total_samples(), rough);
@@ -249,7 +249,7 @@ impl<T: Lane> ErrorBars<T> {
 /// The variance of the offsets of rows, where they have some, each as often as it counts.
 fn variance_of_offsets<T: Lane>(rotated: &Rotated, problem: &Objective<'_, T>) -> Option<f64> {
     let offsets = rotated.offsets.as_ref()?;
-    Some(problem.data.over_rows(|j| offsets[j] * offsets[j]) / (problem.data.total_samples().max(2.0) - 1.0))
+    Some(problem.data.over_rows(|i| offsets[i] * offsets[i]) / (problem.data.total_samples().max(2.0) - 1.0))
 }
 
 /// The noise variance with all parameters counted whole.

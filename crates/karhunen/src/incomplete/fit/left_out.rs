@@ -67,7 +67,7 @@ impl Division {
     }
 
     fn pick(&self, scores: &Matrix) -> Matrix {
-        Matrix::from_fn(self.taking_part.len(), scores.n_cols(), |j, k| scores[(self.taking_part[j], k)])
+        Matrix::from_fn(self.taking_part.len(), scores.n_cols(), |i, k| scores[(self.taking_part[i], k)])
     }
 
     /// Rows of `width` values of both kinds, in the order of the data.

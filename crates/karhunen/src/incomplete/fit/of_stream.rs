@@ -24,10 +24,10 @@ impl IncompleteStream {
         Self {
             rule: OnlineRule::Diagonal,
             c,
-            loadings: Matrix::from_fn(p, c + 1, |i, k| {
-                if k < c { parts.components[(k, i)] * scale(k) } else { parts.mean[i] }
+            loadings: Matrix::from_fn(p, c + 1, |j, k| {
+                if k < c { parts.components[(k, j)] * scale(k) } else { parts.mean[j] }
             }),
-            curvatures: Matrix::from_fn(p, c + 1, |i, k| seen[i] * size(k)),
+            curvatures: Matrix::from_fn(p, c + 1, |j, k| seen[j] * size(k)),
             seen,
             n_samples: model.n_samples(),
             mean: parts.options.mean != MeanMode::None,

@@ -94,11 +94,11 @@ mod tests {
         let holes: Vec<f64> =
             full.as_slice().iter().enumerate().map(|(e, x)| if e % 5 == 2 { f64::NAN } else { *x }).collect();
         let data = Observed::from_dense(&Dense::row_major(&holes, n, p).unwrap(), None).unwrap();
-        let filled = Matrix::from_fn(n, p, |j, i| {
-            let x = holes[j * p + i];
-            if x.is_nan() { 0.0 } else { x - 0.1 * i as f64 }
+        let filled = Matrix::from_fn(n, p, |i, j| {
+            let x = holes[i * p + j];
+            if x.is_nan() { 0.0 } else { x - 0.1 * j as f64 }
         });
-        let mean: Vec<f64> = (0..p).map(|i| 0.1 * i as f64).collect();
+        let mean: Vec<f64> = (0..p).map(|j| 0.1 * j as f64).collect();
         let found = largest_penalty(&data, &mean, None, &Exec::sequential()).unwrap();
         let expected = svd(&filled).unwrap().s[0];
         assert!((found - expected).abs() < 1e-3 * expected, "{found} {expected}");

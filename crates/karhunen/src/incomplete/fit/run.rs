@@ -109,14 +109,14 @@ fn restore_factors<T: Lane>(from: &mut Arrays, data: &Observed<T>, c: usize) -> 
     let (n, p) = data.shape();
     let (a, s) = (from.take_factor::<T>("loadings", p, c + 1)?, from.take_factor::<T>("scores", n, c + 1)?);
     let is_zero = |x: &T| x.to_f64() == 0.0;
-    for j in 0..n {
+    for i in 0..n {
         let (one, filling) =
-            s.row(j)[c..].split_first().map_or((0.0, &[][..]), |(x, rest)| (x.to_f64(), rest));
+            s.row(i)[c..].split_first().map_or((0.0, &[][..]), |(x, rest)| (x.to_f64(), rest));
         if one != 1.0 || !filling.iter().all(is_zero) {
             return Err(damaged("scores", "holds values where there are none"));
         }
     }
-    if (0..p).any(|i| !a.row(i)[c + 1..].iter().all(is_zero)) {
+    if (0..p).any(|j| !a.row(j)[c + 1..].iter().all(is_zero)) {
         return Err(damaged("loadings", "holds values where there are none"));
     }
     Ok(Factors { a, s, c }.counted(data.times()))

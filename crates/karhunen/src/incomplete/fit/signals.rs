@@ -83,9 +83,9 @@ mod tests {
         let cost = |a: &Matrix, s: &Matrix, mu: &Matrix, b: &Matrix| {
             let mut f: f64 = 0.0;
             for (e, x) in x.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
-                let (j, i) = (e / p, e % p);
-                let products = (0..c).map(|k| a[(i, k)] * s[(j, k)]).sum::<f64>();
-                f += (x - mu[(i, 0)] - b[(j, 0)] - products).powi(2);
+                let (i, j) = (e / p, e % p);
+                let products = (0..c).map(|k| a[(j, k)] * s[(i, k)]).sum::<f64>();
+                f += (x - mu[(j, 0)] - b[(i, 0)] - products).powi(2);
             }
             let squares =
                 |of: &Matrix, centre: f64| of.as_slice().iter().map(|x| (x - centre).powi(2)).sum::<f64>();

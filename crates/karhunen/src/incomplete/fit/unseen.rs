@@ -57,7 +57,7 @@ impl Unseen {
         self.ask(pca, data.n_samples())?;
         let start = context.start.map(|start| Start {
             loadings: self.pick(&start.loadings),
-            mean: start.mean.as_ref().map(|mean| self.kept.iter().map(|i| mean[*i as usize]).collect()),
+            mean: start.mean.as_ref().map(|mean| self.kept.iter().map(|j| mean[*j as usize]).collect()),
             ..start.clone()
         });
         let fewer = Exec::run(pca.n_threads, &Unobserved, |exec| data.select_columns(&self.kept, exec))?;
@@ -95,7 +95,7 @@ impl Unseen {
     }
 
     fn pick(&self, loadings: &Matrix) -> Matrix {
-        Matrix::from_fn(self.kept.len(), loadings.n_cols(), |i, k| loadings[(self.kept[i] as usize, k)])
+        Matrix::from_fn(self.kept.len(), loadings.n_cols(), |j, k| loadings[(self.kept[j] as usize, k)])
     }
 
     fn unfolded(&self, model: IncompleteModel) -> IncompleteModel {

@@ -131,8 +131,8 @@ impl<T: Lane> Iterate<T> for Ccd {
                     new.a.copy_from_slice(&old.a);
                 }
             }
-            factors.a.map_rows(exec, |i, row| row[k] = new.a[i])?;
-            factors.s.map_rows(exec, |j, row| row[k] = new.s[j])?;
+            factors.a.map_rows(exec, |j, row| row[k] = new.a[j])?;
+            factors.s.map_rows(exec, |i, row| row[k] = new.s[i])?;
             before = new;
         }
         let cost = squares

@@ -32,10 +32,10 @@ impl<T: Lane> Iterate<T> for Constant {
     ) -> Result<IterationReport> {
         let (c, free) = (problem.c, problem.free());
         factors.s.map_rows(exec, |_, row| row[..c].fill(T::default()))?;
-        factors.a.map_rows(exec, |i, row| {
+        factors.a.map_rows(exec, |j, row| {
             row[..free].fill(T::default());
             if let Some(mean) = &self.mean {
-                row[c] = T::from_f64(mean[i]);
+                row[c] = T::from_f64(mean[j]);
             }
         })?;
         Ok(IterationReport { cost: 0.0, squares: 0.0, step: None, accepted: true, exhausted: true })

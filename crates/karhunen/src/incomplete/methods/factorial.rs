@@ -1,6 +1,6 @@
 //! Variational Bayes with factorial posteriors, of Raiko, Ilin & Karhunen (2007); `docs/missing-values/variational.md`:
-//! `q = prod N(a_ik; a, a~) prod N(s_kj; s, s~) prod N(mu_i; mu, mu~)`, `p(a_ik) = N(0, 1)`, `p(s_kj) = N(0, v_sk)`. Offsets
-//! of rows are scores as others are, `p(b_j) = N(0, v_b)`, but that their loadings are certain; `v_b` is learned with the other
+//! `q = prod N(a_jk; a, a~) prod N(s_ik; s, s~) prod N(mu_j; mu, mu~)`, `p(a_jk) = N(0, 1)`, `p(s_ik) = N(0, v_sk)`. Offsets
+//! of rows are scores as others are, `p(b_i) = N(0, v_b)`, but that their loadings are certain; `v_b` is learned with the other
 //! variances.
 
 use super::conjugate::Conjugate;
@@ -302,7 +302,7 @@ impl<T: Lane> FactorialState<T> {
     /// `sum mu~`, with the noise as it was when the factors' variances were found.
     fn mean_variances(&self, problem: &Objective<'_, T>) -> f64 {
         let columns = problem.data.columns();
-        let weights = (0..columns.n_lines()).map(|i| columns.weight(i) + problem.mean.kappa);
+        let weights = (0..columns.n_lines()).map(|j| columns.weight(j) + problem.mean.kappa);
         weights.filter(|w| *w > 0.0).map(|w| self.noise / w).sum()
     }
 
@@ -455,9 +455,9 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
         let c = factors.c;
         let layout = Expected::new::<T>(c);
         let mut table = Factor::zeros(factors.a.n_rows(), layout.width);
-        for i in 0..table.n_rows() {
-            let (a, variances) = (factors.a.row(i), state.of_loadings.row(i));
-            let row = table.row_mut(i);
+        for j in 0..table.n_rows() {
+            let (a, variances) = (factors.a.row(j), state.of_loadings.row(j));
+            let row = table.row_mut(j);
             row[..=c].copy_from_slice(&a[..=c]);
             for k in 0..c {
                 for l in 0..=k {

@@ -2,8 +2,8 @@
 //! (the EM algorithm of Tipping & Bishop with missing values), where scores alone do. Ilin & Raiko (2010), "Practical
 //! approaches to principal component analysis in the presence of missing values"; `docs/missing-values/variational.md`.
 //!
-//! `q = prod N(a_i; a_i, Sa_i) prod N(s_j; s_j, Ss_j) prod N(mu_i; mu_i, mu~_i)`, `p(s) = N(0, I)`, `p(a_ik) = N(0, v_ak)`.
-//! The offset of a row is the last of its scores, `p(b_j) = N(0, v_b)`, and has one posterior with them; its loadings are
+//! `q = prod N(a_j; a_j, Sa_j) prod N(s_i; s_i, Ss_i) prod N(mu_j; mu_j, mu~_j)`, `p(s) = N(0, I)`, `p(a_jk) = N(0, v_ak)`.
+//! The offset of a row is the last of its scores, `p(b_i) = N(0, v_b)`, and has one posterior with them; its loadings are
 //! certain.
 
 use super::iterate::{Iterate, IterationReport, unit_of_posteriors};
@@ -76,8 +76,8 @@ impl<T: Lane> FullState<T> {
         let c = factors.c;
         let layout = Expected::new::<T>(c);
         let mut table = Factor::zeros(factors.a.n_rows(), layout.width);
-        table.map_rows(exec, |i, row| {
-            let a = factors.a.row(i);
+        table.map_rows(exec, |j, row| {
+            let a = factors.a.row(j);
             row[..=c].copy_from_slice(&a[..=c]);
             for k in 0..c {
                 for l in 0..=k {
@@ -193,7 +193,7 @@ impl<T: Lane> Full<T> {
     ) -> Result<OfLoadings> {
         let c = problem.c;
         let layout = Expected::new::<T>(c);
-        let constants: Vec<T> = (0..factors.a.n_rows()).map(|i| factors.a.row(i)[c]).collect();
+        let constants: Vec<T> = (0..factors.a.n_rows()).map(|j| factors.a.row(j)[c]).collect();
         let solver = LoadingSolver {
             loadings: self.loadings,
             layout,
@@ -227,10 +227,10 @@ impl<T: Lane> Full<T> {
     ) -> Result<f64> {
         while problem.free() > 1 {
             let (c, free) = (problem.c, problem.free());
-            let weights: f64 = (0..problem.data.n_features()).map(|i| problem.data.columns().weight(i)).sum();
+            let weights: f64 = (0..problem.data.n_features()).map(|j| problem.data.columns().weight(j)).sum();
             let layout = Expected::new::<T>(c);
-            let shares = state.table.sum_rows(free, exec, |i, row, sums| {
-                let weight = problem.data.columns().weight(i) / weights;
+            let shares = state.table.sum_rows(free, exec, |j, row, sums| {
+                let weight = problem.data.columns().weight(j) / weights;
                 (0..free).for_each(|k| sums[k] += weight * row[layout.at(k, k)].to_f64());
             })?;
             let weakest = (0..free).min_by(|k, l| shares[*k].total_cmp(&shares[*l])).unwrap_or(0);

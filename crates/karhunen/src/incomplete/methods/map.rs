@@ -100,11 +100,11 @@ impl MaximumAPosteriori {
         while of_scores.last().is_some_and(|v| v.is_nan() || v * per_feature < VANISHED * noise) {
             if problem.free() == 1 {
                 self.collapsed = true;
-                for i in 0..factors.a.n_rows() {
-                    factors.a.row_mut(i)[0] = T::default();
+                for j in 0..factors.a.n_rows() {
+                    factors.a.row_mut(j)[0] = T::default();
                 }
-                for j in 0..factors.s.n_rows() {
-                    factors.s.row_mut(j)[0] = T::default();
+                for i in 0..factors.s.n_rows() {
+                    factors.s.row_mut(i)[0] = T::default();
                 }
                 of_scores[0] = VANISHED * noise / per_feature;
                 break;

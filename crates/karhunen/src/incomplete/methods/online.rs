@@ -41,11 +41,11 @@ impl<T: Lane> Iterate<T> for Online {
         });
         stream.partial_fit(problem.data)?;
         let (loadings, mean) = (stream.loadings(), stream.mean());
-        factors.a.map_rows(exec, |i, row| {
-            for (to, from) in row.iter_mut().zip(loadings.row(i)) {
+        factors.a.map_rows(exec, |j, row| {
+            for (to, from) in row.iter_mut().zip(loadings.row(j)) {
                 *to = T::from_f64(*from);
             }
-            row[problem.c] = T::from_f64(mean[i]);
+            row[problem.c] = T::from_f64(mean[j]);
         })?;
         let [cost, of_scores] = solve_side(problem, factors, FactorSide::Scores, &exec.part(0.5, 1.0))?;
         let squares = (cost - of_scores).max(0.0);

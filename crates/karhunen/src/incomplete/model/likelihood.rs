@@ -125,10 +125,10 @@ impl<'a> Density<'a> {
             });
         }
         let log_determinant = upper.log_determinant();
-        let loading = |i: usize, k: usize| if k < free { parts.components[(k, i)] } else { 1.0 };
+        let loading = |j: usize, k: usize| if k < free { parts.components[(k, j)] } else { 1.0 };
         let loadings = Matrix::from_fn(model.n_features(), c, loading);
         let centre =
-            parts.mean.iter().enumerate().map(|(i, mean)| mean + dot(loadings.row(i), &parts.prior.mean));
+            parts.mean.iter().enumerate().map(|(j, mean)| mean + dot(loadings.row(j), &parts.prior.mean));
         let centre = centre.collect();
         Ok(Self {
             loadings,

@@ -32,7 +32,7 @@ pub struct IncompleteParts {
     /// The mean of each feature.
     pub mean: Vec<f64>,
     /// Variance along each component, descending: of the scores, divisor n_samples - 1; of a posterior the expected moments
-    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2`.
+    /// `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`.
     pub explained_variance: Vec<f64>,
     /// The same as a share of the total variance: never more than one together.
     pub explained_variance_ratio: Vec<f64>,
@@ -164,7 +164,7 @@ impl IncompleteModel {
     }
 
     /// Variance of the scores along each component, descending; divisor n_samples - 1. Of a posterior the expected moments,
-    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2`: posterior means alone are shrunk; of `vb-fixed`, whose prior is held, that of the means.
+    /// `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`: posterior means alone are shrunk; of `vb-fixed`, whose prior is held, that of the means.
     pub fn explained_variance(&self) -> &[f64] {
         &self.parts.explained_variance
     }

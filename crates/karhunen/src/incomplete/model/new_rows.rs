@@ -48,10 +48,10 @@ impl<'a> ModelLoadings<'a> {
         let (parts, free, c) = (model.parts(), model.n_components(), model.n_scores());
         let (p, stride) = (model.n_features(), c.next_multiple_of(BLOCK));
         let mut values = vec![0.0; p * (stride + 1)];
-        for (i, row) in values.chunks_exact_mut(stride + 1).enumerate() {
-            (0..free).for_each(|k| row[k] = parts.components[(k, i)]);
+        for (j, row) in values.chunks_exact_mut(stride + 1).enumerate() {
+            (0..free).for_each(|k| row[k] = parts.components[(k, j)]);
             row[free..c].fill(1.0);
-            row[stride] = parts.mean[i];
+            row[stride] = parts.mean[j];
         }
         let known = parts.convergence.method.has_posterior_loadings();
         let spread = parts.loading_covariances.as_ref().filter(|_| known);

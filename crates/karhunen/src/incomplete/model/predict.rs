@@ -18,7 +18,7 @@ const VALUES: usize = 1 << 15;
 
 impl IncompleteModel {
     /// The prediction of an entry of the data fitted, observed or not, with its variance:
-    /// `v' C_j v + s' C_i s + var mu_i`, of a posterior also `tr C_i C_j`, plus the noise for a new observation.
+    /// `v' C_i v + s' C_j s + var mu_j`, of a posterior also `tr C_j C_i`, plus the noise for a new observation.
     ///
     /// # Errors
     /// [`Error::Option`] for a row or column outside the data fitted; [`Error::PredictionOverflow`].

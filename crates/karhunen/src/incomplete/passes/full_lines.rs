@@ -125,12 +125,12 @@ mod tests {
     const P: usize = 4;
 
     /// Columns without holes, with some, with too many to be completed, and one that lacks the rows of largest scores.
-    fn is_hole(n: usize, j: usize, i: usize) -> bool {
-        match i {
+    fn is_hole(n: usize, i: usize, j: usize) -> bool {
+        match j {
             0 => false,
-            1 => j % 7 == 3 || j + 1 == n,
-            2 => j.is_multiple_of(2),
-            _ => j % 50 == 11,
+            1 => i % 7 == 3 || i + 1 == n,
+            2 => i.is_multiple_of(2),
+            _ => i % 50 == 11,
         }
     }
 
@@ -145,13 +145,13 @@ mod tests {
         let scores = gaussian(n, C, 6, 0);
         let layout = Expected::new::<T>(C);
         let mut table = Factor::zeros(n, layout.width);
-        for j in 0..n {
-            let scale = if j % 50 == 11 { 1e4 } else { 1.0 };
-            let row = table.row_mut(j);
+        for i in 0..n {
+            let scale = if i % 50 == 11 { 1e4 } else { 1.0 };
+            let row = table.row_mut(i);
             for k in 0..C {
-                row[k] = T::from_f64(scale * scores[(j, k)]);
+                row[k] = T::from_f64(scale * scores[(i, k)]);
                 for l in 0..=k {
-                    row[layout.at(k, l)] = T::from_f64(scale * scale * scores[(j, k)] * scores[(j, l)]);
+                    row[layout.at(k, l)] = T::from_f64(scale * scale * scores[(i, k)] * scores[(i, l)]);
                 }
             }
             row[C] = T::from_f64(1.0);
@@ -160,8 +160,8 @@ mod tests {
     }
 
     /// `sum f(z) g(z)` over the rows that a column has, one after another.
-    fn sum(n: usize, i: usize, f: impl Fn(usize) -> f64) -> f64 {
-        (0..n).filter(|j| !is_hole(n, *j, i)).map(f).sum()
+    fn sum(n: usize, j: usize, f: impl Fn(usize) -> f64) -> f64 {
+        (0..n).filter(|i| !is_hole(n, *i, j)).map(f).sum()
     }
 
     fn check<T: Lane>(n: usize, tolerance: f64) {
@@ -170,8 +170,8 @@ mod tests {
         let layout = Expected::new::<T>(C);
         let mean = 0.25;
         let constants = vec![T::from_f64(mean); P];
-        let z = |j: usize, k: usize| table.row(j)[k].to_f64();
-        let y = |j: usize, i: usize| x[j * P + i].to_f64() - mean;
+        let z = |i: usize, k: usize| table.row(i)[k].to_f64();
+        let y = |i: usize, j: usize| x[i * P + j].to_f64() - mean;
         let problem = Objective {
             data: &data,
             loadings: Diagonal::Same(0.0),
@@ -180,14 +180,14 @@ mod tests {
             offsets: None,
             c: C,
         };
-        let compare = |what: &str, i: usize, found: f64, expected: f64, size: f64| {
+        let compare = |what: &str, j: usize, found: f64, expected: f64, size: f64| {
             assert!(
                 (found - expected).abs() <= tolerance * size,
-                "{what} of column {i}: {found}, {expected}"
+                "{what} of column {j}: {found}, {expected}"
             );
         };
-        let products = |i: usize, k: usize, l: usize| sum(n, i, |j| z(j, k) * z(j, l));
-        let size = |i: usize, k: usize, l: usize| (products(i, k, k) * products(i, l, l)).sqrt();
+        let products = |j: usize, k: usize, l: usize| sum(n, j, |i| z(i, k) * z(i, l));
+        let size = |j: usize, k: usize, l: usize| (products(j, k, k) * products(j, l, l)).sqrt();
         let mut out = Factor::<T>::zeros(P, 1);
         moments_pass(
             &problem,
@@ -197,17 +197,17 @@ mod tests {
             [&mut out],
             &Exec::sequential(),
             {
-                |i, acc, _| {
+                |j, acc, _| {
                     for k in 0..C {
-                        compare("first moment", i, acc[k], products(i, k, C), size(i, k, C));
-                        let expected = sum(n, i, |j| z(j, k) * y(j, i));
-                        compare("projection", i, acc[layout.width + k], expected, size(i, k, k));
+                        compare("first moment", j, acc[k], products(j, k, C), size(j, k, C));
+                        let expected = sum(n, j, |i| z(i, k) * y(i, j));
+                        compare("projection", j, acc[layout.width + k], expected, size(j, k, k));
                         for l in 0..=k {
-                            compare("moment", i, acc[layout.at(k, l)], products(i, k, l), size(i, k, l));
+                            compare("moment", j, acc[layout.at(k, l)], products(j, k, l), size(j, k, l));
                         }
                     }
-                    let squares = sum(n, i, |j| y(j, i).powi(2));
-                    compare("squares", i, acc[layout.n_sums() - 1], squares, squares);
+                    let squares = sum(n, j, |i| y(i, j).powi(2));
+                    compare("squares", j, acc[layout.n_sums() - 1], squares, squares);
                     Ok([])
                 }
             },
@@ -216,22 +216,22 @@ mod tests {
         let seen = sums_of_scores(&problem, &table, &Exec::sequential()).unwrap();
         let normal = NormalLayout::new(C + 1);
         let sums = NormalProducts::new(lines, &table, C, normal, &Exec::sequential()).unwrap();
-        for (i, constant) in constants.iter().enumerate() {
+        for (j, constant) in constants.iter().enumerate() {
             (0..=C).for_each(|k| {
                 let all = (n as f64 * products(0, k, k)).sqrt();
-                compare("sum of scores", i, seen.row(i)[k].to_f64(), products(i, k, C), all);
+                compare("sum of scores", j, seen.row(j)[k].to_f64(), products(j, k, C), all);
             });
             let mut acc = vec![0.0; normal.lengths().0 + normal.lengths().1];
-            sums.gather(lines.line(i), *constant, &mut acc);
-            sums.complete(i, *constant, &mut acc);
+            sums.gather(lines.line(j), *constant, &mut acc);
+            sums.complete(j, *constant, &mut acc);
             let (g, b, squares, _) = normal.parts(&mut acc);
             for (k, b) in b.iter().enumerate().take(C + 1) {
-                compare("right side", i, *b, sum(n, i, |j| z(j, k) * y(j, i)), size(i, k, k));
+                compare("right side", j, *b, sum(n, j, |i| z(i, k) * y(i, j)), size(j, k, k));
                 for l in k..=C {
-                    compare("product", i, g.values[k * normal.stride + l], products(i, k, l), size(i, k, l));
+                    compare("product", j, g.values[k * normal.stride + l], products(j, k, l), size(j, k, l));
                 }
             }
-            compare("squares", i, squares, sum(n, i, |j| y(j, i).powi(2)), squares);
+            compare("squares", j, squares, sum(n, j, |i| y(i, j).powi(2)), squares);
         }
     }
 

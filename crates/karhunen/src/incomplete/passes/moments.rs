@@ -105,7 +105,7 @@ fn sums_of_rows<T: Lane>(rows: &Factor<T>, n_values: usize, exec: &Exec<'_>) -> 
     })
 }
 
-/// `sum w (s_j, 1)` over the samples that saw each feature.
+/// `sum w (s_i, 1)` over the samples that saw each feature.
 pub(crate) fn sums_of_scores<T: Lane>(
     problem: &Objective<'_, T>,
     scores: &Factor<T>,

@@ -38,7 +38,7 @@ fn factors(c: usize, seed: u64) -> Factors<f64> {
 
 fn directions(c: usize) -> Factors<f64> {
     let mut directions = factors(c, 9);
-    (0..N).for_each(|j| directions.s.row_mut(j)[c] = 0.0);
+    (0..N).for_each(|i| directions.s.row_mut(i)[c] = 0.0);
     directions
 }
 
@@ -160,7 +160,7 @@ fn gauge_steps_lower_penalties_and_keep_predictions() {
         let mut after = before.clone();
         gauge(problem, &mut after, &Exec::sequential()).unwrap();
         let predictions = |f: &Factors<f64>| -> Matrix {
-            Matrix::from_fn(N, P, |j, i| f.s.row(j).iter().zip(f.a.row(i)).map(|(s, a)| s * a).sum())
+            Matrix::from_fn(N, P, |i, j| f.s.row(i).iter().zip(f.a.row(j)).map(|(s, a)| s * a).sum())
         };
         let (x, y): (Matrix, Matrix) = (predictions(&before), predictions(&after));
         for (x, y) in x.as_slice().iter().zip(y.as_slice()) {

@@ -59,23 +59,23 @@ impl Recent {
             .row_offsets
             .as_ref()
             .map_or(0.0, |offsets| offsets.iter().map(|b| b * b).sum::<f64>() / offsets.len().max(1) as f64);
-        let columns: Vec<usize> = (0..model.n_features()).filter(|i| parts.n_observed[*i] > 0).collect();
+        let columns: Vec<usize> = (0..model.n_features()).filter(|j| parts.n_observed[*j] > 0).collect();
         let count = columns.len().min(ENTRIES * c + MORE_ENTRIES);
         let noise = gaussian(recent.room, count, Purpose::StreamRows.of(0).number(1));
-        for j in 0..recent.room {
-            let (s, sign) = (scores.q.row(j % half), if j < half { 1.0 } else { -1.0 });
+        for i in 0..recent.room {
+            let (s, sign) = (scores.q.row(i % half), if i < half { 1.0 } else { -1.0 });
             let mut chosen: Vec<usize> =
-                (0..count).map(|e| columns[(j * count + e) % columns.len()]).collect();
+                (0..count).map(|e| columns[(i * count + e) % columns.len()]).collect();
             chosen.sort_unstable();
-            let value = |(e, i): (usize, &usize)| {
+            let value = |(e, j): (usize, &usize)| {
                 let along: f64 = (0..c)
-                    .map(|k| size(parts.explained_variance[k]) * s[k] * parts.components[(k, *i)])
+                    .map(|k| size(parts.explained_variance[k]) * s[k] * parts.components[(k, *j)])
                     .sum();
                 let of_row = sign * (along + size(of_offsets) * s[c]);
-                parts.mean[*i] + of_row + parts.noise_variance.sqrt() * noise[(j, e)]
+                parts.mean[*j] + of_row + parts.noise_variance.sqrt() * noise[(i, e)]
             };
             let values = chosen.iter().enumerate().map(value).collect();
-            let columns = chosen.into_iter().map(|i| i as u32).collect();
+            let columns = chosen.into_iter().map(|j| j as u32).collect();
             recent.rows.push_back(Row { columns, values, weights: None });
         }
         recent
@@ -88,8 +88,8 @@ impl Recent {
     /// Takes in rows, and forgets as many as there is no more room for.
     pub(crate) fn take<T: Scalar>(&mut self, rows: &Observed<T>) {
         let n = rows.n_samples();
-        for j in n.saturating_sub(self.room)..n {
-            let line = rows.rows().line(j);
+        for i in n.saturating_sub(self.room)..n {
+            let line = rows.rows().line(i);
             let numbers = |x: &[T]| x.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
             self.rows.push_back(Row {
                 columns: line.indices.to_vec(),
@@ -104,8 +104,8 @@ impl Recent {
     pub(crate) fn observed(&self, n_features: usize, least: usize) -> Result<Observed<f64>> {
         let (mut rows, mut columns, mut values, mut weights) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (j, row) in self.rows.iter().enumerate() {
-            rows.extend(row.columns.iter().map(|_| j as u32));
+        for (i, row) in self.rows.iter().enumerate() {
+            rows.extend(row.columns.iter().map(|_| i as u32));
             columns.extend_from_slice(&row.columns);
             values.extend_from_slice(&row.values);
             match &row.weights {

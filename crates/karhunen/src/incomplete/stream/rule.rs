@@ -45,7 +45,7 @@ const OJA: (f64, f64) = (0.5, 400.0);
 pub struct IncompleteStream {
     pub(crate) rule: OnlineRule,
     pub(crate) c: usize,
-    /// `(a_i, mu_i)` of each feature.
+    /// `(a_j, mu_j)` of each feature.
     pub(crate) loadings: Matrix,
     /// Decaying sums of `(s^2, 1)` of each feature; under `Rls` of all products of `(s, 1)`.
     pub(crate) curvatures: Matrix,
@@ -84,7 +84,7 @@ impl IncompleteStream {
         }
         let c = n_components;
         let random = gaussian(n_features, c, Purpose::StreamStart.of(seed));
-        let loadings = Matrix::from_fn(n_features, c + 1, |i, k| if k < c { random[(i, k)] } else { 0.0 });
+        let loadings = Matrix::from_fn(n_features, c + 1, |j, k| if k < c { random[(j, k)] } else { 0.0 });
         let curvatures = Matrix::zeros(n_features, n_curvatures(rule, c));
         let seen = vec![0.0; n_features];
         Ok(Self {
@@ -126,7 +126,7 @@ impl IncompleteStream {
         Self {
             rule,
             c,
-            loadings: Matrix::from_fn(p, c + 1, |i, k| if k < c { loadings[(i, k)] } else { mean[i] }),
+            loadings: Matrix::from_fn(p, c + 1, |j, k| if k < c { loadings[(j, k)] } else { mean[j] }),
             curvatures: Matrix::zeros(p, n_curvatures(rule, c)),
             seen: vec![0.0; p],
             n_samples: 0,
@@ -193,10 +193,10 @@ impl IncompleteStream {
 
     /// The mean of each feature as it is.
     pub fn mean(&self) -> Vec<f64> {
-        (0..self.loadings.n_rows()).map(|i| self.loadings[(i, self.c)]).collect()
+        (0..self.loadings.n_rows()).map(|j| self.loadings[(j, self.c)]).collect()
     }
 
-    /// Learns from every row in turn: time O(|O_j| c^2 + c^3) for a row of `|O_j|` entries, on the calling thread.
+    /// Learns from every row in turn: time O(|O_i| c^2 + c^3) for a row of `|O_i|` entries, on the calling thread.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of columns; [`Error::SpreadTooLarge`] for values beyond range; [`Error::Option`] for
@@ -246,8 +246,8 @@ impl IncompleteStream {
                 row[..self.c].iter_mut().for_each(|a| *a *= deviation.sqrt());
             }
         }
-        for j in 0..rows.n_samples() {
-            self.learn(rows.rows().line(j))?;
+        for i in 0..rows.n_samples() {
+            self.learn(rows.rows().line(i))?;
             self.n_samples += 1;
         }
         self.recent.take(rows);
@@ -257,9 +257,9 @@ impl IncompleteStream {
     fn learn<T: Scalar>(&mut self, sample: Segment<'_, T>) -> Result<()> {
         let c = self.c;
         for (index, value) in sample.indices.iter().zip(sample.values) {
-            let i = *index as usize;
-            if !self.mean_known && self.seen[i] == 0.0 {
-                self.loadings[(i, c)] = value.to_f64();
+            let j = *index as usize;
+            if !self.mean_known && self.seen[j] == 0.0 {
+                self.loadings[(j, c)] = value.to_f64();
             }
         }
         let ridge = RIDGE * self.deviation.unwrap_or(1.0);
@@ -270,14 +270,14 @@ impl IncompleteStream {
         let norm: f64 = u[..c].iter().map(|s| s * s).sum();
         let rate = OJA.0 / (1.0 + self.n_samples as f64 / OJA.1);
         for (at, (index, value)) in sample.indices.iter().zip(sample.values).enumerate() {
-            let i = *index as usize;
+            let j = *index as usize;
             let weight = sample.weights.map_or(1.0, |w| w[at].to_f64());
-            let row = self.loadings.row_mut(i);
+            let row = self.loadings.row_mut(j);
             let e = value.to_f64() - offset - row.iter().zip(&u).map(|(a, u)| a * u).sum::<f64>();
-            let fade = self.seen[i] / (self.seen[i] + FADING);
+            let fade = self.seen[j] / (self.seen[j] + FADING);
             match self.rule {
                 OnlineRule::Diagonal => {
-                    let h = self.curvatures.row_mut(i);
+                    let h = self.curvatures.row_mut(j);
                     let mut total = 0.0;
                     for (h, u) in h[..used].iter_mut().zip(&u) {
                         *h = fade * *h + weight * u * u;
@@ -289,7 +289,7 @@ impl IncompleteStream {
                     }
                 }
                 OnlineRule::Rls => {
-                    let h = self.curvatures.row_mut(i);
+                    let h = self.curvatures.row_mut(j);
                     let step = recursive_step(h, &u, (used, fade, weight))?;
                     row.iter_mut().zip(step).for_each(|(a, step)| *a += weight * e * step);
                 }
@@ -300,7 +300,7 @@ impl IncompleteStream {
                     row[c] += if self.mean { (1.0 - fade).min(0.5) * e } else { 0.0 };
                 }
             }
-            self.seen[i] += weight;
+            self.seen[j] += weight;
         }
         Ok(())
     }

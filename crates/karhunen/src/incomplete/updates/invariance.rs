@@ -39,8 +39,8 @@ pub(crate) fn gauge<T: Lane>(
     Ok(())
 }
 
-/// What penalties are of both sides as functions of a linear map: `P_l = sum_i dA_il a_i a_i'` and
-/// `Q_k = sum_j dS_kj s_j s_j'`, shape (c, c) each.
+/// What penalties are of both sides as functions of a linear map: `P_l = sum_j dA_jl a_j a_j'` and
+/// `Q_k = sum_i dS_ik s_i s_i'`, shape (c, c) each.
 pub(crate) struct FactorMoments {
     p: Vec<Matrix>,
     q: Vec<Matrix>,
@@ -148,16 +148,16 @@ fn weighted_grams<T: Lane>(
 }
 
 /// `s -= m`, `mu += A m` with the best `m`:
-/// `(diag(sum_j dS_kj) + kappa A'A) m = sum_j dS_kj s_kj - kappa A'(mu - m0)`.
+/// `(diag(sum_i dS_ik) + kappa A'A) m = sum_i dS_ik s_ik - kappa A'(mu - m0)`.
 pub(crate) fn shift<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<()> {
     let (c, kappa) = (factors.c, problem.mean.kappa);
-    let sums = factors.s.sum_rows(2 * c, exec, |j, row, sums| {
+    let sums = factors.s.sum_rows(2 * c, exec, |i, row, sums| {
         for k in 0..c {
-            let (d, _) = problem.pull(FactorSide::Scores, j, k);
+            let (d, _) = problem.pull(FactorSide::Scores, i, k);
             sums[k] += d;
             sums[c + k] += d * row[k].to_f64();
         }
@@ -189,8 +189,8 @@ pub(crate) fn shift<T: Lane>(
     })
 }
 
-/// `a_i += m`, `b_j -= m.s_j` with the best `m`, where rows have offsets:
-/// `(diag(sum_i dA_ik) + sum_j dB_j s_j s_j') m = sum_j dB_j b_j s_j - sum_i dA_i a_i`. Features without entries keep their
+/// `a_j += m`, `b_i -= m.s_i` with the best `m`, where rows have offsets:
+/// `(diag(sum_j dA_jk) + sum_i dB_i s_i s_i') m = sum_i dB_i b_i s_i - sum_j dA_j a_j`. Features without entries keep their
 /// loadings: nothing is known of them.
 pub(crate) fn level<T: Lane>(
     problem: &Objective<'_, T>,
@@ -202,8 +202,8 @@ pub(crate) fn level<T: Lane>(
     if c == 0 {
         return Ok(());
     }
-    let of_offsets = factors.s.sum_rows(c * c + c, exec, |j, row, sums| {
-        let (d, _) = problem.pull(FactorSide::Scores, j, held);
+    let of_offsets = factors.s.sum_rows(c * c + c, exec, |i, row, sums| {
+        let (d, _) = problem.pull(FactorSide::Scores, i, held);
         let (of_g, of_b) = sums.split_at_mut(c * c);
         for (k, of_g) in of_g.chunks_exact_mut(c).enumerate() {
             let x = d * row[k].to_f64();
@@ -211,10 +211,10 @@ pub(crate) fn level<T: Lane>(
             of_b[k] += x * row[held].to_f64();
         }
     })?;
-    let of_loadings = factors.a.sum_rows(2 * c, exec, |i, row, sums| {
+    let of_loadings = factors.a.sum_rows(2 * c, exec, |j, row, sums| {
         for k in 0..c {
-            let (d, _) = problem.pull(FactorSide::Loadings, i, k);
-            if problem.data.n_observed_in_column(i) > 0 {
+            let (d, _) = problem.pull(FactorSide::Loadings, j, k);
+            if problem.data.n_observed_in_column(j) > 0 {
                 sums[k] += d;
                 sums[c + k] += d * row[k].to_f64();
             }
@@ -231,7 +231,7 @@ pub(crate) fn level<T: Lane>(
     move_level(problem, factors, &m, exec)
 }
 
-/// `a_i += m`, `b_j -= m.s_j`, but for features without entries.
+/// `a_j += m`, `b_i -= m.s_i`, but for features without entries.
 pub(crate) fn move_level<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -239,8 +239,8 @@ pub(crate) fn move_level<T: Lane>(
     exec: &Exec<'_>,
 ) -> Result<()> {
     let c = m.len();
-    factors.a.map_rows(exec, |i, row| {
-        if problem.data.n_observed_in_column(i) > 0 {
+    factors.a.map_rows(exec, |j, row| {
+        if problem.data.n_observed_in_column(j) > 0 {
             row[..c].iter_mut().zip(m).for_each(|(a, m)| *a = T::from_f64(a.to_f64() + m));
         }
     })?;

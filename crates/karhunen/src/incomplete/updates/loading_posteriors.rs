@@ -50,7 +50,7 @@ impl LoadingSolver<'_> {
         (4 * m + 3) * self.affine.stride()
     }
 
-    /// Writes `(a_i, mu_i)` and the expected values of a feature; returns its parts of [`OfLoadings`].
+    /// Writes `(a_j, mu_j)` and the expected values of a feature; returns its parts of [`OfLoadings`].
     pub(crate) fn solve<T: Lane>(&self, acc: &mut [f64], row: &mut [T], out: &mut [T]) -> Result<[f64; 5]> {
         let (layout, c, stride) = (self.layout, self.layout.c, self.affine.stride());
         let (sums, room) = acc.split_at_mut(layout.n_sums());
@@ -124,7 +124,7 @@ impl LoadingSolver<'_> {
     }
 }
 
-/// `sum_i E a_ik^2` of the first `free` components of `c`.
+/// `sum_j E a_jk^2` of the first `free` components of `c`.
 pub(crate) fn moments_of_loadings<T: Lane>(
     table: &Factor<T>,
     (c, free): (usize, usize),
@@ -146,8 +146,8 @@ pub(crate) fn drop_from_table<T: Lane>(
     let (from, to) = (Expected::new::<T>(c), Expected::new::<T>(c - 1));
     let mut out = Factor::zeros(table.n_rows(), to.width);
     let old = |k: usize| k + usize::from(k >= dropped);
-    out.map_rows(exec, |i, row| {
-        let before = table.row(i);
+    out.map_rows(exec, |j, row| {
+        let before = table.row(j);
         for k in 0..c - 1 {
             row[k] = before[old(k)];
             for l in 0..=k {

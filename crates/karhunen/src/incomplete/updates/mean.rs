@@ -36,7 +36,7 @@ impl ColumnSums {
         self.value.iter().sum::<f64>() / self.weight.iter().sum::<f64>()
     }
 
-    /// `mu_i = (sum w x + kappa m0) / (sum w + kappa)`, and `m0` for a feature that was never observed.
+    /// `mu_j = (sum w x + kappa m0) / (sum w + kappa)`, and `m0` for a feature that was never observed.
     pub(crate) fn means(&self, kappa: f64, prior: f64) -> Vec<f64> {
         let pairs = self.weight.iter().zip(&self.value);
         pairs.map(|(w, x)| if w + kappa > 0.0 { (x + kappa * prior) / (w + kappa) } else { prior }).collect()

@@ -1,4 +1,4 @@
-//! Offsets of rows: `x_ij = mu_i + b_j + a_i . s_j + noise`. In the fit `b_j` is the score of a component whose loadings are
+//! Offsets of rows: `x_ij = mu_j + b_i + a_j . s_i + noise`. In the fit `b_i` is the score of a component whose loadings are
 //! held at one; here is how far the data say that rows lie apart, and where offsets begin.
 
 use crate::error::Result;
@@ -27,9 +27,9 @@ impl Levels {
     /// `mean`. Where no row has two entries nothing tells offsets from the rest: each gets half.
     pub(crate) fn of<T: Scalar>(data: &Observed<T>, mean: &[f64], mean_square: f64) -> Self {
         let (mut products, mut pairs) = (0.0, 0.0);
-        for j in 0..data.n_samples() {
-            let line = data.rows().line(j);
-            let times = data.times().map_or(1.0, |times| times[j]);
+        for i in 0..data.n_samples() {
+            let line = data.rows().line(i);
+            let times = data.times().map_or(1.0, |times| times[i]);
             let (mut sum, mut squares, mut weight, mut weight_squares) = (0.0, 0.0, 0.0, 0.0);
             for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
                 let w = line.weights.map_or(1.0, |w| w[e].to_f64());
@@ -70,8 +70,8 @@ pub(crate) fn begin_offsets<T: Lane>(
     gradient_pass(problem, factors, FactorSide::Scores, [&mut steps], exec, |g, h, [row]| {
         row[held] = T::from_f64(if h[held] > 0.0 { g[held] / h[held] } else { 0.0 });
     })?;
-    factors.s.map_rows(exec, |j, row| {
-        row[held] = T::from_f64(row[held].to_f64() + steps.row(j)[held].to_f64());
+    factors.s.map_rows(exec, |i, row| {
+        row[held] = T::from_f64(row[held].to_f64() + steps.row(i)[held].to_f64());
     })
 }
 

@@ -107,7 +107,7 @@ impl<T: Lane> Posterior<T> {
         Ok(Rotation { rotated, explained, prior, scores, loadings })
     }
 
-    /// `(1/n) sum_j E s_jk^2 sum_i E v_ik^2` of the principal components, which are put in order of it. Under a prior that was held
+    /// `(1/n) sum_i E s_ik^2 sum_j E v_jk^2` of the principal components, which are put in order of it. Under a prior that was held
     /// the variance of the mean scores: what is not known of a row would add the variance of the prior, not of the data.
     fn explained(
         &self,
@@ -169,7 +169,7 @@ impl<T: Lane> Posterior<T> {
         let squares = self.table.sum_rows(c, exec, |_, row, sums| {
             (0..c).for_each(|k| sums[k] += row[layout.at(k, k)].to_f64() / p as f64);
         })?;
-        let constants: Vec<T> = (0..p).map(|i| self.table.row(i)[problem.c]).collect();
+        let constants: Vec<T> = (0..p).map(|j| self.table.row(j)[problem.c]).collect();
         let mut out = Factor::zeros(p, layout.width);
         moments_pass(
             problem,
@@ -263,7 +263,7 @@ pub(crate) fn kl_of_means(
     }
 }
 
-/// `sum_i (mu_i - m0)^2`.
+/// `sum_j (mu_j - m0)^2`.
 pub(crate) fn pull_of_means<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,
@@ -297,11 +297,11 @@ mod tests {
         let exec = Exec::sequential();
         for centre in [false, true] {
             let rotated = rotate(&factors, 3, centre, &exec).unwrap();
-            for j in 0..20 {
-                for i in 0..9 {
-                    let before: f64 = 0.5 + (0..3).map(|k| a[(i, k)] * s[(j, k)]).sum::<f64>();
-                    let products = (0..3).map(|k| rotated.loadings[(i, k)] * rotated.scores[(j, k)]);
-                    assert!((before - rotated.mean[i] - products.sum::<f64>()).abs() < 1e-12);
+            for i in 0..20 {
+                for j in 0..9 {
+                    let before: f64 = 0.5 + (0..3).map(|k| a[(j, k)] * s[(i, k)]).sum::<f64>();
+                    let products = (0..3).map(|k| rotated.loadings[(j, k)] * rotated.scores[(i, k)]);
+                    assert!((before - rotated.mean[j] - products.sum::<f64>()).abs() < 1e-12);
                 }
             }
         }

@@ -107,7 +107,7 @@ impl Prepared {
         let (n, p) = (data.total_samples(), data.n_features() as f64);
         let pull = |ridge: f64| self.levels.map(|levels| levels.pull(ridge));
         let of_rows = |lambda: f64| {
-            Diagonal::ByRow((0..data.n_samples()).map(|j| lambda * data.rows().weight(j)).collect())
+            Diagonal::ByRow((0..data.n_samples()).map(|i| lambda * data.rows().weight(i)).collect())
         };
         let (loadings, scores, offsets) = match regularization {
             // A path sets the penalties of each of its runs itself.

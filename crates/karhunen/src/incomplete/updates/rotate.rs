@@ -54,7 +54,7 @@ impl Rotated {
         let silent: Vec<bool> = self.singular_values.iter().zip(&of_means).map(silent).collect();
         for k in (0..silent.len()).filter(|k| silent[*k]) {
             self.singular_values[k] = 0.0;
-            (0..self.scores.n_rows()).for_each(|j| self.scores[(j, k)] = 0.0);
+            (0..self.scores.n_rows()).for_each(|i| self.scores[(i, k)] = 0.0);
         }
         silent
     }
@@ -92,9 +92,9 @@ pub(crate) fn principal<T: Lane>(
 ) -> Result<Rotated> {
     let free = problem.free();
     let Some(held) = problem.held() else { return rotate(factors, free, centre, exec) };
-    let seen = |i: usize| problem.data.n_observed_in_column(i) > 0;
-    let sums = factors.a.sum_rows(free + 1, exec, |i, row, sums| {
-        if seen(i) {
+    let seen = |j: usize| problem.data.n_observed_in_column(j) > 0;
+    let sums = factors.a.sum_rows(free + 1, exec, |j, row, sums| {
+        if seen(j) {
             sums.iter_mut()
                 .zip(row[..free].iter().map(|a| a.to_f64()).chain([1.0]))
                 .for_each(|(s, x)| *s += x);
@@ -107,8 +107,8 @@ pub(crate) fn principal<T: Lane>(
     let mut shift = 0.0;
     if problem.mean.joint {
         let rows = problem.data.rows();
-        let sums = factors.s.sum_rows(2, exec, |j, row, sums| {
-            if rows.count(j) > 0 {
+        let sums = factors.s.sum_rows(2, exec, |i, row, sums| {
+            if rows.count(i) > 0 {
                 sums[0] += row[held].to_f64();
                 sums[1] += 1.0;
             }
@@ -154,14 +154,14 @@ pub(crate) fn rotate<T: Scalar>(
         vec![0.0; c]
     };
     let a = factors.a.to_matrix(c);
-    let s = Matrix::from_fn(n, c, |j, k| factors.s.row(j)[k].to_f64() - shift[k]);
+    let s = Matrix::from_fn(n, c, |i, k| factors.s.row(i)[k].to_f64() - shift[k]);
     let mut mean = factors.mean();
     for (mean, row) in mean.iter_mut().zip(a.as_slice().chunks_exact(c)) {
         *mean += row.iter().zip(&shift).map(|(a, m)| a * m).sum::<f64>();
     }
     let (qa, ra) = triangle(a, exec)?;
     // A row that counts often is as long as all its repetitions together.
-    let long = factors.s.times().map(|times| Matrix::from_fn(n, c, |j, k| times[j].sqrt() * s[(j, k)]));
+    let long = factors.s.times().map(|times| Matrix::from_fn(n, c, |i, k| times[i].sqrt() * s[(i, k)]));
     let (qs, rs) = triangle(long.clone().unwrap_or_else(|| s.clone()), exec)?;
     // S A' = Qs Rs Ra' Qa' = (Qs V) D (Qa U)', where Ra Rs' = U D V'.
     let middle = multiply(&ra, &rs.transposed());
@@ -178,10 +178,10 @@ pub(crate) fn rotate<T: Scalar>(
     let mut of_loadings = multiply(&rs.transposed(), &v);
     let least = least(&d);
     for k in 0..c {
-        let sign = sign((0..p).map(|i| loadings[(i, k)]));
-        (0..p).for_each(|i| loadings[(i, k)] *= sign);
+        let sign = sign((0..p).map(|j| loadings[(j, k)]));
+        (0..p).for_each(|j| loadings[(j, k)] *= sign);
         let length = if long.is_some() { 1.0 } else { d[k] };
-        (0..n).for_each(|j| scores[(j, k)] *= sign * length);
+        (0..n).for_each(|i| scores[(i, k)] *= sign * length);
         let inverse = if d[k] > least { sign / d[k] } else { 0.0 };
         (0..c).for_each(|l| {
             of_scores[(l, k)] *= sign;
@@ -254,8 +254,8 @@ mod tests {
         let exec = Exec::sequential();
         for faded in [0.0, 1e-16, 1e-13, 1e-8] {
             let (mut a, mut s) = (gaussian(9, 4, 1, 0), gaussian(20, 4, 2, 0));
-            (0..9).for_each(|i| a[(i, 1)] *= faded);
-            (0..20).for_each(|j| s[(j, 1)] *= faded);
+            (0..9).for_each(|j| a[(j, 1)] *= faded);
+            (0..20).for_each(|i| s[(i, 1)] *= faded);
             let factors: Factors<f64> = Factors::new(&a, &s, &[0.5; 9]);
             let rotated = rotate(&factors, 4, false, &exec).unwrap();
             let (before, after) =

@@ -7,7 +7,7 @@ use crate::incomplete::passes::moments::Expected;
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 
-/// `sum_j E s_j` and `sum_j E s_j s_j'`.
+/// `sum_i E s_i` and `sum_i E s_i s_i'`.
 #[derive(Debug)]
 pub(crate) struct ScoreMoments {
     pub(crate) n: f64,
@@ -25,7 +25,7 @@ impl ScoreMoments {
         Ok(Self { n: table.total(), first: sums[..c].to_vec(), second })
     }
 
-    /// `sum_j E (s_j - m)(s_j - m)'`.
+    /// `sum_i E (s_i - m)(s_i - m)'`.
     pub(crate) fn about(&self, m: &[f64]) -> Matrix {
         let c = self.first.len();
         Matrix::from_fn(c, c, |k, l| {

@@ -9,7 +9,7 @@ use crate::incomplete::passes::moments::{Expected, moments_pass};
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::simd::Lane;
 
-/// Posteriors of all scores: the expected values of each sample, and the sum of `ln det Psi_j`. `penalty` is the noise over
+/// Posteriors of all scores: the expected values of each sample, and the sum of `ln det Psi_i`. `penalty` is the noise over
 /// the prior variance of each component. Writes the means into the factors. `room` are expected values that are no longer
 /// needed.
 pub(crate) fn score_posteriors<T: Lane>(

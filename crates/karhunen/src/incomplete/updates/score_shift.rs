@@ -56,7 +56,7 @@ impl ScoreShift {
         (c + 1).next_multiple_of(BLOCK)
     }
 
-    /// `sum_j E (R (s_j - m))_k^2` of each score `k`.
+    /// `sum_i E (R (s_i - m))_k^2` of each score `k`.
     pub(crate) fn squares_of(&self, moments: &ScoreMoments) -> Vec<f64> {
         let c = moments.first.len();
         let centred = moments.about(&self.shift);
@@ -222,7 +222,7 @@ pub(crate) fn best_affine<T: Lane>(
     Ok(ScoreShift::new(map, shift, log_determinant, variances))
 }
 
-/// `m` of `a_i += m`, `b_j -= m.s_j`: `(p / v_a + n / v_b E ss') m = n / v_b E bs - sum_i a_i / v_a`. `of_loadings` are the
+/// `m` of `a_j += m`, `b_i -= m.s_i`: `(p / v_a + n / v_b E ss') m = n / v_b E bs - sum_j a_j / v_a`. `of_loadings` are the
 /// sums of the loadings of `p` features, `second` the mean moments of `n` rows.
 fn best_level(
     (of_loadings, p): (&[f64], f64),
@@ -244,7 +244,7 @@ fn best_level(
     Ok(m)
 }
 
-/// `m` of `(sum_j H_j + kappa A'A) m = sum_j H_j s_j - kappa A'(mu - m0)`, `H_j = v_x D + sum_i w Sa_i`, where `D` are the
+/// `m` of `(sum_i H_i + kappa A'A) m = sum_i H_i s_i - kappa A'(mu - m0)`, `H_i = v_x D + sum_j w Sa_j`, where `D` are the
 /// precisions of the prior of the scores.
 fn best_shift<T: Lane>(
     problem: &Objective<'_, T>,
@@ -257,7 +257,7 @@ fn best_shift<T: Lane>(
     let layout = Expected::new::<T>(c);
     let seen =
         if priors.of_loadings.is_some() { Some(sums_of_scores(problem, &factors.s, exec)?) } else { None };
-    let sums = table.sum_rows(c * c + c, exec, |i, row, sums| {
+    let sums = table.sum_rows(c * c + c, exec, |j, row, sums| {
         let (of_g, of_b) = sums.split_at_mut(c * c);
         let away = row[c].to_f64() - problem.mean.prior;
         for k in 0..c {
@@ -266,8 +266,8 @@ fn best_shift<T: Lane>(
                 of_g[k * c + l] += kappa * product;
                 if let Some(seen) = &seen {
                     let spread = row[layout.at(k.max(l), k.min(l))].to_f64() - product;
-                    of_g[k * c + l] += seen.row(i)[c].to_f64() * spread;
-                    of_b[k] += spread * seen.row(i)[l].to_f64();
+                    of_g[k * c + l] += seen.row(j)[c].to_f64() * spread;
+                    of_b[k] += spread * seen.row(j)[l].to_f64();
                 }
             }
             of_b[k] -= kappa * row[k].to_f64() * away;
@@ -311,7 +311,7 @@ mod tests {
             }
             sums
         };
-        let before: Vec<Vec<f64>> = (0..n).map(|j| s.row(j).to_vec()).collect();
+        let before: Vec<Vec<f64>> = (0..n).map(|i| s.row(i).to_vec()).collect();
         let mut after = before.clone();
         after.iter_mut().for_each(|row| affine.apply(row));
         let delta = 0.7;
