@@ -1,4 +1,4 @@
-//! From moments to the map that centres and scales: `x_j -> (x_j - mean_j) * sqrt(c_j) / d_j`.
+//! The map that centres and scales, built from moments: `x_j -> (x_j - mean_j) * sqrt(c_j) / d_j`.
 
 use crate::error::{Error, Result};
 use crate::linalg::ColumnMap;
@@ -7,12 +7,12 @@ use crate::moments::Columns;
 /// Centring, scaling and feature weights of one fit.
 #[derive(Clone, Debug)]
 pub(crate) struct Affine {
-    /// `mu`: zeros where the data are not centred.
+    /// `mu`: zeros if the data are not centred.
     pub(crate) mean: Vec<f64>,
     /// The exact means less `mean`; empty if that is zero.
     remainder: Vec<f64>,
-    /// `d`: standard deviations with the divisor of the weighting, so that scaled columns have the reported variance 1;
-    /// ones where the data are not scaled, one for a column without variance.
+    /// `d`: standard deviations with the divisor of the weighting, so that scaled columns have the reported
+    /// variance 1; ones if the data are not scaled, and one for a constant column.
     pub(crate) scale: Vec<f64>,
     /// `sqrt(c) / d`.
     pub(crate) factor: Vec<f64>,
@@ -22,7 +22,7 @@ pub(crate) struct Affine {
 
 impl Affine {
     /// Builds the map from the mean and the population standard deviation of each column. `scale` holds the
-    /// correction of the divisor where the data are to be scaled; `feature_weights` were checked before.
+    /// correction of the divisor if the data are scaled; `feature_weights` are checked by the caller.
     ///
     /// # Errors
     /// [`Error::Overflow`] for a column whose scale or variance is beyond f64.
@@ -33,7 +33,7 @@ impl Affine {
         feature_weights: Option<&[f64]>,
     ) -> Result<Self> {
         let p = mean.len();
-        // About the mean, or about zero where nothing is subtracted.
+        // About the mean, or about zero without centring.
         let spread = |j: usize| match (center, deviations[j]) {
             (false, deviation) => deviation.hypot(mean[j]),
             (true, deviation) => deviation,
@@ -60,7 +60,7 @@ impl Affine {
         Ok(Self { mean, remainder, scale: scales, factor, total_variance })
     }
 
-    /// The map as products see it.
+    /// The map in the form that products take.
     pub(crate) fn map(&self) -> ColumnMap<'_> {
         ColumnMap { shift: &self.mean, remainder: &self.remainder, factor: &self.factor }
     }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_column_keeps_its_scale_and_counts_nothing() {
+    fn a_constant_column_has_scale_one_and_no_variance() {
         let affine = Affine::new(&columns(), true, Some(1.0), None).unwrap();
         assert_eq!(affine.scale, [4.0, 1.0, 1.0]);
         assert_eq!(affine.factor, [0.25, 1.0, 1.0]);

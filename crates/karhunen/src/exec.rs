@@ -1,7 +1,7 @@
-//! How work is spread over threads, reported and stopped.
+//! Threads, progress reports and cancellation.
 //!
-//! Everything parallel goes through [`Exec`]. Work is cut into pieces whose number depends on the data alone, and
-//! partial sums are added in the order of the pieces, so a result has the same bits for every number of threads.
+//! All parallel work runs through [`Exec`]. The number of pieces depends on the data alone, and partial sums are
+//! added in the order of the pieces, so a result has the same bits for every number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -11,16 +11,16 @@ use crate::error::{Error, Result};
 #[cfg(feature = "parallel")]
 use crate::memory;
 
-/// What an observer answers.
+/// The reply of an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Go on.
+    /// Continue the work.
     Continue,
-    /// Stop as soon as possible; the work returns [`Error::Stopped`].
+    /// Cancel as soon as possible: the work returns [`Error::Stopped`].
     Stop,
 }
 
-/// Is told how far long work has come, and may stop it. Called from any thread, many times a second.
+/// Receives progress updates and may request cancellation. Called from any thread, many times a second.
 ///
 /// ```
 /// use karhunen::{Flow, Observer};
@@ -32,10 +32,10 @@ pub enum Flow {
 /// }
 /// ```
 pub trait Observer: Sync {
-    /// `phase` names what is being done, `fraction` (0 to 1) how much of it is done.
+    /// `phase` names the current work; `fraction`, from 0 to 1, is the part of it that is done.
     fn update(&self, phase: &'static str, fraction: f64) -> Flow;
 
-    /// Called after every iteration of an iterative fit, on the thread that fits. Nothing is done unless it is implemented.
+    /// Called after every iteration of an iterative fit, on the fitting thread. The default does nothing.
     ///
     /// ```
     /// use karhunen::{Flow, Iteration, Observer};
@@ -56,15 +56,15 @@ pub trait Observer: Sync {
     }
 }
 
-/// Where an iterative fit stands after one iteration.
+/// Progress of an iterative fit after one iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Iteration {
-    /// What is being done: the name of the method.
+    /// Name of the method.
     pub phase: &'static str,
-    /// Number of the start, from zero, of `n_starts`.
+    /// Index of the start, from zero.
     pub start: usize,
-    /// How many starts there are.
+    /// Number of starts.
     pub n_starts: usize,
     /// Number of the iteration, from one.
     pub iteration: usize,
@@ -72,15 +72,15 @@ pub struct Iteration {
     pub cost: f64,
     /// Root mean squared error of the entries fitted.
     pub rmse: f64,
-    /// Root mean squared error of the entries set aside, as it was last computed.
+    /// Latest root mean squared error of the held-out entries.
     pub held_out_rmse: Option<f64>,
     /// Time since the first iteration of the first start.
     pub elapsed: Duration,
-    /// An estimate of the time that the iterations to come will take; `None` until there is something to go by.
+    /// Estimated time of the remaining iterations; `None` before an estimate exists.
     pub remaining: Option<Duration>,
 }
 
-/// An observer that watches nothing and never stops.
+/// An observer that ignores progress and never cancels.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 
@@ -92,13 +92,13 @@ impl Observer for Unobserved {
 
 /// A partial result that pieces of work add to.
 pub(crate) trait Accumulate: Send {
-    /// Back to the empty sum.
+    /// Resets to the empty sum.
     fn reset(&mut self);
     /// Adds `other`.
     fn merge(&mut self, other: &Self);
 }
 
-/// The threads to use, the observer to tell, the phase to name.
+/// Number of threads, observer and name of the phase.
 #[derive(Clone, Copy)]
 pub struct Exec<'a> {
     n_threads: usize,
@@ -108,18 +108,19 @@ pub struct Exec<'a> {
 }
 
 impl<'a> Exec<'a> {
-    /// On the calling thread alone, unobserved.
+    /// Runs on the calling thread alone, without an observer.
     pub fn sequential() -> Exec<'static> {
         Exec { n_threads: 1, observer: &Unobserved, phase: "work", span: (0.0, 1.0) }
     }
 
-    /// Runs `f` with `n_threads` threads: the current rayon pool where `None`, otherwise a pool of that size.
+    /// Runs `f` with `n_threads` threads: the current rayon pool if `None`, otherwise a pool of that size.
     ///
-    /// No more are started than four for each processor, or sixteen: more would take longer to start than they save.
+    /// Starts at most the larger of sixteen threads and four per processor: starting more takes longer than they
+    /// save.
     ///
     /// # Errors
-    /// [`Error::Option`] for no thread or more than 1024; [`Error::Threads`] or [`Error::Memory`] if they cannot be started;
-    /// what `f` returns.
+    /// [`Error::Option`] for no thread or more than 1024; [`Error::Threads`] or [`Error::Memory`] if threads
+    /// cannot be started; errors of `f`.
     pub fn run<R: Send>(
         n_threads: Option<usize>,
         observer: &dyn Observer,
@@ -137,7 +138,7 @@ impl<'a> Exec<'a> {
             #[cfg(feature = "parallel")]
             None => match current_pool()? {
                 1 => f(&exec(1)),
-                // Into the pool once, not for every product.
+                // Enter the pool once, not for every product.
                 n => rayon::scope(|_| f(&exec(n))),
             },
             #[cfg(not(feature = "parallel"))]
@@ -145,7 +146,7 @@ impl<'a> Exec<'a> {
         }
     }
 
-    /// Runs `work`, which knows rayon, with `n_threads` threads as [`Exec::run`] counts them.
+    /// Runs `work`, which calls rayon directly, with `n_threads` threads as [`Exec::run`] counts them.
     ///
     /// # Errors
     /// As [`Exec::run`].
@@ -166,19 +167,19 @@ impl<'a> Exec<'a> {
         self.n_threads
     }
 
-    /// The same with at most `n` threads, where each needs much memory.
+    /// This `Exec` with at most `n` threads, for work whose threads need much memory each.
     #[must_use]
     pub(crate) fn at_most(&self, n: usize) -> Self {
         Self { n_threads: self.n_threads.min(n.max(1)), ..*self }
     }
 
-    /// The same, reporting as `phase` from 0 to 1.
+    /// This `Exec` with the phase `phase`, reported from 0 to 1.
     #[must_use]
     pub fn phase(&self, phase: &'static str) -> Self {
         Self { phase, span: (0.0, 1.0), ..*self }
     }
 
-    /// The same, where the work to come is the part `from..to` of the present work.
+    /// This `Exec` for work that is the part `from..to` of the present work.
     #[must_use]
     pub fn part(&self, from: f64, to: f64) -> Self {
         let (start, end) = self.span;
@@ -186,10 +187,10 @@ impl<'a> Exec<'a> {
         Self { span: (at(from), at(to)), ..*self }
     }
 
-    /// Tells the observer that `fraction` of the present span is done.
+    /// Reports that `fraction` of the present span is done.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if it asks to stop.
+    /// [`Error::Stopped`] if the observer cancels.
     pub fn report(&self, fraction: f64) -> Result<()> {
         let (from, to) = self.span;
         match self.observer.update(self.phase, from + (to - from) * fraction) {
@@ -198,15 +199,15 @@ impl<'a> Exec<'a> {
         }
     }
 
-    /// What the work returns that was asked to stop.
+    /// The error of cancelled work.
     pub(crate) fn stopped(&self) -> Error {
         Error::Stopped { phase: self.phase }
     }
 
-    /// Tells the observer where an iterative fit stands.
+    /// Reports one iteration of an iterative fit.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if it asks to stop.
+    /// [`Error::Stopped`] if the observer cancels.
     pub(crate) fn report_iteration(&self, at: Iteration) -> Result<()> {
         match self.observer.iteration(&Iteration { phase: self.phase, ..at }) {
             Flow::Continue => Ok(()),
@@ -214,10 +215,10 @@ impl<'a> Exec<'a> {
         }
     }
 
-    /// Sums the pieces `0..n_pieces`. Each is added up by `work` in a sum of its own, starting from `zero()`, and the
-    /// sums are merged in the order of the pieces: the same bits for every number of threads. At most
-    /// `n_threads + 1` sums exist at a time. `work` must not itself use the pool: a worker that waits for its turn
-    /// could have been started from within the piece that it waits for.
+    /// Sums the pieces `0..n_pieces`. `work` adds each piece to a partial sum that starts from `zero()`, and the
+    /// partial sums are merged in the order of the pieces: the bits do not depend on the number of threads. At
+    /// most `n_threads + 1` partial sums exist at a time. `work` must not use the pool: a worker that waits for
+    /// its turn to merge could run inside the piece that it waits for.
     pub(crate) fn fold<A: Accumulate>(
         &self,
         n_pieces: usize,
@@ -307,7 +308,7 @@ impl<'a> Exec<'a> {
         self.each(out.chunks_mut(piece_len.max(1)), work)
     }
 
-    /// Does `work` on every item, several at a time. What it writes must not depend on who does it when.
+    /// Calls `work` on every item, several at a time. The output must not depend on the thread or on the order.
     pub(crate) fn each<W: Send>(
         &self,
         items: impl ExactSizeIterator<Item = W> + Send,
@@ -361,7 +362,7 @@ impl<'a> Exec<'a> {
     }
 }
 
-/// More threads than any machine that this runs on has a use for.
+/// Upper limit of the option `n_threads`.
 const MOST_THREADS: usize = 1024;
 
 /// Refuses a number of threads before any is started.
@@ -375,7 +376,7 @@ fn check_threads(n_threads: Option<usize>) -> Result<()> {
     Err(Error::Option { option: "n_threads", value, rule })
 }
 
-/// How many threads [`Exec::run`] would use.
+/// Number of threads that [`Exec::run`] would use.
 #[cfg(feature = "parallel")]
 pub(crate) fn threads_of(n_threads: Option<usize>) -> usize {
     match n_threads {
@@ -385,36 +386,36 @@ pub(crate) fn threads_of(n_threads: Option<usize>) -> usize {
     }
 }
 
-/// How many threads [`Exec::run`] would use.
+/// Number of threads that [`Exec::run`] would use.
 #[cfg(not(feature = "parallel"))]
 pub(crate) fn threads_of(_: Option<usize>) -> usize {
     1
 }
 
-/// As many of `n` threads as save more time than they take to start.
+/// The largest number of threads up to `n` that saves more time than its start takes.
 #[cfg(feature = "parallel")]
 fn worth_starting(n: usize) -> usize {
     let processors = std::thread::available_parallelism().map_or(4, usize::from);
     n.min((4 * processors).max(16))
 }
 
-/// A pool of `n` threads, or of as many as are worth starting.
+/// A pool of at most `n` threads, see [`worth_starting`].
 #[cfg(feature = "parallel")]
 fn pool(n: usize) -> Result<rayon::ThreadPool> {
     let threads = worth_starting(n);
     memory::ask_for_threads(threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| not_started(threads, error.to_string()))?;
-    // The memory that the first steps of the threads take is still free once all of them have begun.
+    // Run every thread once, so that each has allocated its first memory before the work takes more.
     pool.broadcast(|_| ());
     Ok(pool)
 }
 
-/// Number of threads of the pool that the caller is in, or of rayon's own, which is started if need be.
+/// Number of threads of the caller's pool, or of rayon's global pool, which this function starts if necessary.
 #[cfg(feature = "parallel")]
 fn current_pool() -> Result<usize> {
     use std::error::Error as _;
-    // Rayon panics where its pool was not started, and tells only once that it was not.
+    // Rayon panics if its global pool did not start, and returns the cause only once.
     static FAILED: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
     if rayon::current_thread_index().is_none() {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -423,7 +424,7 @@ fn current_pool() -> Result<usize> {
         }
         let start = || {
             let outcome = rayon::ThreadPoolBuilder::new().build_global();
-            // Without a cause the pool was started by somebody else.
+            // An error without a cause means that the pool was already running.
             outcome.err().filter(|error| error.source().is_some()).map(|error| error.to_string())
         };
         if let Some(reason) = FAILED.get_or_init(start) {
@@ -433,7 +434,7 @@ fn current_pool() -> Result<usize> {
     Ok(rayon::current_num_threads())
 }
 
-/// The error for threads that could not be started: most often their stacks found no room.
+/// The error for threads that could not be started, usually for lack of memory for their stacks.
 #[cfg(feature = "parallel")]
 fn not_started(threads: usize, reason: String) -> Error {
     memory::look_for_threads(threads).err().unwrap_or(Error::Threads { threads, reason })
@@ -445,7 +446,7 @@ struct Ordered<A> {
     error: Option<Error>,
 }
 
-/// What `f` returns, or what it panicked with.
+/// The result of `f`, or the payload of its panic.
 fn caught<R>(f: impl FnOnce() -> R) -> std::thread::Result<R> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(f))
 }

@@ -1,11 +1,12 @@
-//! How much memory can be had, and the question that work asks before it takes much of it.
+//! Available memory, and the check that a memory estimate fits into it.
 //!
-//! A program that runs out of memory in the middle of its work ends without a result, and often without a word. Work that
-//! needs much memory therefore states its need first, by a formula that stands beside the code that allocates, and [`ask`]
-//! turns a need that cannot be met into [`Error::Memory`], which says what would do.
+//! A program that runs out of memory in the middle of its work aborts without a result, and often without a
+//! message. Work that needs much memory therefore first calls [`ask`] with a memory estimate, computed by a
+//! formula beside the code that allocates. [`ask`] returns [`Error::Memory`], with advice, if the estimate exceeds
+//! the available memory.
 //!
-//! What can be had is the least of what the limits of the process, its control groups and the machine leave (Linux), as far as
-//! they can be read; elsewhere the allocator alone is asked. This is the one place of the library that reads the system.
+//! Available memory is the least of what the process limits, the control groups and the machine (Linux) leave, if
+//! they can be read; otherwise only the allocator decides. No other module of the library reads the system.
 
 use std::cell::Cell;
 use std::collections::TryReserveError;
@@ -14,11 +15,11 @@ use std::path::Path;
 pub use crate::error::{Available, MemoryLimit, size};
 use crate::error::{Error, Result};
 
-/// Needs below this are not worth a look at the system: the allocator alone is asked.
+/// Smaller estimates are checked with the allocator alone, without reading the limits of the system.
 pub(crate) const SMALL: f64 = (4u64 << 20) as f64;
 
-/// Refuses work that needs more memory than can be had. `what` needs it, `advice` says what would do; both may name options in
-/// backticks.
+/// Refuses work that needs more memory than is available. `what` names the work in the error, `advice` returns the
+/// way out; both may name options in backticks.
 ///
 /// ```
 /// let error = karhunen::memory::ask("a table of the world", 1e18, || "take a smaller one".to_owned()).unwrap_err();
@@ -37,28 +38,29 @@ pub fn ask(what: &str, bytes: f64, advice: impl FnOnce() -> String) -> Result<()
     if !refused && available.is_none_or(|available| bytes <= available.bytes) {
         return Ok(());
     }
-    // The allocator may refuse what the figures allow: memory in pieces. What no address reaches is told without them.
+    // The allocator may refuse memory that the limits allow, if it is fragmented. No limit is given for sizes
+    // beyond the address space.
     let available = available.filter(|available| available.bytes < bytes && bytes < isize::MAX as f64);
     Err(Error::Memory { what: what.to_owned(), bytes, available, advice: advice() })
 }
 
-/// Whether the allocator gives this much memory, which it gets back untouched.
+/// Tests whether the allocator can provide `bytes`, without touching them.
 fn allocates(bytes: f64) -> bool {
     let before = ASKING.replace(true);
     let mut room = Vec::<u8>::new();
     // A conversion beyond the range of the integer saturates.
     let given = room.try_reserve_exact(bytes as usize).is_ok();
-    // The compiler leaves out an allocation that nobody looks at.
+    // Keeps the compiler from removing the unused allocation.
     std::hint::black_box(&mut room);
     drop(room);
     ASKING.set(before);
     given
 }
 
-/// Reserves room for exactly `n` more values, or says that it cannot be had.
+/// Reserves memory for exactly `n` more values.
 ///
 /// # Errors
-/// That of [`Vec::try_reserve_exact`].
+/// The error of [`Vec::try_reserve_exact`].
 pub fn reserve<T>(values: &mut Vec<T>, n: usize) -> std::result::Result<(), TryReserveError> {
     let before = ASKING.replace(true);
     let outcome = values.try_reserve_exact(n);
@@ -66,17 +68,18 @@ pub fn reserve<T>(values: &mut Vec<T>, n: usize) -> std::result::Result<(), TryR
     outcome
 }
 
-/// Refuses to start `n` threads where their stacks find no room. A thread that lacks the memory for its first steps ends the
-/// process by a signal, in the C library or in Rust's own code before that of the thread.
+/// Refuses to start `n` threads without memory for their stacks. A thread that lacks memory for its first steps
+/// aborts the process by a signal, in the C library or in Rust's start-up code.
 ///
 /// # Errors
 /// [`Error::Memory`].
 pub fn ask_for_threads(n: usize) -> Result<()> {
-    // The system is not looked at where the allocator has the room: a pool may be started for a fit of a millisecond.
+    // The limits are read only if the allocator refuses: a pool may be started for a fit of a millisecond.
     if allocates(need_of_threads(n)) { Ok(()) } else { look_for_threads(n) }
 }
 
-/// As [`ask_for_threads`], with a look at the limits of the process: an allocator may have room that no stack can take.
+/// As [`ask_for_threads`], but reads the limits of the process: memory of the allocator may be unusable for
+/// stacks.
 pub(crate) fn look_for_threads(n: usize) -> Result<()> {
     let (what, advice) = match n {
         1 => ("starting a thread".to_owned(), "raise the limit of memory"),
@@ -85,11 +88,11 @@ pub(crate) fn look_for_threads(n: usize) -> Result<()> {
     ask(&what, need_of_threads(n), || advice.to_owned())
 }
 
-/// Bytes that `n` threads take to start.
+/// Bytes that `n` threads need to start.
 fn need_of_threads(n: usize) -> f64 {
-    /// What Rust gives a thread, unless the environment says otherwise.
+    /// Default stack of a Rust thread.
     const STACK: f64 = (2u64 << 20) as f64;
-    /// Stacks for signals, guards of the stacks, and the first piece of the allocator, which is at least 1 MiB.
+    /// Signal stack, stack guard, and the first arena of the allocator, which is at least 1 MiB.
     const START: f64 = (4u64 << 20) as f64;
     n as f64 * STACK + START
 }
@@ -98,14 +101,14 @@ thread_local! {
     static ASKING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is asking for memory that it can do without. An allocator that ends the process where memory cannot be
-/// had, as that of the command line does, must not do so meanwhile.
+/// True while this thread makes a trial allocation, whose failure is harmless. An allocator that ends the process
+/// when memory runs out, as that of the command line does, must return a null pointer instead.
 pub fn asking() -> bool {
-    // A thread that ends asks for nothing.
+    // The thread-local value is gone while a thread ends; such a thread makes no trial allocation.
     ASKING.try_with(Cell::get).unwrap_or(false)
 }
 
-/// How much memory this process can still have; `None` where the system does not say.
+/// Memory that this process can still allocate; `None` if the system does not report it.
 pub fn available() -> Option<Available> {
     let of = |limit, bytes: Option<f64>| bytes.map(|bytes| Available { bytes: bytes.max(0.0), limit });
     [
@@ -118,7 +121,7 @@ pub fn available() -> Option<Available> {
     .min_by(|a, b| a.bytes.total_cmp(&b.bytes))
 }
 
-/// How much memory the process may have in all, whatever is in use now; `None` where the system does not say.
+/// Memory limit of the process, free or in use; `None` if the system does not report it.
 pub(crate) fn total() -> Option<f64> {
     let address_space =
         read("/proc/self/limits").as_deref().and_then(|limits| soft_limit(limits, "Max address space"));
@@ -132,7 +135,7 @@ fn read(path: impl AsRef<Path>) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 
-/// What the limits of the process leave of address space and data.
+/// Address space and data segment left below the limits of the process, in bytes.
 fn process_left() -> Option<f64> {
     let (limits, status) = (read("/proc/self/limits")?, read("/proc/self/status")?);
     let left = |limit, used| Some(soft_limit(&limits, limit)? - kilobytes(&status, used)?);
@@ -142,13 +145,13 @@ fn process_left() -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-/// A soft limit of the table of limits, in bytes; `None` where there is none.
+/// A soft limit in the table of limits, in bytes; `None` if unlimited.
 fn soft_limit(limits: &str, name: &str) -> Option<f64> {
     let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// A figure of the machine's memory, in bytes.
+/// A field of the machine's memory table, in bytes.
 fn machine(name: &str) -> Option<f64> {
     kilobytes(&read("/proc/meminfo")?, name)
 }
@@ -159,12 +162,12 @@ fn kilobytes(table: &str, name: &str) -> Option<f64> {
     Some(kilobytes * 1024.0)
 }
 
-/// The memory of a control group, in bytes.
+/// Memory usage of a control group, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Group {
     max: f64,
     used: f64,
-    /// Part of what is used: cached files, given back when memory is short.
+    /// The part of the usage that is cached files, which the system releases when memory is short.
     cached: f64,
 }
 
@@ -173,10 +176,11 @@ impl Group {
         self.max - (self.used - self.cached).max(0.0)
     }
 
-    /// Reads a group of version 2 or of version 1, whose files `file` gives by name; `None` where it has no limit.
+    /// Reads a group of version 2 or 1; `file` returns the content of a named file. `None` if the group has no
+    /// limit.
     fn of(file: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let number = |name| file(name)?.trim().parse::<f64>().ok();
-        // Pages of files, which the system gives up for other uses, whether they were read once or often.
+        // Cached pages of files, active and inactive: the system can release both.
         let cached = |prefix: &str| -> f64 {
             let stat = file("memory.stat").unwrap_or_default();
             let number = |name: &str| {
@@ -189,14 +193,14 @@ impl Group {
             let cached = cached("");
             return Some(Self { max, used: number("memory.current")?, cached });
         }
-        // Version 1 writes a number beyond any machine where there is no limit.
+        // Version 1 writes a huge number for no limit.
         let max = number("memory.limit_in_bytes").filter(|max| *max < 1e18)?;
         let cached = cached("total_");
         Some(Self { max, used: number("memory.usage_in_bytes")?, cached })
     }
 }
 
-/// The least `of` a control group that the process is in, or of one above it.
+/// The minimum of `of` over the control groups of the process and their ancestors.
 fn control_groups(of: impl Fn(Group) -> f64) -> Option<f64> {
     let table = read("/proc/self/cgroup")?;
     let mut least: Option<f64> = None;
@@ -223,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn needs_that_cannot_be_met_are_refused_with_what_would_do() {
+    fn a_memory_estimate_beyond_the_limit_is_refused_with_advice() {
         ask("nothing", 0.0, String::new).unwrap();
         ask("little", 1e5, String::new).unwrap();
         let error = ask("too much", 1e17, || "ask for less".to_owned()).unwrap_err();
@@ -235,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_is_known_only_meanwhile() {
+    fn asking_is_true_only_during_a_trial_allocation() {
         assert!(!asking());
         let mut values = Vec::<u64>::new();
         reserve(&mut values, 10).unwrap();
@@ -245,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_the_system_are_read() {
+    fn limits_and_tables_of_the_system_are_parsed() {
         let limits = "Limit                     Soft Limit           Hard Limit           Units\n\
                       Max data size             unlimited            unlimited            bytes\n\
                       Max address space         153600000            unlimited            bytes\n";
@@ -257,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_both_versions_are_read() {
+    fn control_groups_of_both_versions_are_parsed() {
         let left = |files: &[(&str, &str)]| {
             let file = |name: &str| files.iter().find(|file| file.0 == name).map(|file| file.1.to_owned());
             Group::of(file).map(Group::left)
@@ -274,7 +278,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_system_says_how_much_there_is() {
+    fn available_memory_is_positive() {
         let available = available().unwrap();
         assert!(available.bytes > 1e6, "{available}");
         assert!(total().unwrap() > 1e7);

@@ -1,8 +1,9 @@
 //! Random numbers: one stream for each purpose, derived from a seed by the name of the purpose.
 //!
-//! Every draw of the library is made here or from a [`Generator`] that was made here; `tests/layers` finds any other. Two
-//! draws for different purposes are independent even where their seeds are equal, which they are by default: the entries that
-//! one step sets aside say nothing about those that the next one will. `docs/determinism.md` lists the purposes.
+//! Every random number of the library comes from this module or from a [`Generator`] made here; `tests/layers`
+//! rejects any other. Streams for different purposes are independent even for equal seeds, which is the default:
+//! the entries held out by one step do not predict those held out by the next. `docs/determinism.md` lists the
+//! purposes.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -10,30 +11,30 @@ use rand_chacha::ChaCha8Rng;
 /// The generator of all streams: ChaCha with eight rounds, the same on every machine.
 pub(crate) type Generator = ChaCha8Rng;
 
-/// What random numbers are drawn for.
+/// The purpose of a stream of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// The entries that `Observed::split` sets aside.
+    /// The entries that `Observed::split` holds out.
     Split,
-    /// The entries that a fit with early stopping sets aside.
+    /// The entries that a fit with early stopping holds out.
     EarlyStopping,
     /// The fold of cross-validation that each entry belongs to.
     Folds,
-    /// The loadings that a fit with missing values begins with, one stream for each start.
+    /// The initial loadings of a fit with missing values, one stream for each start.
     Starts,
-    /// The loadings that a stream of incomplete rows begins with.
+    /// The initial loadings of a stream of incomplete rows.
     StreamStart,
-    /// The rows that represent a model which learns more rows, with a fixed seed.
+    /// The rows that represent a fitted model in a stream, with a fixed seed.
     StreamRows,
-    /// The vector whose products find the largest penalty of a path, with a fixed seed.
+    /// The starting vector for the largest penalty of a path, with a fixed seed.
     PathStart,
     /// The first block of a Krylov space, and the columns that replace exhausted directions.
     KrylovStart,
-    /// Columns that complete an orthonormal basis where those given depend on each other.
+    /// Columns that complete an orthonormal basis after linearly dependent ones.
     Completion,
-    /// Vectors whose products estimate the size or the spectrum of a matrix.
+    /// Probe vectors that estimate the norm or the spectrum of a matrix.
     Probes,
-    /// The rows whose distances the rule `median` for gamma looks at.
+    /// The rows whose distances determine gamma by the rule `median`.
     MedianRule,
     /// The rows that landmarks are chosen from.
     LandmarkCandidates,
@@ -48,7 +49,7 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    /// The name that streams are derived from: at most 24 bytes. A changed name changes results.
+    /// The name that the stream is derived from, at most 24 bytes. Changing a name changes results.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Purpose::Split => "split",
@@ -76,7 +77,7 @@ impl Purpose {
     }
 }
 
-/// One stream of random numbers, not yet begun.
+/// A stream of random numbers, from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stream {
     purpose: Purpose,
@@ -85,13 +86,13 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// The stream of the same purpose and seed with this number; those with other numbers are independent of it.
+    /// The stream with the same purpose and seed and this number. Streams with different numbers are independent.
     pub(crate) const fn number(self, number: u64) -> Self {
         Self { number, ..self }
     }
 
-    /// A generator at the beginning of the stream. Its 256-bit key is the seed, eight bytes with the lowest first, followed by
-    /// the name of the purpose and zeros; its nonce is the number.
+    /// A generator at the beginning of the stream. The 256-bit key is the seed as eight little-endian bytes, the
+    /// name of the purpose and zeros; the nonce is the number.
     pub(crate) fn generator(self) -> Generator {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.seed.to_le_bytes());
@@ -102,20 +103,20 @@ impl Stream {
         generator
     }
 
-    /// Random numbers for the places of a matrix, in any order of places.
+    /// Random numbers for the entries of a matrix, in any order.
     pub(crate) fn places(self) -> Places {
         Places { key: self.generator().next_u64() }
     }
 }
 
-/// A random number for each place of a matrix, which depends on the stream and the place alone.
+/// A random number for each entry of a matrix, a function of the stream and the position alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places {
     key: u64,
 }
 
 impl Places {
-    /// The number of a place, every value as likely as another.
+    /// The random number of a position, uniform on `u64`.
     pub(crate) fn at(self, row: u64, column: u64) -> u64 {
         mix(mix(mix(self.key) ^ row) ^ column)
     }
@@ -130,7 +131,7 @@ pub(crate) const fn mix(z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A generator for the matrices of unit tests, which are no purpose of the library.
+/// A generator for the matrices of unit tests.
 #[cfg(test)]
 pub(crate) fn test_generator(seed: u64, stream: u64) -> Generator {
     let mut generator = Generator::seed_from_u64(seed);
@@ -176,13 +177,13 @@ mod tests {
         bits as f64 / 2f64.powi(64) - 0.5
     }
 
-    /// Their correlation, which for independent ones has the standard error 1 / sqrt(4000) = 0.016.
+    /// Correlation of two streams; of independent ones it has the standard error 1 / sqrt(4000) = 0.016.
     fn correlation(x: &[f64], y: &[f64]) -> f64 {
         12.0 * x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>() / x.len() as f64
     }
 
     #[test]
-    fn names_differ_and_fit_in_the_key() {
+    fn names_of_purposes_differ_and_fit_in_the_key() {
         for (i, purpose) in ALL.iter().enumerate() {
             assert!(purpose.name().len() <= 24 && !purpose.name().contains('\0'), "{purpose:?}");
             for other in &ALL[..i] {
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn two_purposes_seeds_or_numbers_are_uncorrelated() {
+    fn streams_of_other_purposes_seeds_or_numbers_are_uncorrelated() {
         let mut streams: Vec<Stream> = ALL.iter().map(|purpose| purpose.of(0)).collect();
         streams.extend([1, 2, u64::MAX].map(|seed| Purpose::Split.of(seed)));
         streams.extend([1, 2, u64::MAX].map(|number| Purpose::Split.of(0).number(number)));
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_what_the_documentation_says() {
+    fn a_stream_follows_the_documented_construction() {
         let mut key = [0; 32];
         key[..13].copy_from_slice(b"\x07\x01\0\0\0\0\0\0split");
         let mut by_hand = Generator::from_seed(key);

@@ -35,14 +35,15 @@ pub trait Scalar:
     fn from_f64(value: f64) -> Self;
 }
 
-/// Calls the function `$function`, generic over the element type `$scalar`, as it was compiled in this crate for `f32` and `f64`.
+/// Calls the function `$function`, generic over the element type `$scalar`, as compiled in this crate for `f32`
+/// and `f64`. `$signature` is the type of the function.
 ///
-/// Rust compiles a generic function anew in every crate that calls it. A public function that is a call of this macro costs its
-/// callers' builds nothing: the code is in the library once. `$signature` is the type of the function.
+/// Rust compiles a generic function again in every crate that calls it. A public function that only calls this
+/// macro avoids that: its code is compiled once, in the library.
 macro_rules! compiled {
     ($scalar:ident, $function:expr => $signature:ty) => {{
         type Of<$scalar> = $signature;
-        // Inlined elsewhere, it would be compiled there with all that it names.
+        // If inlined into another crate, the functions would be compiled there again.
         #[inline(never)]
         fn both() -> (Of<f32>, Of<f64>) {
             let single = {
@@ -61,7 +62,7 @@ macro_rules! compiled {
 }
 pub(crate) use compiled;
 
-/// The one of two values that has the type `W`.
+/// Returns the choice of type `W`.
 pub(crate) fn of_type<W: Copy + 'static>(choices: [&dyn Any; 2]) -> W {
     let found = choices.iter().find_map(|choice| choice.downcast_ref().copied());
     found.unwrap_or_else(|| unreachable!("element types are f32 and f64"))
@@ -69,7 +70,7 @@ pub(crate) fn of_type<W: Copy + 'static>(choices: [&dyn Any; 2]) -> W {
 
 /// The largest of non-negative values: NaN if any value is NaN, zero if there are none.
 ///
-/// NaN counts as the worst: it is within no bound, where `f64::max` would drop it and call residuals of NaN converged.
+/// NaN thus exceeds every bound; `f64::max` would drop it and report residuals of NaN as converged.
 pub(crate) fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().fold(
         0.0,
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nan_is_the_worst_wherever_it_stands() {
+    fn the_largest_value_is_nan_if_any_value_is_nan() {
         for values in
             [[f64::NAN, 1.0, 2.0], [1.0, f64::NAN, 2.0], [f64::INFINITY, 1.0, f64::NAN], [f64::NAN; 3]]
         {

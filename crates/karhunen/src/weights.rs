@@ -1,16 +1,16 @@
-//! What weights mean, and the divisor that follows from it.
+//! Meanings of sample weights, and the divisor of each.
 
 use crate::error::{Error, Result};
 use crate::scalar;
 
-/// The meaning of a sample weight: it decides the divisor of every reported variance.
+/// The meaning of a sample weight, which decides the divisor of every reported variance.
 ///
 /// With unit weights, [`Weighting::Frequency`] and [`Weighting::Importance`] both give n - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Weighting {
-    /// Row i was seen `w_i` times: the result equals PCA of the repeated rows. Divisor `s - 1`, `s` the sum of weights,
-    /// which must be at least 2: weights that were normalised to sum to one are no frequencies.
+    /// Row i was seen `w_i` times: the result equals PCA of the repeated rows. Divisor `s - 1`, `s` the sum of
+    /// weights; `s` must be at least 2, so weights normalised to sum to one are refused.
     #[default]
     Frequency,
     /// Relative importance or inverse variance: a constant factor changes nothing. The population variance is divided
@@ -20,7 +20,7 @@ pub enum Weighting {
     Population,
 }
 
-/// Weights of a fit; the default is none, which weighs every row and column by one.
+/// Weights of a fit. By default every row and column has weight one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weights<'a> {
     /// One finite weight >= 0 for each row.
@@ -36,12 +36,12 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// Frequency weights with a smaller sum stand for fewer than two observations: `s - 1` would be mostly rounding.
+/// Least sum of frequency weights: the divisor `s - 1` of fewer than two observations would be mostly rounding.
 const FEWEST_OBSERVATIONS: f64 = 2.0;
-/// Weights in single precision may miss their sum by this much, relative to it.
+/// Relative rounding error allowed in the sum of weights, which may have been stored in single precision.
 const ROUNDING_OF_SUM: f64 = 1e-6;
 
-/// Sums over the weights of all rows, from which divisors follow.
+/// Sums over the weights of all rows; the divisors follow from them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Totals {
     /// Number of rows.
@@ -52,18 +52,18 @@ pub(crate) struct Totals {
     pub(crate) root_sum: f64,
     /// `sum(v^2)` with `v = w / s`, the inverse of the effective number of rows.
     pub(crate) sum_of_squares: f64,
-    /// `1 - sum(v^2)`, to all its digits where the rows are known.
+    /// `1 - sum(v^2)`, accurate to all digits if the rows are known.
     pub(crate) rest_of_squares: f64,
-    /// The row of the largest weight, where the rows are known.
+    /// The row of the largest weight, if the rows are known.
     pub(crate) heaviest: Option<usize>,
     /// Whether all weights are whole numbers.
     pub(crate) whole: bool,
 }
 
-/// Sample weights that were checked: their totals, and the shares `v = w / s`.
+/// Checked sample weights: their totals and the normalised weights `v = w / s`.
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
-    /// `v`, or `None` where every row weighs the same.
+    /// `v`, or `None` if all weights are equal.
     pub(crate) shares: Option<Vec<f64>>,
     pub(crate) totals: Totals,
 }
@@ -85,13 +85,13 @@ impl Shares {
             return Ok(Self { shares: None, totals });
         };
         let largest = largest(SAMPLES, weights, n)?;
-        // Divided by the largest first: weights near the limits of f64 neither overflow nor vanish in the sum.
+        // Divided by the largest weight first, so that extreme weights neither overflow nor vanish in the sum.
         let relative_sum: f64 = weights.iter().map(|w| w / largest).sum();
         let shares: Vec<f64> = weights.iter().map(|w| w / largest / relative_sum).collect();
         let sum: f64 = weights.iter().sum();
         let sum_of_squares = shares.iter().map(|v| v * v).sum();
         let heaviest = weights.iter().position(|&w| w == largest);
-        // `sum v (1 - v)`, where `1 - v` of the largest share is the sum of the others: it may be below rounding.
+        // `sum v (1 - v)`. For the largest `v`, `1 - v` is the sum of the others, which may be below rounding.
         let others = || shares.iter().enumerate().filter(|(row, _)| Some(*row) != heaviest).map(|(_, v)| *v);
         let of_heaviest = heaviest.map_or(0.0, |row| shares[row]);
         let rest_of_squares =
@@ -104,19 +104,19 @@ impl Shares {
 }
 
 impl Totals {
-    /// `f`, which turns the population variance into the reported one, for each meaning of weights: `docs/weights.md`.
+    /// `f`, the ratio of the reported to the population variance, for each meaning of weights: `docs/weights.md`.
     pub(crate) fn correction(&self, weighting: Weighting) -> Result<f64> {
         let too_small = !stands_for_several(self.sum);
         match weighting {
             Weighting::Population => Ok(1.0),
-            // Nobody gave weights, or one that says nothing else.
+            // No weights, or a single weight of one.
             _ if self.n_samples == 1 && self.sum == 1.0 => Err(Error::OneSample),
             Weighting::Frequency if too_small => Err(Error::FrequencyTooSmall { sum: self.sum }),
             Weighting::Frequency if self.sum.is_infinite() => Ok(1.0),
             Weighting::Frequency => Ok(self.sum / (self.sum - 1.0)),
             Weighting::Importance => {
-                // Below this the rounding of the heaviest row outweighs the others; of moments alone, the rounding of the
-                // difference itself does.
+                // Below `least` the rounding error of the heaviest row exceeds the other rows; without rows, the
+                // rounding error of the difference does.
                 let least = if self.heaviest.is_some() { 1e-20 } else { f64::EPSILON };
                 if self.rest_of_squares <= least {
                     return Err(Error::ImportanceSingle { row: self.heaviest });
@@ -126,7 +126,7 @@ impl Totals {
         }
     }
 
-    /// How many components all of them are: as many as the repeated rows have, where the weights count repetitions.
+    /// The largest number of components: that of the repeated rows if the weights count repetitions.
     pub(crate) fn all_components(&self, weighting: Weighting, (n, p): (usize, usize)) -> usize {
         if weighting == Weighting::Frequency && self.whole {
             // A conversion beyond the range of the integer saturates.
@@ -135,7 +135,7 @@ impl Totals {
         n.min(p)
     }
 
-    /// The number of observations that the weights stand for.
+    /// The number of observations that the weights represent.
     pub(crate) fn n_observations(&self, weighting: Weighting) -> f64 {
         match weighting {
             Weighting::Population | Weighting::Frequency => self.sum,
@@ -152,17 +152,17 @@ impl Totals {
     }
 }
 
-/// Whether frequency weights of this sum stand for two observations at least.
+/// Tests that frequency weights with this sum represent at least two observations.
 pub(crate) fn stands_for_several(sum: f64) -> bool {
     sum >= FEWEST_OBSERVATIONS * (1.0 - ROUNDING_OF_SUM)
 }
 
-/// What weights are called in errors, and what they belong to.
+/// Names of the weights and of their axis in error messages.
 type Kind = (&'static str, &'static str);
 const SAMPLES: Kind = ("sample weights", "rows");
 const FEATURES: Kind = ("feature weights", "columns");
 
-/// Checks the weights of `n` rows, which may all be zero: those of a part of the data.
+/// Checks the weights of `n` rows. All may be zero, because the rows may be a part of the data.
 pub(crate) fn check_weights(weights: Option<&[f64]>, n: usize) -> Result<()> {
     weights.map_or(Ok(()), |weights| check(SAMPLES, weights, n))
 }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn one_importance_may_be_far_above_all_others() {
+    fn divisors_are_accurate_beside_one_dominant_importance_weight() {
         for heaviest in [1e3, 1e10, 1e16, 1e19] {
             let weights = [1.0, 2.0, heaviest, 1.0];
             let shares = Shares::new(Some(&weights), 4).unwrap();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn normalised_weights_are_no_frequencies_however_they_are_rounded() {
+    fn normalised_frequency_weights_are_refused_at_every_rounding() {
         let correction = |weights: &[f64]| {
             Shares::new(Some(weights), weights.len()).unwrap().totals.correction(Weighting::Frequency)
         };
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_over_the_whole_range_of_f64_keep_their_shares() {
+    fn extreme_weights_keep_their_normalised_values() {
         let shares = Shares::new(Some(&[1e308, 1e308, 1e-300, 0.0]), 4).unwrap();
         assert_eq!(shares.totals.sum, f64::INFINITY);
         assert_eq!(shares.shares.as_deref(), Some(&[0.5, 0.5, 0.0, 0.0][..]));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_weights_are_named() {
+    fn errors_name_the_invalid_weight() {
         let message = |weights: &[f64]| Shares::new(Some(weights), 3).unwrap_err().to_string();
         assert_eq!(
             message(&[1.0, -2.0, 1.0]),

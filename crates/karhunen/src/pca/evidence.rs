@@ -1,4 +1,4 @@
-//! How many components the data have: the evidence of probabilistic PCA by Laplace's method, after Minka (2000),
+//! The number of components by the evidence of probabilistic PCA, with Laplace's method, after Minka (2000),
 //! "Automatic choice of dimensionality for PCA", Advances in Neural Information Processing Systems 13, equation 77.
 
 use std::f64::consts::{LN_2, PI, TAU};
@@ -24,7 +24,7 @@ pub(crate) fn most_probable_dimension(variances: &[f64], n: f64) -> usize {
     best
 }
 
-/// What the evidences of successive ranks share.
+/// Sums that the evidences of successive ranks share.
 #[derive(Default)]
 struct Sums {
     /// Logarithms of the kept variances.
@@ -40,7 +40,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Keeps the variance `r`, the largest one that is not kept.
+    /// Keeps the variance of index `r`, the largest discarded one.
     fn add(&mut self, variances: &[f64], r: usize) {
         let (p, variance) = (variances.len(), variances[r]);
         for kept in &variances[..r] {
@@ -54,7 +54,7 @@ impl Sums {
         self.frames += log_gamma_of_half(p - r) - (p - r) as f64 / 2.0 * PI.ln() - LN_2;
     }
 
-    /// The logarithm of the evidence of `rank` components, the kept ones.
+    /// The logarithm of the evidence of `rank` components, those kept so far.
     fn evidence(&self, variances: &[f64], rank: usize, n: f64) -> f64 {
         let (p, k) = (variances.len() as f64, rank as f64);
         let mean = variances[rank..].iter().sum::<f64>() / (p - k);
@@ -68,7 +68,7 @@ impl Sums {
     }
 }
 
-/// `ln(a - b)` for `a >= b`, where equal numbers differ by rounding.
+/// `ln(a - b)` for `a >= b`; equal numbers are separated by one unit of rounding.
 fn log_gap(a: f64, b: f64) -> f64 {
     (a - b).max(a * f64::EPSILON).ln()
 }
@@ -96,10 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_out_of_the_noise_is_counted() {
+    fn variances_above_the_noise_are_counted() {
         let spectrum = [9.0, 5.0, 4.0, 1.02, 1.01, 1.0, 0.99, 0.98];
         assert_eq!(most_probable_dimension(&spectrum, 1000.0), 3);
-        // Laplace's method overestimates for few observations: scikit-learn 1.9 says the same.
+        // Laplace's method overestimates for few observations: scikit-learn 1.9 returns the same number.
         assert_eq!(most_probable_dimension(&spectrum, 100.0), 7);
         assert_eq!(most_probable_dimension(&[2.0], 10.0), 1);
         assert_eq!(most_probable_dimension(&[2.0, 1.0, 0.0, 0.0], 10.0), 2);

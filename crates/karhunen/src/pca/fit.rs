@@ -39,11 +39,11 @@ pub(crate) fn fit<T: Scalar>(
     let ask = |route, problem: &Problem| check_memory(route, problem, n_threads);
     match &choice {
         RouteChoice::Route(route, _) => ask(*route, &problem)?,
-        // It begins as block Krylov iteration for few components does.
+        // The spectrum estimate allocates as block Krylov iteration for one component does.
         RouteChoice::Look(_) => ask(Route::BlockKrylov, &problem.with(1))?,
     }
     Exec::run(pca.n_threads, observer, |exec| {
-        // Products and moments in one pass, where they need no corrections for zeros.
+        // Products and moments in one pass, if products need no corrections for zeros.
         let covariance = matches!(choice, RouteChoice::Route(Route::Covariance, _));
         let one_pass = covariance && !x.is_sparse() && p <= dense_scatter::WIDEST;
         let one_pass = one_pass && pca.n_components != NComponents::Count(0);
@@ -63,8 +63,8 @@ pub(crate) fn fit<T: Scalar>(
         let iteration = iteration(pca, tol);
         let mut cancelled = 0.0;
         let (route, reason, mut spectrum) = match scatter {
-            // Products of tiny values have underflowed, products about rounded means have lost digits: the map, applied
-            // to the values first, avoids both.
+            // Products of tiny values underflow, and products about rounded means lose digits. In both cases the
+            // values are mapped before they are multiplied.
             Some(scatter) if !columns.need_care() => {
                 let matrix = scatter.covariance(affine.map());
                 (Route::Covariance, choice.reason(), solver::solve_matrix(&matrix, wanted, &iteration, exec)?)
@@ -80,7 +80,7 @@ pub(crate) fn fit<T: Scalar>(
                         solver::solve_by_look(&op, (&problem, n_looks), wanted, &iteration, &ask, exec)?
                     }
                 };
-                // Of tall data, the SVD route centres the values themselves.
+                // The SVD route centres tall data before it multiplies them.
                 if route != Route::Svd || n < p {
                     let epsilon = if route == Route::BlockKrylov { T::EPSILON } else { f64::EPSILON };
                     let largest = spectrum.values.first().copied().unwrap_or(0.0);
@@ -99,7 +99,7 @@ pub(crate) fn fit<T: Scalar>(
     })
 }
 
-/// The end of a fit whose data were read before: map, spectrum, model.
+/// Fits from a scatter matrix: map, spectrum, model.
 pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
     let moments = &scatter.moments;
     scatter.check_shape()?;
@@ -118,7 +118,7 @@ pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<
     let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(1e-8);
     let problem = problem_of_scatter(pca, (n, p));
-    // Moments leave no other route.
+    // Moments allow only the covariance route.
     memory::ask("the covariance route", problem.need(Route::Covariance, threads_of(pca.n_threads)), || {
         "fit the data themselves by another route, take fewer columns, or raise the limit of memory"
             .to_owned()
@@ -142,15 +142,15 @@ pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<
     })
 }
 
-/// A fit that has its spectrum.
+/// A fit whose spectrum is known.
 pub(super) struct Solved {
     pub(super) route: Route,
     pub(super) reason: String,
     pub(super) tol: f64,
     pub(super) spectrum: Spectrum,
-    /// The rounding that centring has added to the residuals.
+    /// The rounding error of centring, which is added to the residuals.
     pub(super) cancelled: f64,
-    /// What to do where that is more than the tolerance.
+    /// Advice for a rounding error above the tolerance.
     pub(super) advice: &'static str,
     pub(super) affine: Affine,
     pub(super) totals: Totals,
@@ -218,7 +218,7 @@ pub(super) fn iteration(pca: &Pca, tol: f64) -> IterationOptions {
     IterationOptions { tol, max_iter: pca.max_iter, block_size: pca.block_size, seed: pca.seed }
 }
 
-/// The factors of the columns, zero of those that count as constant: products hold their rounding.
+/// Factors of the columns, zero for constant columns, whose products are rounding errors.
 pub(super) fn factors_of_varying(pca: &Pca, columns: &Columns, affine: &Affine) -> Vec<f64> {
     let is_constant = |j: usize| pca.center && columns.deviation[j] == 0.0;
     (0..affine.factor.len()).map(|j| if is_constant(j) { 0.0 } else { affine.factor[j] }).collect()
@@ -228,9 +228,9 @@ pub(super) fn wanted(n_components: NComponents, all: usize, total: f64) -> Wante
     match n_components {
         NComponents::All | NComponents::Mle => Wanted::Count(all),
         NComponents::Count(k) => Wanted::Count(k),
-        // Of nothing, one component explains every share.
+        // Of a total variance of zero, one component explains every share.
         NComponents::Variance(_) if total == 0.0 => Wanted::Count(1),
-        // There is no more than all of it: what reaches the total, to the digits that `solver::count` compares.
+        // A share of one is lowered, because a sum must exceed it by 12 digits in `solver::count`.
         NComponents::Variance(share) => Wanted::Share { sum: share.min(1.0 - 2e-12) * total, total },
     }
 }
@@ -241,13 +241,13 @@ fn problem<T: Scalar>(x: &dyn Source<T>, n_components: NComponents) -> Problem {
     Problem { n, p, k, n_stored: x.n_stored(), sparse: x.is_sparse(), value_bytes: size_of::<T>() }
 }
 
-/// The same, where the covariance matrix is there.
+/// The [`Problem`] of a fit whose covariance matrix is known.
 fn problem_of_scatter(pca: &Pca, (n, p): (usize, usize)) -> Problem {
     let k = count(pca.n_components, n.min(p));
     Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() }
 }
 
-/// How many components are wanted of `all`, where that is known.
+/// Number of wanted components of `all`, if it is known before the fit.
 pub(super) fn count(n_components: NComponents, all: usize) -> Option<usize> {
     match n_components {
         NComponents::All | NComponents::Mle => Some(all),
@@ -256,28 +256,28 @@ pub(super) fn count(n_components: NComponents, all: usize) -> Option<usize> {
     }
 }
 
-/// Asks for the memory that the route will need: an error here, not an abort later.
+/// Probes whether the workspace of the route can be allocated, so that failure is an error and not an abort.
 pub(super) fn check_memory(route: Route, problem: &Problem, n_threads: usize) -> Result<()> {
     let bytes = problem.need(route, n_threads);
     memory::ask(&format!("the {route} route"), bytes, || problem.smaller_need(route, n_threads))
 }
 
-/// Bytes that [`fit`] asks for.
+/// Memory estimate of [`fit`] in bytes.
 pub(crate) fn memory_need<T: Scalar>(pca: &Pca, x: &dyn Source<T>) -> f64 {
     let problem = problem::<T>(x, pca.n_components);
     problem.need(pca.solver.unwrap_or_else(|| problem.likely()), threads_of(pca.n_threads))
 }
 
-/// Variances up to this are what rounding leaves of zero. The SVD route never squares the condition number.
+/// Variances up to this are rounding errors. The SVD route does not square the condition number.
 fn rounding_level(route: Route, spectrum: &Spectrum, (n, p): (usize, usize)) -> f64 {
     let largest = spectrum.values.first().copied().unwrap_or(0.0);
     let rounding = f64::EPSILON * n.min(p) as f64;
     largest * if route == Route::Svd { rounding * rounding } else { rounding }
 }
 
-/// Residuals are of the products as computed; what these cancel is added. Roundings of different rows are independent,
-/// so `rounding` has shrunk with the effective number of rows. The largest variance is at least the `mean` one, also where
-/// rounding has left nothing of it.
+/// Residuals refer to the products as computed; this adds the rounding error of the cancellation in them. Rounding
+/// errors of rows are independent, so `rounding` has shrunk with the effective number of rows. The largest
+/// variance is at least `mean`, the mean variance, even if rounding has cancelled it.
 fn add_rounding(spectrum: &mut Spectrum, rounding: f64, mean: f64) {
     let largest = spectrum.values.first().copied().unwrap_or(0.0).max(mean);
     if largest > 0.0 {
@@ -285,7 +285,7 @@ fn add_rounding(spectrum: &mut Spectrum, rounding: f64, mean: f64) {
     }
 }
 
-/// Sparse products are scaled after they are summed, so the squares of the values must be in range.
+/// Sparse products are scaled after they are summed, so the squares of the factors must be in range.
 pub(super) fn check_factors(factors: &[f64]) -> Result<()> {
     const LARGEST: f64 = 1e140;
     match factors.iter().position(|&f| f > LARGEST) {
@@ -294,7 +294,7 @@ pub(super) fn check_factors(factors: &[f64]) -> Result<()> {
     }
 }
 
-/// Advice where more iterations cannot help.
+/// Advice if more iterations cannot help.
 const CANCELLED: &str = "centring costs this sparse matrix its digits, because its columns are far from zero: give it as \
                          dense, or choose solver svd if it has at least as many rows as columns";
 
@@ -322,14 +322,14 @@ fn check_convergence(
     })
 }
 
-/// The largest number of components with variance, over which the noise is spread: min(n, p), where n counts
-/// repetitions if the weights do.
+/// The largest number of components with variance, over which the noise is averaged: min(n, p), where n counts
+/// repetitions if the weights are frequencies.
 fn rank_limit(totals: &Totals, weighting: Weighting, shape: (usize, usize), k: usize) -> usize {
     let repeated = totals.all_components(weighting, shape);
     if repeated >= k { repeated } else { shape.0.min(shape.1) }
 }
 
-/// Population variances and all that is derived from them: the only place where that is done.
+/// Population variances, and the only place that derives the reported ones.
 struct Population<'a> {
     /// Eigenvalues of the population covariance of the mapped data.
     variances: &'a [f64],
@@ -356,7 +356,7 @@ impl Population<'_> {
     fn noise(&self, rank: usize) -> f64 {
         let discarded = rank.saturating_sub(self.variances.len());
         let rest = self.total - self.variances.iter().sum::<f64>();
-        // Once all parts are taken from the total, only rounding is left.
+        // If the discarded variance is within rounding of the total, it is zero.
         if discarded == 0 || rest <= self.total * f64::EPSILON * rank as f64 {
             return 0.0;
         }

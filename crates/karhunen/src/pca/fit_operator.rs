@@ -1,4 +1,4 @@
-//! The fit of a matrix that is known by its products.
+//! The fit of a matrix known only by its products.
 
 use super::fit::{Solved, check_factors, check_memory, count, factors_of_varying, iteration, wanted};
 use super::{NComponents, Pca, PcaModel};
@@ -56,11 +56,11 @@ pub(crate) fn fit_operator(
     })
 }
 
-/// Advice where more iterations cannot help.
+/// Advice if more iterations cannot help.
 const CANCELLED: &str = "centring costs the products their digits, because the columns are far from zero: subtract a \
                          constant from each column within the operator";
 
-/// Refuses moments that are not those of `n` rows, each counted once, and `p` columns.
+/// Refuses moments unless they are those of `n` rows, each of weight one, and `p` columns.
 fn check_moments(moments: &Moments, (n, p): (usize, usize)) -> Result<()> {
     let what = "the moments of the operator";
     for (axis, found, expected) in [
@@ -88,7 +88,7 @@ fn check_moments(moments: &Moments, (n, p): (usize, usize)) -> Result<()> {
     }
 }
 
-/// The route, and why: what products cost is not known, so that few of them are asked for.
+/// The route and its reason. The cost of products is unknown, so routes with few products are preferred.
 fn route(pca: &Pca, (n, p): (usize, usize)) -> Result<(Route, String)> {
     match (pca.solver, pca.n_components) {
         (Some(Route::Svd), _) => {

@@ -11,7 +11,7 @@ use crate::source::Source;
 
 impl PcaModel {
     /// The covariance of the features under the model, in their own units, shape (n_features, n_features):
-    /// `W' (L - s I) W + s I` with the variances `L` and the noise variance `s`, unscaled.
+    /// `W' (L - s I) W + s I` with the variances `L` and the noise variance `s`, without scaling.
     ///
     /// # Errors
     /// [`Error::Degenerate`] if a feature weight is zero.
@@ -33,11 +33,12 @@ impl PcaModel {
         Ok(self.spread(&weights, noise_precision, |j| factor[j]))
     }
 
-    /// The log-likelihood of each row under the model. One pass over `x`, and one over its mapped values.
+    /// The log-likelihood of each row under the model, shape (n_rows). One pass over `x`, and one over its mapped
+    /// values.
     ///
-    /// Where the covariance is singular, because a kept variance or the noise is zero, it is the density within the space
-    /// of the components that have variance, by the pseudo-inverse and the pseudo-determinant, and minus infinity for rows
-    /// outside that space, up to rounding.
+    /// If a kept variance or the noise is zero, the covariance is singular. The value is then the log-density
+    /// within the span of the components with variance, by the pseudo-inverse and the pseudo-determinant, and
+    /// minus infinity for rows outside that span, up to rounding.
     ///
     /// # Errors
     /// As [`PcaModel::transform`]; [`Error::Degenerate`] if a feature weight is zero.
@@ -50,7 +51,7 @@ impl PcaModel {
     fn log_likelihoods<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Vec<f64>> {
         let factor = self.positive_factors()?;
         let (p, k, noise) = (self.n_features(), self.n_components(), self.noise_variance());
-        // Variances descend.
+        // Variances are in descending order.
         let variances = self.explained_variance();
         let variances = &variances[..variances.iter().take_while(|&&v| v > 0.0).count()];
         let singular = variances.len() < k || (k < p && noise <= 0.0);
@@ -109,8 +110,8 @@ impl PcaModel {
         Ok(lengths)
     }
 
-    /// Logarithm of the determinant of `W G^-2 W'`, `W` the first `rank` components and `G` the factors: the squared volume,
-    /// in the units of the features, of the unit cube along these components.
+    /// Logarithm of the determinant of `W G^-2 W'`, with the first `rank` components `W` and the factors `G`: the
+    /// squared volume, in the units of the features, of the unit cube along these components.
     fn log_volume(&self, rank: usize) -> Result<f64> {
         let factor = self.map().factor;
         if rank == 0 || factor.iter().all(|&f| f == 1.0) {
@@ -145,7 +146,7 @@ impl PcaModel {
         }
     }
 
-    /// `1 / noise_variance`, or zero where nothing is left for noise.
+    /// `1 / noise_variance`, or zero if all variance is explained.
     fn noise_precision(&self) -> Result<f64> {
         if let Some(index) = self.explained_variance().iter().position(|&v| v <= 0.0) {
             let advice = "keep fewer components than the rank of the data";

@@ -1,4 +1,4 @@
-//! Principal component analysis: options, fit, the fitted model, and what it does to new data.
+//! Principal component analysis: options, fit, fitted model, transform.
 
 mod evidence;
 mod fit;
@@ -27,18 +27,18 @@ pub enum NComponents {
     /// All: min(n_samples, n_features).
     #[default]
     All,
-    /// This many, at most min(n_samples, n_features). None (0) leaves the mean and one noise variance for all directions;
-    /// [`Route::BlockKrylov`] needs at least 1.
+    /// This many, at most min(n_samples, n_features). With 0 the model is the mean and one noise variance for all
+    /// directions; [`Route::BlockKrylov`] needs at least 1.
     Count(usize),
-    /// As few as explain more than this fraction of the total variance, 0 < fraction < 1, or all of it if 1. Shares equal to
-    /// 12 digits are equal.
+    /// The smallest number that explains more than this fraction of the total variance, 0 < fraction < 1, or all
+    /// of it for 1. Shares are compared to 12 digits.
     Variance(f64),
-    /// As many as the data have, by the evidence of probabilistic PCA (Minka 2000): needs at least as many rows as
-    /// columns, and all components are computed.
+    /// The number of largest evidence under probabilistic PCA (Minka 2000). Needs at least as many rows as
+    /// columns, and computes all components.
     Mle,
 }
 
-/// Principal component analysis: options are plain data, [`Pca::fit`] is the only verb.
+/// Principal component analysis: the options as plain data, and [`Pca::fit`].
 ///
 /// ```
 /// use karhunen::{Dense, NComponents, Pca, Weights};
@@ -56,27 +56,27 @@ pub enum NComponents {
 pub struct Pca {
     /// How many components to keep.
     pub n_components: NComponents,
-    /// Subtract the mean of each column. Without it, this is a truncated singular value decomposition.
+    /// Subtract the mean of each column. Without centring, the fit is a truncated singular value decomposition.
     pub center: bool,
     /// Divide each column by its standard deviation, taken with the divisor of the weighting: PCA of the correlation
     /// matrix, as R's `prcomp(scale. = TRUE)`.
     pub scale: bool,
-    /// What sample weights mean.
+    /// Meaning of the sample weights.
     pub weighting: Weighting,
     /// The route to the components; chosen by predicted cost and memory if `None`.
     pub solver: Option<Route>,
     /// Block Krylov iteration stops when every residual `||S w - lambda w||` is below `tol * lambda_1`.
     /// If `None`, 1e-8 for f64 data and 1e-6 for f32 data.
     pub tol: Option<f64>,
-    /// Passes over the data that block Krylov iteration may make before it gives up.
+    /// The most passes over the data by block Krylov iteration.
     pub max_iter: usize,
-    /// Columns that block Krylov iteration applies at a time; chosen if `None`.
+    /// Block size of block Krylov iteration; chosen if `None`.
     pub block_size: Option<usize>,
-    /// Seed of the starting block of block Krylov iteration.
+    /// Seed of the random starting block of block Krylov iteration.
     pub seed: u64,
-    /// Threads; those of the current rayon pool if `None`. The result does not depend on them.
+    /// Number of threads; those of the current rayon pool if `None`. Does not change the result.
     pub n_threads: Option<usize>,
-    /// Make [`Error::NotConverged`] of components that miss the tolerance, instead of reporting them.
+    /// Return [`Error::NotConverged`] if a component misses the tolerance, instead of reporting its residual.
     pub strict: bool,
 }
 
@@ -99,25 +99,25 @@ impl Default for Pca {
 }
 
 impl Pca {
-    /// Keeps `n_components` components; everything else at its default.
+    /// Keeps `n_components` components; all other options at their defaults.
     pub fn new(n_components: usize) -> Self {
         Self { n_components: NComponents::Count(n_components), ..Self::default() }
     }
 
     /// Fits principal components to `x`, shape (n_samples, n_features).
     ///
-    /// Reads `x` once for the mean and the variances (sparse data twice), then as often as the route needs:
-    /// [`Convergence::n_passes`]. Beside `x` it holds the route's own matrices.
+    /// Reads `x` once for the means and variances (sparse data twice), then as often as the route needs:
+    /// [`Convergence::n_passes`]. Memory beside `x`: the matrices of the route.
     ///
     /// # Errors
     /// [`Error::NComponents`] unless 0 <= n_components <= min(n_samples, n_features); [`Error::NonFinite`] for NaN
-    /// and infinite values; those of weights; [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error `x`
-    /// raises while read.
+    /// and infinite values; errors of weights; [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error
+    /// `x` raises while read.
     pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<PcaModel> {
         self.fit_observed(x, weights, &Unobserved)
     }
 
-    /// Bytes that a fit of `x` will ask for, beside `x` and what is in use: an estimate from above.
+    /// Memory estimate of a fit of `x` in bytes, an upper bound, without `x` and memory in use before.
     ///
     /// ```
     /// use karhunen::{Dense, Pca};
@@ -129,10 +129,10 @@ impl Pca {
         compiled!(T, fit::memory_need::<T> => fn(&Pca, &dyn Source<T>) -> f64)(self, x)
     }
 
-    /// As [`Pca::fit`], telling `observer` how far it has come.
+    /// As [`Pca::fit`], with progress reports to `observer`.
     ///
     /// # Errors
-    /// As [`Pca::fit`], and [`Error::Stopped`] if the observer asks to stop.
+    /// As [`Pca::fit`], and [`Error::Stopped`] if the observer cancels.
     pub fn fit_observed<T: Scalar>(
         &self,
         x: &dyn Source<T>,
@@ -144,32 +144,33 @@ impl Pca {
         fit(self, x, weights, observer)
     }
 
-    /// Fits principal components to data that were read before, in one part or in many: the covariance route without
-    /// a pass over the data. `feature_weights` holds one finite weight >= 0 for each column.
+    /// Fits principal components to moments of data read before, in one part or in many: the covariance route
+    /// without a pass over the data. `feature_weights` holds one finite weight >= 0 for each column.
     ///
-    /// The result is that of [`Pca::fit`] by [`Route::Covariance`] on all rows together, to rounding, with the dtype
-    /// `"f64"`. Two things only the data could tell: rounding of sparse centring is not in the residuals, and a column
-    /// counts as constant if its squared deviations underflow, or if its standard deviation is within 4 units of rounding
-    /// of its mean.
+    /// The result is that of [`Pca::fit`] by [`Route::Covariance`] on all rows together, to rounding, with the
+    /// dtype `"f64"`, with two differences: the residuals exclude the rounding error of sparse centring, and a
+    /// column counts as constant if its squared deviations underflow or its standard deviation is within 4 units
+    /// of rounding of its mean.
     ///
     /// # Errors
-    /// [`Error::NComponents`]; [`Error::Option`], also for another solver than covariance; those of weights;
-    /// [`Error::Shape`] for a scatter whose fields do not fit together; [`Error::NotConverged`] if `strict`.
+    /// [`Error::NComponents`]; [`Error::Option`], also for a solver other than covariance; errors of weights;
+    /// [`Error::Shape`] for a scatter whose fields disagree in shape; [`Error::NotConverged`] if `strict`.
     pub fn fit_scatter(&self, scatter: &Scatter, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
         fit::fit_scatter(self, scatter, feature_weights)
     }
 
-    /// Fits principal components to a matrix that is known by its products alone. `feature_weights` holds one finite weight
-    /// >= 0 for each column; every row counts the same.
+    /// Fits principal components to a matrix known only by its products. `feature_weights` holds one finite weight
+    /// >= 0 for each column; every row has weight one.
     ///
-    /// Asks `op` for the moments of its columns, then for products: with blocks of a few vectors by block Krylov iteration, or
-    /// with the unit vectors of the shorter side where all components are wanted. Means are subtracted after a product, so
-    /// that columns far from zero cost digits: about those of `|mean| / deviation`, which the residuals include.
-    /// [`Convergence::n_passes`] counts the products with the matrix and with its transpose, without those of the moments.
+    /// Calls `op` for the moments of its columns, then for products: with blocks of a few vectors in block Krylov
+    /// iteration, or with the unit vectors of the shorter side if all components are wanted. Means are subtracted
+    /// after a product, so columns far from zero lose about the digits of `|mean| / deviation`; the residuals
+    /// include that error. [`Convergence::n_passes`] counts the products with the matrix and with its transpose,
+    /// without those of the moments.
     ///
     /// # Errors
-    /// As [`Pca::fit`], and [`Error::Option`] for the solver svd; [`Error::Shape`] for products or moments of another shape; what
-    /// the products raise; [`Error::Stopped`] if the observer asks to stop.
+    /// As [`Pca::fit`], and [`Error::Option`] for the solver svd; [`Error::Shape`] for products or moments of
+    /// another shape; errors of the products; [`Error::Stopped`] if the observer cancels.
     pub fn fit_operator(
         &self,
         op: &dyn LinOp,
@@ -179,13 +180,13 @@ impl Pca {
         fit_operator::fit_operator(self, op, feature_weights, observer)
     }
 
-    /// Every rule of the options, in one place.
+    /// Checks every rule of the options.
     fn check(&self, (n_samples, n_features): (usize, usize)) -> Result<()> {
         if n_samples == 0 || n_features == 0 {
             return Err(Error::Empty { n_samples, n_features });
         }
         let max = n_samples.min(n_features);
-        // An iteration looks for at least one.
+        // Block Krylov iteration needs at least one component.
         let min = usize::from(self.solver == Some(Route::BlockKrylov));
         match self.n_components {
             NComponents::Count(requested) if !(min..=max).contains(&requested) => {

@@ -6,66 +6,66 @@ use crate::pca::Pca;
 use crate::scalar::largest;
 use crate::solver::Route;
 
-/// How a fit went.
+/// Outcome of a fit: route, passes over the data and residuals.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Convergence {
     /// The route that was taken.
     pub solver: Route,
-    /// Why: the predicted cost of it and of the others.
+    /// Reason for the route: its predicted cost and that of the others.
     pub reason: String,
-    /// Passes over the data, those for means and variances included.
+    /// Passes over the data, including those for means and variances.
     pub n_passes: usize,
-    /// `||S w - lambda w|| / lambda_1` of each component; bounds on it where the route works on inner products of rows.
+    /// `||S w - lambda w|| / lambda_1` of each component; upper bounds on it for the route `gram`.
     pub residuals: Vec<f64>,
-    /// The tolerance that they were held to.
+    /// Tolerance of the residuals.
     pub tol: f64,
-    /// How many of them are within it.
+    /// Number of residuals within the tolerance.
     pub n_converged: usize,
 }
 
 impl Convergence {
-    /// The largest of the residuals: NaN if one is NaN, zero if there are none.
+    /// The largest residual: NaN if any is NaN, zero if there are none.
     pub fn worst_residual(&self) -> f64 {
         largest(self.residuals.iter().copied())
     }
 
-    /// Whether every component is within the tolerance.
+    /// Tests that every component is within the tolerance.
     pub fn converged(&self) -> bool {
         self.n_converged == self.residuals.len()
     }
 }
 
-/// Everything a model consists of, as plain data: what files and other languages exchange.
+/// All fields of a model as plain data, for files and other languages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelParts {
     /// Orthonormal rows, shape (n_components, n_features).
     pub components: Matrix,
     /// Variance along each component, descending, with the divisor of the weighting.
     pub explained_variance: Vec<f64>,
-    /// Share of the total variance.
+    /// Explained variance as a share of the total variance.
     pub explained_variance_ratio: Vec<f64>,
     /// Singular values of the centred (scaled, weighted) data.
     pub singular_values: Vec<f64>,
-    /// Mean discarded variance.
+    /// Mean of the discarded variances.
     pub noise_variance: f64,
     /// Trace of the covariance.
     pub total_variance: f64,
-    /// What is subtracted from each column.
+    /// Mean subtracted from each column.
     pub mean: Vec<f64>,
-    /// What each column is divided by.
+    /// Scale that each column is divided by.
     pub scale: Vec<f64>,
-    /// Weights of the columns, if there were any.
+    /// Weights of the columns, if given.
     pub feature_weights: Option<Vec<f64>>,
-    /// Rows fitted, those of weight zero included.
+    /// Number of rows fitted, including those of weight zero.
     pub n_samples: usize,
     /// Sum of the sample weights; `n_samples` without weights.
     pub sum_of_weights: f64,
     /// The options of the fit.
     pub options: Pca,
-    /// `"f32"` or `"f64"`: the type of the data.
+    /// Type of the data: `"f32"` or `"f64"`.
     pub dtype: String,
-    /// How the fit went.
+    /// Outcome of the fit.
     pub convergence: Convergence,
 }
 
@@ -80,7 +80,7 @@ pub struct PcaModel {
 impl TryFrom<ModelParts> for PcaModel {
     type Error = Error;
 
-    /// Checks that the shapes agree, and that every column can be divided by its scale.
+    /// Checks that the shapes agree and that every scale is positive and finite.
     fn try_from(parts: ModelParts) -> Result<Self> {
         let (k, p) = parts.components.shape();
         let lengths = [
@@ -119,7 +119,7 @@ impl PcaModel {
         self.parts.components.n_cols()
     }
 
-    /// Number of rows fitted, those of weight zero included.
+    /// Number of rows fitted, including those of weight zero.
     pub fn n_samples(&self) -> usize {
         self.parts.n_samples
     }
@@ -135,13 +135,13 @@ impl PcaModel {
         &self.parts.explained_variance
     }
 
-    /// Explained variance as a share of the total variance, known exactly on every route.
+    /// Explained variance as a share of the total variance, which every route computes exactly.
     pub fn explained_variance_ratio(&self) -> &[f64] {
         &self.parts.explained_variance_ratio
     }
 
-    /// Singular values of the mapped data, whose squares are population variance times the number of observations:
-    /// the sum of the weights, or for importance weights the effective number `1 / sum(v^2)`.
+    /// Singular values of the mapped data. Their squares are the population variance times the number of
+    /// observations: the sum of the weights, or for importance weights the effective number `1 / sum(v^2)`.
     pub fn singular_values(&self) -> &[f64] {
         &self.parts.singular_values
     }
@@ -157,17 +157,17 @@ impl PcaModel {
         &self.parts.scale
     }
 
-    /// The weights of the columns, if there were any.
+    /// The weights of the columns, if given.
     pub fn feature_weights(&self) -> Option<&[f64]> {
         self.parts.feature_weights.as_deref()
     }
 
-    /// The sum of all variances, kept or not.
+    /// The sum of all variances, kept and discarded.
     pub fn total_variance(&self) -> f64 {
         self.parts.total_variance
     }
 
-    /// The mean discarded variance, as in probabilistic PCA (Tipping & Bishop 1999); zero if nothing was discarded.
+    /// The mean of the discarded variances, as in probabilistic PCA (Tipping & Bishop 1999); zero if all are kept.
     pub fn noise_variance(&self) -> f64 {
         self.parts.noise_variance
     }
@@ -182,12 +182,12 @@ impl PcaModel {
         &self.parts.options
     }
 
-    /// How the fit went: route, reason, passes, residuals.
+    /// Outcome of the fit: route, reason, passes, residuals.
     pub fn convergence(&self) -> &Convergence {
         &self.parts.convergence
     }
 
-    /// Everything, as plain data.
+    /// All fields, as plain data.
     pub fn parts(&self) -> &ModelParts {
         &self.parts
     }

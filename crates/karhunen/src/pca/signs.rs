@@ -1,15 +1,15 @@
-//! The sign of a component, which the data leave open.
+//! The sign convention of components.
 
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::scalar::largest_magnitude;
 
-/// Entries that differ by no more than this share count as equally large: rounding must not decide a sign.
+/// Entries within this relative distance count as equally large, so that rounding does not decide a sign.
 const TIE: f64 = 1e-10;
 
-/// Makes the entry of largest absolute value in each row of `components` positive, the first of them where several are
-/// equally large: the rule of scikit-learn's `svd_flip` on components.
+/// Makes the entry of largest absolute value in each row of `components` positive, the first of them in a tie: the
+/// rule of scikit-learn's `svd_flip` for components.
 pub(crate) fn make_largest_positive(components: &mut Matrix, exec: &Exec<'_>) -> Result<()> {
     let p = components.n_cols();
     exec.fill(components.as_mut_slice(), p, |_, component| {

@@ -12,14 +12,14 @@ use crate::pca::PcaModel;
 use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
 
-/// How to transform.
+/// Options of a transform.
 #[derive(Clone, Copy)]
 pub struct Transform<'a> {
     /// Divide scores by the square root of the explained variance. Components without variance get the score zero.
     pub whiten: bool,
-    /// Threads; those of the current rayon pool if `None`. The result does not depend on them.
+    /// Number of threads; those of the current rayon pool if `None`. Does not change the result.
     pub n_threads: Option<usize>,
-    /// Is told how far the work has come.
+    /// Receives progress and may cancel.
     pub observer: &'a dyn Observer,
 }
 
@@ -43,7 +43,7 @@ impl PcaModel {
     /// As [`PcaModel::transform`], with options.
     ///
     /// # Errors
-    /// As [`PcaModel::transform`], and [`Error::Stopped`] if the observer asks to stop.
+    /// As [`PcaModel::transform`], and [`Error::Stopped`] if the observer cancels.
     pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
         let (n, p) = x.shape();
         self.check_columns("data to transform", p, self.n_features())?;
@@ -52,8 +52,8 @@ impl PcaModel {
         Ok(scores)
     }
 
-    /// As [`PcaModel::transform_with`], into `scores`, row-major (n_rows, n_components), whose values before do not
-    /// matter. After an error they mean nothing.
+    /// As [`PcaModel::transform_with`], into `scores`, row-major (n_rows, n_components). Previous values are
+    /// overwritten; after an error the values are unspecified.
     ///
     /// # Errors
     /// As [`PcaModel::transform_with`], and [`Error::Shape`] unless `scores` has n_rows times n_components values.
@@ -84,7 +84,7 @@ impl PcaModel {
             deviation => 1.0 / deviation,
         };
         check_output(scores, (n, k))?;
-        // Of no rows there is nothing to share out.
+        // Without rows there is no work.
         if n == 0 {
             return Ok(());
         }
@@ -109,7 +109,7 @@ impl PcaModel {
     }
 
     /// Rows from scores: `(scores W) * scale / sqrt(c) + mean`, shape (n_rows, n_features). The inverse of
-    /// [`PcaModel::transform`] where all components are kept, the best approximation of that rank otherwise; a column
+    /// [`PcaModel::transform`] if all components are kept, otherwise the best approximation of that rank; a column
     /// of feature weight zero gets its mean.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl PcaModel {
     /// As [`PcaModel::inverse_transform`], with options.
     ///
     /// # Errors
-    /// As [`PcaModel::inverse_transform`], and [`Error::Stopped`] if the observer asks to stop.
+    /// As [`PcaModel::inverse_transform`], and [`Error::Stopped`] if the observer cancels.
     pub fn inverse_transform_with<T: Scalar>(
         &self,
         scores: &Matrix<T>,
@@ -134,8 +134,8 @@ impl PcaModel {
         Ok(rows)
     }
 
-    /// As [`PcaModel::inverse_transform_with`], into `rows`, row-major (n_rows, n_features), whose values before do not
-    /// matter.
+    /// As [`PcaModel::inverse_transform_with`], into `rows`, row-major (n_rows, n_features). Previous values are
+    /// overwritten.
     ///
     /// # Errors
     /// As [`PcaModel::inverse_transform_with`], and [`Error::Shape`] unless `rows` has n_rows times n_features values.
@@ -204,11 +204,10 @@ fn check_output<T>(out: &[T], (n_rows, n_cols): (usize, usize)) -> Result<()> {
     if found == expected { Ok(()) } else { Err(Error::Shape { what, axis, found, expected }) }
 }
 
-/// Scores that are looked at together.
+/// Number of scores that are checked together.
 const CHECKED: usize = 1 << 16;
 
-/// The error for scores that are not all finite. A value that is not finite makes scores that are not; only then is it
-/// looked for.
+/// The error for scores that are not all finite: the first value of `x` that is not finite, otherwise an overflow.
 fn explain<T: Scalar>(x: &dyn Source<T>, scores: &[T], k: usize) -> Result<()> {
     let Some(at) = scores.iter().position(|z| !z.to_f64().is_finite()) else { return Ok(()) };
     x.visit(&mut |first, block| match first_non_finite(&block) {
