@@ -1,7 +1,7 @@
-//! Weighted mean of the rows of a dense array and scatter about it, in one pass over the memory.
+//! Weighted mean and scatter of the rows of a dense array, in one pass over the memory.
 //!
-//! Products are taken about a pivot, the mean of the first panel of rows, and moved to the mean in the end. That costs
-//! digits only where the first panel has next to no weight or lies far out: then the piece is read again.
+//! Products are formed about a provisional mean, that of the first panel of rows, and then moved to the mean. This
+//! loses digits only if the first panel has almost no weight or is an outlier: then the piece is read again.
 
 use std::ops::Range;
 
@@ -17,21 +17,21 @@ use crate::scalar::Scalar;
 /// The widest array whose pieces have private sums.
 pub(crate) const WIDEST: usize = PRIVATE_WIDTH;
 
-/// Rows of a piece of work.
+/// Number of rows of a piece.
 pub(crate) fn piece_rows(n_cols: usize) -> usize {
-    // Narrow arrays get longer pieces: below a million multiply-adds a thread is not worth waking.
+    // Narrow arrays get longer pieces: fewer than a million multiply-adds do not repay a thread.
     4096.max(4_000_000 / (n_cols * n_cols)).next_multiple_of(PANEL)
 }
 
-/// Memory that is used again for the next piece.
+/// Buffers reused from piece to piece.
 #[derive(Default)]
 pub(crate) struct Scratch {
     packed: Vec<f64>,
     sums: Vec<f64>,
 }
 
-/// Sets `mean` to the means of the columns of `x` and `scatter` to the scatter about them, on and above the diagonal;
-/// returns the sum of weights. NaN and infinite values stay visible in the results.
+/// Sets `mean` to the means of the columns of `x` and `scatter` to the upper triangle of the scatter about them;
+/// returns the sum of weights. NaN and infinite values propagate into the results.
 pub(crate) fn accumulate<T: Scalar>(
     x: &Dense<'_, T>,
     weights: Option<&[f64]>,
@@ -55,7 +55,7 @@ pub(crate) fn accumulate<T: Scalar>(
     weight
 }
 
-/// Adds the products of deviations from `pivot` to the upper triangle of `scatter`, and sums the deviations up.
+/// Adds the products of deviations from `pivot` to the upper triangle of `scatter`, and sums the deviations.
 fn products_about<T: Scalar>(
     pivot: &[f64],
     x: &Dense<'_, T>,
@@ -78,7 +78,8 @@ fn products_about<T: Scalar>(
     }
 }
 
-/// Turns sums about `pivot` into `mean` and the scatter about it. False where that has cost more than two digits.
+/// Turns sums about `pivot` into `mean` and the scatter about it. Returns false if that loses more than two
+/// digits.
 fn move_to_mean(pivot: &[f64], sums: &[f64], weight: f64, mean: &mut [f64], scatter: &mut Matrix) -> bool {
     const WORST: f64 = 100.0;
     let mut near = true;
@@ -89,7 +90,7 @@ fn move_to_mean(pivot: &[f64], sums: &[f64], weight: f64, mean: &mut [f64], scat
         let about_pivot = row[0];
         row.iter_mut().zip(&sums[i..]).for_each(|(product, sum)| *product -= shift * sum);
         near &= about_pivot <= WORST * row[0] || about_pivot == 0.0;
-        // Cancellation may leave a negative rounding error; NaN must pass.
+        // Cancellation may leave a negative rounding error; NaN propagates.
         row[0] = if row[0] < 0.0 { 0.0 } else { row[0] };
     }
     near
@@ -107,7 +108,7 @@ impl WithSimd for AddRows<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        /// Sums side by side, so that the additions do not wait for each other.
+        /// Number of independent partial sums, so that additions overlap.
         const LANES: usize = 4;
         let sums = self.sums.as_chunks_mut::<STRIP>().0;
         let n_rows = self.packed.len() / STRIP / sums.len();
@@ -137,14 +138,14 @@ mod tests {
 
     fn scatter<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> (f64, Vec<f64>, Matrix) {
         let p = x.n_cols();
-        // What was there before must not matter.
+        // Previous contents must not matter.
         let (mut mean, mut scatter) = (vec![7.0; p], Matrix::from_fn(p, p, |_, _| 7.0));
         let weight = accumulate(x, weights, &mut mean, &mut scatter, &mut Scratch::default());
         scatter.mirror_upper();
         (weight, mean, scatter)
     }
 
-    /// Weighted means and products by definition.
+    /// Weighted means and products from the definition.
     fn by_definition<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>) -> (f64, Vec<f64>, Matrix) {
         let (n, p) = (x.n_rows(), x.n_cols());
         let w = |i: usize| weights.map_or(1.0, |w| w[i]);
@@ -165,7 +166,7 @@ mod tests {
             for j in 0..x.n_cols() {
                 let size = (expected[(i, i)] * expected[(j, j)]).sqrt();
                 let error = (found[(i, j)] - expected[(i, j)]).abs();
-                // Of constant columns the definition leaves the square of a rounding.
+                // For constant columns the definition leaves the square of a rounding error.
                 assert!(
                     error <= tolerance * size + 1e-26,
                     "{what}: entry ({i}, {j}) is off by {error:e} of {size:e}"
@@ -187,13 +188,13 @@ mod tests {
     }
 
     #[test]
-    fn shapes_orders_and_weights() {
+    fn every_shape_order_and_weighting_agrees_with_the_definition() {
         check_shapes::<f64>();
         check_shapes::<f32>();
     }
 
     #[test]
-    fn a_pivot_without_weight_or_far_out_costs_no_digits() {
+    fn an_outlying_or_weightless_provisional_mean_costs_no_digits() {
         let (n, p) = (3 * PANEL, 3);
         let mut x = values::<f64>(n * p, 9);
         x[..PANEL * p].iter_mut().for_each(|v| *v += 1e9);
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_columns_have_no_products_and_what_is_not_finite_stays_visible() {
+    fn constant_columns_have_no_products_and_non_finite_values_propagate() {
         let n = PANEL + 3;
         let x: Vec<f64> = (0..n).flat_map(|i| [0.1, (i % 7) as f64]).collect();
         let (_, mean, constant) = scatter(&Dense::row_major(&x, n, 2).unwrap(), None);

@@ -1,8 +1,8 @@
 //! Weighted mean and squared deviations of the columns of a dense array, in one pass.
 //!
-//! Deviations are taken from a pivot, the first row: a column of equal values has a variance of exactly zero, and a
-//! large offset costs no digits. Where the pivot lies so far out that the sum of squares would lose digits, the piece is
-//! read again about its mean.
+//! Deviations are taken from the first row as provisional mean: a constant column has a variance of exactly zero,
+//! and a large offset costs no digits. If the first row is such an outlier that the sum of squares would lose
+//! digits, the piece is read again about its mean.
 
 use std::ops::Range;
 
@@ -12,19 +12,19 @@ use crate::linalg::Dense;
 use crate::linalg::simd::dispatch;
 use crate::scalar::Scalar;
 
-/// Rows of a piece of work: enough to be worth a thread, few enough for wide tables to be shared out too.
+/// Number of rows of a piece: enough to repay a thread, few enough to divide wide tables among threads.
 pub(crate) fn piece_rows(n_cols: usize) -> usize {
     ((1 << 18) / n_cols.max(1)).clamp(16, 4096)
 }
 
-/// Columns that are added up at a time: their sums stay in the inner cache.
+/// Number of columns summed at a time, whose sums stay in the first-level cache.
 const TILE: usize = 1024;
 
-/// How much larger than the sum of squares about the mean the one about the pivot may be: 2 digits are lost at most.
+/// Largest allowed ratio of the sums of squares about the provisional mean and about the mean: 2 digits are lost.
 const WORST_PIVOT: f64 = 100.0;
 
 /// Sets `mean` and `sum_of_squares` (one entry per column) to those of the rows of `x`; returns the sum of weights.
-/// NaN and infinite values stay visible in the results.
+/// NaN and infinite values propagate into the results.
 pub(crate) fn accumulate<T: Scalar>(
     x: &Dense<'_, T>,
     weights: Option<&[f64]>,
@@ -49,7 +49,7 @@ pub(crate) fn accumulate<T: Scalar>(
             let about_mean = sum_of_squares[j] - mean[j] * shift;
             far |= sum_of_squares[j] > WORST_PIVOT * about_mean;
             mean[j] = pivot[j] + shift;
-            // Cancellation may leave a negative rounding error; NaN must pass.
+            // Cancellation may leave a negative rounding error; NaN propagates.
             sum_of_squares[j] = if about_mean < 0.0 { 0.0 } else { about_mean };
         }
         if !far || last {
@@ -60,8 +60,8 @@ pub(crate) fn accumulate<T: Scalar>(
     weight
 }
 
-/// Sets `mean` to the weighted means of the columns, which should be near `pivot`; returns the sum of weights. Without
-/// weight, the mean is the pivot.
+/// Sets `mean` to the weighted means of the columns, which should be near `pivot`; returns the sum of weights. If
+/// it is zero, the mean is the pivot.
 pub(crate) fn mean_near<T: Scalar>(
     x: &Dense<'_, T>,
     weights: Option<&[f64]>,
@@ -121,7 +121,7 @@ impl<T: Scalar> WithSimd for SumsAbout<'_, '_, T> {
     }
 }
 
-/// Calls `f` with the row, the columns and the values of every part of a row that is no wider than [`TILE`].
+/// Calls `f` with the row, the columns and the values of each row segment of at most [`TILE`] columns.
 #[inline(always)]
 fn visit_rows<T: Scalar>(x: &Dense<'_, T>, mut f: impl FnMut(usize, Range<usize>, &[T])) {
     let mut copy = Vec::new();
@@ -150,7 +150,7 @@ fn add_row<T: Scalar>(row: &[T], weight: f64, pivot: &[f64], sums: &mut [f64], s
     }
 }
 
-/// Eight interleaved sums, so that the additions do not wait for each other.
+/// Eight interleaved sums, so that additions overlap.
 #[inline(always)]
 fn column_sums<T: Scalar>(column: &[T], pivot: f64, weight: impl Fn(usize) -> f64) -> (f64, f64) {
     const LANES: usize = 8;
@@ -171,7 +171,7 @@ fn column_sums<T: Scalar>(column: &[T], pivot: f64, weight: impl Fn(usize) -> f6
     (sums.iter().sum(), squares.iter().sum())
 }
 
-/// The first entry, in the order of rows, that is NaN or infinite.
+/// The first NaN or infinite entry in the order of rows, as (row, column, value).
 pub(crate) fn first_non_finite<T: Scalar>(x: &Dense<'_, T>) -> Option<(usize, usize, f64)> {
     (0..x.n_rows()).find_map(|i| {
         (0..x.n_cols()).find_map(|j| {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn every_memory_order_gives_the_moments() {
+    fn every_memory_order_gives_the_same_moments() {
         let by_rows = [1.0, 10.0, 2.0, 20.0, 6.0, 0.0];
         let by_columns = [1.0, 2.0, 6.0, 10.0, 20.0, 0.0];
         let spread = [1.0, 9.9, 10.0, 9.9, 2.0, 9.9, 20.0, 9.9, 6.0, 9.9, 0.0, 9.9];
@@ -215,7 +215,7 @@ mod tests {
         let x = Dense::column_major(&column[1..], 999, 1).unwrap();
         let (_, _, clean) = moments(&x, None);
         assert!((clean[0] / 8_229.7297297297 - 1.0).abs() < 1e-2, "{clean:?}");
-        // The outlier has weight zero, but is the pivot.
+        // The outlier has weight zero, but is the provisional mean.
         let mut weights = vec![1.0; 1000];
         weights[0] = 0.0;
         let (_, _, squares) = moments(&Dense::column_major(&column, 1000, 1).unwrap(), Some(&weights));
@@ -223,13 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_column_has_no_variance_at_all() {
+    fn a_constant_column_has_a_variance_of_exactly_zero() {
         let column = [0.1; 57];
         assert_eq!(moments(&Dense::row_major(&column, 57, 1).unwrap(), None), (57.0, vec![0.1], vec![0.0]));
     }
 
     #[test]
-    fn what_is_not_finite_stays_visible_and_is_found() {
+    fn non_finite_values_propagate_and_are_found() {
         for bad in [f64::NAN, f64::INFINITY] {
             for place in 0..4 {
                 let mut values = [1.0, 2.0, 3.0, 4.0];

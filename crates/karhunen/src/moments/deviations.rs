@@ -1,4 +1,4 @@
-//! Means and standard deviations of columns, also where squared deviations underflow or the mean has too few digits.
+//! Means and standard deviations of columns, accurate even if squared deviations underflow or the mean rounds.
 
 use crate::error::Result;
 use crate::moments::Moments;
@@ -6,16 +6,16 @@ use crate::moments::sparse_sums;
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 
-/// Below this, squares of deviations have lost digits to underflow, or vanished.
+/// Squared deviations below this have lost digits to underflow, or vanished.
 const UNDERFLOW: f64 = 1e-280;
-/// Deviations below this many units of rounding of the mean are moved by its rounding: at this number, the variance by
-/// 2.5e-13 of itself.
+/// Deviations below this many units of rounding of the mean change with its rounding: at this number, the variance
+/// by the relative amount 2.5e-13.
 const ROUNDING_UNITS: f64 = 1e6;
 
-/// Without the data, a deviation of at most this many units of rounding of the mean counts as zero.
+/// From moments alone, a deviation of at most this many units of rounding of the mean counts as zero.
 const CONSTANT_UNITS: f64 = 4.0;
 
-/// Whether squares of such deviations have lost digits.
+/// Tests whether squares of such deviations have lost digits.
 fn underflows(deviation: f64) -> bool {
     deviation > 0.0 && deviation * deviation < UNDERFLOW
 }
@@ -30,12 +30,12 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Takes means and variances from `moments`. Columns whose squared deviations underflow, or whose deviation is near
-    /// the rounding of their mean, are read again: about their first value and in units of their largest difference
-    /// from it. A constant column has the deviation zero exactly.
+    /// Takes means and variances from `moments`. Reads columns again whose squared deviations underflow, or whose
+    /// deviation is near the rounding of their mean: about their first value and in units of their largest
+    /// difference from it. A constant column has a deviation of exactly zero.
     ///
     /// # Errors
-    /// Those of `x` while it is read.
+    /// Errors of `x` while it is read.
     pub(crate) fn new<T: Scalar>(
         moments: &Moments,
         x: &dyn Source<T>,
@@ -52,7 +52,7 @@ impl Columns {
         let mut remainder = Vec::new();
         for (&j, column) in delicate.iter().zip(read_again(&delicate, moments.weight, x, weights)?) {
             deviation[j] = column.deviation();
-            // The first value lies so near the mean that the difference is exact.
+            // The first value is so near the mean that the difference is exact.
             let rest = (column.origin - mean[j]) + column.largest * column.mean;
             let nearest = mean[j] + rest;
             let rest = rest - (nearest - mean[j]);
@@ -65,8 +65,8 @@ impl Columns {
         Ok(Self { mean, remainder, deviation })
     }
 
-    /// Takes means and variances from `moments` alone. A column whose deviation is within [`CONSTANT_UNITS`] counts as
-    /// constant: sums over sparse parts leave that much of nothing.
+    /// Takes means and variances from `moments` alone. A column whose deviation is within [`CONSTANT_UNITS`]
+    /// counts as constant, because sums over sparse parts leave rounding errors of that size.
     pub(crate) fn of_moments(moments: &Moments) -> Self {
         let deviation = |j: usize| {
             let deviation = moments.variance(j).sqrt();
@@ -77,20 +77,20 @@ impl Columns {
         Self { mean: moments.mean.clone(), remainder: Vec::new(), deviation: (0..p).map(deviation).collect() }
     }
 
-    /// Whether products taken about the means, and not scaled, have lost digits.
+    /// Tests whether products about the means, without scaling, have lost digits.
     pub(crate) fn need_care(&self) -> bool {
         !self.remainder.is_empty() || self.deviation.iter().any(|&deviation| underflows(deviation))
     }
 }
 
-/// Sums over one column, its differences from `origin` in units of `largest`. Rows of weight zero do not count.
+/// Sums over one column of the differences from `origin` in units of `largest`, without rows of weight zero.
 #[derive(Clone, Default)]
 struct Differences {
-    /// The first value; zero if nothing is stored.
+    /// The first stored value; zero if nothing is stored.
     origin: f64,
     n_stored: usize,
     largest: f64,
-    /// The weight of the stored entries.
+    /// Sum of the weights of the stored entries.
     weight: f64,
     mean: f64,
     variance: f64,
@@ -136,13 +136,13 @@ fn read_again<T: Scalar>(
     }
     visit_columns(x, columns, |row, c, value| {
         let (sum, weight) = (&mut sums[c], weight(row));
-        // Of a row of weight zero the difference may be beyond the range.
+        // In a row of weight zero the difference may overflow.
         if weight > 0.0 {
             sum.weight += weight;
             sum.mean += weight * sum.of(value);
         }
     })?;
-    // The weight of what is not stored; exactly zero where all is.
+    // Weight of the entries that are not stored; exactly zero if all are stored.
     let unstored =
         |sum: &Differences| if sum.n_stored < n_rows { (total - sum.weight).max(0.0) } else { 0.0 };
     for sum in &mut sums {
@@ -160,7 +160,7 @@ fn read_again<T: Scalar>(
     Ok(sums)
 }
 
-/// Calls `f` with the row, the place in `columns` and the value of every stored entry of those columns.
+/// Calls `f` with the row, the index into `columns` and the value of every stored entry of those columns.
 fn visit_columns<T: Scalar>(
     x: &dyn Source<T>,
     columns: &[usize],

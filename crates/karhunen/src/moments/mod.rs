@@ -1,4 +1,4 @@
-//! Weighted first and second moments that merge: what makes batch, streamed and distributed fits one computation.
+//! Weighted first and second moments that merge: the common basis of batch, streamed and distributed fits.
 
 pub(crate) mod dense_scatter;
 pub(crate) mod dense_sums;
@@ -18,8 +18,8 @@ use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
 use crate::weights::{Totals, check_weights};
 
-/// Weighted moments of rows about their mean: of each column by itself. With the products between columns they are a
-/// [`Scatter`].
+/// Weighted moments of the rows about their mean, for each column separately. [`Scatter`] adds the products
+/// between columns.
 ///
 /// `merge` is associative up to rounding and has [`Moments::empty`] as its neutral element.
 /// Chan, Golub & LeVeque (1983), doi:10.1080/00031305.1983.10483115, equations 2.1.
@@ -38,17 +38,17 @@ use crate::weights::{Totals, check_weights};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Moments {
-    /// Number of rows, those of weight zero included.
+    /// Number of rows, including those of weight zero.
     pub n_samples: usize,
     /// Sum of the weights.
     pub weight: f64,
-    /// Sum of the squared weights: what importance weights need for their divisor.
+    /// Sum of the squared weights, for the divisor of importance weights.
     pub weight_squared: f64,
     /// Weighted mean of each column.
     pub mean: Vec<f64>,
     /// Weighted sum of squared deviations from the mean, of each column.
     pub sum_of_squares: Vec<f64>,
-    /// Whether all weights are whole numbers: rows that count so often have as many components as the rows repeated.
+    /// True if all weights are integers, so that they can count repetitions.
     #[cfg_attr(feature = "serde", serde(default))]
     pub whole: bool,
 }
@@ -66,13 +66,13 @@ impl Moments {
         }
     }
 
-    /// Reads `x` once (sparse data twice). `weights` holds one weight for each row; all are one if `None`. Rows whose
-    /// weights are all zero have moments that merge, but no mean.
+    /// Reads `x` once (sparse data twice). `weights` holds one weight for each row; all are one if `None`. The
+    /// moments of rows whose weights are all zero can be merged, but have no mean.
     ///
     /// # Errors
     /// [`Error::NonFinite`] names the first NaN or infinite value, [`Error::Overflow`] a column whose variance is
     /// beyond f64; [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightSum`] refuse weights;
-    /// [`Error::Empty`], and what reading raises.
+    /// [`Error::Empty`]; errors of `x` while it is read.
     pub fn of<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
         let of = compiled!(T, Moments::of_source::<T>
             => fn(&dyn Source<T>, Option<&[f64]>, &Exec<'_>) -> Result<Moments>);
@@ -117,7 +117,7 @@ impl Moments {
         )
     }
 
-    /// Adds the rows behind `other`.
+    /// Adds the rows summed in `other`.
     ///
     /// # Errors
     /// [`Error::Shape`] if the numbers of columns differ.
@@ -134,7 +134,7 @@ impl Moments {
         self.n_samples += other.n_samples;
         self.weight_squared += other.weight_squared;
         self.whole &= other.whole;
-        // Rows without weight must not turn into 0 / 0; what is not finite must stay so, to be found later.
+        // Rows without weight must not give 0 / 0; non-finite values must propagate, to be found later.
         if other.weight == 0.0 && other.mean.iter().all(|m| m.is_finite()) {
             return;
         }
@@ -156,7 +156,7 @@ impl Moments {
         self.weight = weight;
     }
 
-    /// What the weights add up to, as a fit needs it.
+    /// Totals of the weights.
     pub(crate) fn totals(&self) -> Totals {
         let sum_of_squares = self.weight_squared / self.weight / self.weight;
         Totals {
@@ -175,7 +175,7 @@ impl Moments {
         self.sum_of_squares[j] / self.weight
     }
 
-    /// Refuses what does not fit f64, after a look at `x` for what was not finite there.
+    /// Refuses moments beyond f64, after a search of `x` for values that are not finite.
     fn check<T: Scalar>(&self, x: &dyn Source<T>) -> Result<()> {
         let squared = self.weight_squared;
         if !self.weight.is_finite() || !squared.is_finite() || (self.weight > 0.0 && !squared.is_normal()) {
@@ -197,7 +197,7 @@ impl Moments {
     }
 }
 
-/// Adds the blocks of `x` up in the order of their rows.
+/// Sums the blocks of `x` in the order of their rows.
 fn sum_of_blocks<T: Scalar, A: Accumulate>(
     x: &dyn Source<T>,
     weights: Option<&[f64]>,
@@ -228,7 +228,7 @@ fn sum_of_blocks<T: Scalar, A: Accumulate>(
     Ok(total.unwrap_or_else(|| zero(n_features)))
 }
 
-/// Whether all weights are whole numbers, as those of rows without weights are.
+/// Tests that all weights are integers; missing weights are ones.
 fn are_whole(weights: Option<&[f64]>) -> bool {
     weights.is_none_or(|weights| weights.iter().all(|w| w.fract() == 0.0))
 }
@@ -238,7 +238,7 @@ fn squared(weights: Option<&[f64]>, n: usize) -> f64 {
     weights.map_or(n as f64, |w| w.iter().map(|w| w * w).sum())
 }
 
-/// Asks for the memory of a few vectors along both sides: a sparse file of few bytes may claim any shape.
+/// Checks the memory of a few vectors along both sides: a small sparse file may declare any shape.
 pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> {
     const VECTORS: f64 = 8.0;
     let bytes = 8.0 * VECTORS * (n_samples as f64 + n_features as f64);
@@ -249,7 +249,7 @@ pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> 
     )
 }
 
-/// The first entry, in the order of rows, that is NaN or infinite.
+/// The first NaN or infinite entry in the order of rows, as (row, column, value).
 pub(crate) fn first_non_finite<T: Scalar>(block: &Block<'_, T>) -> Option<(usize, usize, f64)> {
     match block {
         Block::Dense(x) => dense_sums::first_non_finite(x),

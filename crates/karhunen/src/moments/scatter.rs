@@ -1,4 +1,4 @@
-//! Moments with the products between columns: what a fit by the covariance matrix needs, in pieces that merge.
+//! Moments with the products between columns: the mergeable input of a fit by the covariance matrix.
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
@@ -11,8 +11,8 @@ use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
 
 /// Weighted moments of rows about their mean, with the products between columns: the sufficient statistic of a
-/// covariance matrix. Parts of the data that are never in one place (batches, files, machines) each make one; these are
-/// merged in any order, and [`crate::Pca::fit_scatter`] fits what they add up to.
+/// covariance matrix. Each part of distributed data (batch, file, machine) makes one; these are merged in any
+/// order, and [`crate::Pca::fit_scatter`] fits the result.
 ///
 /// `merge` is associative up to rounding and has [`Scatter::empty`] as its neutral element.
 /// Chan, Golub & LeVeque (1983), doi:10.1080/00031305.1983.10483115, equations 2.1, with products of columns.
@@ -45,9 +45,9 @@ impl Scatter {
         Self { moments: Moments::empty(n_features), matrix: Matrix::zeros(n_features, n_features) }
     }
 
-    /// Visits the blocks of `x` once; each is read twice while it is lent (sparse blocks three times, dense ones of up to
-    /// 512 columns once). `weights` holds one weight for each row; all are one if `None`. Memory: a matrix of shape
-    /// (n_features, n_features) for each thread and another one.
+    /// Visits the blocks of `x` once; each block is read twice (sparse blocks three times, dense ones of up to 512
+    /// columns once). `weights` holds one weight for each row; all are one if `None`. Memory: a matrix of shape
+    /// (n_features, n_features) for each thread and one more.
     ///
     /// # Errors
     /// As [`Moments::of`], and [`Error::Memory`] if the matrices do not fit.
@@ -69,7 +69,7 @@ impl Scatter {
         Ok(total)
     }
 
-    /// The upper triangle at least.
+    /// Computes at least the upper triangle.
     fn of_block<T: Scalar>(block: &Block<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
         if let Block::Dense(x) = block
             && x.n_cols() <= dense_scatter::WIDEST
@@ -108,7 +108,7 @@ impl Scatter {
         Ok(sum.total)
     }
 
-    /// Adds the rows behind `other`.
+    /// Adds the rows summed in `other`.
     ///
     /// # Errors
     /// [`Error::Shape`] if the numbers of columns differ.
@@ -132,7 +132,7 @@ impl Scatter {
     /// Adds the upper triangle.
     fn add(&mut self, other: &Self) {
         let (a, b) = (&self.moments, &other.moments);
-        // Rows without weight add nothing; their means are not to be looked at.
+        // Rows without weight add nothing; their means may be undefined.
         let between = if a.weight > 0.0 && b.weight > 0.0 {
             a.weight * (b.weight / (a.weight + b.weight))
         } else {
@@ -152,7 +152,7 @@ impl Scatter {
         self.moments.add(&other.moments);
     }
 
-    /// Fields are public: what other programs put there is checked where it is used.
+    /// Checks the public fields, which other programs may have set.
     pub(crate) fn check_shape(&self) -> Result<()> {
         let p = self.moments.mean.len();
         let lengths = [
@@ -166,7 +166,7 @@ impl Scatter {
         }
     }
 
-    /// The population covariance of the mapped rows: products about `map.shift`, with the share of each row.
+    /// The population covariance of the mapped rows: products about `map.shift`, with normalised weights.
     pub(crate) fn covariance(&self, map: ColumnMap<'_>) -> Matrix {
         let Moments { weight, mean, .. } = &self.moments;
         let offset: Vec<f64> = mean.iter().zip(map.shift).map(|(mean, shift)| mean - shift).collect();
@@ -187,7 +187,7 @@ impl Accumulate for Scatter {
     }
 }
 
-/// The scatter of pieces, and memory for the next one.
+/// The scatter of a run of pieces, and buffers for the next piece.
 struct ScatterPart {
     total: Scatter,
     scratch: dense_scatter::Scratch,

@@ -1,9 +1,9 @@
 //! Scatter and Gram matrices of sparse data, centred and scaled on the fly, from the stored entries alone.
 //!
 //! Both are sums of outer products of sparse vectors, `sum_i w_i a_i a_i'`: over the rows of X for the scatter matrix,
-//! over its columns for the Gram matrix. The result is cut into panels of eight columns; the entries of a vector that
-//! fall into a panel multiply, as one register, every entry of the vector from there on. Only the upper triangle is
-//! summed. A piece of work owns some panels, which stay in the second-level cache while it goes through the vectors;
+//! over its columns for the Gram matrix. The result is cut into panels of eight columns; the entries of a vector
+//! that fall into a panel multiply, as one register, every following entry of the vector. Only the upper triangle
+//! is summed. A piece of work owns some panels, which stay in the second-level cache while it reads the vectors;
 //! vectors of the other orientation are transposed first, a bounded number of entries at a time.
 #![allow(unsafe_code)] // Unchecked access to rows by indices that the constructors of `Sparse` checked.
 
@@ -23,32 +23,32 @@ use crate::linalg::{ColumnMap, Major, Matrix, Sparse};
 use crate::moments::sparse_sums::column_sums;
 use crate::scalar::Scalar;
 
-/// Columns of a panel.
+/// Number of columns of a panel.
 const WIDTH: usize = 8;
 
-/// The numbers of the columns of a panel.
+/// Offsets of the columns of a panel.
 const LANES: [f64; WIDTH] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 
-/// Lines between the one that is worked on and the one that is fetched from memory.
+/// Prefetch distance in lines.
 const AHEAD: usize = 8;
 
 /// Bytes of the panels that a piece of work sums at a time.
 const PANEL_BYTES: usize = 512 << 10;
 
-/// Entries that are gone through while the panels are in the cache: 8 to 16 MB of them.
+/// Number of entries read while the panels are in the cache: 8 to 16 MB of them.
 const RUN_ENTRIES: usize = 1 << 20;
 
-/// Parts that such a run is cut into, to be prepared by several threads.
+/// Number of parts of such a run, prepared in parallel.
 const PARTS: usize = 16;
 
-/// Bytes of the places where lines cross the boundaries between pieces of work.
+/// Bytes of the positions at which lines cross the boundaries between pieces of work.
 const PLACES_BYTES: usize = 8 << 20;
 
 /// `M' W M`, shape (p, p), where M has the entries `(x_ij - shift_j) * factor_j` and W is the diagonal matrix of
 /// `row_weights` (1 where `None`). Summed in f64; costs half the sum of the squared numbers of entries of the rows.
 ///
 /// # Errors
-/// [`crate::Error::Shape`] if `map` or `row_weights` do not fit; [`crate::Error::Stopped`].
+/// [`crate::Error::Shape`] if the length of `map` or `row_weights` is wrong; [`crate::Error::Stopped`].
 pub(crate) fn scatter<T: Scalar>(
     x: &Sparse<'_, T>,
     map: &ColumnMap<'_>,
@@ -69,7 +69,7 @@ pub(crate) fn scatter<T: Scalar>(
 /// `row_factors` (1 where `None`). Summed in f64; costs half the sum of the squared numbers of entries of the columns.
 ///
 /// # Errors
-/// [`crate::Error::Shape`] if `map` or `row_factors` do not fit; [`crate::Error::Stopped`].
+/// [`crate::Error::Shape`] if the length of `map` or `row_factors` is wrong; [`crate::Error::Stopped`].
 pub(crate) fn gram<T: Scalar>(
     x: &Sparse<'_, T>,
     map: &ColumnMap<'_>,
@@ -107,7 +107,7 @@ fn cross<T: Scalar>(x: &Sparse<'_, T>, weights: Scale<'_>, exec: &Exec<'_>) -> R
     Ok(out)
 }
 
-/// Adds the upper triangle of `A D A'` to `out`, where A is the matrix of the lines.
+/// Adds the upper triangle of `A D A'` to `out`; A is the matrix of the lines.
 fn cross_transposed<I: Index, T: Scalar>(
     lines: &Lines<'_, I, T>,
     weights: Scale<'_>,
@@ -145,8 +145,8 @@ fn cross_transposed<I: Index, T: Scalar>(
     Ok(())
 }
 
-/// Adds the upper triangle of `sum_i w_i a_i a_i'` over all lines of all parts to `out`; the number beside a part is
-/// the place of its first line in `weights`.
+/// Adds the upper triangle of `sum_i w_i a_i a_i'` over all lines of all parts to `out`. The number beside a part
+/// is the index of its first line in `weights`.
 fn add_cross<I: Index, T: Scalar>(
     parts: &[(usize, Lines<'_, I, T>)],
     weights: Scale<'_>,
@@ -191,7 +191,7 @@ fn add_cross<I: Index, T: Scalar>(
 /// `n_minor - columns.start` rows.
 struct AddPanels<'a, I, T> {
     lines: Lines<'a, I, T>,
-    /// The place of the first line in `weights`.
+    /// Index of the first line in `weights`.
     line: usize,
     weights: Scale<'a>,
     /// The number of entries of each line before the columns.
@@ -209,7 +209,7 @@ impl<I: Index, T: Scalar> WithSimd for AddPanels<'_, I, T> {
         let (first, n_rows) = (columns.start, lines.n_minor() - columns.start);
         let lanes: &[S::f64s] = bytemuck::cast_slice(&LANES);
         for (i, &start) in starts.iter().enumerate() {
-            // The hardware does not guess where the next line will be entered.
+            // The hardware does not predict the entry point of the next line.
             if let Some(&start) = starts.get(i + AHEAD) {
                 let (indices, values) = lines.line(i + AHEAD);
                 prefetch(indices[start..].first_chunk::<1>().map_or(&[], |first| first));
@@ -221,7 +221,7 @@ impl<I: Index, T: Scalar> WithSimd for AddPanels<'_, I, T> {
             while let Some(index) = indices.first().map(|index| index.at()).filter(|&j| j < columns.end) {
                 let panel = (index - first) / WIDTH;
                 let origin = first + panel * WIDTH;
-                // Put together in registers: a vector of values just written one by one would wait for them.
+                // Assembled in registers: a load from memory just written element by element would stall.
                 let mut factors = [simd.splat_f64s(0.0); WIDTH];
                 let mut taken = 0;
                 for (index, value) in indices.iter().zip(values) {
@@ -237,7 +237,8 @@ impl<I: Index, T: Scalar> WithSimd for AddPanels<'_, I, T> {
                     taken += 1;
                 }
                 let rows = &mut sums[panel * n_rows..(panel + 1) * n_rows];
-                // SAFETY: indices from here on are at least `first`, as they increase, and below `n_minor`.
+                // SAFETY: indices increase, so those from here on are at least `first`, and they are below
+                // `n_minor`.
                 unsafe { add_outer::<S, I, T, f64, WIDTH>(simd, indices, values, &factors, first, rows) };
                 (indices, values) = (&indices[taken..], &values[taken..]);
             }
@@ -277,7 +278,7 @@ mod tests {
         let name = format!("{} {} {major:?}", case.name, T::NAME);
         let (x, map) = (case.sparse::<T>(major), case.map());
         let (m, size) = (case.mapped(), case.size());
-        // Sums are in f64 whatever the type of the data; the errors of thousands of additions partly cancel.
+        // Sums are in f64 for every data type; the errors of thousands of additions partly cancel.
         let tolerance = 128.0 * f64::EPSILON;
         for weights in [None, Some(case.weights.as_slice())] {
             if m.n_cols() <= 600 {
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn scatter_and_gram_are_those_of_the_dense_matrix_for_any_number_of_threads() {
+    fn scatter_and_gram_agree_with_the_dense_matrix_for_any_number_of_threads() {
         for case in &cases() {
             for major in [Major::Rows, Major::Columns] {
                 check::<f32>(case, major);
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn more_entries_than_one_run_holds() {
+    fn matrices_with_more_entries_than_a_run_are_summed() {
         let case = Case::new("runs", 3000, 500, |_, _| 0.8);
         check::<f32>(&case, Major::Rows);
         check::<f32>(&case, Major::Columns);

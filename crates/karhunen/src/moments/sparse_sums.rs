@@ -1,4 +1,4 @@
-//! Means, sums of squares and plain values of sparse data.
+//! Means, sums of squares and dense rows of sparse data.
 
 use std::ops::Range;
 
@@ -14,11 +14,11 @@ use crate::scalar::Scalar;
 /// For every column j its mean `sum_i w_i x_ij / s` and its sum of squares about it, `sum_i w_i (x_ij - mean_j)^2`, in
 /// f64 and in two passes; `s` is `sum_of_weights`, and the weights are 1 where `row_weights` is `None`.
 ///
-/// Entries that are not stored count with the weight that stored ones leave, which is summed with compensation: a full
-/// column of large mean and small spread must not gain variance from the rounding of `s`.
+/// Entries that are not stored have the total weight less that of the stored ones, by compensated summation: a
+/// full column of large mean and small variance must not gain variance from the rounding of `s`.
 ///
 /// # Errors
-/// [`Error::Shape`] if `row_weights` does not fit; [`Error::Stopped`].
+/// [`Error::Shape`] if the length of `row_weights` is wrong; [`Error::Stopped`].
 pub(crate) fn moments<T: Scalar>(
     x: &Sparse<'_, T>,
     row_weights: Option<&[f64]>,
@@ -32,7 +32,7 @@ pub(crate) fn moments<T: Scalar>(
     dense_enough(x, row_weights, sum_of_weights, exec)
 }
 
-/// [`moments`] with a few numbers for each column.
+/// [`moments`] with dense arrays over the columns.
 fn dense_enough<T: Scalar>(
     x: &Sparse<'_, T>,
     row_weights: Option<&[f64]>,
@@ -40,7 +40,7 @@ fn dense_enough<T: Scalar>(
     exec: &Exec<'_>,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     let (sums, missing) = column_sums(x, row_weights, &exec.part(0.0, 0.5))?;
-    // A block whose rows all weigh nothing has no mean; its sums, zero or NaN, stand for it.
+    // A block without weight has no mean; its sums, zero or NaN, take the place of means.
     let divisor = if sum_of_weights > 0.0 { sum_of_weights } else { 1.0 };
     let mean: Vec<f64> = sums.iter().map(|sum| sum / divisor).collect();
     let mut squares = with_lines!(x, |lines| match x.major() {
@@ -53,8 +53,8 @@ fn dense_enough<T: Scalar>(
     Ok((mean, squares))
 }
 
-/// [`moments`] where most columns hold nothing: those that do are numbered anew, and the others have zeros. What is computed
-/// with needs memory for the entries alone, beside the result.
+/// [`moments`] for data most of whose columns are empty: renumbers the others, so that the memory beside the
+/// result is proportional to the entries.
 fn of_few_columns<T: Scalar>(
     x: &Sparse<'_, T>,
     row_weights: Option<&[f64]>,
@@ -68,7 +68,7 @@ fn of_few_columns<T: Scalar>(
     columns.dedup();
     let numbers: Vec<u64> =
         indices.iter().map(|column| columns.partition_point(|known| known < column) as u64).collect();
-    // One column more than there are keeps the divisions by their number from zero, and has no entry.
+    // An extra empty column avoids a division by zero columns.
     let shape = (x.n_rows(), columns.len() + 1);
     let fewer = Sparse::of_parts(shape, Major::Rows, x.pointers(), Indices::U64(&numbers), x.values());
     let (found_mean, found_squares) = dense_enough(&fewer, row_weights, sum_of_weights, exec)?;
@@ -79,7 +79,7 @@ fn of_few_columns<T: Scalar>(
     Ok((mean, squares))
 }
 
-/// The weighted sums of the columns, and the weight of the entries of each that are not stored.
+/// Weighted sums of the columns, and for each the weight of the entries that are not stored.
 pub(crate) fn column_sums<T: Scalar>(
     x: &Sparse<'_, T>,
     row_weights: Option<&[f64]>,
@@ -93,9 +93,9 @@ pub(crate) fn column_sums<T: Scalar>(
     })
 }
 
-/// The first value in the order of the rows that is NaN or infinite, as (row, column, value).
+/// The first NaN or infinite value in the order of rows, as (row, column, value).
 pub(crate) fn first_non_finite<T: Scalar>(x: &Sparse<'_, T>) -> Option<(usize, usize, f64)> {
-    // Blocks without one, which is almost all of them, are left without looking at single values.
+    // Blocks of finite values, almost all of them, are skipped as a whole.
     let finite = |values: &[T]| values.iter().fold(true, |all, value| all & value.to_f64().is_finite());
     let blocks = x.values().chunks(4096).enumerate().filter(|(_, block)| !finite(block));
     let entries = blocks.flat_map(|(index, block)| (index * 4096..).zip(block));
@@ -113,7 +113,8 @@ pub(crate) fn first_non_finite<T: Scalar>(x: &Sparse<'_, T>) -> Option<(usize, u
     }
 }
 
-/// Calls `f` with the row, the place in `columns` (ascending) and the value of every stored entry of those columns.
+/// Calls `f` with the row, the index into `columns` (ascending) and the value of every stored entry of those
+/// columns.
 pub(crate) fn visit_columns<T: Scalar>(
     x: &Sparse<'_, T>,
     columns: &[usize],
@@ -144,7 +145,7 @@ pub(crate) fn visit_columns<T: Scalar>(
 /// Writes the rows `rows`, zeros included, to `out`: row-major, shape (rows.len(), n_cols).
 ///
 /// # Errors
-/// [`Error::Shape`] if `out` has another length or `rows` end past the last row.
+/// [`Error::Shape`] if the length of `out` is wrong or `rows` end past the last row.
 pub(crate) fn densify<T: Scalar>(x: &Sparse<'_, T>, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
     if rows.end > x.n_rows() {
         let (found, expected) = (x.n_rows(), rows.end);
@@ -206,7 +207,7 @@ impl Compensated {
     }
 }
 
-/// Weighted sums of columns and the weight that each stores.
+/// Weighted sums of columns, and the weight of the stored entries of each.
 struct SparseColumnSums {
     sums: Vec<f64>,
     stored: Vec<Compensated>,
@@ -242,7 +243,7 @@ impl Accumulate for Squares {
     }
 }
 
-/// Lines of a piece: few pieces if adding their sums would cost more than the entries.
+/// Number of lines of a piece: few pieces if adding their sums would cost more than the entries.
 fn lines_per_piece(extent: Extent) -> usize {
     let n_pieces = (extent.stored / (8 * extent.minors.max(1))).clamp(1, 64);
     extent.lines.div_ceil(n_pieces).max(1)
@@ -265,7 +266,7 @@ fn sums_by_rows<I: Index, T: Scalar>(
                 total.sums[index.at()] += weight * value.to_f64();
                 let stored = &mut total.stored[index.at()];
                 if row_weights.is_none() {
-                    // Whole numbers are added without error.
+                    // Integers are added without error.
                     stored.high += 1.0;
                 } else {
                     stored.add(weight);
@@ -304,7 +305,7 @@ fn squares_by_rows<I: Index, T: Scalar>(
     Ok(total.0)
 }
 
-/// Columns of a piece of work.
+/// Number of columns of a piece.
 const COLUMNS: usize = 16;
 
 fn sums_by_columns<I: Index, T: Scalar>(
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_those_of_the_dense_matrix_for_any_number_of_threads() {
+    fn moments_agree_with_the_dense_matrix_for_any_number_of_threads() {
         for case in &cases() {
             for major in [Major::Rows, Major::Columns] {
                 for weights in [None, Some(case.weights.as_slice())] {
@@ -392,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_without_entries_cost_and_change_nothing() {
+    fn empty_columns_change_nothing() {
         let pointers = [0usize, 2, 2, 5, 6];
         let values = [3.0, -1.0, 2.5, 1e8, 4.0, 0.5];
         let few = Sparse::csr(4, 4, &pointers, &[0u32, 2, 0, 2, 3, 2], &values).unwrap();
@@ -417,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_column_far_from_zero_keeps_its_spread() {
+    fn a_full_column_far_from_zero_keeps_its_variance() {
         // Rows of weight zero are missing; the others hold 1e8 and 1e8 + 1.
         let n = 3000;
         let weights: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { 0.0 } else { 0.1 }).collect();
@@ -436,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_not_finite_are_found_in_the_order_of_rows() {
+    fn non_finite_values_are_found_in_the_order_of_rows() {
         let mut values = vec![1.0f32; 6];
         // [[1, 1, 0], [0, inf, NaN], [1, 0, 1]]: by columns the NaN comes last.
         let by_rows = |values: &[f32]| {
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_densified() {
+    fn sparse_rows_are_densified() {
         for case in &cases() {
             let (n, p) = case.dense.shape();
             for major in [Major::Rows, Major::Columns] {

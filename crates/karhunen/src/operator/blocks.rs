@@ -1,4 +1,4 @@
-//! Products with one block of rows: the only place that asks whether a block is dense or sparse.
+//! Products with one block of rows: the only place that distinguishes dense from sparse blocks.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -90,7 +90,7 @@ pub(crate) fn gram<T: Scalar>(
     }
 }
 
-/// Writes the mapped rows `rows` of the block, times their factors, into `out` (row-major, rows.len() x p).
+/// Writes the mapped and weighted rows `rows` of the block into `out`, row-major, shape (rows.len(), p).
 pub(crate) fn mapped_rows<T: Scalar>(
     block: &Block<'_, T>,
     map: ColumnMap<'_>,

@@ -6,7 +6,7 @@ use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::dense::symmetric::symmetric_product;
 
-/// A square matrix whose two triangles agree.
+/// A square matrix with equal triangles.
 impl SymOp for Matrix {
     fn dim(&self) -> usize {
         self.n_rows()

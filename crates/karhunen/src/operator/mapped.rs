@@ -1,4 +1,4 @@
-//! A matrix that is known by its products alone, centred and scaled: `B = n^(-1/2) (A - 1 mu') F`, never formed.
+//! A matrix known by its products alone, centred and scaled: `B = n^(-1/2) (A - 1 mu') F`, never formed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,8 +9,8 @@ use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::moments::Moments;
 use crate::operator::{Products, Side};
 
-/// Most unit vectors that a matrix is multiplied by at a time, where it must be written out; fewer where so many columns
-/// take more than a panel of memory.
+/// The most unit vectors per product when a matrix is written out; fewer if so many columns exceed the memory of a
+/// panel.
 const UNITS: usize = 64;
 const PANEL_BYTES: usize = 256 << 20;
 
@@ -18,8 +18,8 @@ fn units_at_a_time((n, p): (usize, usize)) -> usize {
     (PANEL_BYTES / 8 / n.max(p).max(1)).clamp(1, UNITS)
 }
 
-/// A matrix `A`, shape (n_samples, n_features), of which products can be had: data that are computed, distributed or
-/// stored in a form of their own. [`crate::Pca::fit_operator`] finds its principal components.
+/// A matrix `A`, shape (n_samples, n_features), given by its products: data that are computed, distributed or
+/// stored in a private format. [`crate::Pca::fit_operator`] finds its principal components.
 ///
 /// ```
 /// use karhunen::{Exec, LinOp, Matrix, Pca, Result, Unobserved};
@@ -50,7 +50,7 @@ pub trait LinOp: Sync {
     /// `A V`, shape (n_samples, l), for `v` of shape (n_features, l).
     ///
     /// # Errors
-    /// [`Error::Read`] if the product cannot be had.
+    /// [`Error::Read`] if the product fails.
     fn apply(&self, v: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
 
     /// `A' U`, shape (n_features, l), for `u` of shape (n_samples, l).
@@ -59,8 +59,8 @@ pub trait LinOp: Sync {
     /// As [`LinOp::apply`].
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix>;
 
-    /// The means of the columns and their sums of squared deviations from them. Unless an operator knows them, they are
-    /// taken from its columns: products with n_features unit vectors, 64 at a time.
+    /// The means of the columns and their sums of squared deviations from them. The default computes both from
+    /// products with n_features unit vectors, 64 at a time.
     ///
     /// # Errors
     /// As [`LinOp::apply`]; [`Error::NonFinite`] for a product that is NaN or infinite.
@@ -92,7 +92,7 @@ pub trait LinOp: Sync {
     }
 }
 
-/// `B = n^(-1/2) (A - 1 mu') F`: the means `mu` and the factors `F` of the columns are those of the map.
+/// `B = n^(-1/2) (A - 1 mu') F` with the means `mu` and the factors `F` of the map.
 pub(crate) struct MappedOp<'a> {
     op: &'a dyn LinOp,
     map: ColumnMap<'a>,
@@ -104,17 +104,17 @@ impl<'a> MappedOp<'a> {
         Self { op, map, n_products: AtomicUsize::new(0) }
     }
 
-    /// Bytes of the blocks of vectors of a product, its argument and its result, each twice.
+    /// Memory estimate in bytes of a product: its argument and its result, each twice.
     pub(crate) fn need(shape: (usize, usize)) -> f64 {
         2.0 * 8.0 * units_at_a_time(shape) as f64 * (shape.0 + shape.1) as f64
     }
 
-    /// Products with `A` and with `A'` so far.
+    /// Number of products with `A` and with `A'` so far.
     pub(crate) fn n_products(&self) -> usize {
         self.n_products.load(Ordering::Relaxed)
     }
 
-    /// Takes in a product, which must have the right shape and hold numbers.
+    /// Counts a product and checks its shape and values.
     fn taken(&self, product: Matrix, shape: (usize, usize)) -> Result<Matrix> {
         self.n_products.fetch_add(1, Ordering::Relaxed);
         check_shape(&product, shape)?;
@@ -146,7 +146,7 @@ impl<'a> MappedOp<'a> {
         Ok(product)
     }
 
-    /// `B'B` or `B B'`, by the columns of a unit matrix.
+    /// `B'B` or `B B'`, from products with the columns of a unit matrix.
     fn square(
         &self,
         dim: usize,
@@ -173,7 +173,7 @@ impl Products for MappedOp<'_> {
         self.op.shape()
     }
 
-    /// Each of the two products is centred: of `B' (B Q)`, both lose what the mean adds to one of them.
+    /// Both products of `B' (B Q)` are centred: each loses the digits that the mean takes.
     fn cancelled(&self, largest: f64) -> f64 {
         let mean: f64 = self.map.shift.iter().zip(self.map.factor).map(|(m, f)| (m * f) * (m * f)).sum();
         2.0 * (mean * largest).sqrt()
@@ -205,7 +205,7 @@ impl Products for MappedOp<'_> {
         }
     }
 
-    /// Products do not give a triangle without the whole matrix.
+    /// Refuses: products cannot give a triangle without the whole matrix.
     fn triangle(&self, _: Side, _: &Exec<'_>) -> Result<Triangle> {
         let rule = "the route svd needs the rows of the data: say covariance, gram or block-krylov";
         Err(Error::Option { option: "solver", value: "svd".to_owned(), rule })
@@ -217,7 +217,7 @@ fn units(dim: usize, start: usize, width: usize) -> Matrix {
     Matrix::from_fn(dim, width, |i, c| f64::from(u8::from(i == start + c)))
 }
 
-/// Refuses a product of another shape than it must have.
+/// Refuses a product of the wrong shape.
 fn check_shape(product: &Matrix, (rows, columns): (usize, usize)) -> Result<()> {
     let what = "a product of the operator";
     for (axis, found, expected) in [("rows", product.n_rows(), rows), ("columns", product.n_cols(), columns)]

@@ -1,4 +1,4 @@
-//! `B'B` and `B B'` as symmetric matrices, never formed.
+//! `B'B` and `B B'` as symmetric operators, never formed.
 
 use crate::error::Result;
 use crate::exec::Exec;

@@ -11,16 +11,16 @@ use crate::operator::{Products, Side, blocks};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 
-/// Bytes of a panel of mapped values, where one must be written out.
+/// Bytes of a panel of explicit mapped values.
 const PANEL_BYTES: usize = 16 << 20;
 
-/// `B = V^(1/2) M` with `M = (X - 1 mu') F` over any source: `V` the shares of the rows, `F` the factors of the columns.
+/// `B = V^(1/2) M` with `M = (X - 1 mu') F` over any source: normalised row weights `V`, column factors `F`.
 pub(crate) struct Standardized<'a, T: Scalar> {
     x: &'a dyn Source<T>,
     map: ColumnMap<'a>,
-    /// `v`; the same for every row if `None`.
+    /// `v`; equal for all rows if `None`.
     shares: Option<&'a [f64]>,
-    /// `v^(1/2)`, where there are shares.
+    /// `v^(1/2)`, unless all are equal.
     roots: Option<Vec<f64>>,
 }
 
@@ -31,7 +31,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         Self { x, map, shares, roots }
     }
 
-    /// The share of every row, where all have the same.
+    /// The normalised weight of every row if all are equal, otherwise one.
     fn common_share(&self) -> f64 {
         if self.shares.is_some() { 1.0 } else { 1.0 / self.x.shape().0 as f64 }
     }
@@ -40,7 +40,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         self.roots.as_ref().map_or_else(|| self.common_share().sqrt(), |r| r[row])
     }
 
-    /// Visits the blocks with the part of the phase that each one is.
+    /// Visits the blocks, each with its part of the phase.
     fn visit(
         &self,
         exec: &Exec<'_>,
@@ -64,7 +64,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         weighed
     }
 
-    /// Adds what `f` computes for each block.
+    /// Sums the results of `f` over the blocks.
     fn sum_of_blocks(
         &self,
         exec: &Exec<'_>,
@@ -82,7 +82,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         Ok(total.unwrap_or_else(|| Matrix::zeros(0, 0)))
     }
 
-    /// The columns `columns` of `B`, written out, shape (n, columns.len()).
+    /// The columns `columns` of `B`, explicit, shape (n, columns.len()).
     fn columns(&self, columns: Range<usize>, exec: &Exec<'_>) -> Result<Matrix> {
         let (n, p) = self.x.shape();
         let width = columns.len();
@@ -104,7 +104,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         Ok(out)
     }
 
-    /// Calls `f` with the columns of `B`, so many at a time as fit a panel.
+    /// Calls `f` with the columns of `B`, as many at a time as fit a panel.
     fn visit_columns(
         &self,
         exec: &Exec<'_>,
@@ -120,7 +120,7 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         Ok(())
     }
 
-    /// The block that is the whole matrix, if there is one.
+    /// Calls `f` with the block that is the whole matrix, if a single block is.
     fn in_one_block<R>(
         &self,
         exec: &Exec<'_>,
@@ -137,8 +137,8 @@ impl<'a, T: Scalar> Standardized<'a, T> {
     }
 }
 
-/// Rows of a piece of a reduction: several times p, as the triangle of a piece costs as much as p rows, but no more
-/// than fit a panel.
+/// Number of rows of a piece of a reduction: several times p, because the triangle of a piece costs as much as p
+/// rows, but no more than fit a panel.
 fn triangle_rows(p: usize) -> usize {
     (8 * p).min(PANEL_BYTES / 8 / p).max(2 * p).max(256)
 }
@@ -149,7 +149,7 @@ impl<T: Scalar> Products for Standardized<'_, T> {
     }
 
     fn cancelled(&self, _: f64) -> f64 {
-        // Dense rows are centred before they are multiplied, sparse ones by rank-one corrections of the products.
+        // Dense rows are centred before they are multiplied, sparse products are corrected by rank-one terms.
         if !self.x.is_sparse() {
             return 0.0;
         }

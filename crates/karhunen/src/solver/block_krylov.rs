@@ -1,9 +1,10 @@
 //! The leading eigenpairs of a symmetric positive semi-definite operator, by block Lanczos with thick restart.
 //!
 //! Golub & Underwood 1977 (blocks) and Wu & Simon 2000, doi:10.1137/S0895479898334605 (thick restart), with full
-//! reorthogonalisation. Throughout, `A V = V H + Q T` holds to rounding for the products `A V` as they were computed,
-//! where `V` are orthonormal columns, `Q` is the next block and `T` (the tail) couples it to `V`. A Ritz pair
-//! `(theta, V s)` therefore has the residual `V (H s - theta s) + Q T s`, whose norm needs no further product.
+//! reorthogonalisation. The Krylov decomposition `A V = V H + Q T` holds to rounding for the computed products `A
+//! V`: `V` are orthonormal columns, `Q` is the next block, and `T` the residual block that couples it to `V`. A
+//! Ritz pair `(theta, V s)` therefore has the residual `V (H s - theta s) + Q T s`, whose norm needs no further
+//! product.
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
@@ -17,9 +18,9 @@ use crate::scalar::largest;
 use crate::solver::pace::{Patience, Progress, Schedule};
 use crate::solver::spectrum::Wanted;
 
-/// Residuals below this, relative to the largest eigenvalue, are rounding: smaller tolerances are raised to it.
+/// Rounding level of residuals, relative to the largest eigenvalue: smaller tolerances are raised to it.
 const ROUNDING: f64 = 1e-14;
-/// Columns of norm below this, relative to the largest eigenvalue, are rounding and give no new direction.
+/// Columns of norm below this, relative to the largest eigenvalue, are rounding errors and not new directions.
 const NEGLIGIBLE: f64 = 1e-15;
 
 mod ritz;
@@ -27,20 +28,20 @@ mod share;
 
 use ritz::{Ritz, add_squares};
 
-/// How to search.
+/// Parameters of the iteration.
 #[derive(Clone, Debug)]
 pub(crate) struct KrylovOptions {
-    /// A pair is found when `||A w - lambda w|| <= tol lambda_1`. Below 1e-14 it counts as 1e-14.
+    /// A pair has converged when `||A w - lambda w|| <= tol lambda_1`; values below 1e-14 count as 1e-14.
     pub(crate) tol: f64,
-    /// The most products with the operator (passes over the data), over all calls; as many as it takes for a basis of
-    /// `k` columns are always made.
+    /// The most products with the operator (passes over the data), over all calls. The products that a basis of
+    /// `k` columns takes are always made.
     pub(crate) max_iter: usize,
     /// Columns of one product; 8 unless given.
     pub(crate) block_size: Option<usize>,
-    /// The most columns kept: memory is `dim` times that. Unless given, `3 k`, or six blocks more than `2 k` if that is more.
-    /// Raised where it leaves no room for two blocks more than `k`.
+    /// The most columns of the basis, of `dim` values each. By default `3 k`, or `2 k` and six blocks if that is
+    /// more. Raised to `k` and two blocks if less.
     pub(crate) max_basis: Option<usize>,
-    /// Of the random first block.
+    /// Seed of the random first block.
     pub(crate) seed: u64,
 }
 
@@ -50,7 +51,7 @@ impl Default for KrylovOptions {
     }
 }
 
-/// The leading eigenpairs, and how far they can be trusted.
+/// The leading eigenpairs and their residuals.
 #[derive(Clone, Debug)]
 pub(crate) struct Eigenpairs {
     /// Eigenvalues, descending, never negative.
@@ -63,52 +64,52 @@ pub(crate) struct Eigenpairs {
     pub(crate) n_iterations: usize,
 }
 
-/// How a search ends.
+/// Outcome of a search.
 #[derive(Clone, Debug)]
 pub(crate) enum Search {
-    /// With what was wanted.
+    /// The wanted pairs.
     Found(Eigenpairs),
-    /// The sum takes more pairs than were looked for: this many at least.
+    /// The sum needs more pairs than were searched for: at least this many.
     Short(usize),
 }
 
-/// A search for leading eigenpairs that can be taken up again for more of them.
+/// A search for leading eigenpairs, which can be continued for more pairs.
 pub(crate) struct BlockKrylov<'a> {
     op: &'a dyn SymOp,
     options: KrylovOptions,
     block_size: usize,
     basis: Basis,
-    /// `V' A V` as computed, in the leading (len, len) entries: symmetric but for the noise of the products.
+    /// `V' A V` as computed, in the leading (len, len) entries: symmetric up to the noise of the products.
     h: Matrix,
     /// `Q`, orthonormal to `V`; no columns once `V` spans everything.
     next: Matrix,
     /// `T`: one row for each column of `next`, one column for each of `V` from `tail_start` on.
     tail: Matrix,
     tail_start: usize,
-    /// Norms of what restarts cut off the residuals of the columns of `V`: noise of the products.
+    /// Norms of the residual parts that restarts removed, for each column of `V`: noise of the products.
     slack: Vec<f64>,
-    /// Products are divided by this power of two.
+    /// A power of two that products are divided by.
     unit: Option<f64>,
     fresh: Fresh,
-    /// Random directions searched from: eigenvalues of no greater multiplicity are found in full.
+    /// Number of random starting directions: eigenvalues of at most this multiplicity are found completely.
     n_directions: usize,
     steps_since_start: usize,
-    /// `steps_since_start` must reach this before agreement is believed.
+    /// Value of `steps_since_start` before which small residuals do not end the search.
     steps_needed: usize,
-    /// How far the two triangles of `V'AV` disagree, per column.
+    /// Largest root mean square per block of the difference between the two triangles of `V'AV`.
     noise: f64,
     n_iterations: usize,
     n_columns: usize,
 }
 
-/// Columns of the basis where `k` pairs of dimension `dim` are wanted and no more than `block` columns are applied at a time.
+/// Columns of the basis for `k` pairs of dimension `dim` and blocks of at most `block` columns.
 fn capacity(k: usize, block: usize, max_basis: Option<usize>, dim: usize) -> usize {
     let wanted = max_basis.unwrap_or((3 * k).max(2 * k + 6 * block));
     wanted.max(k + 2 * block).min(dim)
 }
 
-/// Bytes that a search for `k` pairs of an operator of dimension `dim` takes beside it, with `n_threads` threads: the basis, blocks
-/// of it, the sums of a product, and the projected problem.
+/// Memory estimate in bytes of a search for `k` pairs of an operator of dimension `dim` with `n_threads` threads,
+/// beside the operator: the basis, blocks of it, the sums of a product, and the projected problem.
 pub(crate) fn need(dim: usize, k: usize, n_threads: usize) -> f64 {
     /// Columns of a wide block.
     const BLOCK: usize = 16;
@@ -119,7 +120,7 @@ pub(crate) fn need(dim: usize, k: usize, n_threads: usize) -> f64 {
 }
 
 impl<'a> BlockKrylov<'a> {
-    /// Prepares a search; applies nothing yet.
+    /// Prepares a search, without a product.
     ///
     /// # Errors
     /// [`Error::Option`] for a block of no columns, or a tolerance that is negative or NaN.
@@ -154,14 +155,14 @@ impl<'a> BlockKrylov<'a> {
         })
     }
 
-    /// The `k` leading eigenpairs, `k <= dim`, or as many of them as the sum takes that is wanted; with what is left of the search
-    /// before, if there was one. Stops when all residuals are within the tolerance, when the iteration limit is reached, when the
-    /// noise of the products allows no further progress, or when it is clear that the sum takes more pairs.
+    /// The `k` leading eigenpairs, `k <= dim`, or the fewer of them that reach a wanted sum. Continues an earlier
+    /// search. Stops when all residuals are within the tolerance, at the iteration limit, when the noise of the
+    /// products allows no further progress, or when the sum clearly needs more than `k` pairs.
     ///
-    /// Ritz values never exceed the eigenvalues, so that no more pairs are needed than reach the sum by them.
+    /// Ritz values never exceed the eigenvalues, so pairs that reach the sum by Ritz values suffice.
     ///
     /// # Errors
-    /// What the operator raises; [`Error::Stopped`]; [`Error::Decomposition`] if a product is not finite.
+    /// Errors of the operator; [`Error::Stopped`]; [`Error::Decomposition`] if a product is not finite.
     pub(crate) fn leading(&mut self, wanted: Wanted, k: usize, exec: &Exec<'_>) -> Result<Search> {
         assert!(k <= self.op.dim(), "{k} eigenpairs of an operator of dimension {}", self.op.dim());
         self.make_room(k);
@@ -214,12 +215,12 @@ impl<'a> BlockKrylov<'a> {
         }
     }
 
-    /// Products so far.
+    /// Number of products so far.
     pub(crate) fn n_iterations(&self) -> usize {
         self.n_iterations
     }
 
-    /// Asks for smaller residuals from now on.
+    /// Lowers the tolerance.
     pub(crate) fn tighten(&mut self, tol: f64) {
         self.options.tol = self.options.tol.min(tol);
     }
@@ -234,7 +235,7 @@ impl<'a> BlockKrylov<'a> {
         self.reserve(capacity(k, block, self.options.max_basis, self.op.dim()));
     }
 
-    /// Makes room for as many columns as `capacity`.
+    /// Enlarges the basis to `capacity` columns, at most the dimension.
     fn reserve(&mut self, capacity: usize) {
         let capacity = capacity.min(self.op.dim());
         if capacity > self.basis.capacity() {
@@ -260,13 +261,13 @@ impl<'a> BlockKrylov<'a> {
         self.tail = multiply(&r.columns(0..old), &self.tail);
         self.next = q;
         self.n_directions += self.block_size;
-        // Copies show themselves long before they are accurate: half the depth that others took will do.
+        // Copies of an eigenvalue appear long before they are accurate: half the steps of the first ones suffice.
         self.steps_needed = self.steps_needed.max(self.steps_since_start / 2 + 2);
         self.steps_since_start = 0;
         Ok(())
     }
 
-    /// Appends the next block to the basis, applies the operator to it and orthonormalises what comes back.
+    /// Appends the next block to the basis, applies the operator to it and orthonormalizes the product.
     fn step(&mut self, product_exec: &Exec<'_>, exec: &Exec<'_>) -> Result<()> {
         let (dim, width) = self.next.shape();
         let len = self.basis.len();
@@ -281,7 +282,7 @@ impl<'a> BlockKrylov<'a> {
         w.as_mut_slice().iter_mut().for_each(|x| *x /= unit);
 
         self.basis.append(&self.next, exec)?;
-        // What is known of V'AQ: the tail, by symmetry, and the block's own part.
+        // The known part of V'AQ: the residual block, by symmetry, and Q'AQ.
         let own = tall_t_product(&self.next, &w, exec)?;
         let mut known = Matrix::zeros(len + width, width);
         for j in 0..width {
@@ -316,7 +317,7 @@ impl<'a> BlockKrylov<'a> {
         Ok(())
     }
 
-    /// Keeps the leading Ritz vectors: all `k` wanted, and a part of the others.
+    /// Replaces the basis by the leading Ritz vectors: all `k` wanted ones and a part of the others.
     fn restart(&mut self, ritz: &Ritz, k: usize, exec: &Exec<'_>) -> Result<()> {
         let len = self.basis.len();
         let width = self.next.n_cols();
@@ -347,8 +348,8 @@ impl<'a> BlockKrylov<'a> {
         self.noise / ritz.values.first().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE)
     }
 
-    /// Whether wanted values lie below a cluster that has as many members as there were random directions: such an
-    /// eigenvalue may have further copies, which no Krylov space of these directions contains.
+    /// Tests whether wanted values lie below a cluster with as many members as there were random directions. Such
+    /// an eigenvalue may have further copies, which no Krylov space of these directions contains.
     fn may_hide_copies(&self, wanted: &[f64]) -> bool {
         let near = 10.0 * self.tol() * wanted.first().copied().unwrap_or(0.0);
         let last = wanted.last().copied().unwrap_or(0.0);
@@ -359,7 +360,7 @@ impl<'a> BlockKrylov<'a> {
             })
     }
 
-    /// The pairs that have residuals.
+    /// The pairs whose residuals were computed.
     fn finish(&self, ritz: Ritz, exec: &Exec<'_>) -> Result<Eigenpairs> {
         let k = ritz.residuals.len();
         let unit = self.unit.unwrap_or(1.0);

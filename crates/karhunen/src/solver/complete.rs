@@ -1,5 +1,5 @@
-//! Components without variance: any orthonormal rows beside the others would do. These depend on nothing but the space
-//! that the others span, so that every route, and weights and repeated rows, give the same.
+//! Components without variance. Any orthonormal rows orthogonal to the others would do; these depend only on the
+//! span of the others, so that every route gives the same, and weights the same as repeated rows.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -7,9 +7,9 @@ use crate::linalg::Matrix;
 use crate::solver::spectrum::Spectrum;
 
 impl Spectrum {
-    /// Makes it `k` pairs: those with values above `level`, which is what rounding leaves of zero, and pairs without
-    /// variance. These are unit vectors made orthogonal to what is there, the first coordinates first; coordinates that
-    /// lie almost in the span already are passed over. Costs 4 k p multiply-adds for each.
+    /// Truncates or extends to `k` pairs: those with values above `level`, the rounding level, and pairs of
+    /// variance zero. The latter are unit vectors orthogonalized against the former, the first coordinates first;
+    /// coordinates almost in the span are skipped. Costs 4 k p multiply-adds for each.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
@@ -26,7 +26,7 @@ impl Spectrum {
         let mut rows = std::mem::replace(&mut self.components, Matrix::zeros(0, p)).into_vec();
         rows.truncate(rank * p);
         rows.reserve_exact((k - rank) * p);
-        // What is left of each unit vector beside the rows, squared: p - rank in all.
+        // Squared norm of each unit vector orthogonal to the rows; the sum is p - rank.
         let mut left = vec![1.0; p];
         for row in rows.chunks_exact(p) {
             subtract_squares(&mut left, row);
@@ -48,11 +48,11 @@ fn subtract_squares(left: &mut [f64], row: &[f64]) {
     left.iter_mut().zip(row).for_each(|(left, x)| *left -= x * x);
 }
 
-/// The unit vector along the coordinate `first`, orthogonal to the orthonormal `rows`, of length 1.
+/// The unit vector of coordinate `first`, orthogonalized against the orthonormal `rows` and normalized.
 fn beside(rows: &[f64], first: usize, p: usize) -> Vec<f64> {
     let mut row = vec![0.0; p];
     row[first] = 1.0;
-    // The second time removes what rounding has left of the first.
+    // The second pass removes the rounding errors of the first.
     for _ in 0..2 {
         for other in rows.chunks_exact(p) {
             let along: f64 = row.iter().zip(other).map(|(x, o)| x * o).sum();
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unit_vectors_fill_up_what_has_no_variance() {
+    fn unit_vectors_complete_a_spectrum_of_low_rank() {
         let components = Matrix::from_vec(2, 4, vec![0.6, 0.8, 0.0, 0.0, 0.1, 0.2, 0.3, 0.9]).unwrap();
         let mut spectrum =
             Spectrum { values: vec![2.0, 1e-17], components, residuals: vec![1e-9, 0.5], n_passes: 1 };
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spectrum_that_is_complete_stays_as_it_is() {
+    fn a_complete_spectrum_is_unchanged() {
         let components = Matrix::from_vec(1, 2, vec![0.6, 0.8]).unwrap();
         let mut spectrum =
             Spectrum { values: vec![2.0], components: components.clone(), residuals: vec![0.1], n_passes: 1 };

@@ -1,4 +1,4 @@
-//! The covariance route: form `B'B`, p x p, then its leading eigenvectors.
+//! The covariance route: forms `B'B`, shape (p, p), and takes its leading eigenvectors.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -7,7 +7,7 @@ use crate::operator::{Products, Side};
 use crate::solver::leading::leading_of_matrix;
 use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 
-/// One pass over the data.
+/// Finds the leading right singular vectors by one pass over the data.
 pub(crate) fn solve(
     op: &dyn Products,
     wanted: Wanted,
@@ -18,7 +18,7 @@ pub(crate) fn solve(
     Ok(Spectrum { n_passes: 1, ..solve_matrix(&covariance, wanted, iteration, exec)? })
 }
 
-/// The same for a covariance matrix that is there: no pass over the data.
+/// As [`solve`], for a given covariance matrix: no pass over the data.
 pub(crate) fn solve_matrix(
     covariance: &Matrix,
     wanted: Wanted,

@@ -1,4 +1,5 @@
-//! The Gram route: form `B B'`, n x n, take its leading eigenvectors, and map them back by one more pass.
+//! The Gram route: forms `B B'`, shape (n, n), takes its leading eigenvectors, and maps them back by one more
+//! pass.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -7,7 +8,7 @@ use crate::solver::image::{image, longest};
 use crate::solver::leading::{Pairs, leading_of_matrix};
 use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 
-/// Two passes over the data, or a few more where the components are large.
+/// Finds the leading right singular vectors by two passes over the data, or a few more for large components.
 pub(crate) fn solve(
     op: &dyn Products,
     wanted: Wanted,
@@ -23,7 +24,7 @@ pub(crate) fn solve(
         &exec.phase("eigenvectors"),
     )?;
     drop(gram);
-    // One pass for the inner products; the eigenvectors needed none.
+    // One pass for the inner products; the eigenvectors take none.
     let pairs = Pairs { n_products: 1, ..pairs };
     image(op, pairs, iteration.seed, &exec.phase("components"))
 }

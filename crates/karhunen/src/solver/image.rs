@@ -8,12 +8,12 @@ use crate::operator::Products;
 use crate::solver::leading::Pairs;
 use crate::solver::spectrum::Spectrum;
 
-/// Bytes of components that are computed at a time.
+/// Bytes of components computed at a time.
 const PART_BYTES: usize = 64 << 20;
 
-/// Maps eigenvectors of `B B'` back by one pass, or by one for every [`PART_BYTES`] of components. Eigenvalues at the level
-/// of rounding have no image: their pairs are left out. The residuals become bounds: `B'B w - lambda w` is
-/// `B' r / sqrt(lambda)`, at most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
+/// Maps eigenvectors of `B B'` back by one pass for every [`PART_BYTES`] of components. Drops pairs whose
+/// eigenvalue is at rounding level. The residuals become bounds: `B'B w - lambda w = B' r / sqrt(lambda)` is at
+/// most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
 pub(crate) fn image(op: &dyn Products, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
     let Pairs { mut values, vectors, mut residuals, n_products } = pairs;
     let largest = values.first().copied().unwrap_or(0.0);
@@ -21,7 +21,7 @@ pub(crate) fn image(op: &dyn Products, pairs: Pairs, seed: u64, exec: &Exec<'_>)
     let rank = values.iter().take_while(|&&value| value > level).count();
     let roots: Vec<f64> = values[..rank].iter().map(|value| value.sqrt()).collect();
     let scaled = Matrix::from_fn(vectors.n_rows(), rank, |i, j| vectors[(i, j)] / roots[j]);
-    // Components by columns take memory beside those by rows: so many at a time as is little.
+    // Components by columns exist beside those by rows: parts bound that memory.
     let n_parts = (scaled.n_cols() * op.shape().1 * size_of::<f64>()).div_ceil(PART_BYTES);
     let mut image = Matrix::zeros(rank, op.shape().1);
     for part in 0..n_parts {
@@ -40,14 +40,14 @@ pub(crate) fn image(op: &dyn Products, pairs: Pairs, seed: u64, exec: &Exec<'_>)
     Ok(Spectrum { values, components, residuals, n_passes: n_products + n_parts })
 }
 
-/// How many times longer residuals may become: `sqrt(lambda_1 / lambda)` for the smallest eigenvalue with an image.
+/// Largest growth of the residuals: `sqrt(lambda_1 / lambda)` for the smallest eigenvalue above rounding level.
 pub(crate) fn longest(values: &[f64], op: &dyn Products) -> f64 {
     let largest = values.first().copied().unwrap_or(0.0);
     let level = rounding_level(largest, op);
     values.iter().rfind(|&&value| value > level).map_or(1.0, |value| (largest / value).sqrt())
 }
 
-/// Eigenvalues up to this are rounding.
+/// Eigenvalues up to this are rounding errors.
 fn rounding_level(largest: f64, op: &dyn Products) -> f64 {
     let (n, p) = op.shape();
     f64::EPSILON * n.max(p) as f64 * (largest + op.cancelled(largest))

@@ -1,4 +1,4 @@
-//! The block Krylov route: iterate with `B'B` or `B B'`, whichever is smaller, without forming either.
+//! The block Krylov route: iterates with `B'B` or `B B'`, whichever is smaller, without forming it.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -7,7 +7,7 @@ use crate::solver::image::{image, longest};
 use crate::solver::leading::{Seek, Sought, seek_leading};
 use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 
-/// As many passes over the data as the tolerance takes.
+/// Makes as many passes over the data as the tolerance takes.
 pub(crate) fn solve(
     op: &dyn Products,
     wanted: Wanted,
@@ -20,7 +20,7 @@ pub(crate) fn solve(
     }
 }
 
-/// The same, where another route may be better for a share that takes many components.
+/// As [`solve`], but may leave for another route if a share takes many components.
 pub(super) fn seek(
     op: &dyn Products,
     wanted: Wanted,
@@ -34,7 +34,7 @@ pub(super) fn seek(
         let sought = seek_leading(&Normal(op), wanted, iteration, |_| iteration.tol, seek, &exec)?;
         return sought.and_then(|pairs| pairs.into_spectrum(&exec.phase("components")));
     }
-    // Mapping back lengthens the residuals of small eigenvalues.
+    // Mapping back amplifies the residuals of small eigenvalues.
     let tightened = |values: &[f64]| iteration.tol / longest(values, op);
     let sought = seek_leading(&NormalT(op), wanted, iteration, tightened, seek, &exec)?;
     sought.and_then(|pairs| image(op, pairs, iteration.seed, &exec.phase("components")))

@@ -1,5 +1,5 @@
-//! The leading eigenpairs of a symmetric matrix: of one that is there, or of one that can only be applied; so many as
-//! are wanted, or as many as a share of the sum of all eigenvalues takes.
+//! Leading eigenpairs of a symmetric matrix, explicit or matrix-free: a fixed number, or enough to reach a share
+//! of the sum of all eigenvalues.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -11,38 +11,38 @@ use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions, Search
 use crate::solver::look;
 use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted, count};
 
-/// Eigenpairs of a symmetric matrix, descending.
+/// Eigenpairs of a symmetric matrix, in descending order.
 #[derive(Clone, Debug)]
 pub(crate) struct Pairs {
     pub(crate) values: Vec<f64>,
-    /// Columns, orthonormal.
+    /// Orthonormal eigenvectors as columns.
     pub(crate) vectors: Matrix,
-    /// `||A w - lambda w|| / lambda_1`.
+    /// `||A w - lambda w|| / lambda_1` of each pair.
     pub(crate) residuals: Vec<f64>,
-    /// Products with the matrix.
+    /// Number of products with the matrix.
     pub(crate) n_products: usize,
 }
 
-/// Below this dimension all eigenvectors cost as little as some.
+/// Dimension up to which all eigenvectors cost as little as some.
 const SMALL: usize = 192;
-/// Residuals of an eigenproblem whose matrix is there, as a share of those asked for: it costs next to nothing.
+/// Tolerance for an explicit matrix as a fraction of the one requested: the extra accuracy costs next to nothing.
 const FINER: f64 = 1e-3;
-/// As good as a full decomposition.
+/// Tolerance as accurate as a full decomposition.
 const EXACT: f64 = 1e-12;
-/// Products after which a look at the spectrum tells the number of pairs to a tenth or two.
+/// Number of products after which the spectrum estimate gives the number of pairs to 10 or 20%.
 pub(super) const LOOK: usize = 8;
 
-/// Whether all eigenvectors of a matrix that is there are computed where `wanted` are, or as many as a share takes.
+/// Tests whether all eigenvectors of an explicit matrix are computed for `wanted` pairs (`None`: for a share).
 pub(super) fn takes_all(dim: usize, wanted: Option<usize>) -> bool {
     dim <= SMALL || wanted.is_some_and(|k| 8 * k > dim)
 }
 
-/// Products after which an iteration has cost about half as much as all eigenvectors of a matrix that is there: it is given up.
+/// Products after which an iteration on an explicit matrix stops: it has cost about half of all eigenvectors.
 fn budget(dim: usize) -> usize {
     dim / 8 + 16
 }
 
-/// Of a matrix that is there. `tightened` as in [`leading`].
+/// Leading eigenpairs of an explicit matrix. `tightened` as in [`leading`].
 pub(crate) fn leading_of_matrix(
     a: &Matrix,
     wanted: Wanted,
@@ -74,22 +74,22 @@ pub(crate) fn leading_of_matrix(
     Ok(Pairs { values, vectors, residuals, n_products: 1 })
 }
 
-/// Wide blocks read the data fewer times, but multiply more columns: they pay where many pairs are wanted.
+/// Wide blocks read the data fewer times but multiply more columns, which pays if many pairs are wanted.
 fn wide_enough(wanted: Wanted) -> Option<usize> {
     matches!(wanted, Wanted::Count(k) if k >= 32).then_some(16)
 }
 
-/// How a search for a share ended.
+/// Outcome of a search for a share.
 #[derive(Clone, Debug)]
 pub(super) enum Sought<T> {
-    /// With this.
+    /// The result of the search.
     Found(T),
-    /// It takes about `k` pairs, and another way is better for so many; `n_products` were made.
+    /// The share takes about `k` pairs, for which another route is better; `n_products` products were made.
     Left { k: usize, n_products: usize },
 }
 
 impl<T> Sought<T> {
-    /// The same with what `f` makes of what was found.
+    /// Applies `f` to the result of a search.
     pub(super) fn and_then<U>(self, f: impl FnOnce(T) -> Result<U>) -> Result<Sought<U>> {
         Ok(match self {
             Sought::Found(found) => Sought::Found(f(found)?),
@@ -98,26 +98,27 @@ impl<T> Sought<T> {
     }
 }
 
-/// Of the number of pairs that are needed, and of those that were searched for.
+/// Decides from the number of pairs needed and the number searched for.
 type Leave<'a> = dyn Fn(usize, Option<usize>) -> Result<bool> + 'a;
 
-/// What [`seek_leading`] goes by.
+/// Parameters of [`seek_leading`].
 pub(super) struct Seek<'a> {
-    /// Products that the look at the spectrum makes.
+    /// Number of products of the spectrum estimate.
     pub(super) n_looks: usize,
-    /// Whether to leave where about so many pairs are needed. Asked after the look, and whenever the search finds that more
-    /// are needed than the number it has searched for, which is then the second argument.
+    /// Returns true to leave for another route when about so many pairs are needed. Called after the spectrum
+    /// estimate, and whenever the search needs more pairs than the number searched for, which is then the second
+    /// argument.
     pub(super) leave: &'a Leave<'a>,
 }
 
 impl Seek<'static> {
-    /// There is no other way.
+    /// Never leaves.
     pub(super) fn to_the_end() -> Self {
         Self { n_looks: LOOK, leave: &|_, _| Ok(false) }
     }
 }
 
-/// So many pairs of a matrix that can be applied. `tightened` may ask for a smaller tolerance once the eigenvalues are known.
+/// The wanted pairs of a matrix-free operator. `tightened` may lower the tolerance once the eigenvalues are known.
 pub(crate) fn leading(
     op: &dyn SymOp,
     wanted: Wanted,
@@ -131,7 +132,7 @@ pub(crate) fn leading(
     }
 }
 
-/// The same, where there is another way that may be better for a share that takes many pairs.
+/// As [`leading`], but may leave for another route if a share takes many pairs.
 pub(super) fn seek_leading(
     op: &dyn SymOp,
     wanted: Wanted,
@@ -160,7 +161,7 @@ pub(super) fn seek_leading(
             if (seek.leave)(k, None)? {
                 return Ok(Sought::Left { k, n_products: krylov.n_iterations() });
             }
-            // Too many cost little, too few a second search.
+            // A surplus costs little, a shortage a second search.
             (k + k / 10 + 2).min(dim)
         }
     };
@@ -187,7 +188,7 @@ pub(super) fn seek_leading(
 }
 
 impl Pairs {
-    /// The eigenpairs of `B'B` themselves.
+    /// Takes the eigenpairs as those of `B'B`.
     pub(crate) fn into_spectrum(self, exec: &Exec<'_>) -> Result<Spectrum> {
         Ok(Spectrum {
             values: self.values,
@@ -206,7 +207,7 @@ mod tests {
         Matrix::from_fn(dim, dim, |i, j| if i == j { 1.0 / (i + 1) as f64 } else { 0.0 })
     }
 
-    /// The sum of what is wanted of the first 400 terms of the harmonic series.
+    /// Share of the sum of the first 400 terms of the harmonic series.
     fn wanted(share: f64) -> Wanted {
         let total: f64 = (1..=400).map(|j| 1.0 / f64::from(j)).sum();
         Wanted::Share { sum: share * total, total }
@@ -216,7 +217,7 @@ mod tests {
         IterationOptions { tol: 1e-8, max_iter: 1000, block_size: None, seed: 0 };
 
     #[test]
-    fn a_search_is_left_after_the_look_where_a_share_takes_many() {
+    fn a_search_ends_after_the_spectrum_estimate_if_a_share_takes_many_pairs() {
         let matrix = harmonic(400);
         let exec = Exec::sequential();
         let seek = |share| {
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_that_is_there_gives_the_same_by_some_and_by_all_eigenvectors() {
+    fn some_and_all_eigenvectors_of_an_explicit_matrix_agree() {
         let exec = Exec::sequential();
         let of = |dim, share| leading_of_matrix(&harmonic(dim), share, &ITERATION, |_| 1e-8, &exec).unwrap();
         for (share, by_iteration) in [(0.4, true), (0.95, false)] {

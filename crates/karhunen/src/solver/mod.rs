@@ -1,4 +1,5 @@
-//! The leading singular values and right singular vectors of a matrix. Never hears of means or samples.
+//! The leading singular values and right singular vectors of a matrix. Samples and means are unknown to this
+//! module.
 
 mod block_krylov;
 mod complete;
@@ -30,7 +31,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::operator::Products;
 
-/// Finds what is wanted by `route`.
+/// Finds the wanted singular triplets by `route`.
 pub(crate) fn solve(
     op: &dyn Products,
     route: Route,
@@ -49,8 +50,9 @@ pub(crate) fn solve(
     }
 }
 
-/// Finds what a share takes by the route that a look at the spectrum chooses, and says why. `ask` is told each route with the
-/// number of components that it is to find, before it starts, and refuses where there is no memory for it.
+/// Finds the components of a share by the route that a spectrum estimate chooses; returns the route and its
+/// reason. `ask` is called with each route and its number of components before it starts, and refuses if memory is
+/// short.
 pub(crate) fn solve_by_look(
     op: &dyn Products,
     (problem, n_looks): (&Problem, usize),

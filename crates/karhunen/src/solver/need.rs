@@ -1,7 +1,8 @@
-//! How much memory each route takes beside the data: what a fit asks for before it starts.
+//! Memory estimate of each route, beside the data, which a fit checks before it starts.
 //!
-//! The figures are of the largest things alive at a time, each as its module allocates it. A test of whole fits under a counting
-//! allocator (`tests/memory.rs`) holds them between what was taken and a small multiple of it.
+//! The figures add up the largest allocations alive at a time, as each module makes them. A test of whole fits
+//! under a counting allocator (`tests/memory.rs`) bounds each estimate by the memory taken and a small multiple of
+//! it.
 
 use crate::linalg::decomp::{eigh, svd, tsqr};
 use crate::linalg::dense::rank_k;
@@ -10,16 +11,16 @@ use crate::solver::leading::takes_all;
 use crate::solver::problem::Problem;
 use crate::solver::route::Route;
 
-/// Bytes of a number in f64.
+/// Bytes of an f64.
 const F64: f64 = 8.0;
-/// Buffers of a thread: panels of rows and of products. Small data have smaller ones.
+/// Buffers of a thread: panels of rows and of products. Small data take smaller buffers.
 const BUFFERS: f64 = (6u64 << 20) as f64;
-/// Columns by columns that a thread works on, of wide data.
+/// Bytes of the columns of wide data that a thread works on.
 const PANEL: f64 = (16u64 << 20) as f64;
-/// Parts of components by columns beside those by rows.
+/// Bytes of a part of the components by columns, which exists beside those by rows.
 const PART: f64 = (64u64 << 20) as f64;
 
-/// Bytes that `route` takes with `n_threads` threads, where `k` components are wanted.
+/// Memory estimate in bytes of `route` for `k` components with `n_threads` threads.
 pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize) -> f64 {
     let Problem { n, p, sparse, n_stored, value_bytes, .. } = *problem;
     let (rows, columns, wanted) = (n as f64, p as f64, k as f64);
@@ -55,9 +56,9 @@ pub(crate) fn bytes(route: Route, problem: &Problem, k: usize, n_threads: usize)
     vectors + buffers + own + components + sums
 }
 
-/// Of the eigenvectors of a matrix that is there: a few by iteration, or all.
+/// Memory estimate in bytes of the eigenvectors of an explicit matrix: a few by iteration, or all.
 fn eigenvectors(dim: usize, wanted: Option<usize>, k: usize, n_threads: usize) -> f64 {
-    // A share may take all of them.
+    // A share may take all eigenvectors.
     if wanted.is_none() || takes_all(dim, wanted) {
         return eigh::need(dim) + F64 * 2.0 * dim as f64 * k as f64;
     }

@@ -1,30 +1,30 @@
-//! When an iterative solver looks at its residuals, gives up, and how far it says it has come.
+//! When an iterative solver computes residuals, when it gives up, and the progress it reports.
 
 use crate::scalar::largest;
 
-/// Decides when residuals are worth computing, which costs a small eigendecomposition.
+/// Decides when to compute residuals, which takes a small eigendecomposition.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     block: usize,
-    /// Columns multiplied and worst residual at the last look.
+    /// Number of columns multiplied and worst residual at the last check.
     last: Option<(usize, f64)>,
     due: usize,
 }
 
 impl Schedule {
-    /// The first look once `first` columns have been multiplied.
+    /// The first check is due once `first` columns have been multiplied.
     pub(crate) fn new(first: usize, block: usize) -> Self {
         Self { block, last: None, due: first }
     }
 
-    /// Whether to look now.
+    /// Tests whether a check is due.
     pub(crate) fn due(&self, n_columns: usize) -> bool {
         n_columns >= self.due
     }
 
-    /// Notes what was seen with a basis of `len` columns, and predicts when the tolerance will be met from the rate
-    /// since the last look. Waits in proportion to the basis, as the cost of a look grows with its cube: for a sixteenth of it
-    /// at least, and a quarter at most, since convergence speeds up and what comes after the tolerance is met is wasted.
+    /// Records the worst residual for a basis of `len` columns, and predicts from the rate since the last check
+    /// when the tolerance will be met. The wait is a sixteenth to a quarter of the basis, because the cost of a
+    /// check grows with its cube: convergence accelerates, and products after it are wasted.
     pub(crate) fn looked(&mut self, n_columns: usize, len: usize, worst: f64, tol: f64) {
         let wait = match self.last {
             Some((before, residual)) if worst < residual && worst > tol && n_columns > before => {
@@ -39,7 +39,7 @@ impl Schedule {
     }
 }
 
-/// Recognises that residuals have come down to the noise of the products.
+/// Recognises that residuals have reached the noise of the products.
 #[derive(Debug)]
 pub(crate) struct Patience {
     best: f64,
@@ -47,15 +47,16 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// Restarts without progress after which hope is lost.
+    /// Number of restarts without progress after which the search may be given up.
     const RESTARTS: usize = 6;
 
     pub(crate) fn new() -> Self {
         Self { best: f64::INFINITY, in_vain: 0 }
     }
 
-    /// Whether to give up, told at every restart. Only where the worst residual is near `noise`, which is relative to
-    /// the largest eigenvalue as the residuals are: slow convergence far above it is no reason.
+    /// Called at every restart; true if the search should be given up. Requires a worst residual near `noise`,
+    /// which is relative to the largest eigenvalue like the residuals: slow convergence far above the noise is no
+    /// reason.
     pub(crate) fn lost(&mut self, residuals: &[f64], tol: f64, noise: f64) -> bool {
         let worst = largest(residuals.iter().copied());
         let level = residuals.iter().map(|r| r.max(tol).ln()).sum::<f64>() / residuals.len().max(1) as f64;
@@ -69,7 +70,7 @@ impl Patience {
     }
 }
 
-/// The fraction of the work that is done, never decreasing: the first half by columns, the second by the logarithm of
+/// Fraction of the work that is done, never decreasing: the first half by columns, the second by the logarithm of
 /// the worst residual.
 #[derive(Debug)]
 pub(crate) struct Progress {
@@ -87,14 +88,14 @@ impl Progress {
         self.fraction
     }
 
-    /// A product has begun, after which `n` of the first `of` columns are there.
+    /// Records a product that completes `n` of the first `of` columns.
     pub(crate) fn columns(&mut self, n: usize, of: usize) {
         if self.first.is_none() {
             self.fraction = self.fraction.max(0.5 * n as f64 / of.max(n) as f64);
         }
     }
 
-    /// The worst residual is now `worst`.
+    /// Records the worst residual.
     pub(crate) fn residual(&mut self, worst: f64) {
         let first = *self.first.get_or_insert(worst);
         let done = if worst <= self.tol { 1.0 } else { (first / worst).ln() / (first / self.tol).ln() };
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looks_when_the_tolerance_should_be_met() {
+    fn a_check_is_due_when_the_tolerance_should_be_met() {
         let mut schedule = Schedule::new(50, 8);
         assert!(!schedule.due(49) && schedule.due(50));
         schedule.looked(50, 50, 1e-1, 1e-6);
@@ -120,7 +121,7 @@ mod tests {
         schedule.looked(300, 300, 1e-5, 1e-6);
         assert!(!schedule.due(317) && schedule.due(318), "no rate: a sixteenth of the basis");
         schedule.looked(332, 332, 2e-6, 1e-6);
-        // 0.7 ln(2) / ln(5) of 32 columns are fewer.
+        // 0.7 ln(2) / ln(5) of 32 columns are fewer than a sixteenth.
         assert!(!schedule.due(351) && schedule.due(352), "a sixteenth at least");
         schedule.looked(400, 400, 1.9e-6, 1e-6);
         assert!(!schedule.due(499) && schedule.due(500), "a quarter of the basis at most");
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn gives_up_at_the_noise_only() {
+    fn patience_ends_only_at_the_noise() {
         let mut far = Patience::new();
         assert!((0..20).all(|_| !far.lost(&[1e-2, 1e-9], 1e-8, 1e-7)));
         let mut near = Patience::new();
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn fraction_never_falls() {
+    fn the_progress_fraction_never_falls() {
         let mut progress = Progress::new(1e-6);
         let mut seen = vec![0.0];
         progress.columns(8, 16);

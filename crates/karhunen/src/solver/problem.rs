@@ -1,35 +1,35 @@
-//! What the choice of a route needs to know of a fit.
+//! Size and storage of a fit, from which the route is chosen.
 
-/// What a prediction needs to know.
+/// Size and storage of a fit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Problem {
-    /// Rows.
+    /// Number of rows.
     pub(crate) n: usize,
-    /// Columns.
+    /// Number of columns.
     pub(crate) p: usize,
-    /// Components wanted; `None` where a share of the variance decides.
+    /// Number of components wanted; `None` for a share of the variance.
     pub(crate) k: Option<usize>,
-    /// Stored entries.
+    /// Number of stored entries.
     pub(crate) n_stored: usize,
-    /// Whether what is not stored is zero.
+    /// True if the data are sparse: entries that are not stored are zero.
     pub(crate) sparse: bool,
     /// Bytes of a value.
     pub(crate) value_bytes: usize,
 }
 
 impl Problem {
-    /// Components wanted, or a guess where a share of the variance decides: it may need many.
+    /// Number of components wanted. For a share of the variance a guess, as it may need many.
     pub(super) fn k_or_guess(&self) -> usize {
         let smaller = self.smaller();
         self.k.unwrap_or((smaller / 8).max(8.min(smaller)))
     }
 
-    /// Rows or columns, whichever are fewer.
+    /// The smaller of rows and columns.
     pub(super) fn smaller(&self) -> usize {
         self.n.min(self.p)
     }
 
-    /// The same with `k` components.
+    /// This problem with `k` components.
     pub(crate) fn with(&self, k: usize) -> Self {
         Self { k: Some(k.min(self.smaller())), ..*self }
     }

@@ -4,13 +4,13 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Route {
-    /// Singular values of the data matrix itself, by orthogonal reductions: never squares the condition number.
+    /// Singular values of the data matrix by orthogonal reductions, without squaring the condition number.
     Svd,
     /// Eigenvectors of the covariance matrix, p x p.
     Covariance,
     /// Eigenvectors of the matrix of inner products of the rows, n x n.
     Gram,
-    /// The leading components by block Krylov iteration, stopped by their residuals.
+    /// The leading components by block Krylov iteration, until their residuals are within the tolerance.
     BlockKrylov,
 }
 

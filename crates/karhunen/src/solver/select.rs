@@ -1,7 +1,7 @@
-//! Which route to take: the choice between them by their predicted cost and memory.
+//! The choice of a route by predicted cost and memory.
 //!
-//! The prediction knows the shape, the storage and what is wanted, never the number of threads: the same route, and so
-//! the same bits, wherever a fit runs.
+//! The prediction depends on the shape, the storage and the number of components, not on the number of threads, so
+//! that a fit takes the same route, with the same bits, on every machine.
 
 use crate::error::size;
 use crate::scalar::largest;
@@ -12,12 +12,12 @@ use crate::solver::problem::Problem;
 use crate::solver::route::Route;
 
 impl Problem {
-    /// Bytes that a fit by `route` takes beside the data.
+    /// Memory estimate in bytes of a fit by `route`, beside the data.
     pub(crate) fn need(&self, route: Route, n_threads: usize) -> f64 {
         need::bytes(route, self, self.k_or_guess(), n_threads)
     }
 
-    /// What takes less than `route`, with its need.
+    /// Advice that names ways to need less memory than `route`.
     pub(crate) fn smaller_need(&self, route: Route, n_threads: usize) -> String {
         let needs = ROUTES.into_iter().map(|route| (route, self.need(route, n_threads)));
         let least = needs.min_by(|a, b| a.1.total_cmp(&b.1));
@@ -32,8 +32,9 @@ impl Problem {
         ways.join(", or ")
     }
 
-    /// Whether the choice may take `route`: its memory is within what routes are allowed, or no more than the data have or block
-    /// Krylov iteration would need. On one thread, as the choice must not depend on how many there are.
+    /// Tests whether the choice may take `route`: its memory estimate is below the fixed limit, the size of the
+    /// data or the estimate of block Krylov iteration. For one thread, because the choice must not depend on their
+    /// number.
     fn allows(&self, route: Route) -> bool {
         let data = (self.n_stored * self.value_bytes) as f64;
         let allowed = BYTES_ALWAYS_ALLOWED.max(data);
@@ -41,7 +42,7 @@ impl Problem {
         need <= allowed || need <= self.need(Route::BlockKrylov, 1)
     }
 
-    /// The route that is taken, or the likeliest where a look will tell.
+    /// The route that is taken, or the likeliest one before a spectrum estimate.
     pub(crate) fn likely(&self) -> Route {
         match choose(self) {
             RouteChoice::Route(route, _) => route,
@@ -49,7 +50,7 @@ impl Problem {
         }
     }
 
-    /// The cheapest of the routes that are allowed, where the number of components is known; block Krylov where none is.
+    /// The cheapest allowed route for a known number of components; block Krylov iteration if none is allowed.
     pub(super) fn best(&self) -> Route {
         let allowed = ROUTES.into_iter().filter(|&route| self.allows(route));
         let cost = |route: &Route| seconds(*route, self);
@@ -57,29 +58,30 @@ impl Problem {
     }
 }
 
-/// In the order in which they are preferred.
+/// The routes in order of preference.
 const ROUTES: [Route; 4] = [Route::Covariance, Route::Gram, Route::BlockKrylov, Route::Svd];
 
-/// Below this, the most accurate route is taken whatever the others would cost.
+/// Predicted time of the SVD route, the most accurate one, up to which it is always taken.
 const SECONDS_NOT_WORTH_SAVING: f64 = 0.005;
-/// Routes may use this much memory of their own.
+/// Memory that every route may use.
 const BYTES_ALWAYS_ALLOWED: f64 = (2u64 << 30) as f64;
-/// A route that takes no more than this many times the best one, however many components a share takes, needs no look.
+/// Ratio to the time of the best route up to which a route, for every number of components, needs no spectrum
+/// estimate.
 const NEAR_ENOUGH: f64 = 1.15;
-/// A look may take this share of the time of the best other route.
+/// Time of the spectrum estimate as a fraction of the time of the best other route.
 const PRICE_OF_LOOK: f64 = 0.08;
 
-/// How a route is found.
+/// How the route is found.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RouteChoice {
-    /// This one, for this reason.
+    /// The route and the reason for it.
     Route(Route, String),
-    /// By a look at the spectrum of so many products, with which block Krylov iteration begins.
+    /// By a spectrum estimate of so many products, with which block Krylov iteration begins.
     Look(usize),
 }
 
 impl RouteChoice {
-    /// Why this route; nothing before a look.
+    /// The reason for the route; empty before a spectrum estimate.
     pub(crate) fn reason(self) -> String {
         match self {
             Self::Route(_, reason) => reason,
@@ -88,7 +90,7 @@ impl RouteChoice {
     }
 }
 
-/// Chooses a route, or that it takes a look at the spectrum.
+/// Chooses a route, or a spectrum estimate.
 pub(crate) fn choose(problem: &Problem) -> RouteChoice {
     if !problem.sparse && seconds(Route::Svd, &problem.with(problem.smaller())) <= SECONDS_NOT_WORTH_SAVING {
         return RouteChoice::Route(Route::Svd, "small enough for the most accurate route".to_owned());
@@ -99,7 +101,7 @@ pub(crate) fn choose(problem: &Problem) -> RouteChoice {
     }
     let smaller = problem.smaller();
     let numbers: Vec<usize> = (0..).map(|i| 1 << i).take_while(|k| *k < smaller).chain([smaller]).collect();
-    // The most that a route, or a look and then the best one, takes beside the best one.
+    // The largest ratio, over all numbers of components, of the given time to that of the best route.
     let most = |of: &dyn Fn(&Problem) -> f64| {
         largest(numbers.iter().map(|&k| {
             let problem = problem.with(k);
@@ -126,16 +128,16 @@ pub(crate) fn choose(problem: &Problem) -> RouteChoice {
     RouteChoice::Look(n_looks)
 }
 
-/// Work of block Krylov iteration that is done, and of use to that route alone.
+/// Finished work that only block Krylov iteration can use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Spent {
-    /// A look of so many products.
+    /// A spectrum estimate of so many products.
     Look(usize),
     /// A search for so many pairs.
     Search(usize),
 }
 
-/// The route for a share that takes about `k` components, where some work is done.
+/// The route for a share that takes about `k` components, after the work `spent`.
 pub(crate) fn route_for(problem: &Problem, k: usize, spent: Spent) -> Route {
     let problem = problem.with(k);
     let best = problem.best();
@@ -147,16 +149,16 @@ pub(crate) fn route_for(problem: &Problem, k: usize, spent: Spent) -> Route {
     if go_on <= seconds(best, &problem) { Route::BlockKrylov } else { best }
 }
 
-/// Why `route` is taken for a share that takes about `k` components.
+/// The reason for `route` for a share that takes about `k` components.
 pub(crate) fn reason_for(route: Route, problem: &Problem, k: usize) -> String {
     format!("for about {k} components {}", reason(route, &problem.with(k)))
 }
 
-/// As many products as tell the number of components well, fewer where they would take long beside the best other route.
+/// Number of products of the spectrum estimate: fewer if they would take long beside the best other route.
 fn n_looks(problem: &Problem) -> usize {
-    /// Four products tell a small number from a large one.
+    /// Four products distinguish a small number from a large one.
     const LEAST: usize = 4;
-    // Few components are for block Krylov iteration, which a look costs nothing.
+    // Few components suit block Krylov iteration, for which the estimate costs nothing extra.
     let many = problem.with(problem.k_or_guess());
     let others = ROUTES.into_iter().filter(|&route| route != Route::BlockKrylov && many.allows(route));
     let least = others.map(|route| seconds(route, &many)).fold(f64::INFINITY, f64::min);
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn choices() {
+    fn the_expected_routes_are_chosen_for_counts() {
         let table = [
             // Small tables: the most accurate route.
             (dense(150, 4, Some(4), 8), Route::Svd),
@@ -228,7 +230,7 @@ mod tests {
             (dense(2_500, 3_000, Some(2_500), 8), Route::Gram),
             (sparse(2_246, 10_473, Some(2_246), 235_000), Route::Gram),
             (sparse(20_000, 9_000, Some(9_000), 1_800_000), Route::Covariance),
-            // Too large for any matrix of their own but a basis.
+            // Too large for any matrix but a Krylov basis.
             (sparse(1_000_000, 1_000_000, Some(200), 20_000_000), Route::BlockKrylov),
             // Few columns: the covariance matrix of sparse data is cheap.
             (sparse(1_000_000, 100, Some(10), 10_000_000), Route::Covariance),
@@ -242,8 +244,8 @@ mod tests {
     }
 
     #[test]
-    fn choices_for_shares() {
-        // How many components a share takes, and the route that is best for so many.
+    fn the_expected_routes_are_chosen_for_shares() {
+        // Number of components that a share takes, and the best route for it.
         let table = [
             (dense(3_000, 2_500, None, 8), 5, Route::BlockKrylov),
             (dense(3_000, 2_500, None, 8), 40, Route::BlockKrylov),
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_is_nearly_done_goes_on() {
+    fn a_nearly_finished_search_is_continued() {
         let problem = dense(1_000, 1_000, None, 8);
         assert_eq!(route_for(&problem, 200, Spent::Look(8)), Route::Covariance);
         assert_eq!(route_for(&problem, 200, Spent::Search(150)), Route::BlockKrylov);
@@ -275,11 +277,11 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_too_much_memory_is_not_chosen() {
+    fn routes_beyond_the_memory_limit_are_not_chosen() {
         // An iteration for a hundred components beside a covariance matrix of 12.8 GB, of data of 0.2 GB.
         let problem = sparse(200_000, 40_000, Some(100), 50_000_000);
         assert!(!problem.allows(Route::Covariance) && problem.allows(Route::BlockKrylov));
-        // An iteration for all components needs more than that matrix.
+        // An iteration for all components needs more than the covariance matrix.
         let all = problem.with(40_000);
         assert!(all.need(Route::BlockKrylov, 1) > all.need(Route::Covariance, 1));
         assert_eq!(all.best(), Route::Covariance);

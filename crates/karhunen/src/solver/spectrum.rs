@@ -1,45 +1,45 @@
-//! What is wanted of a spectrum, and what is found.
+//! Wanted and computed parts of a spectrum.
 
 use crate::linalg::Matrix;
 
-/// How many components are wanted.
+/// Number of wanted components.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted {
     /// This many.
     Count(usize),
-    /// As many as are needed for the sum of squared singular values to exceed `sum`, to 12 digits, where that of all of them is
-    /// `total`.
+    /// The smallest number whose squared singular values have a sum above `sum`, to 12 digits; `total` is the sum
+    /// of all.
     Share { sum: f64, total: f64 },
 }
 
 /// Parameters of iterations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IterationOptions {
-    /// The largest residual, relative to the largest eigenvalue.
+    /// Largest residual allowed, relative to the largest eigenvalue.
     pub(crate) tol: f64,
-    /// Products with the matrix allowed.
+    /// The most products with the matrix.
     pub(crate) max_iter: usize,
-    /// Columns applied at a time; chosen if `None`.
+    /// Block size; chosen if `None`.
     pub(crate) block_size: Option<usize>,
-    /// Of the starting block.
+    /// Seed of the starting block.
     pub(crate) seed: u64,
 }
 
-/// Leading eigenpairs of `B'B` and how they were found.
+/// Leading eigenpairs of `B'B`, their residuals and their cost.
 #[derive(Clone, Debug)]
 pub(crate) struct Spectrum {
     /// Squared singular values, descending.
     pub(crate) values: Vec<f64>,
     /// Right singular vectors as rows, shape (k, p), orthonormal.
     pub(crate) components: Matrix,
-    /// `||B'B w - lambda w|| / lambda_1` of each pair; on the side of the rows a bound on it.
+    /// `||B'B w - lambda w|| / lambda_1` of each pair; for eigenvectors of `B B'` an upper bound.
     pub(crate) residuals: Vec<f64>,
-    /// Passes over the matrix.
+    /// Number of passes over the matrix.
     pub(crate) n_passes: usize,
 }
 
 impl Spectrum {
-    /// Of no pair: nothing was asked for, and nothing is computed.
+    /// The spectrum of no pair.
     pub(super) fn none(n_columns: usize) -> Self {
         Self {
             values: Vec::new(),
@@ -57,7 +57,7 @@ impl Spectrum {
     }
 }
 
-/// How many of `values` are needed.
+/// Number of `values` needed; `None` if they do not reach the sum.
 pub(crate) fn count(values: &[f64], wanted: Wanted) -> Option<usize> {
     match wanted {
         Wanted::Count(k) => Some(k.min(values.len())),
@@ -67,7 +67,7 @@ pub(crate) fn count(values: &[f64], wanted: Wanted) -> Option<usize> {
                 .iter()
                 .position(|value| {
                     reached += value;
-                    // What equals the sum in exact arithmetic must not exceed it by its rounding.
+                    // Values that equal the sum in exact arithmetic must not exceed it by rounding.
                     reached > sum * (1.0 + 1e-12)
                 })
                 .map(|last| last + 1)

@@ -1,5 +1,5 @@
-//! The SVD route: reduce `B` (or `B'`, where that is taller) to a triangle by Householder reflections, then take the
-//! singular value decomposition of the triangle. The condition number is never squared.
+//! The SVD route: reduces `B` (or `B'` if that is taller) to a triangle by Householder reflections, and takes the
+//! singular value decomposition of the triangle. The condition number is not squared.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -12,7 +12,7 @@ use crate::solver::image::image;
 use crate::solver::leading::Pairs;
 use crate::solver::spectrum::{Spectrum, Wanted, count};
 
-/// One pass over the data where there are more rows than columns, two otherwise.
+/// Makes one pass over the data if there are more rows than columns, otherwise two.
 pub(crate) fn solve(op: &dyn Products, wanted: Wanted, exec: &Exec<'_>) -> Result<Spectrum> {
     let (n, p) = op.shape();
     let side = if n >= p { Side::Columns } else { Side::Rows };
@@ -32,7 +32,7 @@ pub(crate) fn solve(op: &dyn Products, wanted: Wanted, exec: &Exec<'_>) -> Resul
     }
 }
 
-/// `||R'R w - lambda w|| / lambda_1`.
+/// `||R'R w - lambda w|| / lambda_1` of each pair.
 fn residuals(triangle: &Matrix, values: &[f64], vectors: &Matrix) -> Vec<f64> {
     let image = small::multiply(triangle, vectors);
     relative_residuals(&small::t_multiply(triangle, &image), vectors, values)

@@ -1,4 +1,4 @@
-//! Ritz pairs of a basis, and how far they are from being eigenpairs.
+//! Ritz pairs of a basis and their residuals.
 
 use crate::error::Result;
 use crate::linalg::Matrix;
@@ -7,7 +7,7 @@ use crate::linalg::dense::small::multiply;
 use crate::scalar::largest;
 use crate::solver::block_krylov::BlockKrylov;
 
-/// Ritz pairs of the present basis.
+/// Ritz pairs of the current basis.
 pub(super) struct Ritz {
     pub(super) values: Vec<f64>,
     /// Coefficients over the basis, as columns.
@@ -53,7 +53,7 @@ impl BlockKrylov<'_> {
     }
 }
 
-/// Adds the squares of each column, whose rows have factors, row after row.
+/// Adds the squares of each column of `a`, with row i multiplied by `factor(i)`, to `sums`.
 pub(super) fn add_squares(a: &Matrix, factor: impl Fn(usize) -> f64, sums: &mut [f64]) {
     for i in 0..a.n_rows() {
         let factor = factor(i);

@@ -1,4 +1,4 @@
-//! A search for as many pairs as a share of the sum of the eigenvalues takes.
+//! Search for the number of pairs that a share of the sum of the eigenvalues takes.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -8,8 +8,8 @@ use crate::solver::look::Node;
 use crate::solver::spectrum::{Wanted, count};
 
 impl BlockKrylov<'_> {
-    /// Makes `n_steps` products, or fewer where the basis spans everything before, and tells the density of the spectrum as they
-    /// show it. Only before anything else.
+    /// Makes `n_steps` products, or fewer if the basis spans the whole space, and returns the spectral density
+    /// estimate. Must precede any search.
     ///
     /// # Errors
     /// As [`BlockKrylov::leading`].
@@ -36,22 +36,22 @@ impl BlockKrylov<'_> {
         Ok(nodes.collect())
     }
 
-    /// How many of these Ritz values are wanted; `None` where all of them do not reach the sum.
+    /// Number of Ritz values that are wanted; `None` if all of them do not reach the sum.
     pub(super) fn enough(&self, values: &[f64], wanted: Wanted) -> Option<usize> {
         let unit = self.unit.unwrap_or(1.0);
         let scaled: Vec<f64> = values.iter().map(|value| value.max(0.0) * unit).collect();
         count(&scaled, wanted)
     }
 
-    /// Whether so many pairs will not reach the sum, though their values may still grow by their residuals.
+    /// Tests whether the pairs cannot reach the sum even if every value grows by its residual.
     pub(super) fn falls_short(&self, ritz: &Ritz, wanted: Wanted) -> bool {
         let scale = ritz.values.first().copied().unwrap_or(0.0).max(0.0);
         let grown: Vec<f64> = ritz.values.iter().zip(&ritz.residuals).map(|(v, r)| v + r * scale).collect();
         self.enough(&grown, wanted).is_none()
     }
 
-    /// How many pairs to look for where these values do not reach the sum: as many as it would take if the others were like the
-    /// smallest of these, and a few more.
+    /// Number of pairs to search for next if these values do not reach the sum: as many as it would take if the
+    /// others equalled the smallest of these, and a few more.
     pub(super) fn more(&self, values: &[f64], wanted: Wanted) -> usize {
         let (k, dim) = (values.len(), self.op.dim());
         let Wanted::Share { sum, .. } = wanted else { return k };
@@ -59,7 +59,7 @@ impl BlockKrylov<'_> {
         let reached: f64 = values.iter().map(|value| value.max(0.0) * unit).sum();
         let smallest = values.last().copied().unwrap_or(0.0).max(0.0) * unit;
         let missing = (sum - reached).max(0.0) / smallest;
-        // Not a number, or beyond all bounds, where there is nothing more to find.
+        // NaN or infinite if the smallest value is zero: search for all.
         let missing = if missing < dim as f64 { missing.ceil() as usize } else { dim };
         (k + missing + (k + missing) / 10 + 2).min(dim)
     }

@@ -17,7 +17,7 @@ impl SymOp for Diagonal {
     }
 }
 
-/// Products rounded to f32, as if relative to each column's largest entry.
+/// Products with relative errors of the size of f32 rounding.
 struct Rounded(Matrix);
 
 impl SymOp for Rounded {
@@ -45,7 +45,7 @@ fn tol(tol: f64) -> KrylovOptions {
     KrylovOptions { tol, ..KrylovOptions::default() }
 }
 
-/// Residuals computed afresh, relative to `lambda_1`.
+/// Residuals computed from scratch, relative to `lambda_1`.
 fn true_residuals(op: &dyn SymOp, pairs: &Eigenpairs) -> Vec<f64> {
     let product = op.apply(&pairs.vectors, &Exec::sequential()).unwrap();
     let scale = pairs.values[0].max(f64::MIN_POSITIVE);
@@ -58,7 +58,6 @@ fn true_residuals(op: &dyn SymOp, pairs: &Eigenpairs) -> Vec<f64> {
         .collect()
 }
 
-/// All that holds for every converged answer.
 fn n_converged(pairs: &Eigenpairs, tol: f64) -> usize {
     pairs.residuals.iter().filter(|r| **r <= tol).count()
 }
@@ -85,7 +84,7 @@ fn power_law(dim: usize) -> Vec<f64> {
 }
 
 #[test]
-fn planted_spectra() {
+fn planted_spectra_are_found() {
     let spike: Vec<f64> =
         (0..300).map(|i| if i < 5 { 100.0 - i as f64 } else { 1.0 + 1.0 / i as f64 }).collect();
     for values in [power_law(300), spike] {
@@ -99,7 +98,7 @@ fn planted_spectra() {
 }
 
 #[test]
-fn every_k_of_small_dimensions() {
+fn every_k_of_small_dimensions_is_found() {
     for dim in [1, 2, 3, 12] {
         let values: Vec<f64> = (0..dim).map(|i| f64::from(dim - i) / 3.0).collect();
         let a = with_eigenvalues(&values, 2);
@@ -113,7 +112,7 @@ fn every_k_of_small_dimensions() {
 }
 
 #[test]
-fn multiplicity_beyond_the_block() {
+fn multiplicities_above_the_block_size_are_found() {
     let mut values = vec![3.0; 20];
     values.extend((0..380).map(|i| 2.0 * 0.97f64.powi(i)));
     let op = Diagonal(values.clone());
@@ -130,7 +129,7 @@ fn multiplicity_beyond_the_block() {
 }
 
 #[test]
-fn levels_of_high_multiplicity_within_every_basis_limit() {
+fn repeated_eigenvalues_are_found_within_every_basis_limit() {
     let values: Vec<f64> = (0..130).map(|i| f64::from(5 - i / 26)).collect();
     let op = Diagonal(values.clone());
     for max_basis in (40..130).step_by(12) {
@@ -143,7 +142,7 @@ fn levels_of_high_multiplicity_within_every_basis_limit() {
 }
 
 #[test]
-fn clusters() {
+fn clustered_eigenvalues_are_found() {
     let mut values: Vec<f64> = (0..15).map(|i| 5.0 - 1e-9 * f64::from(i)).collect();
     values.extend((0..285).map(|i| 1.0 - f64::from(i) / 300.0));
     let a = with_eigenvalues(&values, 3);
@@ -151,7 +150,7 @@ fn clusters() {
 }
 
 #[test]
-fn fewer_eigenvalues_than_wanted() {
+fn eigenvalues_beyond_the_rank_are_zero() {
     let mut values = vec![0.0; 200];
     values[..6].copy_from_slice(&[9.0, 7.0, 5.0, 3.0, 1.0, 0.5]);
     let a = with_eigenvalues(&values, 4);
@@ -168,7 +167,7 @@ fn fewer_eigenvalues_than_wanted() {
 }
 
 #[test]
-fn every_scale() {
+fn the_scale_of_the_matrix_does_not_matter() {
     let values = power_law(150);
     let a = with_eigenvalues(&values, 5);
     let plain = solve(&a, 10, tol(1e-9));
@@ -183,7 +182,7 @@ fn every_scale() {
 }
 
 #[test]
-fn noisy_products() {
+fn noisy_products_end_the_search_at_the_noise() {
     let values = power_law(400);
     let a = with_eigenvalues(&values, 6);
     let op = Rounded(a);
@@ -199,7 +198,7 @@ fn noisy_products() {
     assert!(n_converged(&out_of_reach, 1e-11) < 20);
     assert!(out_of_reach.n_iterations < 300, "{} products in vain", out_of_reach.n_iterations);
     assert!(out_of_reach.residuals.iter().all(|r| *r < 1e-6), "{:?}", out_of_reach.residuals);
-    // The noise beyond the rank is no trouble either.
+    // Noise of the products beyond the rank does no harm either.
     let mut low_rank = vec![0.0; 100];
     low_rank[..4].copy_from_slice(&[4.0, 3.0, 2.0, 1.0]);
     let pairs = solve(&Rounded(with_eigenvalues(&low_rank, 7)), 12, tol(1e-6));
@@ -208,7 +207,7 @@ fn noisy_products() {
 }
 
 #[test]
-fn iteration_limit_is_reported() {
+fn the_iteration_limit_is_obeyed_and_residuals_are_reported() {
     let values: Vec<f64> = (0..500).map(|i| 1.0 - 1e-4 * f64::from(i)).collect();
     let op = Diagonal(values);
     let pairs = solve(&op, 10, KrylovOptions { max_iter: 5, ..tol(1e-10) });
@@ -217,13 +216,13 @@ fn iteration_limit_is_reported() {
     for (reported, fresh) in pairs.residuals.iter().zip(true_residuals(&op, &pairs)) {
         assert!((reported - fresh).abs() < 1e-13);
     }
-    // As many products as it takes to have k columns are made in any case.
+    // The products for a basis of k columns are always made.
     let pairs = solve(&op, 40, KrylovOptions { max_iter: 1, ..tol(1e-10) });
     assert_eq!((pairs.n_iterations, pairs.values.len()), (5, 40));
 }
 
 #[test]
-fn a_search_goes_on_for_more_pairs() {
+fn a_continued_search_finds_more_pairs() {
     let values = power_law(500);
     let op = Diagonal(values.clone());
     let exec = Exec::sequential();
@@ -262,7 +261,7 @@ fn same_bits_for_every_number_of_threads_and_another_seed_agrees() {
 }
 
 #[test]
-fn small_basis_limit_and_wide_blocks() {
+fn small_basis_limits_and_wide_blocks_converge() {
     let values = power_law(300);
     let op = Diagonal(values.clone());
     for (block_size, max_basis) in
@@ -313,7 +312,7 @@ fn residuals_of_nan_are_within_no_tolerance() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_options_are_refused() {
     let op = Diagonal(vec![1.0; 3]);
     assert!(BlockKrylov::new(&op, tol(f64::NAN)).is_err());
     assert!(BlockKrylov::new(&op, KrylovOptions { block_size: Some(0), ..tol(1e-6) }).is_err());
@@ -324,7 +323,7 @@ fn refusals() {
     assert!(solve(&empty, 0, tol(1e-6)).values.is_empty());
 }
 
-/// Searches until the share is found; returns the pairs and how often more had to be looked for.
+/// Searches until the share is reached; returns the pairs and the number of extensions of the search.
 fn share(op: &dyn SymOp, share: f64, total: f64, first: usize) -> (Eigenpairs, usize) {
     let wanted = Wanted::Share { sum: share * total, total };
     let mut search = BlockKrylov::new(op, tol(1e-9)).unwrap();
@@ -341,7 +340,7 @@ fn share(op: &dyn SymOp, share: f64, total: f64, first: usize) -> (Eigenpairs, u
 }
 
 #[test]
-fn a_share_takes_what_it_takes_wherever_the_search_begins() {
+fn a_share_finds_the_same_pairs_from_every_first_guess() {
     let values: Vec<f64> = (1..=300).map(|j| 1.0 / f64::from(j)).collect();
     let op = Diagonal(values.clone());
     let total: f64 = values.iter().sum();
@@ -366,7 +365,7 @@ fn a_share_takes_what_it_takes_wherever_the_search_begins() {
 }
 
 #[test]
-fn a_look_tells_how_many_eigenvalues_there_are() {
+fn a_spectrum_estimate_counts_eigenvalues() {
     // The largest 60 of 600 eigenvalues are spread over 5..6, the others over 0..1.
     let values: Vec<f64> = (0..600)
         .map(|j| if j < 60 { 6.0 - f64::from(j) / 60.0 } else { 1.0 - f64::from(j - 60) / 540.0 })
@@ -389,11 +388,11 @@ fn a_look_tells_how_many_eigenvalues_there_are() {
     };
     for share in [0.1, 0.3, 0.5, 0.7, 0.9, 0.99] {
         let told = crate::solver::look::count(&nodes, 600, share * total, total);
-        // Eight random vectors see the sum of sixty values to about a fifteenth.
+        // Eight random vectors determine the sum of sixty values to about a fifteenth.
         let (least, most) = (exact(share - 0.08), exact(share + 0.08));
         assert!((least..=most).contains(&told), "{share}: {told}, not {least} to {most}");
     }
-    // More steps than the space has dimensions: everything is seen.
+    // With more steps than dimensions the estimate is exact.
     let few = Diagonal(values[..20].to_vec());
     let nodes = BlockKrylov::new(&few, tol(1e-8)).unwrap().look(8, &Exec::sequential()).unwrap();
     assert_eq!(nodes.len(), 20);
