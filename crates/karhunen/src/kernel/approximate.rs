@@ -1,5 +1,5 @@
-//! Components in the span of features: kernel values with landmarks (Nyström), or random Fourier features. One pass over
-//! the data adds up the covariance of the features; memory does not grow with the number of rows.
+//! Components in the span of features: kernel values with landmarks (Nyström), or random Fourier features. One
+//! pass over the data sums the covariance of the features; memory does not grow with the number of rows.
 
 use std::ops::Range;
 
@@ -16,21 +16,21 @@ use crate::scalar::{Scalar, largest_magnitude};
 use crate::solver::{IterationOptions, Wanted, solve_matrix};
 use crate::source::Source;
 
-/// Rows that are turned into features at a time.
+/// Number of rows turned into features at a time.
 const PANEL: usize = 256;
-/// Rows with a private sum.
+/// Number of rows with a private sum.
 const PIECE: usize = 8192;
-/// Features of a band of the covariance.
+/// Number of features in a band of the covariance.
 const BAND: usize = 128;
-/// Private sums take at most this much memory, all together.
+/// Bytes that all private sums together may take.
 const PRIVATE_BYTES: usize = 512 << 20;
 
-/// First and second moments of features about a pivot.
+/// First and second moments of features about a provisional mean.
 struct Sums {
     /// Upper bands, each a tile of [`BAND`] rows and the columns from its first row on.
     products: Vec<f64>,
     mean: Vec<f64>,
-    /// Of the kernel values of the rows with themselves.
+    /// Weighted sum of the kernel values of the rows with themselves.
     diagonal: f64,
     tile: Vec<f64>,
 }
@@ -48,21 +48,21 @@ impl Accumulate for Sums {
     }
 }
 
-/// What the features of all rows have in common.
+/// Moments of the features of all rows.
 pub(super) struct FeatureMoments {
     pub(super) mean: Vec<f64>,
-    /// About the mean.
+    /// The covariance about the mean.
     pub(super) covariance: Matrix,
     /// The weighted mean of the kernel values of the rows with themselves.
     pub(super) diagonal: f64,
 }
 
-/// The bands of `m` features (whole strips).
+/// The bands of `m` features (a multiple of the strip width).
 fn bands(m: usize) -> impl Iterator<Item = Range<usize>> {
     (0..m).step_by(BAND).map(move |start| start..m.min(start + BAND))
 }
 
-/// One pass over `x`; `shares` sum to one. `pivot` is near the mean of the features.
+/// Sums the moments in one pass over `x`; `shares` sum to one. `pivot` is near the mean of the features.
 pub(super) fn moments<T: Scalar>(
     x: &dyn Source<T>,
     features: &Features<'_, f64>,
@@ -119,7 +119,7 @@ impl Sums {
                 }
             }
         });
-        // What fills up the last strip is no feature.
+        // Padding of the last strip is no feature.
         let padded = pivot.len();
         mean[m..].fill(0.0);
         if m < padded {
@@ -157,7 +157,7 @@ impl Sums {
     }
 }
 
-/// The values of the features of some rows, shape (n_rows, n_features).
+/// The features of the rows, shape (n_rows, n_features).
 pub(super) fn feature_matrix(
     features: &Features<'_, f64>,
     rows: &KernelRows,
@@ -191,8 +191,8 @@ pub(super) struct Whitening {
 }
 
 impl Whitening {
-    /// Directions of eigenvalues below the root of rounding, relative to the largest, are left out: their features would be
-    /// rounding, magnified.
+    /// Drops directions whose eigenvalues are below `sqrt(eps)` of the largest: their features would be amplified
+    /// rounding errors.
     ///
     /// # Errors
     /// [`Error::NegativeEigenvalue`]; [`Error::KernelValue`].
@@ -215,7 +215,7 @@ impl Whitening {
         Ok(Self { map, condition })
     }
 
-    /// The symmetric inverse root: `V D^(-1/2) V'`, where the map is `V D^(-1/2)`.
+    /// The symmetric inverse square root `V D^(-1/2) V'`; the map is `V D^(-1/2)`.
     pub(super) fn symmetric(&self) -> Matrix {
         let (m, rank) = self.map.shape();
         let norm = |c: usize| (0..m).map(|i| self.map[(i, c)].powi(2)).sum::<f64>().sqrt();
@@ -239,7 +239,7 @@ pub(super) struct Projected {
     pub(super) uncentred: f64,
 }
 
-/// The `k` leading components; features are multiplied by `whitening` first, where there is one.
+/// The `k` leading components; features are first multiplied by `whitening`, if given.
 pub(super) fn project(
     moments: &FeatureMoments,
     whitening: Option<&Whitening>,
@@ -278,10 +278,10 @@ pub(super) fn project(
 }
 
 impl Projected {
-    /// Makes the components zero whose eigenvalues are below `share` of the largest, or no more than the rounding of what
-    /// centring took away, `uncentred - total`: to be called while `total` is that of the features.
+    /// Sets components to zero whose eigenvalues are below `share` of the largest, or within the rounding of what
+    /// centring subtracted, `uncentred - total`. Must be called while `total` is that of the features.
     pub(super) fn clear_rounding(&mut self, share: f64) {
-        /// Roundings of a square, a mean and a difference.
+        /// Number of rounding errors: of a square, a mean and a difference.
         const ROUNDINGS: f64 = 4.0;
         let floor = ROUNDINGS * f64::EPSILON * (self.uncentred - self.total);
         let least = share * self.values.first().copied().unwrap_or(0.0);
@@ -292,18 +292,18 @@ impl Projected {
             (0..self.coefficients.n_rows()).for_each(|i| self.coefficients[(i, c)] = 0.0);
         }
         if self.values.iter().all(|value| *value == 0.0) {
-            // Relative to rounding they have no meaning.
+            // Residuals relative to a rounding error are meaningless.
             self.residuals.fill(0.0);
         }
     }
 }
 
-/// Rows of the sample that errors are estimated from.
+/// Number of rows of the sample that errors are estimated from.
 pub(super) const SAMPLE: usize = 500;
 
-/// The spectral norm of the difference of the exact and the approximate matrix on a sample of rows, each of which stands for
-/// others, in proportion to `shares`. Rows must be drawn with probabilities that grow with their weights: the norm is
-/// often that of a few heavy rows, which an even draw misses.
+/// The spectral norm of the difference of the exact and the approximate matrix on a sample of rows, which
+/// represent others in proportion to `shares`. The probability of a row must grow with its weight, because a few
+/// heavy rows often determine the norm and a uniform sample misses them.
 pub(super) fn estimate(
     exact: &Matrix,
     features: &Matrix,
@@ -329,15 +329,17 @@ pub(super) fn estimate(
     Ok(largest_magnitude(&pairs.values))
 }
 
-/// How much of the difference of two kernel matrices may be rounding: of kernel values of relative precision `epsilon` (that of the
-/// type of the data), whose trace is `trace`, and of a whitening, which magnifies the rounding of features (always f64) by its condition. Directions
-/// below `sqrt(eps)` are left out, so the second part never exceeds a few `sqrt(eps)` of the `largest` eigenvalue.
+/// Bound on the rounding errors in the difference of two kernel matrices: those of kernel values of relative
+/// precision `epsilon` (that of the type of the data) and trace `trace`, and those of f64 features, which a
+/// whitening amplifies by its condition number. Directions below `sqrt(eps)` are dropped, so the second part never
+/// exceeds a few `sqrt(eps)` of the `largest` eigenvalue.
 pub(super) fn rounding(epsilon: f64, trace: f64, whitening: Option<&Whitening>, largest: f64) -> f64 {
     let magnified = whitening.map_or(0.0, |w| f64::EPSILON * w.condition * largest);
     4.0 * (epsilon * trace + magnified)
 }
 
-/// Both figures relative to the largest eigenvalue and with `rounding` added; the estimate is no larger than the bound.
+/// Bound and estimate relative to the largest eigenvalue, with `rounding` added; the estimate is at most the
+/// bound.
 pub(super) fn approximation(
     n_features: usize,
     bound: Option<f64>,

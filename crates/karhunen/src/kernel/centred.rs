@@ -19,26 +19,26 @@ pub(super) struct Means {
     pub(super) of_all: f64,
 }
 
-/// The weighted, centred kernel matrix: its eigenvalues times the sum of the weights are those of the matrix in which
-/// every row stands as often as its weight says.
+/// The weighted, centred kernel matrix. Its eigenvalues times the sum of the weights are those of the matrix of
+/// repeated rows.
 pub(super) struct Centred<'a, E> {
     gram: &'a Gram<'a, E>,
     shares: &'a [f64],
     roots: Vec<f64>,
-    /// Found with the first product.
+    /// Computed with the first product.
     means: Mutex<Option<Means>>,
 }
 
 impl<'a, E: Exp> Centred<'a, E> {
-    /// `shares` sum to one, one for each row.
+    /// `shares`, one for each row, sum to one.
     pub(super) fn new(gram: &'a Gram<'a, E>, shares: &'a [f64]) -> Self {
         Self { gram, shares, roots: shares.iter().map(|v| v.sqrt()).collect(), means: Mutex::new(None) }
     }
 
-    /// The means; one product if there has been none.
+    /// The means, from one product unless they are known.
     ///
     /// # Errors
-    /// What the product raises; [`Error::KernelValue`] if they are not finite.
+    /// Errors of the product; [`Error::KernelValue`] if the means are not finite.
     pub(super) fn means(&self, exec: &Exec<'_>) -> Result<Means> {
         if let Some(means) = self.known() {
             return Ok(means);
@@ -51,7 +51,7 @@ impl<'a, E: Exp> Centred<'a, E> {
         self.means.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Splits the last column, `K v`, off a product.
+    /// Splits the last column, `K v`, off a product, and stores the means.
     fn learn(&self, product: Matrix) -> Result<(Matrix, Means)> {
         let l = product.n_cols() - 1;
         let of_rows: Vec<f64> = (0..product.n_rows()).map(|i| product[(i, l)]).collect();
@@ -70,8 +70,8 @@ impl<E: Exp> SymOp for Centred<'_, E> {
         self.shares.len()
     }
 
-    /// Both sides are held orthogonal to `v^(1/2)`, the known eigenvector of eigenvalue zero: what the means are off by
-    /// would else stay as an eigenvalue.
+    /// Argument and product are projected orthogonally to `v^(1/2)`, the known eigenvector of eigenvalue zero;
+    /// otherwise rounding errors of the means would appear as an eigenvalue.
     fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let (n, l) = q.shape();
         let along = along(q, &self.roots);
@@ -114,7 +114,7 @@ fn along(q: &Matrix, roots: &[f64]) -> Vec<f64> {
     along
 }
 
-/// The weighted, centred kernel matrix itself, shape (n, n), and the means.
+/// The weighted, centred kernel matrix, formed, shape (n, n), and the means.
 pub(super) fn centred_matrix<E: Exp>(
     gram: &Gram<'_, E>,
     shares: &[f64],
@@ -146,14 +146,14 @@ pub(super) fn centred_matrix<E: Exp>(
     Ok((matrix, means))
 }
 
-/// Centres a matrix that was centred but for rounding of its means.
+/// Centres a centred matrix once more, to remove the rounding errors of its means.
 fn take_away_rest(matrix: &mut Matrix, roots: &[f64]) {
     let means = along(matrix, roots);
     let of_all: f64 = means.iter().zip(roots).map(|(a, root)| a * root).sum();
     for (i, root) in roots.iter().enumerate() {
         let mean = means[i];
         for (j, value) in matrix.row_mut(i).iter_mut().enumerate() {
-            // The sum of products that both triangles have alike: the matrix stays symmetric.
+            // Both triangles sum the products in the same order, so that the matrix stays symmetric.
             *value -= (mean * roots[j] + means[j] * root) - of_all * (root * roots[j]);
         }
     }

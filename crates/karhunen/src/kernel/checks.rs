@@ -7,7 +7,7 @@ use crate::source::Source;
 use crate::weights::Weights;
 
 /// # Errors
-/// [`Error::Option`] where columns have weights.
+/// [`Error::Option`] if the columns have weights.
 pub(super) fn refuse_feature_weights(weights: &Weights<'_>) -> Result<()> {
     if weights.features.is_none() {
         return Ok(());
@@ -16,7 +16,7 @@ pub(super) fn refuse_feature_weights(weights: &Weights<'_>) -> Result<()> {
     Err(Error::Option { option: "feature weights", value: "given".to_owned(), rule })
 }
 
-/// The first negative value is an error.
+/// Returns an error for the first negative value.
 pub(super) fn refuse_negative<T: Scalar>(x: &dyn Source<T>, kernel: &'static str) -> Result<()> {
     x.visit(&mut |first, block| {
         let mut line = vec![0.0; block.n_cols()];

@@ -1,4 +1,4 @@
-//! The verbs of [`KernelPca`].
+//! The fit methods of [`KernelPca`].
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use crate::weights::Weights;
 
 impl KernelPca {
     /// Fits kernel principal components to `x`, shape (n_samples, n_features); for [`Kernel::Precomputed`], the kernel
-    /// matrix, shape (n_samples, n_samples). `weights.samples` count rows: the result is that of repeated rows. Weights of
-    /// features are refused.
+    /// matrix, shape (n_samples, n_samples). `weights.samples` are multiplicities of the rows; weights of features
+    /// are refused.
     ///
     /// # Errors
     /// [`Error::NComponents`] unless 1 <= n_components <= n_samples; [`Error::NonFinite`] for NaN and infinite values;
-    /// [`Error::NegativeValue`] where the kernel needs none; [`Error::NotSymmetric`] for a precomputed matrix;
-    /// [`Error::NegativeEigenvalue`] where a wanted eigenvalue is far below zero; those of weights; [`Error::Option`];
-    /// [`Error::NotConverged`] if `strict`; any error `x` raises while read.
+    /// [`Error::NegativeValue`] for a kernel of non-negative data; [`Error::NotSymmetric`] for a precomputed
+    /// matrix; [`Error::NegativeEigenvalue`] if a wanted eigenvalue is far below zero; errors of weights;
+    /// [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error `x` raises while read.
     pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<KernelModel> {
         self.fit_observed(x, weights, &Unobserved)
     }
 
-    /// Bytes that a fit of `x` will ask for, beside `x` and what is in use: an estimate from above.
+    /// Memory estimate of a fit of `x` in bytes, an upper bound, without `x` and memory in use before.
     ///
     /// ```
     /// use karhunen::{Dense, KernelPca};
@@ -42,10 +42,10 @@ impl KernelPca {
         compiled!(T, fit::memory_need::<T> => fn(&KernelPca, &dyn Source<T>) -> f64)(self, x)
     }
 
-    /// As [`KernelPca::fit`], telling `observer` how far it has come.
+    /// As [`KernelPca::fit`], with progress reports to `observer`.
     ///
     /// # Errors
-    /// As [`KernelPca::fit`], and [`Error::Stopped`] if the observer asks to stop.
+    /// As [`KernelPca::fit`], and [`Error::Stopped`] if the observer cancels.
     pub fn fit_observed<T: Scalar>(
         &self,
         x: &dyn Source<T>,
@@ -55,11 +55,11 @@ impl KernelPca {
         self.fitted(x, weights, None, observer)
     }
 
-    /// As [`KernelPca::fit_observed`] with a kernel of the caller's own; the option `kernel` must be
-    /// [`Kernel::Custom`]. The model keeps the function.
+    /// As [`KernelPca::fit_observed`] with a user-defined kernel function, which the model keeps; the option
+    /// `kernel` must be [`Kernel::Custom`].
     ///
     /// # Errors
-    /// As [`KernelPca::fit_observed`], and what the function raises.
+    /// As [`KernelPca::fit_observed`]; errors of the function.
     pub fn fit_function<T: Scalar>(
         &self,
         x: &dyn Source<T>,

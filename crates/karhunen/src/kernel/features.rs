@@ -1,4 +1,4 @@
-//! What a row is turned into before it is projected: its kernel values with other rows, or random Fourier features.
+//! The features of a row: its kernel values with other rows, or random Fourier features.
 
 use std::ops::Range;
 
@@ -24,13 +24,13 @@ pub(super) struct Features<'a, E> {
 enum Map<'a, E> {
     /// Kernel values with rows.
     Points(Points<E>),
-    /// The same, asked of the caller.
+    /// Kernel values with rows, by a user-defined function.
     Called { rows: &'a Matrix, function: &'a dyn BlockKernel },
     /// Cosines, then sines, of the inner products with frequencies (in strips), scaled.
     Waves { strips: Vec<E>, n_frequencies: usize, n_features: usize },
 }
 
-/// Frequencies fill whole strips of either type.
+/// Number of frequencies that fills whole strips of either type.
 pub(super) const FREQUENCIES: usize = 16;
 
 impl<'a, E: Exp> Features<'a, E> {
@@ -49,7 +49,7 @@ impl<'a, E: Exp> Features<'a, E> {
         Ok(Self { kernel, preparation, map })
     }
 
-    /// Waves of the given frequencies, as rows; their number is a multiple of [`FREQUENCIES`].
+    /// Cosines and sines for the frequencies in the rows, whose number is a multiple of [`FREQUENCIES`].
     pub(super) fn of_frequencies(kernel: Kernel, frequencies: &Matrix, preparation: Preparation<'a>) -> Self {
         let w = width::<E>();
         let (n_frequencies, n_features) = frequencies.shape();
@@ -87,7 +87,7 @@ impl<'a, E: Exp> Features<'a, E> {
         Ok(Loaded { n_left, panel, given })
     }
 
-    /// Writes the features `columns` (whole strips) of loaded rows to a tile.
+    /// Writes the features `columns` (whole strips) of loaded rows to `tile`.
     pub(super) fn tile(&self, from: &Loaded<E>, columns: Range<usize>, tile: &mut [E]) -> Result<()> {
         match (&self.map, &from.given) {
             (Map::Points(points), _) => {
@@ -133,9 +133,9 @@ impl<'a, E: Exp> Features<'a, E> {
     }
 }
 
-/// Rows ready to be turned into features.
+/// Prepared rows, from which features are computed.
 pub(super) struct Loaded<E> {
-    /// Their number, filled up to whole strips.
+    /// Number of rows, rounded up to whole strips.
     pub(super) n_left: usize,
     panel: PointPanel<E>,
     given: Option<Matrix>,

@@ -38,7 +38,7 @@ pub(super) fn fit<T: Scalar>(
     check_input(options, x, weights)?;
     let Shares { shares, totals } = Shares::new(weights.samples, n)?;
     if !totals.sum.is_finite() {
-        // The squares of weights whose sum is beyond the range are so as well.
+        // If the sum of the weights overflows, so does the sum of their squares.
         return Err(Error::WeightSum { weight: totals.sum, weight_squared: totals.sum });
     }
     let shares = shares.unwrap_or_else(|| vec![1.0 / n as f64; n]);
@@ -108,7 +108,7 @@ pub(super) fn fit<T: Scalar>(
     })
 }
 
-/// What the choice of a route and its need know.
+/// Size, type and options from which the route and its memory are predicted.
 fn problem<T: Scalar>(options: &KernelPca, (n, p): (usize, usize)) -> KernelProblem {
     KernelProblem {
         n,
@@ -123,13 +123,13 @@ fn problem<T: Scalar>(options: &KernelPca, (n, p): (usize, usize)) -> KernelProb
     }
 }
 
-/// Bytes that [`fit`] asks for.
+/// Memory estimate of [`fit`] in bytes.
 pub(super) fn memory_need<T: Scalar>(options: &KernelPca, x: &dyn Source<T>) -> f64 {
     let problem = problem::<T>(options, x.shape());
     problem.need(options.solver.unwrap_or_else(|| choose(&problem).0), threads_of(options.n_threads))
 }
 
-/// Adds what pre-images need. `mean` is that of the rows.
+/// Adds the parts for pre-images. `mean` is the mean of the rows.
 fn finish(
     mut parts: KernelParts,
     weights: Option<&[f64]>,
@@ -156,7 +156,7 @@ fn finish(
     KernelModel::try_from(parts)
 }
 
-/// The rules that shape and storage must meet.
+/// Checks shape and storage of the data.
 fn check_input<T: Scalar>(options: &KernelPca, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<()> {
     let (n, p) = x.shape();
     refuse_feature_weights(weights)?;
@@ -186,7 +186,7 @@ fn check_input<T: Scalar>(options: &KernelPca, x: &dyn Source<T>, weights: &Weig
 }
 
 impl<T: Scalar> Reduced<'_, T> {
-    /// All of a model.
+    /// All parts of the model.
     fn parts(&self, scale: f64, shift: Vec<f64>, reason: String, exec: &Exec<'_>) -> Result<KernelParts> {
         let ReducedFit { basis, projected, approximation } = self.fit(exec)?;
         let n_converged = projected.residuals.iter().filter(|&&r| r <= self.tol).count();
@@ -219,7 +219,7 @@ impl<T: Scalar> Reduced<'_, T> {
     }
 }
 
-/// Refuses components that miss the tolerance, if asked to.
+/// With the option `strict`, refuses components that miss the tolerance.
 fn check_convergence(
     options: &KernelPca,
     route: KernelRoute,
@@ -243,12 +243,12 @@ struct Exact<'a> {
     options: &'a KernelPca,
     route: KernelRoute,
     kernel: Kernel,
-    /// Absent where the data are the kernel matrix.
+    /// `None` for a precomputed kernel matrix.
     rows: Option<&'a KernelRows>,
     function: Option<&'a dyn BlockKernel>,
     shift: &'a [f64],
     shares: &'a [f64],
-    /// The sum of the weights: what eigenvalues are multiplied by.
+    /// The sum of the weights, by which eigenvalues are multiplied.
     scale: f64,
     tol: f64,
     single: bool,
@@ -280,7 +280,7 @@ impl Exact<'_> {
 
     fn spectrum<E: Exp>(&self, gram: &Gram<'_, E>, exec: &Exec<'_>) -> Result<KernelSpectrum> {
         let k = self.options.n_components.unwrap_or(self.shares.len());
-        // Values that are given were rounded by whoever computed them.
+        // Given values have the rounding errors of their own type.
         let epsilon = if self.single && self.rows.is_none() { f32::EPSILON.into() } else { E::EPSILON };
         if self.route == KernelRoute::Full {
             return full(gram, self.shares, k, epsilon, exec);
@@ -294,7 +294,7 @@ impl Exact<'_> {
         truncated(gram, &self.kernel, self.shares, k, &iteration, epsilon, exec)
     }
 
-    /// All of a model but its basis.
+    /// All parts of the model but its basis.
     fn parts(
         &self,
         mut spectrum: KernelSpectrum,
@@ -338,7 +338,7 @@ impl Exact<'_> {
         })
     }
 
-    /// What kernel values are multiplied by to give scores, and what is subtracted: centring included.
+    /// The coefficients of kernel values in scores, and the offsets subtracted, with centring.
     fn coefficients(
         &self,
         eigenvectors: &Matrix,
@@ -355,7 +355,7 @@ impl Exact<'_> {
         });
         let mut offsets = vec![0.0; k];
         for c in 0..k {
-            // Zero but for rounding, as the constant vector is an eigenvector of eigenvalue zero.
+            // Zero up to rounding, as the constant vector is an eigenvector of eigenvalue zero.
             let sum: f64 = (0..n).map(|i| coefficients[(i, c)]).sum();
             let means = &spectrum.means;
             let with_means: f64 = (0..n).map(|i| coefficients[(i, c)] * means.of_rows[i]).sum();
@@ -368,10 +368,10 @@ impl Exact<'_> {
     }
 }
 
-/// The eigenvectors of the matrix of repeated rows, one entry for all copies of a row, with signs by scikit-learn's rule
-/// for kernel matrices: the entry of largest absolute value is positive.
+/// The eigenvectors of the matrix of repeated rows, one entry for all copies of a row, with signs by
+/// scikit-learn's rule for kernel matrices: the entry of largest absolute value is positive.
 fn eigenvectors(vectors: &Matrix, weights: Option<&[f64]>) -> Matrix {
-    /// Entries that differ by no more than this share count as equally large: rounding must not decide a sign.
+    /// Entries within this relative distance count as equally large, so that rounding does not decide a sign.
     const TIE: f64 = 1e-10;
     let (n, k) = vectors.shape();
     let factor: Vec<f64> = (0..n)

@@ -11,7 +11,7 @@ use crate::random::Purpose;
 /// Frequencies for a kernel, shape (n_frequencies, n_features).
 ///
 /// # Errors
-/// [`Error::Option`] for kernels that are no functions of differences.
+/// [`Error::Option`] for kernels that are not functions of differences.
 pub(super) fn frequencies(
     kernel: &Kernel,
     n_frequencies: usize,
@@ -33,7 +33,7 @@ pub(super) fn frequencies(
                 deviation * x
             }))
         }
-        // exp(-g |d|) is that of Cauchy frequencies of scale g.
+        // exp(-g |d|) is the characteristic function of Cauchy frequencies of scale g.
         Kernel::Laplacian { gamma: Gamma::Value(gamma) } => {
             let cauchy = Cauchy::new(0.0, gamma).map_err(|_| refuse())?;
             Ok(Matrix::from_fn(n_frequencies, n_features, |_, _| cauchy.sample(&mut rng)))

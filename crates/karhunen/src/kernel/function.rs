@@ -1,23 +1,24 @@
-//! Kernels: what they are, what they ask of the data, and their values on tiles.
+//! Kernel functions: parameters, requirements on the data, and values on tiles.
 
 use crate::error::{Error, Result};
 use crate::linalg::tiles::exp::{Exp, exp_scaled, tanh_affine};
 use crate::linalg::tiles::pairs::{Pairing, squared_distances, width};
 
-/// The coefficient of a kernel, or a rule that finds it in the data.
+/// The coefficient gamma of a kernel: a number, or a rule that computes it from the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Gamma {
     /// `1 / n_features`: the default of scikit-learn's `KernelPCA`.
     #[default]
     PerFeature,
-    /// `1 / (n_features * var(X))`: `"scale"` of scikit-learn's support vector machines. `var(X)` is the variance of all
-    /// entries about their common mean, with divisor `n_samples * n_features` (weighted: rows count by their weights).
+    /// `1 / (n_features * var(X))`: `"scale"` of scikit-learn's support vector machines. `var(X)` is the variance
+    /// of all entries about their common mean, with divisor `n_samples * n_features`, and with weighted rows if
+    /// weights are given.
     Scale,
-    /// `1 / median(d)`, where `d` are the distances that the kernel decays with (squared Euclidean, L1 or
-    /// chi-squared), over all pairs of rows that differ: the smallest `d` that at least half of the pairs (by the products
-    /// of their weights) do not exceed. More than 1,000 rows of positive weight are represented by 1,000 of them, drawn by
-    /// the seed in proportion to their weights. Only for the kernels that decay with a distance.
+    /// `1 / median(d)` over the distances `d` (squared Euclidean, L1 or chi-squared, by kernel) of all pairs of
+    /// different rows. The weighted median: the smallest `d` that at least half of the pairs, by the products of
+    /// their weights, do not exceed. If more than 1,000 rows have positive weight, 1,000 of them are drawn by the
+    /// seed in proportion to their weights. Only for kernels of a distance.
     Median,
     /// This number, finite and positive.
     Value(f64),
@@ -28,7 +29,7 @@ pub enum Gamma {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Kernel {
-    /// `x.y`: principal component analysis itself.
+    /// `x.y`: linear principal component analysis.
     Linear,
     /// `(gamma x.y + coef0)^degree`.
     Polynomial {
@@ -36,7 +37,7 @@ pub enum Kernel {
         degree: f64,
         /// The coefficient of the inner product.
         gamma: Gamma,
-        /// What is added to it.
+        /// The constant added to it.
         coef0: f64,
     },
     /// `exp(-gamma |x - y|^2)`.
@@ -44,7 +45,7 @@ pub enum Kernel {
         /// The coefficient of the squared distance.
         gamma: Gamma,
     },
-    /// `exp(-gamma |x - y|_1)`, of the sum of absolute differences.
+    /// `exp(-gamma |x - y|_1)`, a function of the sum of absolute differences.
     Laplacian {
         /// The coefficient of the distance.
         gamma: Gamma,
@@ -53,21 +54,21 @@ pub enum Kernel {
     Sigmoid {
         /// The coefficient of the inner product.
         gamma: Gamma,
-        /// What is added to it.
+        /// The constant added to it.
         coef0: f64,
     },
     /// `x.y / (|x| |y|)`, zero for rows of zeros.
     Cosine,
-    /// `-sum (x - y)^2 / (x + y)`, of data without negative values.
+    /// `-sum (x - y)^2 / (x + y)`, for data without negative values.
     AdditiveChi2,
-    /// `exp(-gamma sum (x - y)^2 / (x + y))`, of data without negative values.
+    /// `exp(-gamma sum (x - y)^2 / (x + y))`, for data without negative values.
     Chi2 {
         /// The coefficient of the sum.
         gamma: Gamma,
     },
-    /// The data are the kernel matrix: of the fitted rows, (n_samples, n_samples); of new rows, (n_rows, n_samples).
+    /// The data are kernel values: of the fitted rows, (n_samples, n_samples); of new rows, (n_rows, n_samples).
     Precomputed,
-    /// A function of the caller, on blocks of rows: see [`crate::BlockKernel`].
+    /// A user-defined function of blocks of rows: [`crate::BlockKernel`].
     Custom,
 }
 
@@ -78,7 +79,7 @@ impl Default for Kernel {
     }
 }
 
-/// A kernel of the caller's own, evaluated on blocks of rows. Implemented for closures.
+/// A user-defined kernel, evaluated on blocks of rows. Implemented for closures.
 ///
 /// ```
 /// use karhunen::{BlockKernel, Matrix, Result};
@@ -92,11 +93,11 @@ impl Default for Kernel {
 /// # Ok::<(), karhunen::Error>(())
 /// ```
 pub trait BlockKernel: Send + Sync {
-    /// The values for all pairs of rows of `x`, shape (a, n_features), and `y`, shape (b, n_features): shape (a, b). Called
-    /// from several threads at a time; must be symmetric.
+    /// The values for all pairs of rows of `x`, shape (a, n_features), and `y`, shape (b, n_features): shape (a,
+    /// b). Called from several threads at a time. The kernel must be symmetric.
     ///
     /// # Errors
-    /// Whatever the caller likes to raise.
+    /// Any error of the caller.
     fn evaluate(&self, x: &crate::linalg::Matrix, y: &crate::linalg::Matrix)
     -> Result<crate::linalg::Matrix>;
 }
@@ -115,7 +116,7 @@ where
 }
 
 impl Kernel {
-    /// The name, as in messages: `"rbf"`.
+    /// The name in messages, such as `"rbf"`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -131,7 +132,7 @@ impl Kernel {
         }
     }
 
-    /// Its gamma, where it has one.
+    /// The coefficient gamma of kernels that have one.
     pub fn gamma(&self) -> Option<Gamma> {
         match *self {
             Self::Polynomial { gamma, .. }
@@ -143,7 +144,7 @@ impl Kernel {
         }
     }
 
-    /// The same kernel with this gamma, where it has one.
+    /// This kernel with the coefficient `value`, if the kernel has one.
     #[must_use]
     pub(super) fn with_gamma(mut self, value: f64) -> Self {
         if let Self::Polynomial { gamma, .. }
@@ -157,7 +158,7 @@ impl Kernel {
         self
     }
 
-    /// What is summed over the features of a pair of rows.
+    /// The sum over the features of a pair of rows that the kernel is a function of.
     pub(super) fn pairing(&self) -> Pairing {
         match self {
             Self::Laplacian { .. } => Pairing::Difference,
@@ -166,28 +167,28 @@ impl Kernel {
         }
     }
 
-    /// Whether it decays with a distance.
+    /// True for kernels that decay with a distance.
     pub(super) fn decays(&self) -> bool {
         matches!(self, Self::Rbf { .. } | Self::Laplacian { .. } | Self::Chi2 { .. })
     }
 
-    /// Whether subtracting the same from all rows changes no centred kernel matrix, so that the rows may be centred
-    /// before anything is multiplied.
+    /// True if centred kernel matrices are invariant to a shift of all rows, so that rows may be centred before
+    /// they are multiplied.
     pub(super) fn ignores_shifts(&self) -> bool {
         matches!(self, Self::Linear | Self::Rbf { .. } | Self::Laplacian { .. })
     }
 
-    /// Whether rows are divided by their lengths.
+    /// True if rows are divided by their norms.
     pub(super) fn normalizes(&self) -> bool {
         matches!(self, Self::Cosine)
     }
 
-    /// Whether negative values of the data have no meaning.
+    /// True if the kernel is undefined for negative values.
     pub(super) fn refuses_negative(&self) -> bool {
         matches!(self, Self::AdditiveChi2 | Self::Chi2 { .. })
     }
 
-    /// Whether its centred matrices have no negative eigenvalues but those of rounding, whatever the data.
+    /// True if centred kernel matrices are positive semi-definite, up to rounding, for all data.
     pub(super) fn is_positive(&self) -> bool {
         match *self {
             Self::Polynomial { degree, coef0, .. } => degree.fract() == 0.0 && coef0 >= 0.0,
@@ -196,7 +197,7 @@ impl Kernel {
         }
     }
 
-    /// Every rule of the parameters.
+    /// Checks the rules of the parameters.
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |option, value: f64, rule| Err(Error::Option { option, value: value.to_string(), rule });
         if let Some(Gamma::Value(gamma)) = self.gamma()
@@ -223,22 +224,22 @@ impl Kernel {
     fn gamma_value(&self) -> f64 {
         match self.gamma() {
             Some(Gamma::Value(gamma)) => gamma,
-            // Rules are resolved before a kernel is evaluated; a kernel without gamma ignores it.
+            // Rules are resolved before a kernel is evaluated; kernels without gamma ignore the value.
             _ => 1.0,
         }
     }
 
-    /// Whether its matrices have no negative eigenvalues but those of rounding, centred or not.
+    /// True if kernel matrices, centred or not, are positive semi-definite up to rounding.
     pub(super) fn is_positive_uncentred(&self) -> bool {
         self.is_positive() && *self != Self::AdditiveChi2
     }
 
-    /// Whether landmarks can stand for all rows; nobody knows of a kernel of the caller's own before it is evaluated.
+    /// True if landmarks may approximate the kernel. A user-defined kernel is unknown until it is evaluated.
     pub(super) fn may_have_landmarks(&self) -> bool {
         *self == Self::Custom || self.is_positive_uncentred()
     }
 
-    /// The value of a row with itself, whose squared norm (after preparation) is given.
+    /// The kernel value of a prepared row with itself, from its squared norm.
     pub(super) fn of_itself(&self, squared_norm: f64) -> f64 {
         match *self {
             Self::Linear | Self::Cosine => squared_norm,
@@ -255,14 +256,14 @@ impl Kernel {
         }
     }
 
-    /// Turns the sums of a tile into kernel values. `left` and `right` hold the squared norms of the rows where the
-    /// kernel is a function of Euclidean distances.
+    /// Turns the sums of a tile into kernel values. `left` and `right` hold the squared norms of the rows for
+    /// kernels of Euclidean distances.
     pub(super) fn finish<E: Exp>(&self, left: &[E], right: &[E], same: bool, tile: &mut [E]) {
         if let Self::Rbf { .. } = self {
             squared_distances(left, right, tile);
         }
         if same && (self.pairing() != Pairing::Product || self.decays()) {
-            // Rounding must not part a row from itself.
+            // The distance of a row from itself is set to zero, without rounding.
             let (w, n) = (width::<E>(), left.len());
             for i in 0..n {
                 tile[(i / w * n + i) * w + i % w] = E::default();
@@ -285,7 +286,7 @@ impl Kernel {
 
 /// `(gamma v + coef0)^degree`.
 fn power<E: Exp>(values: &mut [E], gamma: f64, coef0: f64, degree: f64) {
-    /// Larger whole degrees are left to the general power.
+    /// Larger integer degrees use the general power.
     const MOST: f64 = 64.0;
     let (gamma, coef0) = (E::from_f64(gamma), E::from_f64(coef0));
     if degree.fract() != 0.0 || degree > MOST {

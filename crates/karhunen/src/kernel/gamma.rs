@@ -1,4 +1,4 @@
-//! Rules that find gamma in the data.
+//! Rules that compute gamma from the data.
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
@@ -9,10 +9,10 @@ use crate::linalg::tiles::pairs::{Pairing, width};
 use crate::moments::Moments;
 use crate::random::Purpose;
 
-/// Rows that stand for all others where there are more.
+/// The most rows that the rule `median` compares.
 const SAMPLE: usize = 1000;
 
-/// The kernel with a number for gamma. `rows` gives any of the rows, of `n`; `shares` sum to one.
+/// The kernel with a number for gamma. `rows` returns any of the `n` rows; `shares` sum to one.
 pub(super) fn resolve(
     kernel: &Kernel,
     moments: &Moments,
@@ -52,14 +52,14 @@ fn variance_of_all(moments: &Moments) -> f64 {
     about / p
 }
 
-/// The weighted lower median of the distances of rows that differ by more than rounding; zero where none do.
+/// The weighted lower median of the distances of rows that differ by more than rounding; zero if none do.
 fn median_distance(kernel: &Kernel, rows: &KernelRows, shares: &[f64], mean: &[f64]) -> Result<f64> {
     let shift = if kernel.ignores_shifts() { mean } else { &[] };
     let points = Points::<f64>::new(rows, Preparation { shift, normalize: false }, &Exec::sequential())?;
     let (w, n) = (width::<f64>(), points.n());
     let padded = n.next_multiple_of(w);
     let norms = points.squared_norms();
-    // A squared distance is a difference of sums of `p` products, which of equal rows leaves their rounding.
+    // A squared distance is a difference of sums of `p` products, whose rounding errors remain for equal rows.
     let rounding = match kernel.pairing() {
         Pairing::Product => (mean.len() + 4) as f64 * f64::EPSILON,
         _ => 0.0,
@@ -80,7 +80,7 @@ fn median_distance(kernel: &Kernel, rows: &KernelRows, shares: &[f64], mean: &[f
     let mut reached = 0.0;
     for (distance, weight) in distances {
         reached += weight;
-        // What is reached in exact arithmetic must not be missed by its rounding.
+        // Rounding must not miss a half that is reached in exact arithmetic.
         if reached >= 0.5 * total * (1.0 - 1e-12) {
             return Ok(distance);
         }

@@ -1,8 +1,8 @@
-//! Products with the kernel matrix of the fitted rows, whose tiles are stored or computed anew each time.
+//! Products with the kernel matrix of the fitted rows, whose tiles are stored or recomputed for each product.
 //!
-//! Only tiles on and above the diagonal exist; each serves both triangles. Pieces of the work are runs of panels of about
-//! the same number of tiles; each has a private sum, and the sums are added in order: the same bits for every number of
-//! threads, stored or not.
+//! Only tiles on and above the diagonal exist; each serves both triangles. Pieces of the work are runs of panels
+//! with about equal numbers of tiles; each has a private sum, and the sums are added in order. The bits are the
+//! same for every number of threads, stored or not.
 
 use std::ops::Range;
 
@@ -18,11 +18,11 @@ use crate::memory;
 use crate::scalar::Scalar;
 use crate::source::Source;
 
-/// Rows of a panel: of all its tiles, and of the square ones on the diagonal.
+/// Number of rows of a panel, and of its square tile on the diagonal.
 const PANEL: usize = 128;
-/// Bytes of a tile: it stays in the cache of one core while it is multiplied.
+/// Bytes of a tile, which fits the cache of one core.
 const TILE_BYTES: usize = 256 << 10;
-/// Pieces of the work, at most.
+/// Largest number of pieces of the work.
 const PIECES: usize = 48;
 
 /// The kernel matrix, shape (n, n).
@@ -32,17 +32,17 @@ pub(super) struct Gram<'a, E> {
     values: Values<'a, E>,
 }
 
-/// Where its values are.
+/// Source of the tiles.
 enum Values<'a, E> {
     Recomputed(&'a dyn Tiles<E>),
     /// The tiles of each panel, one after the other.
     Stored(Vec<Box<[E]>>),
 }
 
-/// How the matrix is cut.
+/// Division of the matrix into panels and tiles.
 #[derive(Clone, Debug)]
 struct TileLayout {
-    /// Rows, filled up to whole strips.
+    /// Number of rows, rounded up to whole strips.
     n: usize,
     columns: usize,
 }
@@ -61,7 +61,7 @@ impl TileLayout {
         panel * PANEL..self.n.min((panel + 1) * PANEL)
     }
 
-    /// Entries of the tiles of a panel.
+    /// Number of entries of the tiles of a panel.
     fn len(&self, panel: usize) -> usize {
         let rows = self.panel(panel);
         rows.len() * (self.n - rows.start)
@@ -75,7 +75,8 @@ impl TileLayout {
             .chain((first..n).step_by(columns).map(move |start| start..n.min(start + columns)))
     }
 
-    /// Room for the tiles of every panel. The pages are zero and not yet there: whoever fills them touches them first.
+    /// Memory for the tiles of every panel, zeroed and not yet mapped, so that the thread that fills a page maps
+    /// it.
     fn allocate<E: Exp>(&self) -> Result<Vec<Box<[E]>>> {
         let bytes = stored_bytes::<E>(self.n);
         let what = format!("the stored triangle of a kernel matrix of {} rows", self.n);
@@ -86,7 +87,7 @@ impl TileLayout {
         (0..self.n_panels()).map(panel).collect()
     }
 
-    /// Where entry `(i, j)`, on or above the diagonal of panels, is among the tiles of the panel of row `i`.
+    /// Index of entry `(i, j)`, on or above the diagonal of panels, among the tiles of the panel of row `i`.
     fn place<E>(&self, i: usize, j: usize) -> usize {
         let w = width::<E>();
         let rows = self.panel(i / PANEL);
@@ -97,7 +98,8 @@ impl TileLayout {
             + (j - start) % w
     }
 
-    /// Writes a row of a given matrix: the mean of both triangles, once both are there. `differ` keeps what differs most.
+    /// Stores a row of a given matrix, averaging both triangles once both are known. `differ` records the
+    /// asymmetry.
     fn take_row<E: Exp>(&self, i: usize, line: &[f64], stored: &mut [Box<[E]>], differ: &mut Asymmetry) {
         let first = self.panel(i / PANEL).start;
         for (j, value) in line.iter().enumerate().skip(first) {
@@ -119,7 +121,7 @@ impl TileLayout {
         }
     }
 
-    /// Runs of panels with about the same number of entries.
+    /// Runs of panels with about equal numbers of entries.
     fn pieces(&self) -> Vec<Range<usize>> {
         let area = |panel: usize| self.len(panel) as f64;
         let total: f64 = (0..self.n_panels()).map(area).sum();
@@ -137,14 +139,14 @@ impl TileLayout {
     }
 }
 
-/// How far a given matrix is from a symmetric one.
+/// Asymmetry of a given matrix.
 #[derive(Debug, Default)]
 struct Asymmetry {
     /// The largest absolute value on or above the diagonal.
     largest: f64,
     /// The largest difference across the diagonal.
     apart: f64,
-    /// Where it is: row, column, the value there and the one across.
+    /// Position of that difference: row, column, its value and the mirrored value.
     worst: (usize, usize, f64, f64),
 }
 
@@ -157,9 +159,9 @@ impl Asymmetry {
         }
     }
 
-    /// Products in single precision, summed in another order on either side, differ by rounding.
+    /// Refuses asymmetry beyond the rounding of products in single precision, summed in different orders.
     fn check(&self) -> Result<()> {
-        /// Relative to the largest entry; of f64 data too, which are often made from f32.
+        /// Relative to the largest entry; also for f64 data, which are often computed from f32.
         const ROUNDING: f64 = 1e-5;
         if self.apart <= ROUNDING * self.largest {
             return Ok(());
@@ -174,11 +176,11 @@ pub(super) fn stored_bytes<E>(n: usize) -> f64 {
     0.5 * (n as f64) * (n + PANEL) as f64 * size_of::<E>() as f64
 }
 
-/// Scratch memory of a worker, and its sum: strips of columns of (n, l).
+/// Buffers of a worker and its sum, shape (n, l) in strips of columns.
 struct GramPart<E> {
     sum: Vec<f64>,
     stride: usize,
-    /// Rows before it are zero.
+    /// Index of the first row that is not zero.
     first: usize,
     tile: Vec<E>,
     panel: PointPanel<E>,
@@ -208,16 +210,16 @@ impl<E: Exp> Accumulate for GramPart<E> {
 }
 
 impl<'a, E: Exp> Gram<'a, E> {
-    /// Tiles that are computed for every product.
+    /// A matrix whose tiles are computed for every product.
     pub(super) fn recomputed(tiles: &'a dyn Tiles<E>) -> Self {
         let n = tiles.n();
         Self { n, layout: TileLayout::new::<E>(n), values: Values::Recomputed(tiles) }
     }
 
-    /// Computes all tiles and keeps them.
+    /// Computes and stores all tiles.
     ///
     /// # Errors
-    /// [`Error::Memory`]; what the tiles raise; [`Error::Stopped`].
+    /// [`Error::Memory`]; errors of the tiles; [`Error::Stopped`].
     pub(super) fn stored(tiles: &dyn Tiles<E>, exec: &Exec<'_>) -> Result<Self> {
         let layout = TileLayout::new::<E>(tiles.n());
         let mut stored = layout.allocate()?;
@@ -235,10 +237,10 @@ impl<'a, E: Exp> Gram<'a, E> {
         Ok(Self { n: tiles.n(), layout, values: Values::Stored(stored) })
     }
 
-    /// Takes a kernel matrix as it is given; of entries that differ from those across the diagonal, the means.
+    /// Stores a given kernel matrix, averaging both triangles.
     ///
     /// # Errors
-    /// [`Error::NotSymmetric`]; [`Error::Memory`]; what reading raises; [`Error::Stopped`].
+    /// [`Error::NotSymmetric`]; [`Error::Memory`]; errors of reading; [`Error::Stopped`].
     pub(super) fn given<T: Scalar>(x: &dyn Source<T>, exec: &Exec<'_>) -> Result<Self> {
         let n = x.shape().0;
         let layout = TileLayout::new::<E>(n);
@@ -263,7 +265,7 @@ impl<'a, E: Exp> Gram<'a, E> {
     /// `K Q`, shape (n, l), for `q` of shape (n, l).
     ///
     /// # Errors
-    /// What the tiles raise; [`Error::Stopped`].
+    /// Errors of the tiles; [`Error::Stopped`].
     pub(super) fn multiply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let (w, n, l) = (width::<E>(), self.layout.n, q.n_cols());
         let n_strips = l.div_ceil(w);
@@ -302,7 +304,7 @@ impl<'a, E: Exp> Gram<'a, E> {
         Ok(out)
     }
 
-    /// Adds what the tiles of a panel contribute.
+    /// Adds the contribution of the tiles of a panel.
     fn add_panel(&self, panel: usize, q: &[E], n_strips: usize, part: &mut GramPart<E>) -> Result<()> {
         let w = width::<E>();
         let rows = self.layout.panel(panel);
@@ -329,7 +331,7 @@ impl<'a, E: Exp> Gram<'a, E> {
         Ok(())
     }
 
-    /// Calls `f` with the rows and columns of every tile and its values, in order.
+    /// Calls `f` with the rows, the columns and the values of every tile, in order.
     pub(super) fn visit(&self, mut f: impl FnMut(Range<usize>, Range<usize>, &[E])) -> Result<()> {
         let (mut scratch, mut buffer) = (PointPanel::new(), Vec::new());
         for panel in 0..self.layout.n_panels() {
@@ -351,7 +353,7 @@ impl<'a, E: Exp> Gram<'a, E> {
         Ok(())
     }
 
-    /// The values of all rows with themselves.
+    /// The kernel values of all rows with themselves.
     pub(super) fn diagonal(&self) -> Result<Vec<f64>> {
         let (w, n) = (width::<E>(), self.n());
         let (mut scratch, mut buffer, mut diagonal) = (PointPanel::new(), Vec::new(), Vec::with_capacity(n));

@@ -1,4 +1,4 @@
-//! Which rows stand for all others in a Nyström approximation.
+//! Landmark selection for the Nyström approximation.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -15,12 +15,12 @@ use crate::random::Purpose;
 use crate::scalar::Scalar;
 use crate::source::Source;
 
-/// Rows that the rules look at.
+/// Number of candidate rows that the rules choose from.
 pub(super) fn n_candidates(n_landmarks: usize) -> usize {
     (8 * n_landmarks).max(5_000)
 }
 
-/// How rows are compared.
+/// Kernel and preparation that compare rows.
 #[derive(Clone, Copy)]
 pub(super) struct Comparison<'a> {
     pub(super) kernel: Kernel,
@@ -35,7 +35,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Which landmarks are wanted.
+/// Rule, number and seed of the landmarks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LandmarkChoice {
     pub(super) rule: Landmarks,
@@ -43,7 +43,7 @@ pub(super) struct LandmarkChoice {
     pub(super) seed: u64,
 }
 
-/// Landmarks among the rows of a source whose shares are not zero: their numbers, ascending, and the rows.
+/// Landmarks among the rows of positive weight: their indices, ascending, and the rows.
 pub(super) fn among<T: Scalar>(
     choice: LandmarkChoice,
     x: &dyn Source<T>,
@@ -61,8 +61,8 @@ pub(super) fn among<T: Scalar>(
     Ok((chosen.into_iter().map(|i| rows[i]).collect(), landmarks))
 }
 
-/// The places of `m` landmarks among the candidate rows, ascending. `features` are the kernel values with the candidates,
-/// `weights` their weights.
+/// The indices of `m` landmarks among the candidate rows, ascending. `features` are the kernel values with the
+/// candidates, `weights` their weights.
 fn choose(
     rule: Landmarks,
     m: usize,
@@ -85,7 +85,7 @@ fn choose(
     Ok(chosen)
 }
 
-/// The value of every candidate with itself.
+/// The kernel value of every candidate with itself.
 fn diagonal(candidates: &KernelRows, features: &Features<'_, f64>) -> Result<Vec<f64>> {
     let n = candidates.shape().0;
     candidates.with_block(|block| features.diagonal(&features.load(block, 0..n)?, n))
@@ -107,7 +107,7 @@ fn far_apart(
     while chosen.len() < m {
         let total: f64 = masses.iter().sum();
         if total <= 0.0 {
-            // All that is left are copies of landmarks.
+            // The other candidates equal landmarks.
             break;
         }
         let mut target = uniform(&mut rng) * total;
@@ -150,7 +150,7 @@ fn by_leverage(
     let gram = t_multiply(&coordinates, &coordinates);
     let pairs = eigh(&gram)?;
     let diagonal = diagonal(candidates, features)?;
-    // The ridge of rank m / 2: the mean of what the leading m / 2 directions leave.
+    // The ridge for rank m / 2: the mean of the discarded directions.
     let half = (m / 2).max(1);
     let kept: f64 = pairs.values.iter().take(half).sum();
     let ridge = ((diagonal.iter().sum::<f64>() - kept) / half as f64).max(pairs.values[0] * 1e-12);

@@ -1,9 +1,9 @@
-//! Kernel principal component analysis: principal components in the feature space of a kernel, of which only inner
-//! products are ever computed.
+//! Kernel principal component analysis: principal components in the feature space of a kernel, computed from inner
+//! products alone.
 //!
 //! Schölkopf, Smola & Müller (1998), doi:10.1162/089976698300017467. The weighted and centred kernel matrix
-//! `V^(1/2) (K - 1 a' - a 1' + (v'a) 1 1') V^(1/2)`, `a = K v`, has the eigenpairs `(lambda, u)`; it is never formed but
-//! on the full route. Eigenvalues are reported times the sum of the weights, as other packages do.
+//! `V^(1/2) (K - 1 a' - a 1' + (v'a) 1 1') V^(1/2)`, `a = K v`, has the eigenpairs `(lambda, u)`; only the route
+//! `full` forms it. Reported eigenvalues are multiplied by the sum of the weights, as in other packages.
 
 mod approximate;
 mod centred;

@@ -11,80 +11,81 @@ use crate::kernel::rows::KernelRows;
 use crate::linalg::Matrix;
 use crate::scalar::largest;
 
-/// How a fit went.
+/// Outcome of a fit: route, passes over the kernel matrix, residuals and approximation error.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KernelConvergence {
     /// The route that was taken.
     pub solver: KernelRoute,
-    /// Why.
+    /// Reason for the route.
     pub reason: String,
-    /// Products with the kernel matrix.
+    /// Number of products with the kernel matrix.
     pub n_passes: usize,
     /// `||K u - lambda u|| / lambda_1` of each component, for the centred kernel matrix.
     pub residuals: Vec<f64>,
-    /// The tolerance that they were held to.
+    /// Tolerance of the residuals.
     pub tol: f64,
-    /// How many of them are within it.
+    /// Number of residuals within the tolerance.
     pub n_converged: usize,
-    /// The smallest eigenvalue of the centred kernel matrix where it is known: exactly on the full route, roughly (to a
-    /// thousandth of the largest) where the kernel need not be positive semi-definite. Below zero by more than
-    /// rounding: components are those of the positive part alone.
+    /// The smallest eigenvalue of the centred kernel matrix, if known: exact on the route `full`, within a
+    /// thousandth of the largest for kernels that need not be positive semi-definite. If it is negative beyond
+    /// rounding, the components are those of the positive part alone.
     pub smallest_eigenvalue: Option<f64>,
-    /// How far an approximate kernel matrix is from the exact one; `None` on the exact routes.
+    /// Error of an approximate kernel matrix; `None` on the exact routes.
     pub approximation: Option<Approximation>,
 }
 
-/// How far an approximate kernel matrix is from the exact one. Both figures are norms of the difference of the (centred,
-/// weighted) matrices relative to the largest eigenvalue: no eigenvalue is off by more. Both hold an allowance for rounding:
-/// four times `eps` of the type of the data times the trace of the kernel matrix, and with landmarks four times `eps` of f64 times
-/// the condition of their kernel matrix (on the directions kept: at most 6e-8).
+/// Error of an approximate kernel matrix. Both figures are norms of the difference of the centred, weighted
+/// matrices, relative to the largest eigenvalue, and bound the error of every eigenvalue. Both include an
+/// allowance for rounding: four times `eps` of the type of the data times the trace of the kernel matrix, and with
+/// landmarks four times `eps` of f64 times the condition number of their kernel matrix (on the directions kept: at
+/// most 6e-8).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Approximation {
-    /// Landmarks, or random features.
+    /// Number of landmarks or random features.
     pub n_features: usize,
-    /// A bound that holds for certain: the trace of the difference, which is the sum of the errors in all directions, none of
-    /// them negative. Nyström only. It says nothing where it is 1 or more, as it often is where many small eigenvalues add up
-    /// to more than the largest: [`Approximation::useful_bound`].
+    /// Rigorous bound, Nyström only: the trace of the difference, the sum of its eigenvalues, none of which is
+    /// negative. Useless if it is 1 or more, which is common if many small eigenvalues add up to more than the
+    /// largest: [`Approximation::useful_bound`].
     pub bound: Option<f64>,
-    /// An estimate of the spectral norm: that of the difference on at most 500 rows, drawn by the seed in proportion to their
-    /// weights, each of which stands for others. Not certain, but near the truth where the bound is far from it; too large
-    /// rather than too small where the difference has no leading directions; never more than the bound.
+    /// Estimate of the spectral norm: that of the difference on at most 500 rows, drawn by the seed in proportion
+    /// to their weights, each representing others. Not rigorous, but close even if the bound is not; an
+    /// overestimate if the difference has no leading directions; at most the bound.
     pub estimate: f64,
 }
 
 impl Approximation {
-    /// The bound, where it says something: an error of the size of the largest eigenvalue is no news.
+    /// The bound if it is below 1, the size of the largest eigenvalue.
     pub fn useful_bound(&self) -> Option<f64> {
         self.bound.filter(|bound| *bound < 1.0)
     }
 }
 
 impl KernelConvergence {
-    /// The largest of the residuals: NaN if one is NaN, zero if there are none.
+    /// The largest residual: NaN if any is NaN, zero if there are none.
     pub fn worst_residual(&self) -> f64 {
         largest(self.residuals.iter().copied())
     }
 
-    /// Whether every component is within the tolerance.
+    /// Tests that every component is within the tolerance.
     pub fn converged(&self) -> bool {
         self.n_converged == self.residuals.len()
     }
 }
 
-/// What new rows are compared with.
+/// The basis that new rows are compared with.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum KernelBasis {
-    /// The rows fitted.
+    /// The fitted rows.
     Rows(KernelRows),
-    /// Some of them, as landmarks of a Nyström approximation.
+    /// Some of the fitted rows, as landmarks of a Nyström approximation.
     Landmarks(KernelRows),
-    /// Random frequencies as rows, shape (n_frequencies, n_features): a row becomes the cosines, then the sines, of its
-    /// inner products with them, divided by the square root of their number.
+    /// Random frequencies as rows, shape (n_frequencies, n_features). The features of a row are the cosines, then
+    /// the sines, of its inner products with them, divided by the square root of their number.
     Frequencies(Matrix),
-    /// The rows of new data are kernel values already, with so many fitted rows.
+    /// A precomputed kernel: new data hold the kernel values with the fitted rows.
     Precomputed {
         /// Number of fitted rows.
         n_samples: usize,
@@ -92,7 +93,7 @@ pub enum KernelBasis {
 }
 
 impl KernelBasis {
-    /// Number of values that a new row is turned into.
+    /// Number of features of a new row.
     pub fn len(&self) -> usize {
         match self {
             Self::Rows(rows) | Self::Landmarks(rows) => rows.shape().0,
@@ -101,7 +102,7 @@ impl KernelBasis {
         }
     }
 
-    /// Whether there are none.
+    /// Tests whether there are no features.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -116,7 +117,7 @@ impl KernelBasis {
     }
 }
 
-/// What pre-images are computed from.
+/// The data that pre-images are computed from.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum PreImageParts {
@@ -132,45 +133,45 @@ pub enum PreImageParts {
     },
     /// The fixed-point iteration.
     FixedPoint {
-        /// The shares of the fitted rows in the mean of feature space.
+        /// The normalised weights of the fitted rows.
         shares: Vec<f64>,
     },
 }
 
-/// Everything a model consists of, as plain data: what files and other languages exchange. A new row with kernel values
-/// `k` has the scores `coefficients' k - offsets`.
+/// All fields of a model as plain data, for files and other languages. A new row with kernel values `k` has the
+/// scores `coefficients' k - offsets`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KernelParts {
     /// The kernel, with a number for gamma.
     pub kernel: Kernel,
-    /// What new rows are compared with.
+    /// The basis that new rows are compared with.
     pub basis: KernelBasis,
-    /// Subtracted from rows before they are compared, where the kernel is a function of differences; empty otherwise.
+    /// Subtracted from rows before the kernel is evaluated, if it is a function of differences; empty otherwise.
     pub shift: Vec<f64>,
     /// Shape (basis.len(), n_components); zeros for components without variance.
     pub coefficients: Matrix,
-    /// One for each component.
+    /// Subtracted from the scores, one for each component.
     pub offsets: Vec<f64>,
-    /// Eigenvalues of the centred kernel matrix, descending: of the one with repeated rows where rows have weights.
+    /// Eigenvalues of the centred kernel matrix, descending; with weights, those of the matrix of repeated rows.
     pub eigenvalues: Vec<f64>,
-    /// The sum of all of them.
+    /// The sum of all eigenvalues, kept or not.
     pub total: f64,
-    /// Rows fitted, those of weight zero included.
+    /// Number of rows fitted, including those of weight zero.
     pub n_samples: usize,
     /// Orthonormal eigenvectors as columns, shape (n_samples, n_components), scores divided by the square roots of the
     /// eigenvalues. With weights, columns are orthonormal when rows are repeated; rows of weight zero are zero.
-    /// No rows on the approximate routes, which keep nothing that grows with n_samples.
+    /// Without rows on the approximate routes, whose memory does not grow with n_samples.
     pub eigenvectors: Matrix,
-    /// What rows are found from scores with.
+    /// The data that pre-images are computed from, if the option `pre_image` was set.
     pub pre_image: Option<PreImageParts>,
     /// Sum of the sample weights; `n_samples` without weights.
     pub sum_of_weights: f64,
     /// The options of the fit.
     pub options: KernelPca,
-    /// `"f32"` or `"f64"`: the type of the data.
+    /// Type of the data: `"f32"` or `"f64"`.
     pub dtype: String,
-    /// How the fit went.
+    /// Outcome of the fit.
     pub convergence: KernelConvergence,
 }
 
@@ -181,7 +182,7 @@ pub struct KernelModel {
     function: Option<Arc<dyn BlockKernel>>,
 }
 
-/// Kernel functions of the caller are the same if they are one.
+/// User-defined kernel functions are equal if they are the same object.
 impl PartialEq for KernelModel {
     fn eq(&self, other: &Self) -> bool {
         let same_function = match (&self.function, &other.function) {
@@ -245,7 +246,7 @@ impl TryFrom<KernelParts> for KernelModel {
     }
 }
 
-/// The shapes of what pre-images are computed from.
+/// Checks the shapes of the data for pre-images.
 fn check_pre_image(parts: &KernelParts) -> Result<()> {
     let (k, p) = (parts.eigenvalues.len(), parts.basis.n_features());
     let lengths = match &parts.pre_image {
@@ -282,31 +283,32 @@ impl KernelModel {
         self.parts.basis.n_features()
     }
 
-    /// Number of rows fitted, those of weight zero included.
+    /// Number of rows fitted, including those of weight zero.
     pub fn n_samples(&self) -> usize {
         self.parts.n_samples
     }
 
-    /// Eigenvalues of the centred kernel matrix, descending, as scikit-learn's `KernelPCA.eigenvalues_`: sums of squares of
-    /// the scores. With weights, those of the matrix of repeated rows.
+    /// Eigenvalues of the centred kernel matrix, descending, as scikit-learn's `KernelPCA.eigenvalues_`: sums of
+    /// squared scores. With weights, those of the matrix of repeated rows.
     pub fn eigenvalues(&self) -> &[f64] {
         &self.parts.eigenvalues
     }
 
-    /// Eigenvalues as shares of the sum of all of them.
+    /// Eigenvalues as shares of the sum of all eigenvalues.
     pub fn explained_variance_ratio(&self) -> Vec<f64> {
         let total = self.parts.total;
         self.eigenvalues().iter().map(|v| if total > 0.0 { v / total } else { 0.0 }).collect()
     }
 
-    /// Eigenvectors as columns, shape (n_samples, n_components), as scikit-learn's `KernelPCA.eigenvectors_`: in each the
-    /// entry of largest absolute value is positive. No rows on the approximate routes.
+    /// Eigenvectors as columns, shape (n_samples, n_components), as scikit-learn's `KernelPCA.eigenvectors_`. The
+    /// entry of largest absolute value in each is positive. Without rows on the approximate routes.
     pub fn eigenvectors(&self) -> &Matrix {
         &self.parts.eigenvectors
     }
 
-    /// Scores of the fitted rows, shape (n_samples, n_components): eigenvectors times the square roots of the eigenvalues.
-    /// Rows of weight zero get zeros; transform them instead. No rows on the approximate routes.
+    /// Scores of the fitted rows, shape (n_samples, n_components): eigenvectors times the square roots of the
+    /// eigenvalues. Zero for rows of weight zero, which [`KernelModel::transform`] can score. Without rows on the
+    /// approximate routes.
     pub fn fitted_scores(&self) -> Matrix {
         let roots: Vec<f64> = self.eigenvalues().iter().map(|v| v.sqrt()).collect();
         let vectors = self.eigenvectors();
@@ -323,24 +325,24 @@ impl KernelModel {
         &self.parts.options
     }
 
-    /// How the fit went: route, reason, passes, residuals.
+    /// Outcome of the fit: route, reason, passes, residuals.
     pub fn convergence(&self) -> &KernelConvergence {
         &self.parts.convergence
     }
 
-    /// Everything but a kernel function of the caller's own, as plain data.
+    /// All fields but a user-defined kernel function, as plain data.
     pub fn parts(&self) -> &KernelParts {
         &self.parts
     }
 
-    /// The same model with the caller's kernel function, which plain data do not hold.
+    /// This model with the user-defined kernel function, which plain data do not hold.
     #[must_use]
     pub fn with_function(mut self, function: Arc<dyn BlockKernel>) -> Self {
         self.function = Some(function);
         self
     }
 
-    /// The same model without the components whose eigenvalue is zero, which every row has the score zero on.
+    /// Drops components with eigenvalue zero.
     #[must_use]
     pub fn without_zeros(mut self) -> Self {
         let parts = &mut self.parts;
@@ -358,7 +360,7 @@ impl KernelModel {
         self
     }
 
-    /// The caller's kernel function.
+    /// The user-defined kernel function.
     pub(super) fn function(&self) -> Option<&dyn BlockKernel> {
         self.function.as_deref()
     }

@@ -1,5 +1,5 @@
-//! A feature map whose inner products approximate a kernel: kernel values with landmarks times the inverse root of the
-//! landmarks' own kernel matrix. Williams & Seeger (2001); Drineas & Mahoney (2005).
+//! The Nyström feature map, whose inner products approximate a kernel: kernel values with landmarks times the
+//! inverse square root of the landmarks' kernel matrix. Williams & Seeger (2001); Drineas & Mahoney (2005).
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
 use crate::weights::{Shares, Weights};
 
-/// The Nyström feature map: rows become features whose inner products approximate the kernel, which is not centred. Inner
-/// products of landmarks are exact.
+/// The Nyström feature map: inner products of the features of rows approximate the kernel, which is not centred.
+/// Inner products of landmarks are exact.
 ///
 /// ```
 /// use karhunen::{Dense, Gamma, Kernel, Nystrom, Weights};
@@ -39,19 +39,19 @@ use crate::weights::{Shares, Weights};
 pub struct Nystrom {
     /// The kernel: positive semi-definite, and not precomputed.
     pub kernel: Kernel,
-    /// Landmarks, which is the number of features; no more than rows of positive weight are used, and fewer where the rule
-    /// [`Landmarks::KMeansPlusPlus`] runs out of rows that differ.
+    /// Number of landmarks and of features; at most the number of rows of positive weight, and fewer if the rule
+    /// [`Landmarks::KMeansPlusPlus`] finds fewer different rows.
     pub n_landmarks: usize,
-    /// How they are chosen.
+    /// The rule that chooses them.
     pub landmarks: Landmarks,
-    /// Seed of everything that is drawn.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// Threads; those of the current rayon pool if `None`. The result does not depend on them.
+    /// Number of threads; those of the current rayon pool if `None`. Does not change the result.
     pub n_threads: Option<usize>,
 }
 
 impl Nystrom {
-    /// So many landmarks; everything else at its default.
+    /// Uses `n_landmarks` landmarks; all other options at their defaults.
     pub fn new(n_landmarks: usize) -> Self {
         Self {
             kernel: Kernel::default(),
@@ -62,20 +62,21 @@ impl Nystrom {
         }
     }
 
-    /// Chooses landmarks among the rows of `x`, shape (n_samples, n_features), in proportion to `weights.samples`, as if rows
-    /// were repeated; rows of weight zero are none. Two passes over the data. Weights of features are refused.
+    /// Chooses landmarks among the rows of `x`, shape (n_samples, n_features), with probability proportional to
+    /// `weights.samples`, as if rows were repeated. Two passes over the data. Weights of features are refused.
     ///
     /// # Errors
-    /// [`Error::Option`]; those of weights; [`Error::NonFinite`] for NaN and infinite values; [`Error::NegativeValue`] where the kernel needs
-    /// none; [`Error::NegativeEigenvalue`] of a kernel that is not positive semi-definite; any error `x` raises while read.
+    /// [`Error::Option`]; errors of weights; [`Error::NonFinite`] for NaN and infinite values;
+    /// [`Error::NegativeValue`] for a kernel of non-negative data; [`Error::NegativeEigenvalue`] for a kernel that
+    /// is not positive semi-definite; any error `x` raises while read.
     pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<NystromMap> {
         self.fitted(x, weights, None, &Unobserved)
     }
 
-    /// As [`Nystrom::fit`], telling `observer` how far it has come.
+    /// As [`Nystrom::fit`], with progress reports to `observer`.
     ///
     /// # Errors
-    /// As [`Nystrom::fit`], and [`Error::Stopped`] if the observer asks to stop.
+    /// As [`Nystrom::fit`], and [`Error::Stopped`] if the observer cancels.
     pub fn fit_observed<T: Scalar>(
         &self,
         x: &dyn Source<T>,
@@ -85,11 +86,11 @@ impl Nystrom {
         self.fitted(x, weights, None, observer)
     }
 
-    /// As [`Nystrom::fit_observed`] with a kernel of the caller's own; the option `kernel` must be [`Kernel::Custom`]. The
-    /// map keeps the function.
+    /// As [`Nystrom::fit_observed`] with a user-defined kernel function, which the map keeps; the option `kernel`
+    /// must be [`Kernel::Custom`].
     ///
     /// # Errors
-    /// As [`Nystrom::fit_observed`], and what the function raises.
+    /// As [`Nystrom::fit_observed`]; errors of the function.
     pub fn fit_function<T: Scalar>(
         &self,
         x: &dyn Source<T>,
@@ -100,7 +101,7 @@ impl Nystrom {
         self.fitted(x, weights, Some(function), observer)
     }
 
-    /// Every rule of the options.
+    /// Checks every rule of the options.
     fn check(&self, (n_samples, n_features): (usize, usize), has_function: bool) -> Result<()> {
         if n_samples == 0 || n_features == 0 {
             return Err(Error::Empty { n_samples, n_features });
@@ -158,7 +159,7 @@ impl Nystrom {
             let kernel = gamma::resolve(&self.kernel, &moments, &shares, self.seed, |chosen| {
                 KernelRows::gather(x, chosen)
             })?;
-            // Unlike those of components, inner products of the linear kernel are not centred.
+            // Unlike components, features of the linear kernel are not centred.
             let centres = kernel != Kernel::Linear && kernel.ignores_shifts() && !x.is_sparse();
             let shift = if centres { moments.mean } else { Vec::new() };
             let preparation = Preparation { shift: &shift, normalize: kernel.normalizes() };
@@ -175,29 +176,29 @@ impl Nystrom {
     }
 }
 
-/// Everything a map consists of, as plain data. Kernel values `k` with the landmarks become the features
+/// All fields of a map as plain data. The features of a row with kernel values `k` with the landmarks are
 /// `normalization k`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NystromParts {
     /// The kernel, with a number for gamma.
     pub kernel: Kernel,
-    /// Shape (n_landmarks, n_features).
+    /// The landmarks, shape (n_landmarks, n_features).
     pub landmarks: KernelRows,
-    /// Which of the rows fitted they were, ascending.
+    /// Indices of the landmarks among the fitted rows, ascending.
     pub indices: Vec<usize>,
-    /// Subtracted from rows before they are compared, where the kernel is a function of differences; empty otherwise.
+    /// Subtracted from rows before the kernel is evaluated, if it is a function of differences; empty otherwise.
     pub shift: Vec<f64>,
-    /// The inverse root of the kernel matrix of the landmarks, shape (n_landmarks, n_landmarks), symmetric; on the range of
-    /// its eigenvalues above `sqrt(eps)` of the largest.
+    /// The symmetric inverse square root of the kernel matrix of the landmarks, shape (n_landmarks, n_landmarks),
+    /// on the span of its eigenvectors with eigenvalues above `sqrt(eps)` of the largest.
     pub normalization: Matrix,
     /// The options of the fit.
     pub options: Nystrom,
-    /// `"f32"` or `"f64"`: the type of the data.
+    /// Type of the data: `"f32"` or `"f64"`.
     pub dtype: String,
 }
 
-/// A fitted map. Made by [`Nystrom::fit`].
+/// A fitted Nyström feature map. Made by [`Nystrom::fit`].
 #[derive(Clone)]
 pub struct NystromMap {
     parts: NystromParts,
@@ -248,10 +249,10 @@ impl NystromMap {
         self.transform_with(x, &Transform::default())
     }
 
-    /// As [`NystromMap::transform`], with options, of which `whiten` is refused.
+    /// As [`NystromMap::transform`], with options. The option `whiten` is refused.
     ///
     /// # Errors
-    /// As [`NystromMap::transform`], and [`Error::Stopped`] if the observer asks to stop.
+    /// As [`NystromMap::transform`], and [`Error::Stopped`] if the observer cancels.
     pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
         let transform = compiled!(T, NystromMap::features_of::<T>
             => fn(&NystromMap, &dyn Source<T>, &Transform<'_>) -> Result<Matrix<T>>);
@@ -290,12 +291,12 @@ impl NystromMap {
         }
     }
 
-    /// Everything but a kernel function of the caller's own, as plain data.
+    /// All fields but a user-defined kernel function, as plain data.
     pub fn parts(&self) -> &NystromParts {
         &self.parts
     }
 
-    /// The same map with the caller's kernel function, which plain data do not hold.
+    /// This map with the user-defined kernel function, which plain data do not hold.
     #[must_use]
     pub fn with_function(mut self, function: Arc<dyn BlockKernel>) -> Self {
         self.function = Some(function);

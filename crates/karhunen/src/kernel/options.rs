@@ -1,4 +1,4 @@
-//! The options of a fit, and their rules.
+//! The options of a fit and their checks.
 
 use crate::error::{Error, Result};
 use crate::kernel::features::FREQUENCIES;
@@ -6,15 +6,15 @@ use crate::kernel::function::Kernel;
 use crate::kernel::route::KernelRoute;
 use crate::kernel::spectrum::fewest_passes;
 
-/// Squared and times eight bytes this is the largest memory that can be addressed.
+/// Squared and times eight bytes, this exceeds any address space.
 const MOST_FEATURES: usize = 1 << 31;
 
-/// How landmarks are chosen. All rules look at no more than `8 * n_landmarks` rows (5,000 at least), drawn in proportion to
-/// their weights without replacement.
+/// The rule that chooses landmarks. Every rule draws at most `8 * n_landmarks` candidate rows (5,000 at least), in
+/// proportion to their weights without replacement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Landmarks {
-    /// Every row is as likely as another; with weights, in proportion to them, as if rows were repeated.
+    /// Uniformly at random; with weights, in proportion to them, as if rows were repeated.
     #[default]
     Uniform,
     /// One after the other, with probability proportional to the squared distance, in feature space, from the nearest
@@ -36,24 +36,25 @@ impl Landmarks {
     }
 }
 
-/// How rows are found from scores, from dense data.
+/// The method that computes rows from scores, for dense data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum PreImage {
     /// Kernel ridge regression of the fitted rows on their scores, with the same kernel and gamma: scikit-learn's
-    /// `fit_inverse_transform`. Bakir, Weston & Schölkopf (2004). Solves a system of n_samples (the landmarks, on the
-    /// approximate routes). For the kernels linear, polynomial, rbf, laplacian, sigmoid and cosine.
+    /// `fit_inverse_transform`. Bakir, Weston & Schölkopf (2004). Solves a system of dimension n_samples (on the
+    /// approximate routes, of the number of landmarks). For the kernels linear, polynomial, rbf, laplacian,
+    /// sigmoid and cosine.
     Ridge {
         /// The ridge, finite and positive; scikit-learn's default is 1.
         alpha: f64,
     },
-    /// The fixed-point iteration of Mika et al. (1998) for the kernel rbf on the exact routes: the row whose image is nearest to
-    /// the point of feature space that the scores stand for. Starts from the fitted row of the nearest scores; always a
-    /// weighted mean of fitted rows.
+    /// The fixed-point iteration of Mika et al. (1998) for the kernel rbf on the exact routes: finds the row whose
+    /// image is nearest to the point of feature space with the given scores. Starts from the fitted row of the
+    /// nearest scores; every iterate is a weighted mean of fitted rows.
     FixedPoint,
-    /// The fixed-point iteration where it is defined, as it denoises better: `docs/kernel/pre-images.md` has the
-    /// experiment. Kernel ridge regression of the centred rows otherwise: [`PreImage::Ridge`] draws rows towards zero,
-    /// this towards their mean.
+    /// The fixed-point iteration for the kernel rbf on the exact routes, because it denoises better
+    /// (`docs/kernel/pre-images.md`); otherwise kernel ridge regression of the centred rows, which shrinks rows
+    /// towards their mean and not, as [`PreImage::Ridge`], towards zero.
     Auto {
         /// The ridge of kernel ridge regression.
         alpha: f64,
@@ -61,7 +62,7 @@ pub enum PreImage {
 }
 
 impl PreImage {
-    /// The way that is taken, which is never [`PreImage::Auto`].
+    /// The method that is used, never [`PreImage::Auto`].
     pub(super) fn resolved(self, kernel: &Kernel, approximates: bool) -> Self {
         match self {
             Self::Auto { .. } if matches!(kernel, Kernel::Rbf { .. }) && !approximates => Self::FixedPoint,
@@ -70,7 +71,7 @@ impl PreImage {
         }
     }
 
-    /// The rules, apart from those of the data.
+    /// Checks the rules that do not depend on the data.
     pub(super) fn check(&self, kernel: &Kernel, approximates: bool) -> Result<()> {
         let refuse =
             |value: &str, rule| Err(Error::Option { option: "pre_image", value: value.to_owned(), rule });
@@ -98,7 +99,7 @@ impl PreImage {
     }
 }
 
-/// Kernel principal component analysis: options are plain data, [`KernelPca::fit`] is the only verb.
+/// Kernel principal component analysis: the options as plain data, and [`KernelPca::fit`].
 ///
 /// ```
 /// use karhunen::{Dense, Gamma, Kernel, KernelPca, Weights};
@@ -124,33 +125,35 @@ impl PreImage {
 pub struct KernelPca {
     /// The kernel.
     pub kernel: Kernel,
-    /// How many components to keep, at most n_samples; all whose eigenvalue is not zero if `None`.
+    /// Number of components to keep, at most n_samples; all with a positive eigenvalue if `None`.
     pub n_components: Option<usize>,
     /// The route to the components; chosen by the number of rows and components and by the memory limit if `None`.
     pub solver: Option<KernelRoute>,
-    /// How the landmarks of the solver `nystrom` are chosen.
+    /// The rule that chooses the landmarks of the solver `nystrom`.
     pub landmarks: Landmarks,
-    /// Landmarks of the solver `nystrom`, or features of the solver `fourier` (rounded up to a multiple of 32). If `None`,
-    /// 1,000 or four times the components, whichever is more, and no more landmarks than rows.
+    /// Number of landmarks of the solver `nystrom`, or of features of the solver `fourier` (rounded up to a
+    /// multiple of 32). If `None`, the larger of 1,000 and four times the components, and no more landmarks than
+    /// rows.
     pub n_features: Option<usize>,
-    /// How rows are found from scores, if they are to be.
+    /// The method that computes rows from scores, if any.
     pub pre_image: Option<PreImage>,
     /// Iterations stop when every residual `||K u - lambda u||` is below `tol * lambda_1`. If `None`, 1e-8 for f64 data
     /// and 1e-5 for f32 data, whose kernel values are computed in f32.
     pub tol: Option<f64>,
-    /// Passes over the kernel matrix that an iteration may make before it gives up: of `block_size` columns, if that is
-    /// given, as many as make up the components; two more for kernels that may not be positive semi-definite.
+    /// The most passes over the kernel matrix that an iteration may make. At least those that a basis of
+    /// `n_components` columns takes with the given `block_size`, and two more for kernels that may not be positive
+    /// semi-definite.
     pub max_iter: usize,
-    /// Columns that the iteration multiplies at a time; chosen if `None`.
+    /// Block size of the iteration; chosen if `None`.
     pub block_size: Option<usize>,
-    /// Bytes that a fit may hold beside the data; half of the machine's memory if `None` (4 GB where the system does
-    /// not say).
+    /// Bytes that a fit may hold beside the data; half of the machine's memory if `None` (4 GB if the system does
+    /// not report its memory).
     pub memory_limit: Option<u64>,
-    /// Seed of everything that is drawn.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// Threads; those of the current rayon pool if `None`. The result does not depend on them.
+    /// Number of threads; those of the current rayon pool if `None`. Does not change the result.
     pub n_threads: Option<usize>,
-    /// Make [`Error::NotConverged`] of components that miss the tolerance, instead of reporting them.
+    /// Return [`Error::NotConverged`] if a component misses the tolerance, instead of reporting its residual.
     pub strict: bool,
 }
 
@@ -175,12 +178,12 @@ impl Default for KernelPca {
 }
 
 impl KernelPca {
-    /// Keeps `n_components` components; everything else at its default.
+    /// Keeps `n_components` components; all other options at their defaults.
     pub fn new(n_components: usize) -> Self {
         Self { n_components: Some(n_components), ..Self::default() }
     }
 
-    /// Every rule of the options, in one place.
+    /// Checks every rule of the options.
     pub(super) fn check(&self, (n_samples, n_features): (usize, usize), has_function: bool) -> Result<()> {
         if n_samples == 0 || n_features == 0 {
             return Err(Error::Empty { n_samples, n_features });
@@ -213,7 +216,7 @@ impl KernelPca {
         }
     }
 
-    /// The rule of `max_iter` on a route.
+    /// Checks `max_iter` on a route.
     pub(super) fn check_passes(&self, route: KernelRoute, n: usize) -> Result<()> {
         let fewest = fewest_passes(&self.kernel, self.n_components.unwrap_or(n), n, self.block_size);
         if !route.iterates() || self.max_iter >= fewest {
@@ -229,7 +232,7 @@ impl KernelPca {
         Err(Error::Option { option: "max_iter", value: self.max_iter.to_string(), rule })
     }
 
-    /// The rules of what the approximate routes alone obey.
+    /// Checks the options of the approximate routes.
     fn check_approximation(&self) -> Result<()> {
         let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });
         if let Some(m) = self.n_features {
@@ -284,7 +287,7 @@ impl KernelPca {
         Ok(())
     }
 
-    /// Landmarks or Fourier features.
+    /// Number of landmarks or Fourier features.
     pub(super) fn features(&self, n_samples: usize, route: KernelRoute) -> usize {
         let m = self.n_features.unwrap_or_else(|| (4 * self.n_components.unwrap_or(0)).max(1000));
         if route == KernelRoute::Fourier { m.next_multiple_of(2 * FREQUENCIES) } else { m.min(n_samples) }

@@ -1,5 +1,5 @@
-//! Rows from scores: kernel principal components have no exact inverse, since most points of feature space are the image of
-//! no row.
+//! Pre-images: rows from scores. Kernel principal components have no exact inverse, since most points of feature
+//! space are not the image of a row.
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ use crate::pca::Transform;
 use crate::scalar::{Scalar, compiled};
 use crate::source::Block;
 
-/// What pre-images of a model need, from rows and their scores; `weights` count the rows. `centre` is subtracted from
-/// the rows first, unless it is empty.
+/// Fits the regression of rows on their scores; `weights` are multiplicities of the rows. `centre` is subtracted
+/// from the rows first, unless it is empty.
 pub(super) fn fit_ridge(
     kernel: &Kernel,
     alpha: f64,
@@ -57,7 +57,7 @@ fn score_preparation(kernel: &Kernel) -> Preparation<'static> {
 /// The dense rows of a basis.
 ///
 /// # Errors
-/// [`Error::Option`] if there are none.
+/// [`Error::Option`] if the basis has no dense rows.
 pub(super) fn dense_rows(basis: &KernelBasis) -> Result<&Matrix> {
     match basis {
         KernelBasis::Rows(KernelRows::Dense(rows)) | KernelBasis::Landmarks(KernelRows::Dense(rows)) => {
@@ -67,18 +67,18 @@ pub(super) fn dense_rows(basis: &KernelBasis) -> Result<&Matrix> {
     }
 }
 
-/// There are no dense rows to find pre-images among.
+/// The error for a basis without dense rows.
 pub(super) fn no_rows() -> Error {
     let rule = "pre-images need the rows: dense data, and not the solver fourier";
     Error::Option { option: "pre_image", value: "given".to_owned(), rule }
 }
 
 impl KernelModel {
-    /// Rows from scores, shape (n_rows, n_features), by the option `pre_image` of the fit.
+    /// Rows from scores, shape (n_rows, n_features), by the method of the option `pre_image` of the fit.
     ///
     /// # Errors
-    /// [`Error::Option`] if the fit had no such option; [`Error::Shape`] unless there are `n_components` scores a row;
-    /// [`Error::KernelValue`] where the kernel of scores is beyond the range of the type.
+    /// [`Error::Option`] if the fit had no such option; [`Error::Shape`] unless there are `n_components` scores a
+    /// row; [`Error::KernelValue`] if kernel values of the scores overflow.
     pub fn inverse_transform<T: Scalar>(&self, scores: &Matrix<T>) -> Result<Matrix<T>> {
         self.inverse_transform_with(scores, &Transform::default())
     }
@@ -86,7 +86,7 @@ impl KernelModel {
     /// As [`KernelModel::inverse_transform`], with options.
     ///
     /// # Errors
-    /// As [`KernelModel::inverse_transform`], and [`Error::Stopped`] if the observer asks to stop.
+    /// As [`KernelModel::inverse_transform`], and [`Error::Stopped`] if the observer cancels.
     pub fn inverse_transform_with<T: Scalar>(
         &self,
         scores: &Matrix<T>,
@@ -146,11 +146,11 @@ impl KernelModel {
     }
 }
 
-/// Rows that are iterated together.
+/// Number of rows iterated together.
 const ROWS: usize = 16;
 
-/// The iteration `x <- sum_i g_i k(x, x_i) x_i / sum_i g_i k(x, x_i)`, where `sum_i g_i phi(x_i)` is the point of feature
-/// space: `g = v + A z`, `A` the coefficients of the scores.
+/// The iteration `x <- sum_i g_i k(x, x_i) x_i / sum_i g_i k(x, x_i)` for the point `sum_i g_i phi(x_i)` of
+/// feature space: `g = v + A z` with the coefficients `A` of the scores `z`.
 struct FixedPoint<'a> {
     parts: &'a KernelParts,
     shares: &'a [f64],
@@ -158,7 +158,7 @@ struct FixedPoint<'a> {
     /// Centred rows and a column of ones, in strips of columns.
     rows: Vec<f64>,
     gamma: f64,
-    /// Scores of the fitted rows, for the start.
+    /// Scores of the fitted rows, for the starting point.
     fitted: Matrix,
     from: &'a Matrix,
 }
@@ -199,7 +199,7 @@ impl<'a> FixedPoint<'a> {
 
     /// The pre-images of the scores `rows`.
     fn solve<T: Scalar>(&self, z: &Matrix, rows: Range<usize>, out: &mut [T]) -> Result<()> {
-        /// The length of the step that ends the iteration, in units of `1 / sqrt(gamma)`, and the most steps.
+        /// Largest number of steps, and the length of the last step in units of `1 / sqrt(gamma)`.
         const MOST: usize = 500;
         const ENOUGH: f64 = 1e-8;
         let w = width::<f64>();
@@ -225,7 +225,7 @@ impl<'a> FixedPoint<'a> {
             for i in (0..rows.len()).filter(|&i| open[i]).collect::<Vec<_>>() {
                 let at = |j: usize| sums[(j / w * n_left + i) * w + j % w];
                 let mass = at(p);
-                // Far from every row, or weights that cancel: no step has a meaning.
+                // Far from every row, or with cancelling weights, the step is undefined.
                 if mass <= 1e-12 {
                     open[i] = false;
                     continue;
@@ -247,7 +247,7 @@ impl<'a> FixedPoint<'a> {
         Ok(())
     }
 
-    /// `g` of every row, as a tile; zero for what fills up strips.
+    /// `g` for every row, as a tile; zero in the padding of strips.
     fn weights(&self, z: &Matrix, rows: Range<usize>, n_left: usize, n_padded: usize) -> Vec<f64> {
         let w = width::<f64>();
         let mut weights = vec![0.0; n_left * n_padded];

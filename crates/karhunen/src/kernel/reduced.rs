@@ -1,4 +1,4 @@
-//! A fit in the span of features, from top to bottom: landmarks or frequencies, moments, components, error, signs.
+//! A fit in the span of features: landmarks or frequencies, moments, components, error, signs.
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
@@ -23,7 +23,7 @@ use crate::scalar::{Scalar, largest, largest_magnitude};
 use crate::solver::IterationOptions;
 use crate::source::Source;
 
-/// What a fit in the span of features needs.
+/// Input of a fit in the span of features.
 pub(super) struct Reduced<'a, T: Scalar> {
     pub(super) options: &'a KernelPca,
     pub(super) route: KernelRoute,
@@ -35,7 +35,7 @@ pub(super) struct Reduced<'a, T: Scalar> {
     pub(super) tol: f64,
 }
 
-/// What it finds.
+/// Result of a fit in the span of features.
 pub(super) struct ReducedFit {
     pub(super) basis: KernelBasis,
     pub(super) projected: Projected,
@@ -58,7 +58,7 @@ impl<T: Scalar> Reduced<'_, T> {
         let features = self.of_rows(&rows, exec)?;
         let values = feature_matrix(&features, &rows, exec)?;
         let whitening = Whitening::of(&values)?;
-        // Their mean is near that of all rows.
+        // The mean of the sample is near that of all rows.
         let pivot = column_means(&values);
         let moments = moments(self.x, &features, &pivot, self.shares, &exec.phase("features"))?;
         let (projected, approximation) = self.components(&moments, &features, Some(&whitening), exec)?;
@@ -66,7 +66,7 @@ impl<T: Scalar> Reduced<'_, T> {
         Ok(ReducedFit { basis: KernelBasis::Landmarks(rows), projected, approximation })
     }
 
-    /// Components and how far they can be trusted.
+    /// Components and the approximation error.
     fn components(
         &self,
         moments: &FeatureMoments,
@@ -100,7 +100,7 @@ impl<T: Scalar> Reduced<'_, T> {
         Ok((projected, approximation(m, bound, estimate, rounding, largest)))
     }
 
-    /// The first row with a feature that is not finite, or that of the largest feature where only sums are not.
+    /// The first row with a feature that is not finite; if only sums are not, the row of the largest feature.
     fn row_beyond_range(&self, features: &Features<'_, f64>, exec: &Exec<'_>) -> Result<usize> {
         let n = self.x.shape().0;
         let (mut row, mut largest) = (0, 0.0);
@@ -129,9 +129,10 @@ impl<T: Scalar> Reduced<'_, T> {
     }
 }
 
-/// Makes the score of largest absolute value among those of a sample, whose features are given, positive on each component.
+/// Makes the score of largest absolute value on each component positive, among a sample of rows with the given
+/// features.
 fn choose_signs(features: &Matrix, projected: &mut Projected) {
-    /// Entries that differ by no more than this share count as equally large.
+    /// Entries within this relative distance count as equally large.
     const TIE: f64 = 1e-10;
     let mut scores = multiply(features, &projected.coefficients);
     for i in 0..scores.n_rows() {

@@ -5,26 +5,27 @@
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum KernelRoute {
-    /// All eigenvectors of the centred kernel matrix, n x n in f64.
+    /// All eigenvectors of the centred kernel matrix, formed, shape (n, n) in f64.
     Full,
-    /// The leading eigenvectors by block Krylov iteration on the kernel matrix, of which one triangle is stored.
+    /// The leading eigenvectors by block Krylov iteration on the kernel matrix, one triangle of which is stored.
     Stored,
-    /// The same, computing the kernel matrix tile by tile in every pass: memory proportional to n.
+    /// Block Krylov iteration that computes the kernel matrix tile by tile in every pass: memory proportional to
+    /// n.
     Tiles,
-    /// The kernel matrix that agrees with the exact one on some rows, the landmarks, and is of their rank: one pass, memory
-    /// that does not grow with n. Drineas & Mahoney (2005).
+    /// The Nyström approximation of the kernel matrix from some rows, the landmarks: one pass, memory independent
+    /// of n. Drineas & Mahoney (2005).
     Nystrom,
-    /// Random Fourier features of kernels of differences (rbf, laplacian): one pass, memory that does not grow with n.
+    /// Random Fourier features for kernels of differences (rbf, laplacian): one pass, memory independent of n.
     Fourier,
 }
 
 impl KernelRoute {
-    /// Whether the kernel matrix is replaced by one of low rank.
+    /// True if a low-rank approximation replaces the kernel matrix.
     pub fn approximates(self) -> bool {
         matches!(self, Self::Nystrom | Self::Fourier)
     }
 
-    /// Whether components come from passes over the kernel matrix, as many as the tolerance takes.
+    /// True for block Krylov iteration.
     pub(super) fn iterates(self) -> bool {
         matches!(self, Self::Stored | Self::Tiles)
     }

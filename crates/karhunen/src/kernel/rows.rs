@@ -1,4 +1,4 @@
-//! The rows that a kernel compares others with: as they were given, and packed for products.
+//! The rows of a kernel's basis: as given, and packed for products.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::operator::blocks;
 use crate::scalar::{Scalar, largest_magnitude};
 use crate::source::{Block, Source};
 
-/// Rows kept by a model.
+/// The basis rows of a model.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum KernelRows {
@@ -23,9 +23,9 @@ pub enum KernelRows {
     Sparse {
         /// Number of columns.
         n_features: usize,
-        /// Where each row begins, and the end of the last: n_rows + 1 values.
+        /// Offsets of the rows: n_rows + 1 values.
         pointers: Vec<u64>,
-        /// The columns of the entries, increasing in every row.
+        /// Column of each entry, increasing within a row.
         indices: Vec<u32>,
         /// The entries.
         values: Vec<f64>,
@@ -98,7 +98,7 @@ impl KernelRows {
         Ok(Self::Dense(Matrix::from_vec(rows.len(), p, dense)?))
     }
 
-    /// Some of the rows, copied.
+    /// Copies the rows `rows`.
     pub(super) fn select(&self, rows: &[usize]) -> Self {
         match self {
             Self::Dense(x) => {
@@ -129,7 +129,7 @@ impl KernelRows {
         }
     }
 
-    /// Lends them as a block.
+    /// Calls `f` with the rows as a borrowed block.
     pub(super) fn with_block<R>(&self, f: impl FnOnce(&Block<'_, f64>) -> Result<R>) -> Result<R> {
         match self {
             Self::Dense(rows) => f(&Block::Dense(Dense::from(rows))),
@@ -141,19 +141,19 @@ impl KernelRows {
     }
 }
 
-/// Writes the rows `rows` of a block as they are, zeros included.
+/// Writes the rows `rows` of a block, unprepared, zeros included.
 pub(super) fn lines<T: Scalar>(block: &Block<'_, T>, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
     let p = block.n_cols();
     let unchanged = ColumnMap { shift: &vec![0.0; p], remainder: &[], factor: &vec![1.0; p] };
     blocks::mapped_rows(block, unchanged, None, rows, out)
 }
 
-/// What is done to a row before it is compared.
+/// Shift and scaling of rows before the kernel is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Preparation<'a> {
-    /// Subtracted from every row; empty where nothing is.
+    /// Subtracted from every row; empty for no shift.
     pub(super) shift: &'a [f64],
-    /// Divide every row by its length.
+    /// Divide every row by its norm.
     pub(super) normalize: bool,
 }
 
@@ -173,11 +173,11 @@ impl Preparation<'_> {
     }
 }
 
-/// Rows in strips, for the left side of tiles.
+/// Rows in strips, the left operand of tiles.
 #[derive(Clone, Debug)]
 pub(super) struct PointPanel<E> {
     pub(super) strips: Vec<E>,
-    /// What the kernel needs of each row beside the sums of pairs; whole strips.
+    /// Squared norms of the rows, if the kernel needs them; whole strips.
     pub(super) norms: Vec<E>,
 }
 
@@ -186,7 +186,7 @@ impl<E: Exp> PointPanel<E> {
         Self { strips: Vec::new(), norms: Vec::new() }
     }
 
-    /// Packs rows, row-major with `p` values each, after their preparation.
+    /// Prepares and packs rows, row-major with `p` values each.
     pub(super) fn load(&mut self, lines: &mut [f64], p: usize, preparation: Preparation<'_>) {
         let (w, n) = (width::<E>(), lines.len() / p.max(1));
         let n_strips = n.div_ceil(w);
@@ -208,31 +208,31 @@ fn pack_line<E: Exp>(line: &[f64], strip: &mut [E], at: usize) {
     }
 }
 
-/// Of the row as it is packed.
+/// The squared norm of the row as packed, rounded to `E`.
 fn squared_norm<E: Scalar>(line: &[f64]) -> f64 {
     line.iter().map(|x| E::from_f64(*x).to_f64().powi(2)).sum()
 }
 
-/// All rows that others are compared with.
+/// All rows of the basis, packed.
 #[derive(Clone, Debug)]
 pub(super) struct Points<E> {
     n: usize,
     p: usize,
     rows: Packed<E>,
-    /// Squared norms, whole strips.
+    /// Squared norms of the rows; whole strips.
     norms: Vec<E>,
 }
 
 #[derive(Clone, Debug)]
 enum Packed<E> {
-    /// Strips.
+    /// Strips of rows.
     Dense(Vec<E>),
     /// Compressed rows.
     Sparse { pointers: Vec<usize>, indices: Vec<u32>, values: Vec<E> },
 }
 
 impl<E: Exp> Points<E> {
-    /// Packs rows after their preparation. Sparse rows are never shifted.
+    /// Prepares and packs rows. Sparse rows are never shifted.
     pub(super) fn new(rows: &KernelRows, preparation: Preparation<'_>, exec: &Exec<'_>) -> Result<Self> {
         let (n, p) = rows.shape();
         let w = width::<E>();
@@ -273,7 +273,7 @@ impl<E: Exp> Points<E> {
         self.n
     }
 
-    /// Rows `rows` (from a whole strip on, to a whole strip or the last row) as the left side of tiles.
+    /// The rows `rows`, from the start of a strip to the end of one or the last row, as left operand of tiles.
     pub(super) fn panel<'a>(
         &'a self,
         rows: Range<usize>,
@@ -298,8 +298,8 @@ impl<E: Exp> Points<E> {
         }
     }
 
-    /// The kernel values of the rows of a panel with the rows `columns` (whole strips) of these, to `tile`. `same` says
-    /// that the first rows of both are the same.
+    /// Writes the kernel values of the rows of a panel with the rows `columns` (whole strips) to `tile`. `same`
+    /// says that both begin with the same row.
     pub(super) fn tile(
         &self,
         kernel: &Kernel,
@@ -325,12 +325,12 @@ impl<E: Exp> Points<E> {
         }
     }
 
-    /// The squared norms of all rows, and zeros that fill up the last strip.
+    /// The squared norms of all rows, zero in the padding of the last strip.
     pub(super) fn squared_norms(&self) -> &[E] {
         &self.norms
     }
 
-    /// The distances that the kernel decays with, of the rows `rows` (whole strips) and all rows, to `tile`.
+    /// Writes the distances of the rows `rows` (whole strips) from all rows to `tile`, for kernels of a distance.
     pub(super) fn distances(
         &self,
         kernel: &Kernel,
@@ -346,7 +346,7 @@ impl<E: Exp> Points<E> {
     }
 }
 
-/// Sums over the pairs of dense strips and compressed rows.
+/// Sums over the features of pairs of a dense row, in strips, and a compressed row.
 struct SparseSums<'a, E> {
     pairing: Pairing,
     p: usize,
@@ -356,7 +356,7 @@ struct SparseSums<'a, E> {
 }
 
 impl<E: Exp> SparseSums<'_, E> {
-    /// What an entry `y` of a compressed row adds to a sum, beside what the zero in its place would.
+    /// The term of an entry `y` of a compressed row, less the term of a zero in its place.
     #[inline(always)]
     fn term(&self, x: E, y: E) -> E {
         let (x, y) = (x.to_f64(), y.to_f64());
@@ -375,7 +375,7 @@ impl<E: Exp> SparseSums<'_, E> {
         for (strip, left) in left.chunks_exact(self.p * w).enumerate() {
             let mut alone = [E::default(); MOST];
             if self.pairing != Pairing::Product {
-                // The sums with a row of zeros.
+                // The sums of the pairs with a row of zeros.
                 for x in left.chunks_exact(w) {
                     for (sum, x) in alone.iter_mut().zip(x) {
                         *sum = *sum + E::from_f64(x.to_f64().abs());

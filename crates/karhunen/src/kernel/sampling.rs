@@ -1,10 +1,10 @@
-//! Draws of rows.
+//! Random samples of rows.
 
 use rand::{Rng, RngExt};
 
 use crate::random::Stream;
 
-/// At most `most` of `0..n`, ascending, every subset as likely as another (Vitter's selection in order).
+/// At most `most` of `0..n`, ascending, all subsets equally likely (Vitter's sequential selection).
 pub(super) fn without_replacement(n: usize, most: usize, rng: &mut impl Rng) -> Vec<usize> {
     let (mut left, mut chosen) = (most.min(n), Vec::with_capacity(most.min(n)));
     for i in 0..n {
@@ -16,19 +16,20 @@ pub(super) fn without_replacement(n: usize, most: usize, rng: &mut impl Rng) -> 
     chosen
 }
 
-/// Rows that stand for all rows.
+/// A sample of rows that represents all rows.
 pub(super) struct Sample {
-    /// Ascending.
+    /// Indices of the rows, ascending.
     pub(super) rows: Vec<usize>,
-    /// What each stands for, in proportion.
+    /// Normalised weight that each row represents.
     pub(super) shares: Vec<f64>,
 }
 
 impl Sample {
-    /// At most `most` of the rows whose shares are not zero. Where these are all equal, every subset is as likely as another.
-    /// Otherwise the rows are the first distinct ones in a random order of repeated rows, and a row that is drawn with
-    /// probability `p`, given the waiting time of the first row left out, stands for its share divided by `p`: that makes sums
-    /// over the sample unbiased (Cohen & Kaplan 2007). A row of large share is there almost for certain, and stands for itself.
+    /// Draws at most `most` rows of positive weight. If all weights are equal, all subsets are equally likely.
+    /// Otherwise the rows are the first distinct ones in a random order of repeated rows, and a row whose
+    /// probability, given the waiting time of the first row not drawn, is `p` represents its weight divided by
+    /// `p`: sums over the sample are unbiased (Cohen & Kaplan 2007). A row of large weight is drawn almost surely
+    /// and represents itself.
     pub(super) fn draw(shares: &[f64], most: usize, stream: Stream) -> Self {
         let rng = &mut stream.generator();
         let positive: Vec<usize> = (0..shares.len()).filter(|&i| shares[i] > 0.0).collect();
@@ -50,8 +51,8 @@ impl Sample {
     }
 }
 
-/// The places of the `most` smallest of exponential waiting times with positive `rates`, ascending: draws in proportion to
-/// the rates, one after the other, without replacement (Efraimidis & Spirakis 2006). And the next waiting time.
+/// The indices of the `most` smallest of exponential waiting times with positive `rates`, ascending, and the next
+/// waiting time: successive draws in proportion to the rates, without replacement (Efraimidis & Spirakis 2006).
 pub(super) fn first_to_arrive(rates: &[f64], most: usize, rng: &mut impl Rng) -> (Vec<usize>, f64) {
     let mut waits: Vec<(f64, usize)> =
         rates.iter().enumerate().map(|(i, rate)| (-(1.0 - uniform(rng)).ln() / rate, i)).collect();
@@ -66,7 +67,7 @@ pub(super) fn first_to_arrive(rates: &[f64], most: usize, rng: &mut impl Rng) ->
     (first, beyond)
 }
 
-/// In [0, 1).
+/// A uniform number in [0, 1).
 pub(super) fn uniform(rng: &mut impl Rng) -> f64 {
     rng.random::<f64>()
 }

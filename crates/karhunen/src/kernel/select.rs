@@ -1,7 +1,8 @@
-//! Which route to take.
+//! The choice of a route.
 //!
-//! The choice knows the numbers of rows, features and components, the type of the data and the memory limit, never the
-//! number of threads. Routes that differ by the memory limit alone (stored and recomputed tiles) give the same bits.
+//! The choice depends on the numbers of rows, features and components, the type of the data and the memory limit,
+//! not on the number of threads. Stored and recomputed tiles, which differ by the memory limit alone, give the
+//! same bits.
 
 use crate::error::{Available, Error, MemoryLimit, Result, size};
 use crate::kernel::approximate::SAMPLE;
@@ -11,30 +12,30 @@ use crate::kernel::route::KernelRoute;
 use crate::linalg::decomp::eigh;
 use crate::memory;
 
-/// What a choice needs to know.
+/// Size, type and memory limit of a fit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KernelProblem {
-    /// Rows.
+    /// Number of rows.
     pub(super) n: usize,
-    /// Components wanted; all if `None`.
+    /// Number of components wanted; all if `None`.
     pub(super) k: Option<usize>,
-    /// Whether the data are f32.
+    /// True for f32 data.
     pub(super) single: bool,
-    /// Columns.
+    /// Number of columns.
     pub(super) p: usize,
-    /// Whether the kernel matrix is given: it cannot be recomputed.
+    /// True for a precomputed kernel matrix, which cannot be recomputed.
     pub(super) given: bool,
-    /// Whether landmarks can stand for all rows: the kernel is positive without centring.
+    /// True if the kernel is positive semi-definite without centring, so that landmarks may approximate it.
     pub(super) may_approximate: bool,
-    /// Landmarks or Fourier features of the approximate routes.
+    /// Number of landmarks or Fourier features of the approximate routes.
     pub(super) n_features: usize,
-    /// Bytes.
+    /// Memory limit in bytes.
     pub(super) memory_limit: f64,
-    /// Where the limit comes from.
+    /// Origin of the limit.
     pub(super) limited_by: MemoryLimit,
 }
 
-/// Below this number of rows all eigenvectors cost as little as some.
+/// Number of rows up to which all eigenvectors cost as little as some.
 const SMALL: usize = 400;
 
 impl KernelProblem {
@@ -43,12 +44,12 @@ impl KernelProblem {
         if self.single { stored_bytes::<f32>(self.n) } else { stored_bytes::<f64>(self.n) }
     }
 
-    /// Bytes that a route holds beside the data.
+    /// Bytes of the matrices of a route, beside the data.
     pub(super) fn bytes(&self, route: KernelRoute) -> f64 {
         let n = self.n as f64;
         let vectors = 8.0 * n * (3.0 * self.k.unwrap_or(self.n) as f64 + 100.0);
         match route {
-            // The matrix, faer's copy, vectors twice.
+            // The matrix, faer's copy, and two copies of the vectors.
             KernelRoute::Full => 32.0 * n * n,
             KernelRoute::Stored => self.stored() + vectors,
             KernelRoute::Tiles => vectors,
@@ -59,8 +60,8 @@ impl KernelProblem {
 }
 
 impl KernelProblem {
-    /// Asks for what a fit by `route` with `n_threads` threads needs: no more than the limit that was given or stands for one, and
-    /// no more than can be had.
+    /// Refuses a fit by `route` with `n_threads` threads whose memory estimate exceeds the memory limit or the
+    /// available memory.
     ///
     /// # Errors
     /// [`crate::error::Error::Memory`].
@@ -78,11 +79,12 @@ impl KernelProblem {
         memory::ask(&what, self.need(route, n_threads), || self.smaller_need(route, n_threads))
     }
 
-    /// Bytes that a fit by `route` takes in all beside the data: its own matrices, copies of rows, and buffers of threads.
+    /// Memory estimate in bytes of a fit by `route`, beside the data: matrices, copies of rows, and buffers of
+    /// threads.
     pub(super) fn need(&self, route: KernelRoute, n_threads: usize) -> f64 {
-        /// Bytes of a number in f64.
+        /// Bytes of an f64.
         const F64: f64 = 8.0;
-        /// Tiles and panels of a thread.
+        /// Bytes of the tiles and panels of a thread.
         const BUFFERS: f64 = (3u64 << 20) as f64;
         let (n, p, m, threads) = (self.n as f64, self.p as f64, self.n_features as f64, n_threads as f64);
         let rows = if self.given { 0.0 } else { F64 * 2.5 * n * p };
@@ -102,7 +104,7 @@ impl KernelProblem {
             }
     }
 
-    /// What takes less than `route`, with its need.
+    /// Advice that names ways to need less memory than `route`.
     fn smaller_need(&self, route: KernelRoute, n_threads: usize) -> String {
         use KernelRoute as R;
         let others = match self.given {
@@ -134,22 +136,22 @@ impl KernelProblem {
     }
 }
 
-/// Bytes of the sums of the products of `m` features, and of the decompositions that follow.
+/// Bytes of the sums of products of `m` features and of the decompositions of the sums.
 fn features_need(m: f64, threads: f64) -> f64 {
     let sums = (threads + 2.0) * (0.5 * m * m + 400.0 * m);
     8.0 * (sums + 10.0 * m * m + 3.0 * (SAMPLE as f64) * (m + SAMPLE as f64))
 }
 
-/// Bytes of the rows among which `m` landmarks of `n` rows of `p` columns are chosen, and of their features.
+/// Bytes of the candidate rows for `m` landmarks of `n` rows of `p` columns, and of their features.
 fn candidates_need(n: usize, p: usize, m: usize) -> f64 {
     let candidates = n_candidates(m).min(n) as f64;
     8.0 * (candidates * (2.0 * p as f64 + 4.0 * m as f64) + 2.0 * (m * p) as f64)
 }
 
-/// Seconds on one core that exact tiles may take before the matrix is approximated.
+/// Predicted seconds of exact tiles on one core above which the matrix is approximated.
 const PATIENCE: f64 = 1800.0;
-/// Entries of the kernel matrix, times features and vectors, that one core works on in a second: four fifths of what the radial
-/// kernel reaches with AVX-512, in f64 and in f32.
+/// Entries of the kernel matrix, times features and vectors, per second and core: four fifths of the speed of the
+/// rbf kernel with AVX-512, in f64 and in f32.
 const SPEED: [f64; 2] = [5e10, 1.3e11];
 
 impl KernelProblem {
@@ -161,7 +163,7 @@ impl KernelProblem {
     }
 }
 
-/// Chooses a route and says why.
+/// Chooses a route; returns it and the reason.
 pub(super) fn choose(problem: &KernelProblem) -> (KernelRoute, String) {
     let n = problem.n;
     let fits = |route| problem.bytes(route) <= problem.memory_limit;
@@ -209,13 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn rows_memory_and_patience_decide() {
+    fn the_route_follows_from_rows_memory_and_predicted_time() {
         let route = |problem: &KernelProblem| choose(problem).0;
         assert_eq!(route(&problem(400, false)), KernelRoute::Full);
         assert_eq!(route(&problem(150, false)), KernelRoute::Full);
         assert_eq!(route(&problem(40_000, false)), KernelRoute::Stored);
         assert_eq!(route(&problem(60_000, false)), KernelRoute::Tiles);
-        // Half of the bytes, and more than twice the speed.
+        // f32: half the bytes, and more than twice the speed.
         assert_eq!(route(&problem(60_000, true)), KernelRoute::Stored);
         assert_eq!(route(&problem(350_000, true)), KernelRoute::Tiles);
         assert_eq!(route(&problem(350_000, false)), KernelRoute::Nystrom);

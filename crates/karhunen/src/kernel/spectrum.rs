@@ -1,4 +1,4 @@
-//! Eigenpairs of the centred kernel matrix, by the exact routes, and what negative eigenvalues mean.
+//! Eigenpairs of the centred kernel matrix by the exact routes, and the treatment of negative eigenvalues.
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
@@ -17,17 +17,17 @@ use crate::solver::{IterationOptions, Pairs, Wanted, leading};
 
 /// Leading eigenpairs of the weighted, centred kernel matrix.
 pub(super) struct KernelSpectrum {
-    /// Descending; negative ones as they are.
+    /// Eigenvalues, descending, negative ones included.
     pub(super) values: Vec<f64>,
-    /// Columns, orthonormal, shape (n, k).
+    /// Orthonormal eigenvectors as columns, shape (n, k).
     pub(super) vectors: Matrix,
-    /// `||K u - lambda u|| / lambda_1`.
+    /// `||K u - lambda u|| / lambda_1` of each pair.
     pub(super) residuals: Vec<f64>,
-    /// Products with the kernel matrix.
+    /// Number of products with the kernel matrix.
     pub(super) n_passes: usize,
     /// The sum of all eigenvalues.
     pub(super) total: f64,
-    /// The smallest eigenvalue, where it is known.
+    /// The smallest eigenvalue, if known.
     pub(super) smallest: Option<f64>,
     pub(super) means: Means,
 }
@@ -38,7 +38,7 @@ fn trace<E: Exp>(gram: &Gram<'_, E>, shares: &[f64], means: &Means) -> Result<f6
     Ok(shares.iter().zip(&diagonal).zip(&means.of_rows).map(|((v, k), a)| v * (k - a)).sum())
 }
 
-/// All eigenpairs, of which the `k` largest are kept. `epsilon` is the rounding of the kernel values.
+/// Computes all eigenpairs and keeps the `k` largest. `epsilon` is the relative rounding of kernel values.
 pub(super) fn full<E: Exp>(
     gram: &Gram<'_, E>,
     shares: &[f64],
@@ -65,7 +65,7 @@ pub(super) fn full<E: Exp>(
     Ok(spectrum.without_rounding(shares, epsilon))
 }
 
-/// The `k` largest eigenpairs by block Krylov iteration. `epsilon` is the rounding of the kernel values.
+/// The `k` largest eigenpairs by block Krylov iteration. `epsilon` is the relative rounding of kernel values.
 pub(super) fn truncated<E: Exp>(
     gram: &Gram<'_, E>,
     kernel: &Kernel,
@@ -80,7 +80,7 @@ pub(super) fn truncated<E: Exp>(
     let (smallest, lift, n_before) =
         if kernel.is_positive() { (None, 0.0, 0) } else { below_zero(&op, k, iteration, &exec)? };
     let max_iter = iteration.max_iter - n_before;
-    // So many columns at a time that the passes left are enough for a basis of `k`.
+    // Wide enough blocks for a basis of `k` columns within the remaining passes.
     let block = iteration.block_size.unwrap_or_else(|| block_size::<E>(k).max(k.div_ceil(max_iter)));
     let iteration = &IterationOptions { max_iter, block_size: Some(block), ..*iteration };
     let lifted = Lifted { op: &op, sign: 1.0, lift };
@@ -106,40 +106,40 @@ pub(super) fn truncated<E: Exp>(
     Ok(spectrum.without_rounding(shares, epsilon))
 }
 
-/// Columns that an iteration multiplies at a time: whole registers' worth. A pass over tiles costs about as much as 60
-/// columns, one over stored ones as much as their way from memory, so wider blocks pay where many components are wanted;
-/// narrower ones need fewer columns in all.
+/// Block size of an iteration, a multiple of the register width. A pass over recomputed tiles costs as much as
+/// about 60 columns, and a pass over stored tiles is bound by memory, so wide blocks pay if many components are
+/// wanted; narrow ones need fewer columns in all.
 fn block_size<E>(k: usize) -> usize {
     let strips = if k >= 32 { 2 } else { 1 };
     strips * width::<E>()
 }
 
-/// The fewest passes in which an iteration finds `k` components of `n` rows: those that a basis of `k` columns takes, and
-/// two to find the smallest eigenvalue where it may be below zero.
+/// The fewest passes in which an iteration finds `k` components of `n` rows: those of a basis of `k` columns, and
+/// two for the smallest eigenvalue if it may be negative.
 pub(super) fn fewest_passes(kernel: &Kernel, k: usize, n: usize, block_size: Option<usize>) -> usize {
     let basis = block_size.map_or(1, |columns| k.div_ceil(columns.min(n)));
     if kernel.is_positive() { basis } else { 2 + basis }
 }
 
-/// The smallest eigenvalue, roughly, what must be added to all of them for none to be below zero, and the products made.
-/// Leaves what the `k` largest take.
+/// An estimate of the smallest eigenvalue, the shift that makes all eigenvalues non-negative, and the number of
+/// products. Leaves enough passes for the `k` largest.
 fn below_zero(
     op: &dyn SymOp,
     k: usize,
     iteration: &IterationOptions,
     exec: &Exec<'_>,
 ) -> Result<(Option<f64>, f64, usize)> {
-    /// Relative to the bound on the eigenvalues.
+    /// Tolerance relative to the bound on the eigenvalues.
     const ROUGHLY: f64 = 1e-3;
     const MOST: usize = 40;
-    /// Random vectors that the bound is estimated from.
+    /// Number of random vectors that the bound is estimated from.
     const PROBES: usize = 8;
     let quiet = exec.part(0.0, 0.0);
     let dim = op.dim();
     let probes = gaussian(dim, PROBES, Purpose::Probes.of(iteration.seed));
     let images = op.apply(&probes, &quiet)?;
     let squares: f64 = images.as_slice().iter().map(|x| x * x).sum();
-    // The expectation is the Frobenius norm, which no eigenvalue exceeds.
+    // The mean square estimates the squared Frobenius norm, whose root bounds every eigenvalue.
     let bound = 1.5 * (squares / PROBES.min(dim) as f64).sqrt();
     if bound == 0.0 {
         return Ok((Some(0.0), 0.0, 1));
@@ -177,14 +177,14 @@ impl SymOp for Lifted<'_> {
     }
 }
 
-/// The share of the largest eigenvalue below which one is zero, on every route; of data of type f32 if `single`.
+/// Fraction of the largest eigenvalue below which an eigenvalue is zero, on every route; for f32 data if `single`.
 pub(super) fn zero_share(single: bool) -> f64 {
     if single { 2e-7 } else { 1e-12 }
 }
 
-/// scikit-learn's rule (`_check_psd_eigenvalues`): an eigenvalue below zero by more than a share of the largest, and more
-/// than a fixed number, is an error; others below zero, and those above it by less than a smaller share, become zero.
-/// `scale` turns the values into the reported ones, which the fixed number is compared with.
+/// Applies scikit-learn's rule (`_check_psd_eigenvalues`): an eigenvalue below zero by more than a fraction of the
+/// largest and a fixed number is an error; other negative values, and positive ones below a smaller fraction,
+/// become zero. `scale` converts the values to the reported ones, to which the fixed number refers.
 pub(super) fn clip(values: &mut [f64], scale: f64, single: bool) -> Result<()> {
     let (negative_share, negative) = if single { (5e-3, 1e-6) } else { (1e-5, 1e-10) };
     let largest = values.first().copied().unwrap_or(0.0);
@@ -204,10 +204,10 @@ pub(super) fn clip(values: &mut [f64], scale: f64, single: bool) -> Result<()> {
 }
 
 impl KernelSpectrum {
-    /// Makes eigenvalues zero that are no more than the rounding of what centring took away: rows whose images are the
-    /// same leave nothing else. That is measured by `||K sqrt(v)||`, which the largest eigenvalue before centring is not below.
+    /// Sets eigenvalues to zero that are within the rounding of what centring subtracts; rows with equal images
+    /// have no others. The scale is `||K sqrt(v)||`, at most the largest eigenvalue before centring.
     fn without_rounding(mut self, shares: &[f64], epsilon: f64) -> Self {
-        /// Roundings of a kernel value, a mean and a difference.
+        /// Number of rounding errors: of a kernel value, a mean and a difference.
         const ROUNDINGS: f64 = 4.0;
         let squares: f64 = self.means.of_rows.iter().zip(shares).map(|(a, v)| (a * v.sqrt()).powi(2)).sum();
         let floor = ROUNDINGS * epsilon * squares.sqrt();
@@ -216,13 +216,13 @@ impl KernelSpectrum {
         self.smallest = self.smallest.map(settle);
         self.total = settle(self.total);
         if self.values.first() == Some(&0.0) && self.values.last() == Some(&0.0) {
-            // Relative to rounding they have no meaning.
+            // Residuals relative to a rounding error are meaningless.
             self.residuals.fill(0.0);
         }
         self
     }
 
-    /// Leaves out the eigenpairs that [`clip`] would make zero, and those below zero.
+    /// Drops the eigenpairs that [`clip`] sets to zero, and negative ones.
     pub(super) fn drop_what_is_not_positive(&mut self, single: bool) {
         let least = zero_share(single) * self.values.first().copied().unwrap_or(0.0);
         let rank = self.values.iter().take_while(|&&value| value > 0.0 && value >= least).count();

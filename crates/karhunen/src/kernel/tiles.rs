@@ -1,4 +1,4 @@
-//! The kernel matrix of the fitted rows in tiles: where their values come from.
+//! Sources of the tiles of the kernel matrix of the fitted rows.
 
 use std::ops::Range;
 
@@ -9,15 +9,15 @@ use crate::linalg::Matrix;
 use crate::linalg::tiles::exp::Exp;
 use crate::linalg::tiles::pairs::width;
 
-/// Gives the kernel values of any pairs of the fitted rows.
+/// Computes the kernel values of any pairs of fitted rows.
 pub(super) trait Tiles<E>: Sync {
     /// Number of rows.
     fn n(&self) -> usize;
-    /// Writes the values of the pairs of `rows` and `columns` (both whole strips; rows past the last count as anything
-    /// finite) to `tile`, and uses `panel` as it likes. `same` says that both begin with the same row.
+    /// Writes the values of the pairs of `rows` and `columns` to `tile`; both are whole strips, and values of rows
+    /// past the last are arbitrary but finite. `panel` is a buffer. `same` says that both begin with the same row.
     ///
     /// # Errors
-    /// What a caller's kernel raises.
+    /// Errors of a user-defined kernel.
     fn tile(
         &self,
         rows: Range<usize>,
@@ -27,7 +27,7 @@ pub(super) trait Tiles<E>: Sync {
     ) -> Result<()>;
 }
 
-/// Computed from packed rows.
+/// Tiles computed from packed rows.
 pub(super) struct Computed<'a, E> {
     pub(super) points: &'a Points<E>,
     pub(super) kernel: &'a Kernel,
@@ -52,7 +52,7 @@ impl<E: Exp> Tiles<E> for Computed<'_, E> {
     }
 }
 
-/// Asked of the caller.
+/// Tiles computed by a user-defined kernel.
 pub(super) struct Called<'a> {
     pub(super) function: &'a dyn BlockKernel,
     pub(super) rows: &'a Matrix,
@@ -77,7 +77,7 @@ impl<E: Exp> Tiles<E> for Called<'_> {
     }
 }
 
-/// Asks the caller's kernel for a tile of `n_left` rows, of which the last may be missing.
+/// Calls a user-defined kernel for a tile of `n_left` rows; rows past the last are missing.
 pub(super) fn call<E: Exp>(
     function: &dyn BlockKernel,
     x: &Matrix,

@@ -1,4 +1,5 @@
-//! Scores of new rows: kernel values, block by block, times the coefficients. No matrix of n_new x n is ever held.
+//! Scores of new rows: kernel values, block by block, times the coefficients, without a matrix of shape (n_new,
+//! n).
 
 use std::ops::Range;
 
@@ -19,7 +20,7 @@ use crate::pca::Transform;
 use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
 
-/// New rows of a piece of work.
+/// Number of new rows of a piece of work.
 const ROWS: usize = 64;
 /// Bytes of a tile.
 const TILE_BYTES: usize = 256 << 10;
@@ -30,8 +31,8 @@ impl KernelModel {
     ///
     /// # Errors
     /// [`Error::Shape`] unless `x` has `n_features` columns; [`Error::NonFinite`] for NaN and infinite values;
-    /// [`Error::NegativeValue`]; [`Error::Option`] if the caller's kernel function is missing; any error `x` or that
-    /// function raises.
+    /// [`Error::NegativeValue`]; [`Error::Option`] if the user-defined kernel function is missing; errors of `x`
+    /// or of that function.
     pub fn transform<T: Scalar>(&self, x: &dyn Source<T>) -> Result<Matrix<T>> {
         self.transform_with(x, &Transform::default())
     }
@@ -39,7 +40,7 @@ impl KernelModel {
     /// As [`KernelModel::transform`], with options; whitened scores of fitted rows have a mean square of one.
     ///
     /// # Errors
-    /// As [`KernelModel::transform`], and [`Error::Stopped`] if the observer asks to stop.
+    /// As [`KernelModel::transform`], and [`Error::Stopped`] if the observer cancels.
     pub fn transform_with<T: Scalar>(&self, x: &dyn Source<T>, how: &Transform<'_>) -> Result<Matrix<T>> {
         let transform = compiled!(T, KernelModel::scores_of::<T>
             => fn(&KernelModel, &dyn Source<T>, &Transform<'_>) -> Result<Matrix<T>>);
@@ -65,7 +66,7 @@ impl KernelModel {
         }
     }
 
-    /// What scores are multiplied by.
+    /// Factors of the scores.
     pub(super) fn factors(&self, whiten: bool) -> Vec<f64> {
         let factor = |eigenvalue: f64| match eigenvalue {
             _ if !whiten => 1.0,
@@ -103,7 +104,7 @@ impl KernelModel {
         exec: &Exec<'_>,
     ) -> Result<()> {
         let (n, k) = (x.shape().0, self.n_components());
-        // Of no rows there is nothing to share out.
+        // Without rows there is no work.
         if n == 0 {
             return Ok(());
         }
@@ -137,7 +138,7 @@ impl KernelModel {
     }
 }
 
-/// The rules that new rows must meet, of which there are `expected` columns.
+/// Checks new rows, which must have `expected` columns.
 pub(super) fn check_new_rows<T: Scalar>(
     x: &dyn Source<T>,
     kernel: &Kernel,
@@ -173,7 +174,7 @@ fn part_of<'e>(exec: &Exec<'e>, first: usize, n_rows: usize, n: usize) -> Exec<'
     exec.part(first as f64 / n as f64, (first + n_rows) as f64 / n as f64)
 }
 
-/// The coefficients in strips of columns, filled up to whole strips of rows.
+/// The coefficients in strips of columns, padded to whole strips of rows.
 pub(super) fn strips<E: Exp>(coefficients: &Matrix) -> Vec<E> {
     let w = width::<E>();
     let (m, k) = coefficients.shape();
@@ -187,10 +188,10 @@ pub(super) fn strips<E: Exp>(coefficients: &Matrix) -> Vec<E> {
     values
 }
 
-/// Everything that turns rows into scores.
+/// Features, coefficients and offsets that turn rows into scores.
 pub(super) struct Projection<'a, E> {
     pub(super) features: Features<'a, E>,
-    /// Strips of columns.
+    /// Coefficients in strips of columns.
     pub(super) coefficients: Vec<E>,
     pub(super) offsets: Vec<f64>,
 }
