@@ -1,4 +1,4 @@
-//! From arrays, sparse matrices and triples to entries by rows and by columns, without a temporary copy of either.
+//! Conversion of arrays, sparse matrices and triples to row and column storage, without a temporary copy.
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec, Unobserved};
@@ -8,7 +8,7 @@ use crate::memory;
 use crate::scalar::{Scalar, compiled};
 
 impl<T: Scalar> Observed<T> {
-    /// The entries of an array that are not NaN. `n_threads` as in the options of a fit.
+    /// Stores the entries of a dense array that are not NaN. `n_threads` as in the options of a fit.
     ///
     /// # Errors
     /// [`Error::NonFinite`] for infinite values; [`Error::Threads`].
@@ -30,12 +30,12 @@ impl<T: Scalar> Observed<T> {
         })
     }
 
-    /// The entries of an array that are not NaN, with their inverse variances in an array of the same shape (its strides
-    /// may be zero where weights are those of rows or columns); weight zero counts as missing.
+    /// Stores the entries of a dense array that are not NaN, with inverse variances from an array of the same
+    /// shape (stride zero repeats the weights of rows or columns). Entries of weight zero are missing.
     ///
     /// # Errors
-    /// [`Error::Shape`] for weights of another shape; [`Error::EntryWeight`] for weights that are negative or not finite;
-    /// else as [`Observed::from_dense`].
+    /// [`Error::Shape`] for weights of another shape; [`Error::EntryWeight`] for negative or non-finite weights;
+    /// otherwise as [`Observed::from_dense`].
     pub fn from_dense_weighted(
         x: &Dense<'_, T>,
         weights: &Dense<'_, T>,
@@ -69,12 +69,12 @@ impl<T: Scalar> Observed<T> {
         })
     }
 
-    /// The stored entries of a sparse matrix, explicit zeros included; NaN counts as missing. `weights` are inverse
-    /// variances, one for each stored entry in their order; zero counts as missing.
+    /// Copies the stored entries of a sparse matrix, explicit zeros included; NaN is missing. `weights` are
+    /// inverse variances in storage order, shape (n_stored,); an entry of weight zero is missing.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] for infinite values; [`Error::WeightLength`] and [`Error::WeightValue`] for weights;
-    /// [`Error::Threads`].
+    /// [`Error::NonFinite`] for infinite values; [`Error::WeightLength`] and [`Error::WeightValue`] for invalid
+    /// weights; [`Error::Threads`].
     pub fn from_sparse(x: &Sparse<'_, T>, weights: Option<&[T]>, n_threads: Option<usize>) -> Result<Self> {
         let build = compiled!(T, Observed::<T>::of_sparse
             => fn(&Sparse<'_, T>, Option<&[T]>, Option<usize>) -> Result<Observed<T>>);
@@ -104,8 +104,8 @@ impl<T: Scalar> Observed<T> {
         })
     }
 
-    /// Entries in any order, of a matrix of the given shape. Peak memory: the triples and 16 bytes for each `f32` entry
-    /// (24 for `f64`), with 32-bit ids 2.4 times the triples.
+    /// Stores entries given in any order, for a matrix of shape (n_samples, n_features). Peak memory: the triples
+    /// plus 16 bytes per `f32` entry (24 per `f64`): with 32-bit ids, 2.4 times the triples.
     ///
     /// ```
     /// use karhunen::{Duplicates, Observed, Triples};
@@ -117,7 +117,7 @@ impl<T: Scalar> Observed<T> {
     ///
     /// # Errors
     /// [`Error::Shape`] for arrays of different lengths; [`Error::Triple`] for an id outside the shape;
-    /// [`Error::DuplicateEntry`] where duplicates are refused; else as [`Observed::from_sparse`].
+    /// [`Error::DuplicateEntry`] where duplicates are refused; otherwise as [`Observed::from_sparse`].
     pub fn from_triples<I: IndexInt>(
         triples: &Triples<'_, I, T>,
         (n_samples, n_features): (usize, usize),
@@ -141,7 +141,7 @@ impl<T: Scalar> Observed<T> {
         })
     }
 
-    /// The entries of `rows` whose numbers `keep` accepts, by rows and by columns.
+    /// Keeps the entries of `rows` whose position in storage order `keep` accepts.
     pub(super) fn filtered(
         rows: &EntryLines<T>,
         n_features: usize,
@@ -159,7 +159,7 @@ impl<T: Scalar> Observed<T> {
         Ok(Self { rows, columns, times: None })
     }
 
-    /// The columns of `self` that are named, ascending, with new numbers from zero; rows count as they do.
+    /// Selects columns by ascending index and renumbers them from zero. Rows keep their multiplicities.
     pub(crate) fn select_columns(&self, names: &[u32], exec: &Exec<'_>) -> Result<Self> {
         let (from, one) = (&self.rows, T::from_f64(1.0));
         let mut numbers = vec![u32::MAX; self.n_features()];
@@ -177,7 +177,7 @@ impl<T: Scalar> Observed<T> {
         Ok(Self { rows, columns, times: None }.counted(self.times.clone()))
     }
 
-    /// The rows of `self` that are named, in that order, as they count.
+    /// Selects rows by index, in the given order, with their multiplicities.
     pub(crate) fn select(&self, names: &[usize], exec: &Exec<'_>) -> Result<Self> {
         let (from, p) = (&self.rows, self.n_features());
         let one = T::from_f64(1.0);
@@ -233,8 +233,8 @@ fn check_triples<I: IndexInt, T: Scalar>(triples: &Triples<'_, I, T>, (n, p): (u
     Ok(())
 }
 
-/// Lines of `shape.0` with indices below `shape.1`: `(index, value, weight)` of their entries, which are counted first,
-/// then written. What is NaN or weighs nothing is left out.
+/// Collects `(index, value, weight)` of each of `shape.0` lines, with indices below `shape.1`: one pass counts
+/// entries, a second writes them. Entries that are NaN or of weight zero are omitted.
 fn collect_lines<T: Scalar, I: Iterator<Item = (u32, T, T)>>(
     major: Major,
     shape: (usize, usize),
@@ -271,8 +271,8 @@ fn collect_lines<T: Scalar, I: Iterator<Item = (u32, T, T)>>(
     Ok(raw.into_lines())
 }
 
-/// Triples by columns; within a column they keep their order. Each worker owns a range of columns and reads everything:
-/// no copy is made.
+/// Sorts triples by column; within a column they keep their order. Each worker scans all triples and writes one
+/// range of columns, without a copy.
 fn by_columns<I: IndexInt, T: Scalar>(
     triples: &Triples<'_, I, T>,
     n_features: usize,
@@ -299,7 +299,7 @@ fn by_columns<I: IndexInt, T: Scalar>(
     Ok(raw.pushed())
 }
 
-/// The same entries by lines of the other kind, of which there are `n_minor`; sorted within each line.
+/// Converts CSR to CSC or back, for `n_minor` indices; sorts the indices of each line.
 fn transpose<T: Scalar>(lines: &EntryLines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<EntryLines<T>> {
     let mut raw = Raw::zeros(count_minor(lines, n_minor, exec)?, lines.is_weighted())?;
     let cuts = balanced(&raw.pointers, exec.n_threads());
@@ -320,7 +320,7 @@ fn transpose<T: Scalar>(lines: &EntryLines<T>, n_minor: usize, exec: &Exec<'_>) 
     Ok(raw.pushed())
 }
 
-/// Numbers of entries of lines of the other kind.
+/// Number of entries of each minor index.
 struct Counts(Vec<usize>);
 
 impl Accumulate for Counts {
@@ -334,9 +334,9 @@ impl Accumulate for Counts {
     }
 }
 
-/// Shifted by one, as [`Raw::zeros`] takes them.
+/// Counts entries by minor index, shifted by one as [`Raw::zeros`] requires. Shape (n_minor + 1,).
 fn count_minor<T: Scalar>(lines: &EntryLines<T>, n_minor: usize, exec: &Exec<'_>) -> Result<Vec<usize>> {
-    // Sums of several threads pay where there are more entries than lines.
+    // Parallel counting pays only with more entries than counters.
     let n_pieces = if lines.n_entries() < n_minor { 1 } else { 16 };
     let counts = exec.fold(
         n_pieces,
@@ -354,7 +354,7 @@ fn count_minor<T: Scalar>(lines: &EntryLines<T>, n_minor: usize, exec: &Exec<'_>
     Ok(counts.0)
 }
 
-/// Cuts lines into `n` ranges of about as many entries; `n + 1` ends.
+/// Cuts lines into `n` ranges with about the same number of entries; returns the `n + 1` bounds.
 fn balanced(pointers: &[usize], n: usize) -> Vec<usize> {
     let (n_lines, total) = (pointers.len() - 1, pointers[pointers.len() - 1]);
     let mut cuts: Vec<usize> =
@@ -363,7 +363,7 @@ fn balanced(pointers: &[usize], n: usize) -> Vec<usize> {
     cuts
 }
 
-/// Entries while they are written.
+/// Compressed storage under construction.
 struct Raw<T> {
     pointers: Vec<usize>,
     indices: Vec<u32>,
@@ -371,11 +371,11 @@ struct Raw<T> {
     weights: Option<Vec<T>>,
 }
 
-/// The entries of some lines while they are written.
+/// Compressed storage of a range of lines under construction.
 struct RawPiece<'a, T> {
-    /// Where the next entry of each line goes, counted as the pointers count.
+    /// Position of the next entry of each line, relative to all entries.
     next: &'a mut [usize],
-    /// The pointer of the first line.
+    /// Pointer of the first line.
     begin: usize,
     indices: &'a mut [u32],
     values: &'a mut [T],
@@ -383,8 +383,8 @@ struct RawPiece<'a, T> {
 }
 
 impl<T: Scalar> RawPiece<'_, T> {
-    /// Writes the next entry of a line, counted from the first of the piece. The pointers serve as places, so that lines
-    /// cost nothing beside them; [`Raw::pushed`] puts them right.
+    /// Appends an entry to a line, counted from the first of the piece. The pointers serve as write positions, to
+    /// save memory; [`Raw::pushed`] restores them.
     fn push(&mut self, line: usize, index: u32, value: T, weight: T) {
         let at = self.next[line] - self.begin;
         self.next[line] += 1;
@@ -401,7 +401,7 @@ impl<T: Scalar> RawPiece<'_, T> {
 }
 
 impl<T: Scalar> Raw<T> {
-    /// Makes room. `counts[l + 1]` is the number of entries of line `l`.
+    /// Allocates storage. `counts[l + 1]` is the number of entries of line `l`.
     ///
     /// # Errors
     /// [`Error::Memory`].
@@ -419,7 +419,7 @@ impl<T: Scalar> Raw<T> {
         Ok(Self { pointers, indices, values, weights: weighted.then(|| vec![T::default(); n]) })
     }
 
-    /// The entries of the lines between each two cuts.
+    /// Splits the storage at the cuts.
     fn pieces(&mut self, cuts: &[usize]) -> Vec<RawPiece<'_, T>> {
         let ends: Vec<usize> = cuts.iter().map(|cut| self.pointers[*cut]).collect();
         let (mut indices, mut values) = (self.indices.as_mut_slice(), self.values.as_mut_slice());
@@ -442,7 +442,7 @@ impl<T: Scalar> Raw<T> {
         pieces
     }
 
-    /// What was pushed: every pointer has moved to the end of its line, which is where the next line begins.
+    /// Restores the pointers: after all pushes each is the end of its line, the start of the next.
     fn pushed(mut self) -> EntryLines<T> {
         let n_lines = self.pointers.len() - 1;
         self.pointers.copy_within(..n_lines, 1);
@@ -462,8 +462,8 @@ fn first_duplicate<T: Scalar>(rows: &EntryLines<T>) -> Option<(usize, usize)> {
     })
 }
 
-/// One entry for each run of equal indices: the mean of its values, the sum of its weights. Without weights, repeated
-/// entries count as one. In place.
+/// Merges runs of equal indices in place: weighted mean of the values, sum of the weights. Without weights a
+/// merged entry counts once.
 fn average_duplicates<T: Scalar>(rows: EntryLines<T>) -> EntryLines<T> {
     let (mut pointers, mut indices, mut values, mut weights) = rows.into_raw();
     let (mut kept, mut from) = (0, 0);

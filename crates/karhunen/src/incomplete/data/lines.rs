@@ -1,4 +1,4 @@
-//! Entries stored line after line, and how passes over them are spread over threads.
+//! Compressed rows or columns of observed entries, and parallel passes over them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,26 +7,25 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::scalar::{Scalar, largest};
 
-/// Entries (and lines) of one piece of work.
+/// Target number of entries plus lines per piece of parallel work.
 const PIECE: usize = 1 << 15;
 
-/// The entries of a matrix line after line: rows (CSR) or columns (CSC).
+/// The entries of a matrix in compressed rows (CSR) or columns (CSC).
 #[derive(Clone, Debug)]
 pub(crate) struct EntryLines<T> {
     /// Line `l` has the entries `pointers[l]..pointers[l + 1]`.
     pointers: Vec<usize>,
-    /// Which line of the other kind an entry lies in, increasing within a line. Shared, like the values, with the same entries
-    /// under other weights.
+    /// Minor index of each entry, increasing within a line. Copies with other weights share indices and values.
     indices: Arc<Vec<u32>>,
     values: Arc<Vec<T>>,
-    /// Inverse variances; none where all are one.
+    /// Inverse variances; `None` if all are one.
     weights: Option<Vec<T>>,
-    /// How often each line counts in sums over lines; none where all do once.
+    /// Multiplicity of each line in sums over lines; `None` if all are one.
     times: Option<Arc<[f64]>>,
     parts: Vec<LinePart>,
 }
 
-/// A piece of work: whole lines, or some entries of one long line.
+/// A piece of work: whole lines, or consecutive entries of one long line.
 #[derive(Clone, Debug, PartialEq)]
 struct LinePart {
     lines: Range<usize>,
@@ -34,22 +33,22 @@ struct LinePart {
     whole: bool,
 }
 
-/// Some entries of one line.
+/// Consecutive entries of one line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment<'a, T> {
     pub(crate) line: usize,
     pub(crate) indices: &'a [u32],
     pub(crate) values: &'a [T],
     pub(crate) weights: Option<&'a [T]>,
-    /// The lines of the other kind that the segment reaches over: from its first entry, or the first line, to the entry
-    /// after its last one, or without end.
+    /// Range of minor indices that the segment covers: from its first entry (0 at the start of the line) to the
+    /// entry after its last (`u32::MAX` at the end).
     span: (u32, u32),
 }
 
-/// Shortest line that is worth completing, and the least share of it that is there.
+/// Minimum length and minimum fraction observed of a line that is treated as full.
 const LONG: usize = 64;
 const FULL: f64 = 0.75;
-/// Entries that are passed over together where nothing is missing between them.
+/// Number of indices tested together for a gap.
 const STRETCH: usize = 8;
 
 impl<'a, T> Segment<'a, T> {
@@ -58,13 +57,13 @@ impl<'a, T> Segment<'a, T> {
         Self { line, indices, values, weights: None, span: (0, u32::MAX) }
     }
 
-    /// The lines of the other kind, of `n`, that it reaches over and has no entry in.
+    /// The missing indices below `n` in the range of the segment.
     pub(crate) fn holes(&self, n: usize) -> Vec<u32> {
         let end = (n as u32).min(self.span.1);
         let mut holes = Vec::with_capacity((end - self.span.0) as usize - self.indices.len());
         let mut next = self.span.0;
         for stretch in self.indices.chunks(STRETCH) {
-            // Indices increase: where the last is so far on, all before it are there.
+            // Indices increase: the last one alone shows whether the run has gaps.
             if stretch[stretch.len() - 1] - next == stretch.len() as u32 - 1 {
                 next += stretch.len() as u32;
                 continue;
@@ -79,7 +78,7 @@ impl<'a, T> Segment<'a, T> {
     }
 }
 
-/// Rows that a pass writes, one of `width` values for each line.
+/// Output of a pass: `width` values for each line.
 pub(crate) struct Rows<'a, T> {
     pub(crate) data: &'a mut [T],
     pub(crate) width: usize,
@@ -97,12 +96,12 @@ impl<T: Scalar> EntryLines<T> {
         Self { pointers, indices, values, weights, times: None, parts }
     }
 
-    /// The same, where lines count so often in sums over lines.
+    /// Sets the multiplicities of the lines.
     pub(crate) fn counted(self, times: Arc<[f64]>) -> Self {
         Self { times: Some(times), ..self }
     }
 
-    /// The same, where each entry weighs as often as the line of the other kind that it lies in counts.
+    /// Multiplies each entry's weight by the multiplicity of its minor index.
     pub(crate) fn reweighed(mut self, times: &[f64]) -> Self {
         let one = T::from_f64(1.0);
         let mut weights = self.weights.take().unwrap_or_else(|| vec![one; self.values.len()]);
@@ -133,7 +132,7 @@ impl<T: Scalar> EntryLines<T> {
         self.weights.is_some()
     }
 
-    /// The largest weight: one where entries have none.
+    /// The largest weight; one without weights.
     pub(crate) fn largest_weight(&self) -> f64 {
         self.weights.as_ref().map_or(1.0, |w| largest(w.iter().map(|w| w.to_f64())))
     }
@@ -143,7 +142,7 @@ impl<T: Scalar> EntryLines<T> {
         self.pointers[line + 1] - self.pointers[line]
     }
 
-    /// The sum of the weights of a line: its number of entries where they have none.
+    /// Sum of the weights of a line; its number of entries without weights.
     pub(crate) fn weight(&self, line: usize) -> f64 {
         match &self.weights {
             None => self.count(line) as f64,
@@ -169,23 +168,24 @@ impl<T: Scalar> EntryLines<T> {
         }
     }
 
-    /// Whether so few of `n` entries of a line are missing, and none weighs more than another, that sums over the rest
-    /// are cheaper from sums over all.
+    /// Whether a line of `n` indices is unweighted and nearly full: sums over all rows less those over the missing
+    /// entries are then cheaper.
     pub(crate) fn has_few_holes(&self, line: usize, n: usize) -> bool {
         let count = self.count(line);
         self.weights.is_none() && count >= LONG && count as f64 >= FULL * n as f64
     }
 
-    /// Whether any line has few holes.
+    /// Whether any line is nearly full.
     pub(crate) fn has_full_lines(&self, n: usize) -> bool {
         (0..self.n_lines()).any(|line| self.has_few_holes(line, n))
     }
 
-    /// One pass over all entries. `gather` adds the entries of a segment to `lengths.0` sums, beside
-    /// which it has room for `lengths.1` numbers; `finish` gets the sums of
-    /// each line once they are complete, writes its rows of `outs`, and returns numbers that are summed over lines.
+    /// Makes one pass over all entries. `gather` adds the entries of a segment to `lengths.0` sums, with
+    /// `lengths.1` numbers of workspace after them. `finish` receives the complete sums of each line, writes its
+    /// row of each of `outs`, and returns numbers to sum over lines.
     ///
-    /// Long lines are cut into fixed pieces whose sums are added in order: the same bits for any number of threads.
+    /// Long lines are cut at fixed places, and their sums are added in order: the same bits for any number of
+    /// threads.
     pub(crate) fn pass<const K: usize, const M: usize>(
         &self,
         exec: &Exec<'_>,
@@ -197,7 +197,7 @@ impl<T: Scalar> EntryLines<T> {
         self.pass_with(exec, lengths, &mut [], outs, |segment, _, acc| gather(segment, acc), finish)
     }
 
-    /// As [`EntryLines::pass`], where `gather` may change one value of `entries` for each entry.
+    /// As [`EntryLines::pass`]; `gather` may also change one value of `entries` per entry.
     pub(crate) fn pass_with<const K: usize, const M: usize>(
         &self,
         exec: &Exec<'_>,
@@ -213,7 +213,7 @@ impl<T: Scalar> EntryLines<T> {
         };
         let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
         let mut tasks: Vec<Task<'_, T, K, M>> = self.tasks(entries, outs);
-        // Nobody waits for a turn: what is summed over lines is kept for each part, and added in order in the end.
+        // No ordered merge: sums over lines are stored per part and added in order at the end.
         exec.each(tasks.iter_mut(), |piece, task| {
             let part = &self.parts[piece];
             let mut entries = std::mem::take(&mut task.entries);
@@ -237,7 +237,7 @@ impl<T: Scalar> EntryLines<T> {
         self.finish_long(tasks, &widths, finish)
     }
 
-    /// Adds up the sums of all parts, then the pieces of long lines.
+    /// Adds the sums of all parts, then completes the long lines.
     fn finish_long<const K: usize, const M: usize>(
         &self,
         tasks: Vec<Task<'_, T, K, M>>,
@@ -270,7 +270,7 @@ impl<T: Scalar> EntryLines<T> {
         Ok(total)
     }
 
-    /// The rows that each part writes: of a long line, the last of its parts.
+    /// Splits the outputs by parts. The last part of a long line writes its row.
     fn tasks<'a, const K: usize, const M: usize>(
         &self,
         mut entries: &'a mut [T],
@@ -294,13 +294,13 @@ impl<T: Scalar> EntryLines<T> {
     }
 }
 
-/// What one part of a pass writes.
+/// Output of one part of a pass.
 struct Task<'a, T, const K: usize, const M: usize> {
     entries: &'a mut [T],
     outs: [&'a mut [T]; K],
-    /// Sums over its whole lines.
+    /// Sums over whole lines.
     sums: [f64; M],
-    /// The sums of a piece of a long line.
+    /// Sums over a piece of a long line.
     partial: Vec<f64>,
 }
 
@@ -310,13 +310,13 @@ fn add<const M: usize>(sums: &mut [f64; M], more: [f64; M]) {
     }
 }
 
-/// The first `n` of values that there are for all entries or for none.
+/// Splits after `n` values; an empty slice stays empty.
 fn split<T>(values: &mut [T], n: usize) -> (&mut [T], &mut [T]) {
     let n = n.min(values.len());
     values.split_at_mut(n)
 }
 
-/// The rows of the `at`-th line of a part.
+/// The output rows of line `at` of a part.
 fn rows_of<'b, T, const K: usize>(
     outs: &'b mut [&mut [T]; K],
     widths: &[usize; K],
@@ -329,7 +329,7 @@ fn rows_of<'b, T, const K: usize>(
     })
 }
 
-/// Cuts lines into pieces of about [`PIECE`] entries, which depend on the entries alone.
+/// Cuts lines into pieces of about [`PIECE`] entries. The cuts depend on the entries alone.
 fn parts(pointers: &[usize]) -> Vec<LinePart> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -398,7 +398,7 @@ mod tests {
         let lines = EntryLines::new(vec![0, 3, 10], indices, vec![1.0; 10], None);
         assert_eq!(lines.line(0).holes(7), [0, 3, 4, 6]);
         assert!(lines.line(1).holes(7).is_empty());
-        // Pieces of a line share its holes between them.
+        // Consecutive segments of a line share its missing entries without overlap.
         assert_eq!(lines.segment(0, 0..2).holes(7), [0, 3, 4]);
         assert_eq!(lines.segment(0, 2..3).holes(7), [6]);
     }

@@ -1,4 +1,4 @@
-//! The observed entries of a matrix, by rows and by columns.
+//! The observed entries of a matrix, stored by rows and by columns.
 
 mod build;
 mod lines;
@@ -15,34 +15,34 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::scalar::Scalar;
 
-/// What to do with a pair of row and column that is given more than once.
+/// Treatment of repeated (row, column) pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Duplicates {
-    /// An error that names the row and the column.
+    /// Return an error that names the row and the column.
     #[default]
     Refuse,
-    /// The (weighted) mean of its values; weights add up.
+    /// Take the (weighted) mean of the values and the sum of the weights.
     Average,
 }
 
-/// Entries as three arrays of equal length: `values[e]` was observed in row `rows[e]`, column `columns[e]`.
+/// Entries in coordinate format: `values[e]` was observed in row `rows[e]`, column `columns[e]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Triples<'a, I, T> {
     /// Row of each entry, from zero.
     pub rows: &'a [I],
     /// Column of each entry, from zero.
     pub columns: &'a [I],
-    /// Value of each entry; NaN counts as missing.
+    /// Value of each entry; NaN is missing.
     pub values: &'a [T],
-    /// Inverse variance of each entry, up to a factor; ones if `None`. Zero counts as missing.
+    /// Inverse variance of each entry, up to a common factor; ones if `None`. Entries of weight zero are missing.
     pub weights: Option<&'a [T]>,
 }
 
-/// The observed entries of a matrix of shape (n_samples, n_features), stored by rows and by columns: 16 bytes for each
-/// `f32` entry, 24 for each `f64` entry. At most 2^32 - 1 rows and columns.
+/// The observed entries of a matrix of shape (n_samples, n_features), stored by rows and by columns: 16 bytes per
+/// `f32` entry, 24 per `f64` entry. At most 2^32 - 1 rows and columns.
 ///
-/// A stored zero is an observation; what is not stored is missing, and so is NaN.
+/// A stored zero is an observation; entries that are not stored, or NaN, are missing.
 ///
 /// ```
 /// use karhunen::{Dense, Observed};
@@ -55,7 +55,7 @@ pub struct Triples<'a, I, T> {
 pub struct Observed<T> {
     rows: EntryLines<T>,
     columns: EntryLines<T>,
-    /// How often each row counts; none where all do once.
+    /// Multiplicity of each row; `None` if all are one.
     times: Option<Arc<[f64]>>,
 }
 
@@ -96,7 +96,7 @@ impl<T: Scalar> Observed<T> {
         self.columns.count(column)
     }
 
-    /// The columns observed in a row, increasing, and their values.
+    /// The observed columns of a row, increasing, and their values.
     ///
     /// # Panics
     /// If `row >= n_samples`.
@@ -105,7 +105,7 @@ impl<T: Scalar> Observed<T> {
         (line.indices, line.values)
     }
 
-    /// The rows that a column was observed in, increasing, and its values there.
+    /// The rows in which a column was observed, increasing, and their values.
     ///
     /// # Panics
     /// If `column >= n_features`.
@@ -114,7 +114,7 @@ impl<T: Scalar> Observed<T> {
         (line.indices, line.values)
     }
 
-    /// The weights of the entries of a row, in their order; `None` where all are one.
+    /// The weights of the entries of a row, in storage order; `None` if all are one.
     ///
     /// # Panics
     /// If `row >= n_samples`.
@@ -145,7 +145,7 @@ pub(crate) enum Typed<'a> {
 }
 
 impl<T: Scalar> Observed<T> {
-    /// The same entries, where kernels need to know the type.
+    /// Casts to the concrete element type, which SIMD code requires.
     pub(crate) fn typed(&self) -> Typed<'_> {
         let any: &dyn Any = self;
         match (any.downcast_ref(), any.downcast_ref()) {
@@ -157,8 +157,8 @@ impl<T: Scalar> Observed<T> {
     }
 }
 
-/// Refuses shapes whose indices do not fit in 32 bits, or whose lines find no memory: pointers of both sides, and the numbers
-/// that a fit has of each line.
+/// Refuses shapes whose indices do not fit in 32 bits, and shapes whose pointers and per-line results do not fit
+/// in memory.
 fn check_shape(n_samples: usize, n_features: usize) -> Result<()> {
     const NUMBERS: f64 = 5.0;
     if n_samples > u32::MAX as usize || n_features > u32::MAX as usize {

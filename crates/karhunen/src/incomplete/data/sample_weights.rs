@@ -1,4 +1,4 @@
-//! How often rows count.
+//! Multiplicities of rows.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use crate::scalar::Scalar;
 use crate::weights::{check_weights, stands_for_several};
 
 impl<T: Scalar> Observed<T> {
-    /// The same entries, where row i counts `weights[j]` times: fits are those of the repeated rows, whose scores are the
-    /// same. A row of weight zero takes no part in a fit, and gets its scores in the end. Memory: one
-    /// more number for each entry; a clone shares everything else.
+    /// Sets the multiplicities of the rows, shape (n_samples,): a fit equals that of the repeated rows, with one
+    /// row of scores for each. A row of weight zero does not influence the fit; its scores are computed
+    /// afterwards. Memory: one number per entry; a clone shares the rest.
     ///
     /// ```
     /// use karhunen::{Dense, IncompletePca, Observed};
@@ -26,8 +26,8 @@ impl<T: Scalar> Observed<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightsAllZero`]; [`Error::Option`] for a sum below 2 or
-    /// beyond range, and where rows have weights already.
+    /// [`Error::WeightLength`], [`Error::WeightValue`] and [`Error::WeightsAllZero`]; [`Error::Option`] for a sum
+    /// below 2 or an infinite sum, and if the rows already have weights.
     pub fn with_sample_weights(self, weights: &[f64]) -> Result<Self> {
         let n = self.n_samples();
         check_weights(Some(weights), n)?;
@@ -53,17 +53,17 @@ impl<T: Scalar> Observed<T> {
         Ok(self.counted(Some(weights.into())))
     }
 
-    /// The weights of the rows, if they have some.
+    /// The multiplicities of the rows, if set.
     pub fn sample_weights(&self) -> Option<&[f64]> {
         self.times.as_deref()
     }
 
-    /// The same, for factors of the rows.
+    /// The multiplicities, shared with factors of the rows.
     pub(crate) fn times(&self) -> Option<&Arc<[f64]>> {
         self.times.as_ref()
     }
 
-    /// Rows count so often.
+    /// Sets the multiplicities without checks.
     pub(crate) fn counted(self, times: Option<Arc<[f64]>>) -> Self {
         match times {
             None => self,
@@ -75,28 +75,28 @@ impl<T: Scalar> Observed<T> {
         }
     }
 
-    /// Number of rows, each as often as it counts.
+    /// Sum of the multiplicities of the rows.
     pub(crate) fn total_samples(&self) -> f64 {
         self.times.as_ref().map_or(self.n_samples() as f64, |times| times.iter().sum())
     }
 
-    /// Number of entries, each as often as its row counts.
+    /// Number of entries, each times the multiplicity of its row.
     pub(crate) fn total_entries(&self) -> f64 {
         self.over_rows(|row| self.rows.count(row) as f64)
     }
 
-    /// Sum of the weights of the entries, each as often as its row counts.
+    /// Sum of the entry weights, each times the multiplicity of its row.
     pub(crate) fn total_weight(&self) -> f64 {
         self.over_rows(|row| self.rows.weight(row))
     }
 
-    /// The sum of `of` over the rows, each as often as it counts.
+    /// Sum of `of` over the rows, times their multiplicities.
     pub(crate) fn over_rows(&self, of: impl Fn(usize) -> f64) -> f64 {
         let times = |row: usize| self.times.as_ref().map_or(1.0, |times| times[row]);
         (0..self.n_samples()).map(|row| times(row) * of(row)).sum()
     }
 
-    /// Number of entries of a column, each as often as its row counts.
+    /// Number of entries of a column, each times the multiplicity of its row.
     pub(crate) fn total_in_column(&self, column: usize) -> f64 {
         let line = self.columns.line(column);
         match &self.times {

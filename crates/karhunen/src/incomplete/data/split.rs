@@ -1,4 +1,4 @@
-//! Setting some entries aside.
+//! Splits of the observed entries into training and held-out entries.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use crate::incomplete::data::Observed;
 use crate::random::{Places, Purpose, Stream};
 use crate::scalar::{Scalar, compiled};
 
-/// A share of the entries that an option asks to set aside.
+/// Fraction of the entries that an option holds out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
-    /// The option, for messages.
+    /// Name of the option, for messages.
     pub(crate) option: &'static str,
     /// Between 0 and 1.
     pub(crate) value: f64,
 }
 
 impl Share {
-    /// The rule of every share.
+    /// The rule that every fraction obeys.
     pub(crate) const RULE: &'static str = "the share set aside lies between 0 and 1, both excluded";
 
     pub(crate) fn is_allowed(value: f64) -> bool {
@@ -27,11 +27,10 @@ impl Share {
 }
 
 impl<T: Scalar> Observed<T> {
-    /// Sets a share of the entries aside, to the nearest whole number of entries: those that stay, and those set aside, both
-    /// of the same shape. The choice depends on `seed` and on which places were observed; values and the order of the entries
-    /// play no part. No row or column loses its last entry, so that fewer may be set aside: of the wanted entries of a row or a
-    /// column the last stays, if no other does. Each call draws among the entries that are there: what stayed can be split
-    /// again, with the same seed.
+    /// Splits the entries into those kept and those held out, both of the shape of `self`. `share` is the fraction
+    /// held out, to the nearest whole entry. The choice depends on `seed` and the positions of the observed
+    /// entries, not on values or order. Every row and column keeps at least one entry, so fewer may be held out.
+    /// The kept entries can be split again with the same seed.
     ///
     /// ```
     /// use karhunen::{Dense, Observed};
@@ -44,8 +43,8 @@ impl<T: Scalar> Observed<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Option`] for a share outside 0 to 1; [`Error::NothingSetAside`] where the share comes to less than half an
-    /// entry, or each entry is alone in its row or column; [`Error::Threads`].
+    /// [`Error::Option`] for a fraction outside 0 to 1; [`Error::NothingSetAside`] if the fraction is below half
+    /// an entry, or every entry is alone in its row or column; [`Error::Threads`].
     pub fn split(&self, share: f64, seed: u64, n_threads: Option<usize>) -> Result<(Self, Self)> {
         let split = compiled!(T, Observed::<T>::split_at
             => fn(&Observed<T>, f64, u64, Option<usize>) -> Result<(Observed<T>, Observed<T>)>);
@@ -57,7 +56,7 @@ impl<T: Scalar> Observed<T> {
         Exec::run(n_threads, &Unobserved, |exec| self.split_by(share, Purpose::Split.of(seed), exec))
     }
 
-    /// As [`Observed::split`], by the numbers of a stream.
+    /// As [`Observed::split`], with a given random stream.
     pub(crate) fn split_by(&self, share: Share, stream: Stream, exec: &Exec<'_>) -> Result<(Self, Self)> {
         let Share { option, value } = share;
         if !Share::is_allowed(value) {
@@ -72,11 +71,11 @@ impl<T: Scalar> Observed<T> {
         self.set_aside(0..wanted, stream.places(), exec)
     }
 
-    /// Sets one of `n_folds` parts of the entries aside. Those that are alone in their row or column belong to no part; of the
-    /// others the parts have equal numbers but for one.
+    /// Holds out one of `n_folds` folds. Entries alone in their row or column belong to no fold; the sizes of the
+    /// folds differ by at most one.
     ///
     /// # Errors
-    /// [`Error::Folds`] where there are fewer of them than parts.
+    /// [`Error::Folds`] if fewer entries than folds can be held out.
     pub(crate) fn fold(
         &self,
         fold: usize,
@@ -86,18 +85,18 @@ impl<T: Scalar> Observed<T> {
     ) -> Result<(Self, Self)> {
         let n_spare = self.n_spare();
         self.check_folds(n_folds)?;
-        // In 128 bits, as the product may be beyond 64.
+        // The product may exceed 64 bits.
         let first = |fold: usize| (fold as u128 * n_spare as u128 / n_folds as u128) as usize;
         self.set_aside(first(fold)..first(fold + 1), Purpose::Folds.of(seed).places(), exec)
     }
 
-    /// Refuses more folds than there are entries to set aside.
+    /// Refuses more folds than entries that can be held out.
     pub(crate) fn check_folds(&self, n_folds: usize) -> Result<()> {
         let (n_spare, n_observed) = (self.n_spare(), self.n_observed());
         if n_folds > n_spare { Err(Error::Folds { n_folds, n_spare, n_observed }) } else { Ok(()) }
     }
 
-    /// The places of entries that are not alone in their row or column.
+    /// Positions of the entries that are not alone in their row or column.
     fn spare(&self) -> impl Iterator<Item = (u64, u64)> {
         (0..self.n_samples()).filter(|row| self.n_observed_in_row(*row) > 1).flat_map(|row| {
             let columns = self.row(row).0.iter();
@@ -110,7 +109,7 @@ impl<T: Scalar> Observed<T> {
         self.spare().count()
     }
 
-    /// Sets the spare entries aside whose ranks by their random number are in a range, but for the last of a row or column.
+    /// Holds out the spare entries whose random numbers have ranks in a range, except the last of a row or column.
     fn set_aside(&self, ranks: Range<usize>, places: Places, exec: &Exec<'_>) -> Result<(Self, Self)> {
         let (from, to) = (self.number_of_rank(ranks.start, places), self.number_of_rank(ranks.end, places));
         let mut aside = vec![false; self.n_observed()];
@@ -138,8 +137,8 @@ impl<T: Scalar> Observed<T> {
         Ok((part(false)?, part(true)?))
     }
 
-    /// The number that `rank` of the spare entries are below: that of the entry of this rank, or one more than any where there
-    /// are no more entries. In two passes, without a copy of the numbers: the first counts them by their leading bits.
+    /// The random number of the spare entry of this rank, or one above the maximum if there is none. Two passes
+    /// without storing the numbers: the first counts them by their leading bits.
     fn number_of_rank(&self, rank: usize, places: Places) -> u128 {
         const BITS: u32 = 16;
         if rank == 0 {
