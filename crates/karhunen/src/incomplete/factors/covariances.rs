@@ -1,4 +1,4 @@
-//! Covariances of scores or loadings, packed.
+//! Covariance matrices of scores or loadings, packed.
 
 /// Symmetric matrices of equal size, one for each sample or feature.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ impl Covariances {
         }
     }
 
-    /// `tr C_i D_j`, where `D_j` may have more rows: of those that both have.
+    /// `tr C_i D_j`, over the leading rows that both matrices have.
     pub(crate) fn trace_of_product(&self, i: usize, other: &Self, j: usize) -> f64 {
         let width = |of: &Self| of.n_components * (of.n_components + 1) / 2;
         let (x, y) = (&self.packed[i * width(self)..][..width(self)], &other.packed[j * width(other)..]);

@@ -1,9 +1,9 @@
-//! Loadings and scores while they are fitted.
+//! Loadings and scores during a fit.
 //!
-//! Row j of the loadings is `(a_j, mu_j, 0 …)`, row i of the scores is `(s_i, 1, 0 …)`: the mean is a loading on the
-//! constant score one, and the prediction of an entry is one dot product of two rows. Where rows have offsets the last of
-//! the scores is `b_i`, and the last loading is held at one: `(a_j, 1, mu_j, 0 …)` and `(s_i, b_i, 1, 0 …)`. Rows are filled
-//! up with zeros to whole cache lines.
+//! Row j of the loadings is `(a_j, mu_j, 0 …)`, row i of the scores is `(s_i, 1, 0 …)`: the mean is the loading of
+//! the constant score one, and a prediction is one dot product of two rows. With row offsets, `b_i` is the last
+//! score, of fixed loading one: `(a_j, 1, mu_j, 0 …)` and `(s_i, b_i, 1, 0 …)`. Zeros pad rows to whole cache
+//! lines.
 
 pub(crate) mod covariances;
 pub(crate) mod objective;
@@ -18,26 +18,26 @@ use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
 
-/// Bytes of a cache line, the widest vector.
+/// Bytes of a cache line, and of the widest vector.
 const LINE: usize = 64;
-/// Values of one piece of elementwise work.
+/// Number of values per piece of elementwise work.
 const PIECE: usize = 1 << 16;
 
-/// Rows of equal width that begin at cache lines.
+/// A matrix whose rows have equal width and start at cache lines.
 #[derive(Debug)]
 pub(crate) struct Factor<T> {
     data: Vec<T>,
-    /// Where the first row begins.
+    /// Position of the first row in `data`.
     offset: usize,
     n_rows: usize,
     width: usize,
-    /// How often each row counts in sums over rows; none where all do once.
+    /// Multiplicity of each row in sums over rows; `None` if all are one.
     times: Option<Arc<[f64]>>,
 }
 
 impl<T: Scalar> Clone for Factor<T> {
     fn clone(&self) -> Self {
-        // The copy lies elsewhere: its rows are aligned anew.
+        // A copied offset could misalign the rows of the new allocation.
         let mut copy = self.zeros_like();
         copy.as_mut_slice().copy_from_slice(self.as_slice());
         copy
@@ -45,42 +45,42 @@ impl<T: Scalar> Clone for Factor<T> {
 }
 
 impl<T: Scalar> Factor<T> {
-    /// Zeros, with room for at least `n_values` in each row.
+    /// Zeros, at least `n_values` per row.
     pub(crate) fn zeros(n_rows: usize, n_values: usize) -> Self {
         let (per_line, width) = (LINE / size_of::<T>(), Self::width_for(n_values));
         let data = vec![T::default(); n_rows * width + per_line];
-        // An offset that cannot be found costs speed only.
+        // Rows without an aligned offset cost speed only.
         let offset = data.as_ptr().align_offset(LINE);
         let offset = if offset < per_line { offset } else { 0 };
         Self { data, offset, n_rows, width, times: None }
     }
 
-    /// Values from one row to the next where each has room for `n_values`.
+    /// Padded width of rows of `n_values`.
     pub(crate) fn width_for(n_values: usize) -> usize {
         n_values.next_multiple_of(LINE / size_of::<T>())
     }
 
-    /// Zeros of the same shape, whose rows count as often.
+    /// Zeros of the same shape and multiplicities.
     pub(crate) fn zeros_like(&self) -> Self {
         self.zeros_beside(self.width)
     }
 
-    /// Zeros with as many rows, which count as often, and room for `n_values` in each.
+    /// Zeros with the same rows and multiplicities, at least `n_values` per row.
     pub(crate) fn zeros_beside(&self, n_values: usize) -> Self {
         Self { times: self.times.clone(), ..Self::zeros(self.n_rows, n_values) }
     }
 
-    /// The same, where rows count so often.
+    /// Sets the multiplicities of the rows.
     pub(crate) fn counted(self, times: Option<&Arc<[f64]>>) -> Self {
         Self { times: times.cloned(), ..self }
     }
 
-    /// How often each row counts, where not all do once.
+    /// Multiplicity of each row, unless all are one.
     pub(crate) fn times(&self) -> Option<&Arc<[f64]>> {
         self.times.as_ref()
     }
 
-    /// Number of rows, each as often as it counts.
+    /// Sum of the multiplicities of the rows.
     pub(crate) fn total(&self) -> f64 {
         self.times.as_ref().map_or(self.n_rows as f64, |times| times.iter().sum())
     }
@@ -89,7 +89,7 @@ impl<T: Scalar> Factor<T> {
         self.n_rows
     }
 
-    /// Values from one row to the next.
+    /// Number of values per row, padding included.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
@@ -128,7 +128,7 @@ impl<T: Scalar> Factor<T> {
         })
     }
 
-    /// Maps every row by `f`, several at a time.
+    /// Applies `f` to every row, in parallel.
     pub(crate) fn map_rows(&mut self, exec: &Exec<'_>, f: impl Fn(usize, &mut [T]) + Sync) -> Result<()> {
         let width = self.width;
         let rows = (PIECE / width).max(1);
@@ -140,7 +140,8 @@ impl<T: Scalar> Factor<T> {
         })
     }
 
-    /// Sums over rows, each as often as it counts: `f` adds row i to `len` numbers. The same bits for any number of threads.
+    /// Sums over rows times their multiplicities: `f` adds row i to `len` sums. The same bits for any number of
+    /// threads.
     pub(crate) fn sum_rows(
         &self,
         len: usize,
@@ -190,7 +191,7 @@ pub(crate) struct Factors<T> {
     pub(crate) a: Factor<T>,
     /// `(s_i, 1)` of each sample.
     pub(crate) s: Factor<T>,
-    /// Number of scores of a row: of its components, and its offset if it has one.
+    /// Number of scores per row: components, plus one with row offsets.
     pub(crate) c: usize,
 }
 
@@ -218,7 +219,7 @@ impl<T: Scalar> Factors<T> {
         Self { a: fill(loadings, &|j| mean[j]), s: fill(scores, &|_| 1.0), c }
     }
 
-    /// As [`Factors::new`], with the offsets of the rows where there are any.
+    /// As [`Factors::new`], with row offsets, shape (n_samples,), if given.
     pub(crate) fn with_offsets(
         loadings: &Matrix,
         scores: &Matrix,
@@ -233,12 +234,12 @@ impl<T: Scalar> Factors<T> {
         Self::new(&beside(loadings, &|_| 1.0), &beside(scores, &|i| offsets[i]), mean)
     }
 
-    /// Values `k` of all rows of the scores.
+    /// Score `k` of every row.
     pub(crate) fn scores_of(&self, k: usize) -> Vec<f64> {
         (0..self.s.n_rows()).map(|i| self.s.row(i)[k].to_f64()).collect()
     }
 
-    /// The same, where the rows of the scores count so often.
+    /// Sets the multiplicities of the rows of the scores.
     pub(crate) fn counted(self, times: Option<&Arc<[f64]>>) -> Self {
         Self { s: self.s.counted(times), ..self }
     }
@@ -248,7 +249,7 @@ impl<T: Scalar> Factors<T> {
         (0..self.a.n_rows()).map(|j| self.a.row(j)[self.c].to_f64()).collect()
     }
 
-    /// The factor of a side.
+    /// The factor on one side.
     pub(crate) fn of(&self, side: FactorSide) -> &Factor<T> {
         match side {
             FactorSide::Scores => &self.s,
@@ -257,7 +258,7 @@ impl<T: Scalar> Factors<T> {
     }
 }
 
-/// `X'X` of the first `c` values of the rows.
+/// `X'X` of the first `c` values of the rows, shape (c, c).
 pub(crate) fn gram<T: Lane>(factor: &Factor<T>, c: usize, exec: &Exec<'_>) -> Result<Matrix> {
     let sums = factor.sum_rows(c * c, exec, |_, row, sums| {
         for (x, sums) in row.iter().zip(sums.chunks_exact_mut(c)) {
@@ -269,7 +270,7 @@ pub(crate) fn gram<T: Lane>(factor: &Factor<T>, c: usize, exec: &Exec<'_>) -> Re
     Matrix::from_vec(c, c, sums)
 }
 
-/// Which factor is worked on.
+/// The factor that an operation solves for or reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FactorSide {
     /// One row for each sample; passes go by rows.

@@ -1,9 +1,10 @@
-//! The cost: the observed entries, the penalties and the rule of the mean (`docs/missing-values/cost.md`):
+//! The cost: squared errors of the observed entries, penalties, and a prior of the mean
+//! (`docs/missing-values/cost.md`):
 //!
 //! `F = sum_O e_ij^2 + sum_jk dA_jk a_jk^2 + sum_ik dS_ik s_ik^2 + sum_i dB_i b_i^2 + kappa sum_j (mu_j - m0)^2`
 //!
-//! with `e_ij = x_ij - mu_j - b_i - a_j.s_i`, each square times the weight of its entry. The offsets `b_i` of rows are there if
-//! they were asked for: they are the scores of one more component, the last, whose loadings are held at one.
+//! with `e_ij = x_ij - mu_j - b_i - a_j.s_i`, each square times the weight of its entry. Optional row offsets
+//! `b_i` are the scores of one more component, the last, whose loadings are fixed at one.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -12,10 +13,10 @@ use crate::incomplete::factors::state_arrays::Arrays;
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::scalar::Scalar;
 
-/// Diagonal penalties of one side, never negative.
+/// Diagonal penalties of one factor, never negative.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Diagonal {
-    /// The same for every value.
+    /// One for all values.
     Same(f64),
     /// One for each component.
     ByComponent(Vec<f64>),
@@ -26,7 +27,7 @@ pub(crate) enum Diagonal {
 }
 
 impl Diagonal {
-    /// The penalty of component `k` of row `i`, of `c` components.
+    /// The penalty of component `k` of row `i`; `c` components per row.
     #[inline(always)]
     pub(crate) fn at(&self, i: usize, k: usize, c: usize) -> f64 {
         match self {
@@ -37,7 +38,7 @@ impl Diagonal {
         }
     }
 
-    /// Whether nothing is penalised.
+    /// Whether all penalties are zero.
     pub(crate) fn is_zero(&self) -> bool {
         match self {
             Diagonal::Same(d) => *d == 0.0,
@@ -46,27 +47,27 @@ impl Diagonal {
     }
 }
 
-/// How the mean takes part.
+/// Treatment of the mean in the cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MeanRule {
-    /// Whether it is fitted with the factors; otherwise it stays.
+    /// Whether the mean is fitted with the factors; otherwise it is constant.
     pub(crate) joint: bool,
-    /// Number of pseudo-observations.
+    /// Number of pseudo-observations of the prior.
     pub(crate) kappa: f64,
-    /// Their value.
+    /// Value of the pseudo-observations.
     pub(crate) prior: f64,
-    /// Where the noise is learned, `1 / v_mu` of the prior of a mean, zero for none.
+    /// With learned noise: precision `1 / v_mu` of the prior of a mean, or zero.
     pub(crate) precision: f64,
 }
 
 impl MeanRule {
-    /// The same under this variance of the noise: a prior weighs as many observations as its precision is that of one.
+    /// Rule for noise variance `noise`: the prior is worth `noise * precision` observations.
     pub(crate) fn under(self, noise: f64) -> Self {
         if self.precision > 0.0 { Self { kappa: noise * self.precision, ..self } } else { self }
     }
 }
 
-/// The penalties of a problem, which some methods learn.
+/// The penalties of an objective; some methods learn them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Penalties {
     loadings: Diagonal,
@@ -80,7 +81,7 @@ impl Penalties {
         Self { loadings: loadings.clone(), scores: scores.clone(), offsets: offsets.clone() }
     }
 
-    /// The same problem with these penalties, where rows have `c` scores.
+    /// Replaces the penalties and the number `c` of scores per row.
     pub(crate) fn give<'a, T: Clone>(self, problem: &Objective<'a, T>, c: usize) -> Objective<'a, T> {
         let Self { loadings, scores, offsets } = self;
         Objective { loadings, scores, offsets, c, ..problem.clone() }
@@ -94,7 +95,7 @@ impl Penalties {
         }
     }
 
-    /// Reads what [`Penalties::save`] wrote of `n` rows of `c` scores, with offsets or not, and `p` features.
+    /// Reads the arrays of [`Penalties::save`], for `n` rows of `c` scores and `p` features.
     pub(crate) fn restore(
         from: &mut Arrays,
         (n, p): (usize, usize),
@@ -110,21 +111,21 @@ impl Penalties {
     }
 }
 
-/// Data and penalties.
+/// Data, penalties and the rule of the mean.
 #[derive(Clone, Debug)]
 pub(crate) struct Objective<'a, T> {
     pub(crate) data: &'a Observed<T>,
     pub(crate) loadings: Diagonal,
     pub(crate) scores: Diagonal,
     pub(crate) mean: MeanRule,
-    /// Penalties of the offsets of the rows, `Same` or `ByRow`, where rows have offsets.
+    /// Penalties of the row offsets, if any: `Same` or `ByRow`.
     pub(crate) offsets: Option<Diagonal>,
-    /// Number of scores of a row: of its components, and its offset if it has one.
+    /// Number of scores per row: components, plus one with row offsets.
     pub(crate) c: usize,
 }
 
 impl<T: Scalar> Objective<'_, T> {
-    /// The entries, line after line of a side.
+    /// The entries by rows (scores) or by columns (loadings).
     pub(crate) fn lines(&self, side: FactorSide) -> &EntryLines<T> {
         match side {
             FactorSide::Scores => self.data.rows(),
@@ -132,7 +133,7 @@ impl<T: Scalar> Objective<'_, T> {
         }
     }
 
-    /// The penalties of a side.
+    /// The penalties of a factor.
     pub(crate) fn penalty(&self, side: FactorSide) -> &Diagonal {
         match side {
             FactorSide::Scores => &self.scores,
@@ -140,22 +141,22 @@ impl<T: Scalar> Objective<'_, T> {
         }
     }
 
-    /// Number of components: those whose loadings are fitted.
+    /// Number of components with free loadings.
     pub(crate) fn free(&self) -> usize {
         self.c - usize::from(self.offsets.is_some())
     }
 
-    /// The component whose loadings are held at one, if rows have offsets.
+    /// The component of the row offsets, if any: its loadings are fixed at one.
     pub(crate) fn held(&self) -> Option<usize> {
         self.offsets.is_some().then(|| self.free())
     }
 
-    /// How many leading values of a row take part in a fit: the scores, and of loadings the mean if it does.
+    /// Number of fitted leading values per row: the scores, or the loadings and a jointly fitted mean.
     pub(crate) fn n_fitted(&self, side: FactorSide) -> usize {
         self.c + usize::from(side == FactorSide::Loadings && self.mean.joint)
     }
 
-    /// Penalty of value `k` of row `i`, and what it is drawn to: zero but for the mean.
+    /// Penalty of value `k` of row `i` and its centre: zero, or the prior mean.
     #[inline(always)]
     pub(crate) fn pull(&self, side: FactorSide, i: usize, k: usize) -> (f64, f64) {
         let free = self.free();
@@ -171,7 +172,7 @@ impl<T: Scalar> Objective<'_, T> {
         }
     }
 
-    /// The penalty terms of one row.
+    /// The penalty terms of one row of a factor.
     #[inline(always)]
     pub(crate) fn row_penalty(&self, side: FactorSide, i: usize, row: &[T]) -> f64 {
         let mut sum = 0.0;
@@ -183,7 +184,7 @@ impl<T: Scalar> Objective<'_, T> {
         sum
     }
 
-    /// The penalty terms of one side.
+    /// The penalty terms of one factor.
     pub(crate) fn side_penalty(
         &self,
         side: FactorSide,

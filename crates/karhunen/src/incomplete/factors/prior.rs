@@ -2,21 +2,20 @@
 
 use crate::linalg::Matrix;
 
-/// What draws the scores of a row towards the population, as the fit had it. Where rows have offsets these are the last of
-/// the scores here, one more than there are components.
+/// Gaussian prior on the scores of new rows. With row offsets, the offset is an additional last score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prior {
-    /// Precision of the scores times the noise variance, square; zero for least squares, and for components without variance,
-    /// whose scores are zero.
+    /// Precision of the scores times the noise variance, shape (c, c), or (c + 1, c + 1) with row offsets. Zero
+    /// for least squares and for inactive components, whose scores are zero.
     pub precision: Matrix,
-    /// Whether the precision is multiplied by the (weighted) number of entries of the row.
+    /// Whether the precision is multiplied by the sum of the entry weights of the row.
     pub per_entry: bool,
-    /// Where the scores are drawn to.
+    /// Mean of the prior, shape (c,) or (c + 1,).
     pub mean: Vec<f64>,
 }
 
 impl Prior {
-    /// Makes zero what belongs to the components that are `silent`.
+    /// Removes the inactive components from the prior.
     pub(crate) fn forget(&mut self, silent: &[bool]) {
         for k in (0..silent.len()).filter(|k| silent[*k]) {
             self.mean[k] = 0.0;

@@ -1,7 +1,7 @@
-//! States as named arrays of plain numbers, from which they come back with the same bits.
+//! Fit states as named arrays of `f64`, which restore the same bits.
 //!
-//! Whoever takes a number says what it may be. A checkpoint is a file, and files are changed, cut and made by others: a number
-//! outside its rule is an error, so that no iteration begins from it.
+//! Every read checks the range of its numbers: checkpoint files may be damaged or edited, and no iteration may
+//! start from an invalid state.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::incomplete::factors::objective::Diagonal;
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
 
-/// Named arrays. Names of parts are joined by dots.
+/// Named arrays. Dots join the names of nested parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Arrays(pub(crate) BTreeMap<String, Vec<f64>>);
 
@@ -24,7 +24,7 @@ impl Arrays {
         self.put(name, factor.as_slice().iter().map(|x| x.to_f64()).collect::<Vec<f64>>());
     }
 
-    /// Which kind of penalty, and its values.
+    /// Stores the kind of penalty, then its values.
     pub(crate) fn put_diagonal(&mut self, name: &str, diagonal: &Diagonal) {
         let (kind, values) = match diagonal {
             Diagonal::Same(d) => (0.0, std::slice::from_ref(d)),
@@ -35,7 +35,7 @@ impl Arrays {
         self.put(name, [&[kind], values].concat());
     }
 
-    /// Everything in `part`, whose names get a prefix.
+    /// Stores all arrays of `part` under a prefix.
     pub(crate) fn put_part(&mut self, prefix: &str, part: Self) {
         self.0.extend(part.0.into_iter().map(|(name, values)| (format!("{prefix}.{name}"), values)));
     }
@@ -48,12 +48,12 @@ impl Arrays {
         self.0.remove(name).ok_or_else(|| damaged(name, "is missing"))
     }
 
-    /// As many values as the caller expects, of any kind: the caller looks at each.
+    /// Takes `N` values without a check of their range.
     pub(crate) fn take_array<const N: usize>(&mut self, name: &str) -> Result<[f64; N]> {
         <[f64; N]>::try_from(self.take(name)?).map_err(|_| damaged(name, "has another length"))
     }
 
-    /// Finite numbers.
+    /// Takes `len` finite numbers.
     pub(crate) fn take_vec(&mut self, name: &str, len: usize) -> Result<Vec<f64>> {
         let values = self.take(name)?;
         if values.len() != len {
@@ -63,7 +63,7 @@ impl Arrays {
         Ok(values)
     }
 
-    /// Variances, weights, shares: finite and not negative.
+    /// Takes `len` finite numbers, none negative: variances, weights, fractions.
     pub(crate) fn take_sizes(&mut self, name: &str, len: usize) -> Result<Vec<f64>> {
         let values = self.take_vec(name, len)?;
         values.iter().try_for_each(|x| size(name, *x).map(|_| ()))?;
@@ -74,7 +74,7 @@ impl Arrays {
         Matrix::from_vec(n_rows, n_cols, self.take_vec(name, n_rows * n_cols)?)
     }
 
-    /// A factor with room for `n_values` in each row.
+    /// Takes a factor with at least `n_values` per row.
     pub(crate) fn take_factor<T: Scalar>(
         &mut self,
         name: &str,
@@ -84,7 +84,7 @@ impl Arrays {
         self.take_like(name, &Factor::zeros(n_rows, n_values))
     }
 
-    /// A factor of the same shape, whose rows count as often.
+    /// Takes a factor with the shape and multiplicities of `like`.
     pub(crate) fn take_like<T: Scalar>(&mut self, name: &str, like: &Factor<T>) -> Result<Factor<T>> {
         let mut factor = like.zeros_like();
         let (n_rows, width) = (factor.n_rows(), factor.width());
@@ -96,14 +96,14 @@ impl Arrays {
         Ok(factor)
     }
 
-    /// The penalties of a factor with `n_rows` rows of `c` components.
+    /// Takes the penalties of a factor of `n_rows` rows and `c` components.
     pub(crate) fn take_diagonal(&mut self, name: &str, n_rows: usize, c: usize) -> Result<Diagonal> {
         let mut values = self.take(name)?;
         if values.is_empty() {
             return Err(damaged(name, "is empty"));
         }
         let kind = values.remove(0);
-        // Infinite where a variance has come to nothing.
+        // Infinite where a variance has vanished.
         if values.iter().any(|x| x.is_nan() || *x < 0.0) {
             return Err(damaged(name, "holds a penalty that is negative or no number"));
         }
@@ -116,7 +116,7 @@ impl Arrays {
         }
     }
 
-    /// Everything that [`Arrays::put_part`] put.
+    /// Takes all arrays under a prefix.
     pub(crate) fn take_part(&mut self, prefix: &str) -> Self {
         let start = format!("{prefix}.");
         let names: Vec<String> = self.0.keys().filter(|name| name.starts_with(&start)).cloned().collect();
@@ -135,7 +135,7 @@ pub(crate) fn damaged(name: &str, problem: &'static str) -> Error {
     Error::CheckpointDamaged { name: name.to_owned(), problem }
 }
 
-/// A count that was stored among numbers.
+/// Checks a count.
 pub(crate) fn count(name: &str, value: f64) -> Result<usize> {
     const MOST: f64 = 9_007_199_254_740_992.0;
     if value >= 0.0 && value.fract() == 0.0 && value <= MOST {
@@ -145,27 +145,27 @@ pub(crate) fn count(name: &str, value: f64) -> Result<usize> {
     }
 }
 
-/// A finite number.
+/// Checks a finite number.
 pub(crate) fn finite(name: &str, value: f64) -> Result<f64> {
     if value.is_finite() { Ok(value) } else { Err(damaged(name, "holds a number that is not finite")) }
 }
 
-/// A variance, an error, a sum of squares: finite and not negative.
+/// Checks a finite number that is not negative: a variance, an error, a sum of squares.
 pub(crate) fn size(name: &str, value: f64) -> Result<f64> {
     if finite(name, value)? >= 0.0 { Ok(value) } else { Err(damaged(name, "holds a negative number")) }
 }
 
-/// A number that may be none, which is stored as NaN.
+/// Checks an optional finite number; NaN stands for `None`.
 pub(crate) fn optional(name: &str, value: f64) -> Result<Option<f64>> {
     if value.is_nan() { Ok(None) } else { finite(name, value).map(Some) }
 }
 
-/// The same, never negative.
+/// Checks an optional finite number that is not negative; NaN stands for `None`.
 pub(crate) fn optional_size(name: &str, value: f64) -> Result<Option<f64>> {
     if value.is_nan() { Ok(None) } else { size(name, value).map(Some) }
 }
 
-/// Yes or no.
+/// Checks a flag, 0 or 1.
 pub(crate) fn flag(name: &str, value: f64) -> Result<bool> {
     match value {
         0.0 => Ok(false),
@@ -174,9 +174,9 @@ pub(crate) fn flag(name: &str, value: f64) -> Result<bool> {
     }
 }
 
-/// Seconds that a fit may have run.
+/// Checks a running time, seconds.
 pub(crate) fn seconds(name: &str, value: f64) -> Result<f64> {
-    // Thirty thousand years; a few of them can be added up as a `Duration`.
+    // About thirty thousand years: sums of several still fit a `Duration`.
     const MOST: f64 = 1e12;
     if (0.0..=MOST).contains(&value) { Ok(value) } else { Err(damaged(name, "holds no time")) }
 }
@@ -222,7 +222,7 @@ mod tests {
         let tall = [1e300; 48];
         arrays.put("f", tall);
         assert!(arrays.clone().take_factor::<f64>("f", 6, 2).is_ok());
-        // Beyond the range of the type of the data.
+        // Beyond the range of `f32`.
         arrays.put("f", [&tall[..], &tall].concat());
         assert!(arrays.clone().take_factor::<f32>("f", 6, 2).is_err());
         assert!([nan, inf, -inf].iter().all(|x| finite("n", *x).is_err() && size("n", *x).is_err()));

@@ -1,6 +1,6 @@
-//! Sums over the entries of a line that has few holes. Those of products of rows of the other factor with themselves follow
-//! from their sums over all rows, less those of the holes: time O(N c + holes c^2) instead of O(N c^2). What products
-//! with the entries need is summed here.
+//! Sums over nearly full lines. Sums of products `z z'` of rows of the other factor are those over all rows, less
+//! those over the missing entries: time O(N c + missing c^2) instead of O(N c^2). Sums that involve the entries
+//! run over the entries.
 
 use pulp::{Simd, WithSimd};
 
@@ -10,16 +10,16 @@ use crate::incomplete::passes::RUN;
 use crate::incomplete::passes::rows::{LINE, VectorRows, add_rows, flush};
 use crate::linalg::simd::{Lane, dispatch};
 
-/// Entries that are added at a time.
+/// Number of entries added together.
 const TOGETHER: usize = 4;
-/// Vectors of sums that are kept on the stack.
+/// Most vectors of sums kept on the stack.
 const ON_STACK: usize = 16;
-/// Where less than this share of a sum of squares is left without the holes, it is summed over the entries: the
-/// difference would lose digits.
+/// Least fraction of a sum of squares that may remain after the subtraction; below it, cancellation would lose
+/// digits, and the sum runs over the entries.
 const LEAST_LEFT: f64 = 0.125;
 
-/// `sum y z` and `sum y^2` with `y = x - constant z_c`, over the entries of a segment, of which none has a weight. `z` are
-/// the first values of rows of `other`, filled up to whole cache lines; `sums` gets as many as it has room for.
+/// `sum y z` and `sum y^2` with `y = x - constant z_c` over the entries of an unweighted segment. `z` are the
+/// leading values of rows of `other`, padded to whole cache lines; `sums` receives as many as it holds.
 pub(super) fn project<T: Lane>(
     segment: Segment<'_, T>,
     other: &Factor<T>,
@@ -34,7 +34,7 @@ struct Project<'a, T> {
     segment: Segment<'a, T>,
     other: &'a Factor<T>,
     c: usize,
-    /// Values of a row that are read.
+    /// Number of values read per row.
     head: usize,
     constant: f64,
     sums: &'a mut [f64],
@@ -61,7 +61,7 @@ impl<T: Lane> Project<'_, T> {
         let rows: VectorRows<'_, T::Vector<S>> = VectorRows::new(self.other);
         let (width, last) = (self.other.width(), &self.other.as_slice()[self.c..]);
         let mut squares = 0.0;
-        // Beyond the last entry: nothing of it.
+        // Zeros pad the last group of entries.
         let mut y = [T::default(); RUN + TOGETHER];
         for (indices, values) in indices.chunks(RUN).zip(values.chunks(RUN)) {
             let n = indices.len();
@@ -84,7 +84,7 @@ impl<T: Lane> Project<'_, T> {
     }
 }
 
-/// The holes of a segment, as entries.
+/// The missing entries of a segment, stored as entries.
 pub(super) struct Holes<T> {
     line: usize,
     indices: Vec<u32>,
@@ -92,19 +92,19 @@ pub(super) struct Holes<T> {
 }
 
 impl<T: Lane> Holes<T> {
-    /// Those of a segment, where lines have room for `n` entries.
+    /// The missing entries of a segment of a line with `n` indices.
     pub(super) fn of(segment: &Segment<'_, T>, n: usize) -> Self {
         let indices = segment.holes(n);
         Self { line: segment.line, values: vec![T::default(); indices.len()], indices }
     }
 
-    /// Entries of value zero.
+    /// A segment of entries of value zero.
     pub(super) fn as_segment(&self) -> Segment<'_, T> {
         Segment::whole(self.line, &self.indices, &self.values)
     }
 }
 
-/// Whether the differences `all - holes` of sums of squares, at these places, keep their digits.
+/// Whether the differences `all - holes` of sums of squares keep their digits, at all given positions.
 pub(crate) fn keep_digits(all: &[f64], holes: &[f64], mut places: impl Iterator<Item = usize>) -> bool {
     places.all(|at| all[at] - holes[at] >= LEAST_LEFT * all[at])
 }
@@ -124,7 +124,7 @@ mod tests {
     const C: usize = 3;
     const P: usize = 4;
 
-    /// Columns without holes, with some, with too many to be completed, and one that lacks the rows of largest scores.
+    /// Columns: full; few missing; too many missing to be treated as full; without the rows of largest scores.
     fn is_hole(n: usize, i: usize, j: usize) -> bool {
         match j {
             0 => false,
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// Data, and scores with their expected products as a table, all rows of the second kind far away.
+    /// Data, and a table of scores with their expected products; every 50th row has scores scaled by 1e4.
     fn setting<T: Lane>(n: usize) -> (Vec<T>, Observed<T>, Factor<T>) {
         let noise = gaussian(n, P, 5, 0);
         let x: Vec<T> = (0..n * P)
@@ -159,7 +159,7 @@ mod tests {
         (x, data, table)
     }
 
-    /// `sum f(z) g(z)` over the rows that a column has, one after another.
+    /// Sum of `f` over the observed rows of a column, in order.
     fn sum(n: usize, j: usize, f: impl Fn(usize) -> f64) -> f64 {
         (0..n).filter(|i| !is_hole(n, *i, j)).map(f).sum()
     }
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn sums_without_holes_are_sums_over_entries() {
-        // Rounding of sums of up to 500 products, in the type of the data within a run.
+        // Rounding of sums of up to 500 products; runs are summed in the type of the data.
         check::<f64>(500, 1e-13);
         check::<f32>(500, 1e-5);
         check::<f64>(64, 1e-13);

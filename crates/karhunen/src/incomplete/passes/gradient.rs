@@ -1,5 +1,6 @@
-//! Residuals, gradients and curvatures in one pass: `g = sum e x - d (y - centre)`, `h = sum x^2 + d`, where `x` are the
-//! rows of the other factor and `y` is the own row (minus half the gradient of F, half its second derivative).
+//! Residuals, gradients and curvatures in one pass: `g = sum e x - d (y - centre)`, `h = sum x^2 + d`, with `x`
+//! the rows of the other factor and `y` the updated row (minus half the gradient of F, half its second
+//! derivative).
 
 use pulp::{Simd, WithSimd};
 
@@ -12,19 +13,20 @@ use crate::incomplete::passes::RUN;
 use crate::incomplete::passes::rows::{TOGETHER, VectorRows, add_scaled, dot, flush};
 use crate::linalg::simd::{Lane, dispatch};
 
-/// Vectors of a row that sums are kept for in registers; wider rows keep them in memory.
+/// Most vectors per row whose sums stay in registers; wider rows keep sums in memory.
 const IN_REGISTERS: usize = 4;
 
-/// What a pass found beside the gradient.
+/// Cost terms that a gradient pass also computes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     /// `sum w e^2`.
     pub(crate) squares: f64,
-    /// The penalty terms of the side that was walked.
+    /// The penalty terms of the updated factor.
     pub(crate) penalty: f64,
 }
 
-/// Walks one side. `direct` gets `(g, h)` of the fitted values of each row and writes that row of each of `outs`.
+/// Computes `(g, h)` of the fitted values of every row of one factor. `direct` receives both and writes its row of
+/// each of `outs`.
 pub(crate) fn gradient_pass<T: Lane, const K: usize>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,
@@ -63,7 +65,7 @@ pub(crate) fn gradient_pass<T: Lane, const K: usize>(
     Ok(Found { squares: sums[0], penalty: sums[1] })
 }
 
-/// `sum w e^2`, and nothing else.
+/// Computes `sum w e^2` alone.
 pub(crate) fn squares<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,

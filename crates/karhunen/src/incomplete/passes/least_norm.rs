@@ -1,7 +1,7 @@
-//! Systems that may be singular: by Cholesky where they are regular, the solution of least norm where not.
+//! Linear systems that may be singular: Cholesky if regular, otherwise the solution of least norm.
 //!
-//! Means and offsets have the unit of the data, the unknowns beside them another one. In the norm they are measured by the
-//! curvatures: one of them is as long as a component whose curvature is the mean of all.
+//! Means and offsets have the unit of the data, other unknowns have another unit. Curvatures define the norm: a
+//! mean or offset is scaled so that its curvature equals the mean curvature of the components.
 
 use crate::error::Result;
 use crate::incomplete::data::Segment;
@@ -11,14 +11,14 @@ use crate::linalg::decomp::cholesky::{BLOCK, LEAST_PIVOT, Upper};
 use crate::linalg::decomp::eigh::eigh;
 use crate::linalg::simd::Lane;
 
-/// Replaces `b` by the solution of `G x = b`, of least norm where `G` is singular to rounding; returns `b'x`. The first `free`
-/// unknowns share a unit.
+/// Replaces `b` by the solution of `G x = b`, of least norm if `G` is singular to rounding; returns `b'x`. The
+/// first `free` unknowns share a unit.
 pub(crate) fn solve(g: &mut Upper<'_>, b: &mut [f64], free: usize) -> Result<f64> {
     let mut room = vec![0.0; g.values.len() + g.m];
     solve_in(g, b, free, &mut room)
 }
 
-/// As [`solve`], with `room` for `G` and `b`.
+/// As [`solve`], with workspace `room` for copies of `G` and `b`.
 pub(crate) fn solve_in(g: &mut Upper<'_>, b: &mut [f64], free: usize, room: &mut [f64]) -> Result<f64> {
     let n = g.values.len();
     let (kept, rest) = room.split_at_mut(n);
@@ -32,8 +32,8 @@ pub(crate) fn solve_in(g: &mut Upper<'_>, b: &mut [f64], free: usize, room: &mut
     solve_singular(&mut Upper { values: kept, m: g.m, stride: g.stride }, b, free)
 }
 
-/// Replaces `b` by the solution of least norm, where `G` is singular or nearly so; directions below rounding are left out.
-/// Returns `b'x`.
+/// Replaces `b` by the solution of least norm for a singular or nearly singular `G`; ignores directions below
+/// rounding. Returns `b'x`.
 pub(crate) fn solve_singular(g: &mut Upper<'_>, b: &mut [f64], free: usize) -> Result<f64> {
     let (m, stride) = (g.m, g.stride);
     let diagonal = |k: usize| g.values[k * stride + k];
@@ -56,8 +56,8 @@ pub(crate) fn solve_singular(g: &mut Upper<'_>, b: &mut [f64], free: usize) -> R
     Ok(explained)
 }
 
-/// Solves in place of `b`, inverts, and returns the logarithm of the determinant. What is singular to rounding has an
-/// inverse of zero. The first `free` unknowns share a unit.
+/// Solves in place of `b`, inverts `G`, and returns `ln det G`. A `G` that is singular to rounding has inverse
+/// zero and logarithm zero here. The first `free` unknowns share a unit.
 pub(crate) fn solve_and_invert(
     g: &mut Upper<'_>,
     (b, free): (&mut [f64], usize),
@@ -77,14 +77,15 @@ pub(crate) fn solve_and_invert(
     Ok(0.0)
 }
 
-/// How long an unknown of this curvature is, beside others whose curvature is `mean`.
+/// Length of an unknown in the norm, from its curvature and the mean curvature of the components.
 fn length(mean: f64, curvature: f64) -> f64 {
     let length = (mean / curvature).sqrt();
     if length > 0.0 && length.is_finite() { length } else { 1.0 }
 }
 
-/// Writes the solution of least norm of fewer equations `Z x = y` than unknowns, `x = W Z'(Z W Z')^-1 y`, which leaves no
-/// residual; `false` where the equations depend on each other to rounding. `W` are the squared lengths of unknowns.
+/// Writes the solution of least norm of fewer equations `Z x = y` than unknowns, `x = W Z'(Z W Z')^-1 y`, which
+/// has no residual. Returns `false` if the equations are dependent to rounding. `W` are the squared lengths of the
+/// unknowns.
 pub(crate) fn solve_few<T: Lane>(
     segment: Segment<'_, T>,
     other: &Factor<T>,
@@ -167,7 +168,7 @@ mod tests {
         }
     }
 
-    /// Two entries of a row with three unknowns, the last of them `free` or in another unit.
+    /// Two entries of a row with three unknowns, of which the first `free` share a unit.
     fn few(rows: [[f64; 4]; 2], free: usize) -> (bool, [f64; 3]) {
         let mut other = Factor::<f64>::zeros(2, 4);
         (0..2).for_each(|i| other.row_mut(i)[..4].copy_from_slice(&rows[i]));
@@ -189,16 +190,16 @@ mod tests {
             let fitted: f64 = row[3] + (0..3).map(|k| row[k] * x[k]).sum::<f64>();
             assert!((fitted - value).abs() < 1e-12, "{fitted} for {value}");
         }
-        // Of least norm: nothing of it is orthogonal to both rows.
+        // Least norm: the solution is orthogonal to the null space of both rows.
         let across: [f64; 3] = std::array::from_fn(|k| {
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);
             rows[0][i] * rows[1][j] - rows[0][j] * rows[1][i]
         });
         let beside: f64 = (0..3).map(|k| across[k] * x[k]).sum();
         assert!(beside.abs() < 1e-12, "{beside}");
-        // Equations that say the same are left to the decomposition.
+        // Dependent equations go to the eigendecomposition.
         assert!(!few([rows[0], rows[0]], 3).0);
-        // In another unit the last unknown is another number, and the same length.
+        // A change of the unit of the last unknown changes its value and not its length.
         let scaled = rows.map(|row| [row[0], row[1], 1e6 * row[2], row[3]]);
         let (one, other) = (few(rows, 2).1, few(scaled, 2).1);
         let expected = [one[0], one[1], 1e-6 * one[2]];

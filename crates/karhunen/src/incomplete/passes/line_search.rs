@@ -1,4 +1,4 @@
-//! The cost along a direction, which is a polynomial of degree four.
+//! Line search: the cost along a direction is a polynomial of degree four.
 
 use pulp::{Simd, WithSimd};
 
@@ -11,7 +11,8 @@ use crate::incomplete::passes::rows::{TOGETHER, VectorRows, dot};
 use crate::linalg::simd::{Lane, dispatch};
 use crate::scalar::largest;
 
-/// `F(t) - F(0) = t p[0] + t^2 p[1] + t^3 p[2] + t^4 p[3]` along `t` times `directions`, whose constant score is zero.
+/// Coefficients of `F(t) - F(0) = t p[0] + t^2 p[1] + t^3 p[2] + t^4 p[3]` along `t directions`, whose constant
+/// score is zero.
 pub(crate) fn polynomial<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,
@@ -47,7 +48,7 @@ pub(crate) fn polynomial<T: Lane>(
     Ok([2.0 * (linear - eq1), q1q1 - 2.0 * eq2 + square, 2.0 * q1q2, q2q2])
 }
 
-/// The positive `t` of lowest `F(t) < F(0)`, if there is one.
+/// The positive `t` that minimises `F(t)`, if `F(t) < F(0)`.
 pub(crate) fn best_step(p: [f64; 4]) -> Option<f64> {
     let value = |t: f64| t * (p[0] + t * (p[1] + t * (p[2] + t * p[3])));
     positive_roots([p[0], 2.0 * p[1], 3.0 * p[2], 4.0 * p[3]])
@@ -56,8 +57,8 @@ pub(crate) fn best_step(p: [f64; 4]) -> Option<f64> {
         .min_by(|x, y| value(*x).total_cmp(&value(*y)))
 }
 
-/// The positive real roots of `q[0] + q[1] t + q[2] t^2 + q[3] t^3`, between the stationary points of the cubic and a
-/// bound on all roots: bisection, then nothing can go wrong.
+/// The positive real roots of `q[0] + q[1] t + q[2] t^2 + q[3] t^3`, by bisection between the stationary points
+/// and a bound on all roots.
 fn positive_roots(q: [f64; 4]) -> Vec<f64> {
     let lead = q.iter().rposition(|x| *x != 0.0).unwrap_or(0);
     if lead == 0 || q.iter().any(|x| !x.is_finite()) {
@@ -69,7 +70,7 @@ fn positive_roots(q: [f64; 4]) -> Vec<f64> {
     let mut cuts = vec![0.0, bound.min(f64::MAX / 4.0)];
     let discriminant = b * b - 4.0 * a * c;
     if discriminant > 0.0 {
-        // Of a cubic that is none, one of these is not finite.
+        // One of these is not finite if the polynomial is not cubic.
         let half = -0.5 * (b + b.signum() * discriminant.sqrt());
         cuts.extend([half / a, c / half].into_iter().filter(|t| *t > 0.0 && *t < bound));
     }
@@ -116,7 +117,7 @@ impl<T: Lane> WithSimd for DirectionProducts<'_, T> {
 }
 
 impl<T: Lane> DirectionProducts<'_, T> {
-    /// `N` vectors in a row, zero for any number.
+    /// `N` vectors per row; zero stands for any number.
     #[inline(always)]
     fn run<S: Simd, const N: usize>(self, simd: S) {
         let Segment { indices, values, weights, .. } = self.segment;
@@ -167,12 +168,12 @@ mod tests {
         // F(t) = (t-1)^2 (t-3)^2 - 0.1 t, up to a constant: the minimum near 3 is lower.
         let t = best_step([-24.0 - 0.1, 22.0, -8.0, 1.0]).unwrap();
         assert!((t - 3.0).abs() < 0.05, "{t}");
-        // A parabola, a line that falls for ever, and what only rises.
+        // A parabola, a line that falls without bound, a rising function.
         assert!((best_step([-2.0, 1.0, 0.0, 0.0]).unwrap() - 1.0).abs() < 1e-15);
         assert_eq!(best_step([-1.0, 0.0, 0.0, 0.0]), None);
         assert_eq!(best_step([1.0, 1.0, 0.0, 0.0]), None);
         assert_eq!(best_step([f64::NAN, 1.0, 0.0, 0.0]), None);
-        // Rounding leaves tiny leading coefficients behind.
+        // Rounding leaves tiny leading coefficients.
         assert!((best_step([-2.0, 1.0, 1e-20, 1e-30]).unwrap() - 1.0).abs() < 1e-12);
     }
 }

@@ -1,4 +1,4 @@
-//! Passes over the observed entries. Each walks rows or columns, owns what it writes, and reads rows of the other factor.
+//! Passes over the observed entries. Each walks rows or columns, writes one factor, and reads rows of the other.
 
 pub(crate) mod full_lines;
 pub(crate) mod gradient;
@@ -12,5 +12,5 @@ pub(crate) mod spreads;
 #[cfg(test)]
 mod tests;
 
-/// Number of entries whose products are summed in the precision of the data before they are added in `f64`.
+/// Number of entries whose products are summed in the type of the data before the sum is added in `f64`.
 const RUN: usize = 256;

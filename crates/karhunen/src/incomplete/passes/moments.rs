@@ -1,5 +1,5 @@
-//! Sums over the entries of a line of expected values of the other factor: `sum w z`, `sum w y z` and `sum w zz'`, where
-//! `z z'` is expected under a posterior and `y = x - mu`.
+//! Sums over the entries of a line of expected values of the other factor: `sum w z`, `sum w y z` and `sum w zz'`,
+//! with `y = x - mu` and expectations under a posterior.
 
 use pulp::{Simd, WithSimd};
 
@@ -13,22 +13,22 @@ use crate::incomplete::passes::full_lines::{Holes, keep_digits, project};
 use crate::incomplete::passes::rows::{LINE, VectorRows, add_rows, flush};
 use crate::linalg::simd::{Lane, dispatch, prefetch};
 
-/// Entries whose expected values are asked for ahead of their use.
+/// Prefetch distance, in entries.
 const AHEAD: usize = 8;
-/// Entries that are added at a time.
+/// Number of entries added together.
 const TOGETHER: usize = 4;
-/// Vectors of sums that are kept on the stack.
+/// Most vectors of sums kept on the stack.
 const ON_STACK: usize = 48;
 
-/// One row of expected values: the mean of `z` and its constant, filled up to cache lines, then the lower triangle of the
-/// second moments, row after row.
+/// Layout of a row of expected values: the mean of `z` and its constant, padded to cache lines, then the lower
+/// triangle of the second moments, row after row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
     /// Components.
     pub(crate) c: usize,
-    /// Where the triangle begins.
+    /// Position of the triangle.
     pub(crate) head: usize,
-    /// Values of one row.
+    /// Number of values per row.
     pub(crate) width: usize,
 }
 
@@ -39,20 +39,20 @@ impl Expected {
         Self { c, head, width: (head + c * (c + 1) / 2).next_multiple_of(per_line) }
     }
 
-    /// Where the second moment of components `k` and `l <= k` lies.
+    /// Position of the second moment of components `k` and `l <= k`.
     #[inline(always)]
     pub(crate) fn at(self, k: usize, l: usize) -> usize {
         self.head + k * (k + 1) / 2 + l
     }
 
-    /// Sums of a line: `sum w z` and moments, `sum w y z`, `sum w y^2`.
+    /// Number of sums per line: `sum w z` and moments, `sum w y z`, `sum w y^2`.
     pub(crate) fn n_sums(self) -> usize {
         self.width + self.head + 1
     }
 }
 
-/// Walks the lines of a side; `table` has a row of expected values for each line of the other side. `finish` gets the
-/// sums of each line, see [`Expected::n_sums`], and `room` numbers of work space.
+/// Sums expected values over the lines of a factor; `table` has a row of them for each row of the other factor.
+/// `finish` receives the sums of each line, see [`Expected::n_sums`], and `room` numbers of workspace.
 pub(crate) fn moments_pass<T: Lane, const K: usize, const M: usize>(
     problem: &Objective<'_, T>,
     side: FactorSide,
@@ -98,14 +98,14 @@ pub(crate) fn moments_pass<T: Lane, const K: usize, const M: usize>(
     )
 }
 
-/// Sums of the leading values of all rows.
+/// Sums of the first `n_values` of all rows.
 fn sums_of_rows<T: Lane>(rows: &Factor<T>, n_values: usize, exec: &Exec<'_>) -> Result<Vec<f64>> {
     rows.sum_rows(n_values, exec, |_, row, sums| {
         sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
     })
 }
 
-/// `sum w (s_i, 1)` over the samples that saw each feature.
+/// `sum w (s_i, 1)` over the observed entries of each feature, shape (n_features, c + 1).
 pub(crate) fn sums_of_scores<T: Lane>(
     problem: &Objective<'_, T>,
     scores: &Factor<T>,
@@ -147,7 +147,7 @@ pub(crate) fn sums_of_scores<T: Lane>(
 struct MomentsPass<'a, T> {
     segment: Segment<'a, T>,
     table: &'a Factor<T>,
-    /// The mean of an own feature, or the one of an own sample.
+    /// The mean of a feature, or one for a sample.
     constant: T,
     expected: Expected,
     acc: &'a mut [f64],
@@ -183,7 +183,7 @@ impl<T: Lane> MomentsPass<'_, T> {
             while e < end {
                 let n = TOGETHER.min(end - e);
                 let mut row = [rows.row(indices[e] as usize); TOGETHER];
-                // Beyond the last entry: nothing of it.
+                // Zeros pad the last group of entries.
                 let (mut weight, mut weighted) = ([T::default(); TOGETHER], [T::default(); TOGETHER]);
                 for t in 0..n {
                     let index = indices[e + t] as usize;

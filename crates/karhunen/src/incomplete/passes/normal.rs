@@ -1,6 +1,6 @@
-//! Normal equations of one row of a factor: `G = sum w z z'`, `b = sum w y z`, `sum w y^2`, where `z` are rows of the
-//! other factor and `y = x - mu`. Products have the type of the data and are summed in `f64` every few rows, because the
-//! cost follows from these sums by a difference.
+//! Normal equations of one row of a factor: `G = sum w z z'`, `b = sum w y z`, `sum w y^2`, with `z` rows of the
+//! other factor and `y = x - mu`. Products have the type of the data and are added in `f64` every few rows,
+//! because the cost is a difference of these sums.
 
 use std::marker::PhantomData;
 
@@ -18,17 +18,17 @@ use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::simd::{Lane, dispatch, prefetch};
 use crate::scalar::largest;
 
-/// Rows of the other factor that are gathered at a time.
+/// Number of rows of the other factor gathered at a time.
 const GATHERED: usize = 64;
-/// Entries of which products are formed in `f64` whatever the data.
+/// Segments shorter than this form products in `f64` for any type of data.
 const FEW: usize = 48;
 
-/// Where the sums of one row lie in their accumulator.
+/// Layout of the sums of one row in an accumulator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NormalLayout {
     /// Unknowns.
     pub(crate) m: usize,
-    /// Values from one row of `G` to the next.
+    /// Number of values per row of `G`.
     pub(crate) stride: usize,
 }
 
@@ -37,13 +37,14 @@ impl NormalLayout {
         Self { m, stride: m.next_multiple_of(BLOCK) }
     }
 
-    /// Numbers in an accumulator: `G`, `b`, `sum w y^2`; and room for gathered rows and `y`, or for another `G`.
+    /// Lengths of the sums `G`, `b`, `sum w y^2`, and of the workspace for gathered rows and `y` or for a copy of
+    /// `G`.
     pub(crate) fn lengths(self) -> (usize, usize) {
         let sums = self.stride * self.stride + self.stride + 1;
         (sums, GATHERED.max(self.stride) * (self.stride + 1))
     }
 
-    /// `G` (upper triangle), `b`, `sum w y^2`, and room.
+    /// `G` (upper triangle), `b`, `sum w y^2`, and workspace.
     pub(crate) fn parts(self, acc: &mut [f64]) -> (Upper<'_>, &mut [f64], f64, &mut [f64]) {
         let (g, rest) = acc.split_at_mut(self.stride * self.stride);
         let (b, rest) = rest.split_at_mut(self.stride);
@@ -52,13 +53,14 @@ impl NormalLayout {
     }
 }
 
-/// The sums of each line, from its entries or, where few are missing, from all rows of the other factor less the holes.
+/// Normal equations of each line, from its entries or, for a nearly full line, from all rows of the other factor
+/// less those of the missing entries.
 pub(crate) struct NormalProducts<'a, T> {
     lines: &'a EntryLines<T>,
     other: &'a Factor<T>,
     c: usize,
     layout: NormalLayout,
-    /// `sum z z'` over all rows; of no length where no line needs it.
+    /// `sum z z'` over all rows; empty if no line is nearly full.
     all: Vec<f64>,
 }
 
@@ -84,8 +86,8 @@ impl<'a, T: Lane> NormalProducts<'a, T> {
         Ok(Self { lines, other, c, layout, all })
     }
 
-    /// Adds the entries of a segment, or its holes, to an accumulator. `constant` is the last used value of the own row:
-    /// the mean of a feature, one for a sample.
+    /// Adds the entries of a segment, or its missing entries, to an accumulator. `constant` is the value that
+    /// multiplies the constant of the other factor: the mean of a feature, or one for a sample.
     pub(crate) fn gather(&self, segment: Segment<'_, T>, constant: T, acc: &mut [f64]) {
         let n = self.other.n_rows();
         if !self.lines.has_few_holes(segment.line, n) {
@@ -97,7 +99,7 @@ impl<'a, T: Lane> NormalProducts<'a, T> {
         gather(holes.as_segment(), self.other, self.c, T::default(), self.layout, acc);
     }
 
-    /// Makes sums over the entries of a line of what [`NormalProducts::gather`] has added up for it.
+    /// Converts the accumulated sums of a nearly full line to sums over its entries.
     pub(crate) fn complete(&self, line: usize, constant: T, acc: &mut [f64]) {
         if !self.lines.has_few_holes(line, self.other.n_rows()) {
             return;
@@ -121,7 +123,7 @@ fn gather<T: Lane>(
     layout: NormalLayout,
     acc: &mut [f64],
 ) {
-    // Of a few entries the products are exact: rounding could otherwise be seen in the cost of a small problem.
+    // Products of few entries are exact: their rounding would show in the cost of a small problem.
     if segment.indices.len() < FEW {
         dispatch(Gather::<T, f64> { segment, other, c, constant, layout, acc, products: PhantomData });
     } else {
@@ -129,7 +131,7 @@ fn gather<T: Lane>(
     }
 }
 
-/// Of entries of type `T`, with products of type `W`.
+/// Gathers entries of type `T` and forms products of type `W`.
 struct Gather<'a, T, W> {
     segment: Segment<'a, T>,
     other: &'a Factor<T>,
@@ -146,7 +148,7 @@ impl<T: Lane, W: Lane> WithSimd for Gather<'_, T, W> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Segment { indices, values, weights, .. } = self.segment;
         let stride = self.layout.stride;
-        // Whole vectors of any length; the factor has as many.
+        // Rows are padded to whole vectors; so is the factor.
         let used = stride.next_multiple_of(LINE / size_of::<W>());
         let (sums, room) = self.acc.split_at_mut(stride * stride + stride + 1);
         let room: &mut [W] = bytemuck::cast_slice_mut(room);
@@ -162,7 +164,7 @@ impl<T: Lane, W: Lane> WithSimd for Gather<'_, T, W> {
                     }
                 }
                 let row = self.other.row(indices[e] as usize);
-                // What a row holds beyond its fitted values ends up in sums that nobody reads.
+                // Padding and unfitted values enter only sums that are not read.
                 z.iter_mut().zip(&row[..used]).for_each(|(z, x)| *z = W::from_f64(x.to_f64()));
                 let mut of_y = values[e].to_f64() - constant * row[self.c].to_f64();
                 if let Some(weights) = weights {
@@ -177,8 +179,8 @@ impl<T: Lane, W: Lane> WithSimd for Gather<'_, T, W> {
     }
 }
 
-/// Replaces one factor by the minimiser of F given the other, the mean with the loadings if it is fitted.
-/// Returns F without the penalties of the other side, and the penalty terms of this one.
+/// Replaces one factor by the minimiser of F given the other, with the mean if it is fitted jointly. Returns F
+/// without the penalties of the other factor, and the penalty terms of this one.
 pub(crate) fn solve_side<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -220,11 +222,11 @@ pub(crate) fn solve_side<T: Lane>(
             let (mut g, b, mut squares, room) = layout.parts(acc);
             if let (FactorSide::Loadings, Some(held)) = (side, problem.held()) {
                 squares = hold(&mut g, b, squares, held);
-                // Nothing pulls at what is held: any curvature will do, of the size of the others.
+                // A fixed value has no equation: its pivot may be any curvature of the size of the others.
                 let largest = largest((0..g.m).map(|k| g.values[k * layout.stride + k]));
                 g.values[held * layout.stride + held] = if largest > 0.0 { largest } else { 1.0 };
             }
-            // Unknown is the change of the mean: its pull is towards the prior as seen from where it is.
+            // The unknown is the change of the mean, so the prior is centred relative to the current mean.
             let mut offset = 0.0;
             for (k, b) in b[..layout.m].iter_mut().enumerate() {
                 let (d, centre) = problem.pull(side, line, k);
@@ -245,20 +247,21 @@ pub(crate) fn solve_side<T: Lane>(
     )
 }
 
-/// Writes what was solved for into a row: of value `c`, the mean, its change.
+/// Writes the solution to a row; value `c`, the mean, is a change.
 fn set_row<T: Lane>(row: &mut [T], c: usize, solved: &[f64]) {
     for (k, (value, x)) in row.iter_mut().zip(solved).enumerate() {
         *value = T::from_f64(if k == c { x + value.to_f64() } else { *x });
     }
 }
 
-/// Whether nothing but its entries determines the unknowns of a row.
+/// Whether a row has no penalties and no fixed value.
 fn free_of_pulls<T: Lane>(problem: &Objective<'_, T>, side: FactorSide, line: usize, m: usize) -> bool {
     let held = side == FactorSide::Loadings && problem.held().is_some();
     !held && (0..m).all(|k| problem.pull(side, line, k).0 == 0.0)
 }
 
-/// Holds unknown `q` at one: takes its part out of `b` and of `sum w y^2`, which is returned, and its row and column out of `G`.
+/// Fixes unknown `q` at one: removes its terms from `b`, its row and column from `G`, and returns the reduced
+/// `sum w y^2`.
 pub(crate) fn hold(g: &mut Upper<'_>, b: &mut [f64], squares: f64, q: usize) -> f64 {
     let (m, stride) = (g.m, g.stride);
     let left = squares - 2.0 * b[q] + g.values[q * stride + q];
@@ -282,7 +285,7 @@ fn add_products<S: Simd, T: Lane>(simd: S, z: &[T], y: &[T], stride: usize, sums
         add::<S, T>(of_y, &mut b[column..]);
     }
     for first in (BLOCK..stride).step_by(BLOCK) {
-        // The vectors that reach beyond the diagonal.
+        // Vectors that extend beyond the diagonal.
         for column in (first / lanes * lanes..stride).step_by(lanes) {
             tile::<S, T, false>(simd, z, y, stride, first, column, g);
         }
@@ -292,8 +295,8 @@ fn add_products<S: Simd, T: Lane>(simd: S, z: &[T], y: &[T], stride: usize, sums
     }
 }
 
-/// Adds [`BLOCK`] rows of `z z'`, from row `first`, in the columns of one vector; returns those columns of `z' y` if
-/// `WITH_Y`.
+/// Adds [`BLOCK`] rows of `z z'`, from row `first`, in the columns of one vector; returns these columns of `z' y`
+/// if `WITH_Y`.
 #[inline(always)]
 fn tile<S: Simd, T: Lane, const WITH_Y: bool>(
     simd: S,
@@ -318,14 +321,14 @@ fn tile<S: Simd, T: Lane, const WITH_Y: bool>(
             of_y = T::mul_add(simd, T::splat(simd, *y), vector[0], of_y);
         }
     }
-    // Plain loops: closures given to array methods are not compiled for the vector extensions.
+    // Plain loops: closures passed to array methods are not compiled for the vector extensions.
     for r in 0..BLOCK {
         add::<S, T>(sums[r], &mut g[(first + r) * stride..(first + r + 1) * stride][column..]);
     }
     of_y
 }
 
-/// Adds as many lanes as there are places for.
+/// Adds the lanes of a vector, as far as `to` reaches.
 #[inline(always)]
 fn add<S: Simd, T: Lane>(sum: T::Vector<S>, to: &mut [f64]) {
     let sum = [sum];

@@ -1,4 +1,4 @@
-//! Residuals of all entries, stored.
+//! Residuals of all entries.
 
 use pulp::{Simd, WithSimd};
 
@@ -10,7 +10,7 @@ use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::rows::{VectorRows, dot};
 use crate::linalg::simd::{Lane, dispatch};
 
-/// `x - mu - a.s` of every entry, line after line of a side.
+/// `x - mu - a.s` of every entry, in storage order by rows (scores) or columns (loadings).
 pub(crate) fn residuals<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,

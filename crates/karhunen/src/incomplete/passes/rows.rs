@@ -1,22 +1,22 @@
-//! Reading rows of a factor as vectors.
+//! Access to rows of a factor as vectors.
 
 use pulp::Simd;
 
 use crate::incomplete::factors::Factor;
 use crate::linalg::simd::{Lane, prefetch};
 
-/// Entries whose products are formed together: their sums of lanes do not wait for each other.
+/// Number of entries whose products form together, as independent chains of operations.
 pub(super) const TOGETHER: usize = 8;
-/// Entries whose rows are asked for ahead of their use.
+/// Prefetch distance, in entries.
 pub(super) const AHEAD: usize = 24;
 /// Bytes of a cache line.
 pub(super) const LINE: usize = 64;
 
-/// A factor seen as rows of vectors.
+/// A factor viewed as rows of vectors.
 #[derive(Clone, Copy)]
 pub(super) struct VectorRows<'a, V> {
     values: &'a [V],
-    /// Vectors of a row.
+    /// Number of vectors per row.
     pub(super) n: usize,
 }
 
@@ -27,7 +27,7 @@ impl<'a, V: bytemuck::Pod> VectorRows<'a, V> {
         Self { values: bytemuck::cast_slice(factor.as_slice()), n: factor.width() / lanes }
     }
 
-    /// Asks for the row that is used [`AHEAD`] entries after entry `at`.
+    /// Prefetches the row of the entry [`AHEAD`] entries after `at`.
     #[inline(always)]
     pub(super) fn ask(&self, indices: &[u32], at: usize) {
         if let Some(index) = indices.get(at + AHEAD) {
@@ -63,7 +63,7 @@ pub(super) fn add_scaled<S: Simd, T: Lane>(simd: S, factor: T, x: &[T::Vector<S>
     }
 }
 
-/// Adds sums of a run to sums in `f64`, and clears them.
+/// Adds the sums of a run to sums in `f64` and clears them.
 #[inline(always)]
 pub(super) fn flush<S: Simd, T: Lane>(simd: S, sum: &mut [T::Vector<S>], acc: &mut [f64]) {
     let values: &[T] = bytemuck::cast_slice(sum);
@@ -73,7 +73,7 @@ pub(super) fn flush<S: Simd, T: Lane>(simd: S, sum: &mut [T::Vector<S>], acc: &m
     sum.fill(T::splat(simd, T::default()));
 }
 
-/// `sums += factor x` of several rows.
+/// `sums += factor x`, over four rows.
 #[inline(always)]
 pub(super) fn add_rows<S: Simd, T: Lane>(
     simd: S,

@@ -1,4 +1,5 @@
-//! Sums over the entries of a line of squares and of variances of the other factor: `sum w x^2` and `sum w x~`.
+//! Sums over the entries of a line of squares and posterior variances of the other factor: `sum w x^2`,
+//! `sum w x~`.
 
 use pulp::{Simd, WithSimd};
 
@@ -11,8 +12,8 @@ use crate::incomplete::passes::RUN;
 use crate::incomplete::passes::rows::{VectorRows, flush};
 use crate::linalg::simd::{Lane, dispatch};
 
-/// Walks the lines of a side; `means` and `variances` have a row for each line of the other. `finish` gets both sums of
-/// each line and writes its row of each of `outs`.
+/// Sums squares and variances over the lines of a factor; `means` and `variances` belong to the other factor.
+/// `finish` receives both sums of each line and writes its row of each of `outs`.
 pub(crate) fn spreads_pass<T: Lane, const K: usize, const M: usize>(
     problem: &Objective<'_, T>,
     side: FactorSide,

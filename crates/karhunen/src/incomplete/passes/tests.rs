@@ -1,4 +1,4 @@
-//! Gradients against finite differences, line searches and gauge steps against the cost itself.
+//! Compares gradients with finite differences, and line searches and gauge steps with the cost.
 
 use crate::exec::Exec;
 use crate::incomplete::data::{Duplicates, Observed, Triples};
@@ -58,7 +58,7 @@ fn cost(problem: &Objective<'_, f64>, factors: &Factors<f64>) -> f64 {
     squares(problem, factors, &exec).unwrap() + penalties(problem, factors, &exec).unwrap()
 }
 
-/// Every width of rows that kernels tell apart: one to four vectors, and more.
+/// Row widths that select different inner loops: one to four vectors, and more.
 const WIDTHS: [usize; 5] = [2, 9, 17, 30, 45];
 
 #[test]
@@ -93,7 +93,7 @@ fn gradients_and_curvatures_agree_with_finite_differences() {
                             factor.row_mut(i)[k] += step;
                             cost(&problem, &moved)
                         };
-                        // F is quadratic in one value: differences of any length are exact but for rounding.
+                        // F is quadratic in one value: finite differences of any step are exact to rounding.
                         let (up, down) = (at(0.5), at(-0.5));
                         assert!(
                             (-0.5 * (up - down) - g.row(i)[k]).abs() < 1e-10 * here,
@@ -169,7 +169,7 @@ fn gauge_steps_lower_penalties_and_keep_predictions() {
         }
         let gained = cost(problem, &before) - cost(problem, &after);
         assert!(gained > 0.0);
-        // Another step gains less, and nothing where the first was exact.
+        // A second step gains less, and nothing if the first was exact.
         let mut again = after.clone();
         gauge(problem, &mut again, &Exec::sequential()).unwrap();
         let more = cost(problem, &after) - cost(problem, &again);
