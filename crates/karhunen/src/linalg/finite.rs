@@ -1,4 +1,4 @@
-//! Finds NaN and infinite values.
+//! Search for NaN and infinite values.
 
 use pulp::{Simd, WithSimd};
 
@@ -6,22 +6,22 @@ use crate::error::Error;
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
 
-/// Returns whether all values are finite.
+/// Tests that all values are finite.
 pub(crate) fn all_finite<T: Scalar>(values: &[T]) -> bool {
     struct AllFinite<'a, T>(&'a [T]);
     impl<T: Scalar> WithSimd for AllFinite<'_, T> {
         type Output = bool;
         #[inline(always)]
         fn with_simd<S: Simd>(self, _: S) -> bool {
-            // Not `all`: a loop that may end at every value cannot look at several at a time.
+            // Not `all`: a loop that may end at every value is not vectorized.
             self.0.iter().fold(true, |finite, z| finite & z.to_f64().is_finite())
         }
     }
     pulp::Arch::new().dispatch(AllFinite(values))
 }
 
-/// Returns the error for `values`, `n_features` a row and computed from `scores`, that are not all finite: it names the first
-/// score that is not finite, or else the first value.
+/// The error for `values`, `n_features` a row and computed from `scores`, that are not all finite. Names the first
+/// score that is not finite, otherwise the first value.
 pub(crate) fn beyond_range<S: Scalar, T: Scalar>(
     scores: &Matrix<S>,
     values: &[T],

@@ -26,7 +26,7 @@ pub struct Matrix<T = f64> {
     data: Vec<T>,
 }
 
-/// A matrix as it was written, not yet checked.
+/// A deserialized matrix, not yet checked.
 #[cfg(feature = "serde")]
 #[derive(serde::Deserialize)]
 struct Parts<T> {
@@ -50,7 +50,7 @@ impl<T: Scalar> Matrix<T> {
         Self { n_rows, n_cols, data: vec![T::default(); n_rows * n_cols] }
     }
 
-    /// A matrix of zeros, where there is memory for it; `what` names it.
+    /// A matrix of zeros, if memory suffices; `what` names it in the error.
     ///
     /// # Errors
     /// [`Error::Memory`].
@@ -93,22 +93,22 @@ impl<T: Scalar> Matrix<T> {
         self.n_cols
     }
 
-    /// (rows, columns).
+    /// (n_rows, n_cols).
     pub fn shape(&self) -> (usize, usize) {
         (self.n_rows, self.n_cols)
     }
 
-    /// All values, row after row.
+    /// All values, row-major.
     pub fn as_slice(&self) -> &[T] {
         &self.data
     }
 
-    /// All values, row after row.
+    /// All values, row-major.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data
     }
 
-    /// Gives up the values, row after row.
+    /// Returns the values, row-major.
     pub fn into_vec(self) -> Vec<T> {
         self.data
     }
@@ -129,9 +129,9 @@ impl<T: Scalar> Matrix<T> {
         &mut self.data[i * self.n_cols..(i + 1) * self.n_cols]
     }
 
-    /// The transposed matrix, copied.
+    /// A transposed copy.
     pub fn transposed(&self) -> Self {
-        /// Side of the squares that are copied at a time: both sides of the copy stay in the cache.
+        /// Side of the squares copied at a time, which stay in the cache.
         const SQUARE: usize = 16;
         let mut transposed = Self::zeros(self.n_cols, self.n_rows);
         for i0 in (0..self.n_rows).step_by(SQUARE) {
@@ -146,7 +146,7 @@ impl<T: Scalar> Matrix<T> {
         transposed
     }
 
-    /// As [`Matrix::transposed`], by several threads.
+    /// As [`Matrix::transposed`], in parallel.
     pub(crate) fn transposed_by(&self, exec: &Exec<'_>) -> Result<Self> {
         let (n, p) = self.shape();
         let mut transposed = Self::zeros(p, n);
@@ -154,9 +154,9 @@ impl<T: Scalar> Matrix<T> {
         Ok(transposed)
     }
 
-    /// Writes the transposed matrix, row after row.
+    /// Writes the transposed matrix into `out`, row-major.
     pub(crate) fn transpose_into(&self, out: &mut [T], exec: &Exec<'_>) -> Result<()> {
-        /// Rows of the result that are written at a time: whole cache lines are read for them.
+        /// Number of rows of the result written at a time, which reads whole cache lines.
         const LINES: usize = 8;
         let (n, p) = self.shape();
         debug_assert_eq!(out.len(), n * p);
@@ -177,13 +177,13 @@ impl<T: Scalar> Matrix<T> {
         &mut self.data[rows.start * self.n_cols..rows.end * self.n_cols]
     }
 
-    /// The rows `rows`, copied.
+    /// A copy of the rows `rows`.
     pub fn rows(&self, rows: std::ops::Range<usize>) -> Self {
         let data = self.data[rows.start * self.n_cols..rows.end * self.n_cols].to_vec();
         Self { n_rows: rows.len(), n_cols: self.n_cols, data }
     }
 
-    /// The columns `columns`, copied.
+    /// A copy of the columns `columns`.
     pub fn columns(&self, columns: std::ops::Range<usize>) -> Self {
         let mut data = Vec::with_capacity(self.n_rows * columns.len());
         for i in 0..self.n_rows {
@@ -207,7 +207,7 @@ impl<T: Scalar> std::ops::IndexMut<(usize, usize)> for Matrix<T> {
 }
 
 impl Matrix<f64> {
-    /// Copies the upper triangle of a square matrix to the lower.
+    /// Copies the upper triangle of a square matrix to the lower one.
     pub(crate) fn mirror_upper(&mut self) {
         const SIDE: usize = 32;
         let n = self.n_rows;

@@ -1,4 +1,4 @@
-//! Matrices, products and decompositions. Knows nothing of samples, means or components; the only place that names faer.
+//! Matrices, products and decompositions, without statistics. The only module that uses faer.
 
 pub(crate) mod decomp;
 pub(crate) mod dense;
@@ -20,15 +20,15 @@ pub use sparse::matrix::SparseMatrix;
 pub(crate) use sparse::view::Indices;
 pub use sparse::view::{IndexInt, Major, Sparse};
 
-/// A map of columns, `x_j -> (x_j - shift_j) * factor_j`, applied on the fly to every row: centring and scaling.
-/// Both slices have one entry per column.
+/// A map of columns, `x_j -> (x_j - shift_j) * factor_j`, applied to rows as they are read: centring and scaling.
+/// All slices have one entry per column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColumnMap<'a> {
-    /// What is subtracted from each column, before the factor.
+    /// Subtracted from each column, before the factor.
     pub(crate) shift: &'a [f64],
-    /// The digits of the shift that f64 does not hold: subtracted from dense values after the shift. Empty if all are
-    /// zero; sparse products, which lose more digits than these, leave it out.
+    /// The digits of the shift beyond f64, subtracted from dense values after the shift. Empty if all are zero.
+    /// Sparse products omit it, because they lose more digits than these.
     pub(crate) remainder: &'a [f64],
-    /// What each column is multiplied by.
+    /// Factor of each column.
     pub(crate) factor: &'a [f64],
 }

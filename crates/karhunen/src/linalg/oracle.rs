@@ -1,9 +1,9 @@
-//! Dense arrays in every memory order for the tests of the kernels, and their mapped values by definition.
+//! Test arrays in every memory order, and their mapped values from the definition.
 
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::scalar::Scalar;
 
-/// `len` values in -0.5..0.5, always the same for a `seed`.
+/// `len` values in -0.5..0.5, determined by `seed`.
 pub(crate) fn values<T: Scalar>(len: usize, seed: u64) -> Vec<T> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -43,7 +43,7 @@ impl<T: Scalar> Case<T> {
     }
 }
 
-/// An array of this shape in every memory order: rows or columns side by side, with gaps, backwards, repeated.
+/// An array of this shape in every memory order: contiguous, with gaps, reversed, repeated.
 pub(crate) fn cases<T: Scalar>((n, p): (usize, usize)) -> Vec<Case<T>> {
     let (rows, cols) = (n as isize, p as isize);
     let all = [

@@ -1,4 +1,4 @@
-//! The vector operations that the dense kernels need, for `f32` and `f64`, on whatever the processor offers.
+//! Vector operations of the dense kernels, for `f32` and `f64`, on every instruction set.
 
 use bytemuck::Pod;
 use pulp::{Arch, Simd, WithSimd};
@@ -7,11 +7,11 @@ use crate::scalar::Scalar;
 
 /// Element types of packed panels.
 pub(crate) trait Lane: Scalar {
-    /// A register full of values.
+    /// A vector register.
     type Vector<S: Simd>: Pod;
     /// `x` in every lane.
     fn splat<S: Simd>(simd: S, x: Self) -> Self::Vector<S>;
-    /// `a * b + c`, fused where the processor can.
+    /// `a * b + c`, fused if the processor supports it.
     fn mul_add<S: Simd>(
         simd: S,
         a: Self::Vector<S>,
@@ -28,7 +28,7 @@ pub(crate) trait Lane: Scalar {
     fn div<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     /// `|a|`.
     fn abs<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
-    /// The larger of both.
+    /// The lane-wise maximum.
     fn max<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
 }
 
@@ -40,7 +40,7 @@ impl Lane for f64 {
     }
     #[inline(always)]
     fn mul_add<S: Simd>(simd: S, a: S::f64s, b: S::f64s, c: S::f64s) -> S::f64s {
-        // Without vectors a fused product is a slow library call.
+        // Without vector registers a fused product is a slow library call.
         if S::IS_SCALAR { simd.add_f64s(simd.mul_f64s(a, b), c) } else { simd.mul_add_f64s(a, b, c) }
     }
     #[inline(always)]
@@ -105,16 +105,16 @@ impl Lane for f32 {
     }
 }
 
-/// Asks for the cache line of a value that will be read soon; nothing outside the slice, and nothing where the processor
-/// has no such instruction.
+/// Prefetches the cache line of `values[at]`. Does nothing for an index outside the slice, or on processors
+/// without such an instruction.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(crate) fn prefetch<E>(values: &[E], at: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(value) = values.get(at) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing that the program can see and never faults; SSE is part of x86-64. The address
-        // is that of a value in the slice.
+        // SAFETY: a prefetch has no effect visible to the program and never faults; SSE is part of x86-64. The
+        // address is that of a value in the slice.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

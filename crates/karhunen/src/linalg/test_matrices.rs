@@ -1,4 +1,4 @@
-//! What the tests of decompositions share.
+//! Test matrices of the decompositions.
 
 use karhunen_testkit::largest_difference;
 use rand_distr::{Distribution, StandardNormal};
@@ -14,13 +14,13 @@ pub(crate) fn gaussian(n_rows: usize, n_cols: usize, seed: u64, stream: u64) -> 
     Matrix::from_fn(n_rows, n_cols, |_, _| StandardNormal.sample(&mut generator))
 }
 
-/// The largest entry of `Q'Q - I` in absolute value.
+/// The largest absolute entry of `Q'Q - I`.
 pub(crate) fn identity_error(q: &Matrix) -> f64 {
     let gram = t_multiply(q, q);
     max_difference(&gram, &Matrix::from_fn(q.n_cols(), q.n_cols(), |i, j| f64::from(u8::from(i == j))))
 }
 
-/// The largest entry of `A - B` in absolute value; NaN if one is.
+/// The largest absolute entry of `A - B`; NaN if an entry is.
 pub(crate) fn max_difference(a: &Matrix, b: &Matrix) -> f64 {
     assert_eq!(a.shape(), b.shape());
     largest_difference(a.as_slice(), b.as_slice())

@@ -1,4 +1,4 @@
-//! A growing set of orthonormal columns, and the products that keep others orthogonal to it.
+//! A growing set of orthonormal columns, and orthogonalization against it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,8 +7,8 @@ use crate::exec::{Accumulate, Exec};
 use crate::linalg::Matrix;
 use crate::linalg::dense::panel::{Panel, add_product, add_t_product};
 
-/// Orthonormal columns `V`, shape (dim, len), stored as rows of `capacity` values so that a panel of rows is one piece
-/// of memory. Sums over rows are made over fixed panels in order: the same bits for every number of threads.
+/// Orthonormal columns `V`, shape (dim, len), stored as rows of `capacity` values, so that a panel of rows is
+/// contiguous. Sums over rows add fixed panels in order: the bits do not depend on the number of threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Basis {
     data: Vec<f64>,
@@ -18,7 +18,7 @@ pub(crate) struct Basis {
 }
 
 impl Basis {
-    /// No columns yet, room for `capacity`.
+    /// An empty basis with memory for `capacity` columns.
     pub(crate) fn new(dim: usize, capacity: usize) -> Self {
         Self { data: vec![0.0; dim * capacity], dim, capacity, len: 0 }
     }
@@ -28,12 +28,12 @@ impl Basis {
         self.len
     }
 
-    /// Number of columns that fit.
+    /// Largest number of columns.
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Appends the columns of `q`, which the caller has made orthonormal to those here.
+    /// Appends the columns of `q`, which must be orthonormal and orthogonal to the basis.
     pub(crate) fn append(&mut self, q: &Matrix, exec: &Exec<'_>) -> Result<()> {
         let (len, capacity, width) = (self.len, self.capacity, q.n_cols());
         assert!(len + width <= capacity, "a basis of capacity {capacity} has no room for {len} + {width}");
@@ -48,7 +48,7 @@ impl Basis {
         Ok(())
     }
 
-    /// The same columns with room for `capacity`.
+    /// Enlarges the memory to `capacity` columns.
     pub(crate) fn grow(&mut self, capacity: usize) {
         let mut data = vec![0.0; self.dim * capacity];
         for i in 0..self.dim {
@@ -58,7 +58,7 @@ impl Basis {
         self.capacity = capacity;
     }
 
-    /// `V S` for `s` of shape (len, l).
+    /// `V S`, shape (dim, l), for `s` of shape (len, l).
     pub(crate) fn combine(&self, s: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let mut out = Matrix::zeros(self.dim, s.n_cols());
         let rows = panel_rows(self.len + s.n_cols());
@@ -102,7 +102,7 @@ impl Basis {
         )
     }
 
-    /// `W -= V C`, then `V' W`: in one pass over `V`. `c` has shape (len, l).
+    /// `W -= V C`, then returns `V' W`, in one pass over `V`. `c` has shape (len, l).
     pub(crate) fn subtract_then_project(
         &self,
         c: &Matrix,
@@ -118,7 +118,7 @@ impl Basis {
         })
     }
 
-    /// `W -= V C`, then `W' W`: in one pass over `V`. `c` has shape (len, l).
+    /// `W -= V C`, then returns `W' W`, in one pass over `V`. `c` has shape (len, l).
     pub(crate) fn subtract_then_gram(&self, c: &Matrix, w: &mut Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let l = w.n_cols();
         let zero = || Matrix::zeros(l, l);
@@ -128,7 +128,7 @@ impl Basis {
         })
     }
 
-    /// `W -= V (V' W)`, twice; then `W' W`.
+    /// `W -= V (V' W)`, twice, then returns `W' W`.
     pub(crate) fn project_out(&self, w: &mut Matrix, exec: &Exec<'_>) -> Result<Matrix> {
         let first = self.project(w, exec)?;
         let second = self.subtract_then_project(&first, w, exec)?;
@@ -157,7 +157,7 @@ pub(crate) fn tall_t_product(a: &Matrix, b: &Matrix, exec: &Exec<'_>) -> Result<
     )
 }
 
-/// `W <- W S` for square `s`, then `W' W`.
+/// `W <- W S` for square `s`, then returns `W' W`.
 pub(crate) fn multiply_then_gram(w: &mut Matrix, s: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
     let l = w.n_cols();
     let zero = || Matrix::zeros(l, l);
@@ -169,7 +169,7 @@ pub(crate) fn multiply_then_gram(w: &mut Matrix, s: &Matrix, exec: &Exec<'_>) ->
     })
 }
 
-/// Changes `w` panel by panel while adding up a sum; `work` is told the first row of the panel.
+/// Updates `w` panel by panel and sums a result; `work` receives the first row of each panel.
 fn sweep<A: Accumulate>(
     w: &mut Matrix,
     rows: usize,
@@ -186,7 +186,8 @@ fn sweep<A: Accumulate>(
     })
 }
 
-/// Rows of a panel such that `width` values of each stay in the inner cache; depends on the shape alone.
+/// Number of rows of a panel whose rows of `width` values fit the first-level cache; a function of the shape
+/// alone.
 fn panel_rows(width: usize) -> usize {
     ((1 << 16) / width.max(1)).clamp(64, 2048) / 8 * 8
 }
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn products_with_the_basis() {
+    fn products_with_the_basis_agree_with_their_definition() {
         let exec = Exec::sequential();
         for (dim, len, l) in [(1, 1, 1), (90, 20, 8), (5000, 30, 13)] {
             let (mut basis, v) = filled(dim, len, len + 3);

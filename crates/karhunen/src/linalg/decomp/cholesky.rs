@@ -1,5 +1,5 @@
-//! Cholesky factorizations `G = U'U`: of the many small systems of passes over entries ([`Upper`], in place, in the
-//! registers of the processor), and of matrices of any size ([`cholesky`], [`solve`]).
+//! Cholesky factorizations `G = U'U`: of many small systems ([`Upper`], in place, in vector registers) and of
+//! matrices of any size ([`cholesky`], [`solve`]).
 
 use faer::Par;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -13,12 +13,12 @@ use crate::linalg::decomp::triangular::inverse_upper;
 use crate::linalg::dense::small::{binade, multiply, t_multiply, to_faer};
 use crate::linalg::simd::{Lane, dispatch};
 
-/// Rows are processed in blocks of this many values: strides are multiples of it.
+/// Number of values that rows are processed in; strides are multiples of it.
 pub(crate) const BLOCK: usize = 8;
-/// Pivots below this share of their diagonal entry count as zero.
+/// Relative pivot (divided by the diagonal entry) below which a pivot counts as zero.
 pub(crate) const LEAST_PIVOT: f64 = 1e-13;
 
-/// The upper triangle of a symmetric matrix of `m` rows, in rows of `stride` values; what is below it has no meaning.
+/// The upper triangle of a symmetric matrix of `m` rows, in rows of `stride` values; entries below it are ignored.
 pub(crate) struct Upper<'a> {
     pub(crate) values: &'a mut [f64],
     pub(crate) m: usize,
@@ -26,25 +26,25 @@ pub(crate) struct Upper<'a> {
 }
 
 impl Upper<'_> {
-    /// Makes row and column `k` zero but for `diagonal`.
+    /// Sets row and column `k` to zero, except for `diagonal`.
     pub(crate) fn isolate(&mut self, k: usize, diagonal: f64) {
         (0..k).for_each(|l| self.values[l * self.stride + k] = 0.0);
         (k..self.m).for_each(|l| self.values[k * self.stride + l] = 0.0);
         self.values[k * self.stride + k] = diagonal;
     }
 
-    /// Replaces `G` by `U`, `U'U = G`; `false` where `G` is singular to rounding.
+    /// Replaces `G` by `U`, `U'U = G`; returns false if `G` is singular to rounding.
     pub(crate) fn factorize(&mut self) -> bool {
         self.factorize_above(LEAST_PIVOT)
     }
 
-    /// As [`Upper::factorize`], with the smallest pivot, as a share of its diagonal entry, that does not count as zero.
+    /// As [`Upper::factorize`], with `least` as the smallest relative pivot.
     fn factorize_above(&mut self, least: f64) -> bool {
         dispatch(Factorize { g: self, b: &mut [], least })
     }
 
-    /// Replaces `G` by `U` and `b` by the solution of `G x = b`. Returns `b'x`; `None`, with `G` and `b` in pieces,
-    /// where `G` is singular to rounding.
+    /// Replaces `G` by `U` and `b` by the solution of `G x = b`. Returns `b'x`, or `None` if `G` is singular to
+    /// rounding, which leaves `G` and `b` undefined.
     pub(crate) fn factorize_and_solve(&mut self, b: &mut [f64]) -> Option<f64> {
         let m = self.m;
         if !dispatch(Factorize { g: self, b: &mut b[..m], least: LEAST_PIVOT }) {
@@ -55,7 +55,7 @@ impl Upper<'_> {
         Some(explained)
     }
 
-    /// `U'U x = b`, in place of `b`.
+    /// Solves `U'U x = b`, in place of `b`.
     pub(crate) fn solve(&self, b: &mut [f64]) {
         for k in 0..self.m {
             let row = &self.values[k * self.stride..][..self.m];
@@ -68,9 +68,9 @@ impl Upper<'_> {
         self.substitute_back(b);
     }
 
-    /// The logarithm of the determinant of `G`, of a factorized matrix.
+    /// The logarithm of the determinant of `G`, after its factorization.
     pub(crate) fn log_determinant(&self) -> f64 {
-        // Few logarithms: of products, as long as they are far from the ends of the range.
+        // One logarithm for many factors: of their product, as long as it is in range.
         let (mut sum, mut product) = (0.0, 1.0f64);
         for k in 0..self.m {
             product *= self.values[k * self.stride + k];
@@ -82,13 +82,13 @@ impl Upper<'_> {
         2.0 * (sum + product.ln())
     }
 
-    /// Writes `G^-1`, of a factorized matrix, into the rows of `inverse`; `room` is as large.
+    /// Writes `G^-1` into the rows of `inverse`, after the factorization; the workspace `room` is as large.
     pub(crate) fn invert(&self, inverse: &mut [f64], room: &mut [f64]) {
         let (m, stride) = (self.m, self.stride);
         dispatch(Invert { u: self.values, m, stride, inverse, room });
     }
 
-    /// `U x = b`, in place of `b`.
+    /// Solves `U x = b`, in place of `b`.
     fn substitute_back(&self, b: &mut [f64]) {
         for k in (0..self.m).rev() {
             let (before, x) = b.split_at_mut(k);
@@ -104,13 +104,13 @@ struct Factorize<'a, 'b> {
     g: &'a mut Upper<'b>,
     /// Replaced by `U^-T b`, of length `m` or zero.
     b: &'a mut [f64],
-    /// Pivots up to this share of their diagonal entry count as zero.
+    /// Relative pivots up to this count as zero.
     least: f64,
 }
 
 impl WithSimd for Factorize<'_, '_> {
     type Output = bool;
-    /// Compiled for the vectors of this processor.
+    /// Compiled for the vector instructions of this processor.
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> bool {
         match vectors::<S>(self.g.stride) {
@@ -124,7 +124,7 @@ impl WithSimd for Factorize<'_, '_> {
 }
 
 impl Factorize<'_, '_> {
-    /// Row by row, each in `N` registers until it is done.
+    /// Factorizes row by row, each held in `N` registers.
     #[inline(always)]
     fn narrow<S: Simd, const N: usize>(self, simd: S) -> bool {
         let m = self.g.m;
@@ -140,7 +140,7 @@ impl Factorize<'_, '_> {
                 add_row::<S, N>(simd, factor, before, &mut row);
             }
             let pivot = values::<S, N>(&row)[i];
-            // NaN is no pivot either.
+            // NaN is not a valid pivot.
             if pivot.is_nan() || pivot <= self.least * original {
                 return false;
             }
@@ -155,19 +155,19 @@ impl Factorize<'_, '_> {
         true
     }
 
-    /// Rows of any length.
+    /// Factorizes rows of any length.
     #[inline(always)]
     fn wide(self) -> bool {
         let Upper { values, m, stride } = self.g;
         let (m, stride) = (*m, *stride);
         for k in 0..m {
             let pivot = values[k * stride + k];
-            // The diagonal entry as it was: the pivot and what was subtracted from it.
+            // The original diagonal entry: the pivot and all that was subtracted from it.
             let mut original = pivot;
             for i in 0..k {
                 original += values[i * stride + k] * values[i * stride + k];
             }
-            // NaN is no pivot either.
+            // NaN is not a valid pivot.
             if pivot.is_nan() || pivot <= self.least * original {
                 return false;
             }
@@ -198,7 +198,7 @@ impl Factorize<'_, '_> {
     }
 }
 
-/// Vectors of a row.
+/// Number of vectors of a row.
 fn vectors<S: Simd>(stride: usize) -> usize {
     stride / (size_of::<S::f64s>() / size_of::<f64>())
 }
@@ -250,7 +250,7 @@ struct Invert<'a> {
 
 impl WithSimd for Invert<'_> {
     type Output = ();
-    /// `L = U^-T` row by row, then `L'L`, all of it; compiled for the vectors of this processor.
+    /// `L = U^-T` row by row, then all of `L'L`; compiled for the vector instructions of this processor.
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         match vectors::<S>(self.stride) {
@@ -286,13 +286,13 @@ impl Invert<'_> {
         }
     }
 
-    /// Rows of any length.
+    /// Inverts rows of any length.
     #[inline(always)]
     fn wide(self) {
         let Self { u, m, stride, inverse, room } = self;
         inverse[..m * stride].fill(0.0);
         for i in 0..m {
-            // Beyond the diagonal a row is zero.
+            // A row is zero beyond the diagonal.
             let used = (i / BLOCK + 1) * BLOCK;
             let (done, row) = room.split_at_mut(i * stride);
             let row = &mut row[..used];
@@ -310,7 +310,7 @@ impl Invert<'_> {
     }
 }
 
-/// `to += factor x` of whole blocks.
+/// `to += factor x` for whole blocks.
 #[inline(always)]
 pub(crate) fn add_blocks(factor: f64, x: &[f64], to: &mut [f64]) {
     for (to, x) in to.as_chunks_mut::<BLOCK>().0.iter_mut().zip(x.as_chunks::<BLOCK>().0) {
@@ -320,11 +320,11 @@ pub(crate) fn add_blocks(factor: f64, x: &[f64], to: &mut [f64]) {
     }
 }
 
-/// Up to this width [`Upper`] is faster than blocks.
+/// Width up to which [`Upper`] is faster than a blocked factorization.
 const NARROW: usize = 48;
 
-/// Upper triangular `R` with `R'R = G`, and the smallest pivot as a share of its diagonal entry; `None` where `G` is not
-/// positive definite to rounding.
+/// Upper triangular `R` with `R'R = G`, and the smallest relative pivot; `None` if `G` is not positive definite to
+/// rounding.
 pub(crate) fn cholesky(gram: &Matrix) -> Option<(Matrix, f64)> {
     let l = gram.n_rows();
     let r = if l <= NARROW { cholesky_narrow(gram)? } else { cholesky_by_blocks(gram)? };
@@ -359,7 +359,7 @@ fn cholesky_by_blocks(gram: &Matrix) -> Option<Matrix> {
     Some(Matrix::from_fn(l, l, |i, j| if i <= j { factor[(j, i)] } else { 0.0 }))
 }
 
-/// `A^-1 B` for symmetric positive definite `a`, of which one triangle alone is read, on the calling thread.
+/// `A^-1 B` for symmetric positive definite `a`, one triangle of which is read, on the calling thread.
 ///
 /// # Errors
 /// [`Error::Decomposition`] if `a` is not positive definite to rounding, or not finite.
@@ -382,7 +382,7 @@ pub(crate) mod tests {
     use crate::linalg::decomp::eigh::eigh;
     use crate::linalg::test_matrices::{gaussian, max_difference};
 
-    /// Both ways: in registers or rows of vectors, and by blocks.
+    /// Widths of both algorithms: in registers or rows of vectors, and blocked.
     const WIDTHS: [usize; 5] = [1, 7, NARROW, NARROW + 1, 3 * NARROW];
 
     /// `B B'` for `B` of shape (m, r), in rows of `stride`.
@@ -402,7 +402,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn solves_regular_systems() {
+    fn regular_systems_are_solved() {
         for m in [1usize, 2, 7, 8, 9, 17, 40] {
             let stride = m.next_multiple_of(BLOCK);
             let original = gram(m, m + 5, stride);
@@ -422,7 +422,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn inverses_and_determinants() {
+    fn inverses_and_determinants_agree_with_their_definition() {
         for m in [1usize, 2, 9] {
             let stride = m.next_multiple_of(BLOCK);
             let original = gram(m, m + 5, stride);
@@ -444,7 +444,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn solutions_solve() {
+    fn solutions_satisfy_their_systems() {
         for (dim, scale) in [(1, 1.0), (5, 1e200), (120, 1e-200)] {
             let x = gaussian(dim + 20, dim, 1, 0);
             let mut a = t_multiply(&x, &x);

@@ -1,4 +1,4 @@
-//! Eigenvalues and eigenvectors of a symmetric matrix, all of them.
+//! All eigenvalues and eigenvectors of a symmetric matrix.
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -20,17 +20,17 @@ pub(crate) struct Eigh {
     pub(crate) vectors: Matrix,
 }
 
-/// Bytes that [`eigh`] takes beside the matrix.
+/// Memory estimate of [`eigh`] in bytes, beside the matrix.
 pub(crate) fn need(dim: usize) -> f64 {
     let scratch = self_adjoint_evd_scratch::<f64>(dim, ComputeEigenvectors::Yes, Par::Seq, default());
     let matrix = 8.0 * (dim as f64).powi(2);
     2.0 * matrix + (scratch.unaligned_bytes_required() as f64).max(matrix) + 16.0 * dim as f64
 }
 
-/// Decomposes a symmetric matrix, of which the lower triangle alone is read. Runs on the calling thread: the bits of
-/// faer's decomposition depend on the number of threads.
+/// Decomposes a symmetric matrix, whose lower triangle alone is read. Runs on the calling thread, because the bits
+/// of faer's decomposition depend on the number of threads.
 ///
-/// Any scale will do, entries are divided by a power of two first.
+/// Accepts any scale: entries are first divided by a power of two.
 ///
 /// # Errors
 /// [`Error::Memory`]; [`Error::Decomposition`] if an entry is not finite or the iteration fails.
@@ -62,7 +62,7 @@ pub(crate) fn eigh(a: &Matrix) -> Result<Eigh> {
         default(),
     )
     .map_err(|_| failed())?;
-    // faer sorts ascending.
+    // faer sorts in ascending order.
     let values = (0..dim).rev().map(|j| values[j] * unit).collect();
     let vectors = Matrix::from_fn(dim, dim, |i, j| vectors[(i, dim - 1 - j)]);
     Ok(Eigh { values, vectors })
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn reconstructs_at_every_scale() {
+    fn a_matrix_is_reconstructed_at_every_scale() {
         for dim in [1, 2, 3, 17, 130, 200] {
             let x = gaussian(dim + 3, dim, 1, 0);
             let a = t_multiply(&x, &x);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_forms() {
+    fn eigenvalues_agree_with_closed_forms() {
         let e = eigh(&Matrix::from_vec(2, 2, vec![2.0, 1.0, 1.0, 2.0]).unwrap()).unwrap();
         assert!((e.values[0] - 3.0).abs() < 1e-15 && (e.values[1] - 1.0).abs() < 1e-15);
         let e = eigh(&Matrix::from_fn(3, 3, |i, j| if i == j { [-1.0, 5.0, 2.0][i] } else { 0.0 })).unwrap();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_finite() {
+    fn non_finite_entries_are_refused() {
         let error = eigh(&Matrix::from_fn(2, 2, |_, _| f64::NAN)).unwrap_err();
         assert!(error.to_string().starts_with("the eigendecomposition of a 2 x 2 matrix"));
     }

@@ -1,4 +1,4 @@
-//! Decompositions and the systems that they solve.
+//! Decompositions and solutions of linear systems.
 
 pub(crate) mod basis;
 pub(crate) mod cholesky;

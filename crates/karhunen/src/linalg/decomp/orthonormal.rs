@@ -1,4 +1,4 @@
-//! Orthonormal columns with the span of given ones, also where those are dependent.
+//! Orthonormal bases of the span of given columns, which may be linearly dependent.
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
@@ -12,26 +12,26 @@ use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::random::{Purpose, Stream};
 use crate::scalar::largest;
 
-/// Equilibrated pivots (squared sines of the angle to the columns before) from which a Cholesky factor is trusted
-/// without projecting again.
+/// Relative pivot (squared sine of the angle to the previous columns) from which a Cholesky factor is accurate
+/// without another projection.
 const SAFE_PIVOT: f64 = 1e-4;
-/// Below this, columns are taken in several rounds.
+/// Relative pivot below which columns are orthonormalized in several rounds.
 const LEAST_PIVOT: f64 = 1e-8;
 
-/// `W = Q R`, but for columns below a floor.
+/// `W = Q R`, except for columns below a floor.
 #[derive(Clone, Debug)]
 pub(crate) struct Orthonormal {
     /// Orthonormal columns, shape (dim, width).
     pub(crate) q: Matrix,
-    /// `Q' W`, shape (width, l). Not triangular where columns were dependent.
+    /// `Q' W`, shape (width, l). Not triangular if columns were dependent.
     pub(crate) r: Matrix,
 }
 
-/// An orthonormal basis of the columns of `w`, shape (n, l), l columns of it where n >= l and n otherwise. Columns
-/// that depend on others to rounding are replaced by random ones, orthonormal to the rest.
+/// An orthonormal basis of the columns of `w`, shape (n, l), with min(n, l) columns. Columns that depend on others
+/// to rounding are replaced by random ones, orthonormal to the rest.
 ///
 /// Cholesky QR, twice, on sums in fixed order (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015,
-/// doi:10.1553/etna_vol44s306), in rounds of well-conditioned columns where the Gram matrix is near singular.
+/// doi:10.1553/etna_vol44s306), in rounds of well-conditioned columns if the Gram matrix is near singular.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Decomposition`] if an entry is not finite.
@@ -47,7 +47,7 @@ pub(crate) fn orthonormalize(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Resul
     Ok(result)
 }
 
-/// A supply of random columns.
+/// A source of random columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Fresh {
     stream: Stream,
@@ -55,7 +55,7 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
-    /// Columns that depend on `stream` and on how many times [`Fresh::columns`] was called.
+    /// Columns that depend on `stream` and on the number of calls of [`Fresh::columns`].
     pub(crate) fn new(stream: Stream) -> Self {
         Self { stream, calls: 0 }
     }
@@ -70,9 +70,9 @@ impl Fresh {
     }
 }
 
-/// An orthonormal basis of the columns of `w`, which are orthogonal to `basis` already, with `gram = W'W`.
-/// Of the width of `w`, or what the dimension leaves room for. Columns with norm at most `floor` beyond the others are
-/// replaced by `fresh` ones.
+/// An orthonormal basis of the columns of `w`, which are orthogonal to `basis`, with `gram = W'W`. Its width is
+/// that of `w`, or the dimension left by `basis` if that is less. Columns whose part orthogonal to the others has
+/// a norm of at most `floor` are replaced by `fresh` ones.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Decomposition`] if an entry is not finite.
@@ -102,12 +102,12 @@ pub(crate) fn orthonormalize_against(
     in_rounds(basis, &w, width, floor, fresh, exec)
 }
 
-/// Up to here one Cholesky QR will do: its rounding grows with the square of the condition number, which is near 1.
+/// Deviation up to which one Cholesky QR suffices: its error grows with the squared condition number, here near 1.
 const NEAR: f64 = 1e-2;
-/// Up to here there is nothing to do.
+/// Deviation up to which columns count as orthonormal.
 const CLEAN: f64 = 1e-14;
 
-/// Orthonormal columns with the span of those of `w`, which should be orthonormal but for errors that have added up.
+/// Orthonormal columns with the span of `w`, whose columns are orthonormal up to accumulated errors.
 ///
 /// # Errors
 /// As [`orthonormalize`].
@@ -125,12 +125,12 @@ pub(crate) fn polish(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<Matrix
             }
             Ok(w)
         }
-        // Far, or not a number.
+        // Far from orthonormal, or NaN.
         _ => Ok(orthonormalize(w, seed, exec)?.q),
     }
 }
 
-/// The same for rows.
+/// As [`polish`], for the rows of `w`.
 ///
 /// # Errors
 /// As [`orthonormalize`].
@@ -149,7 +149,7 @@ pub(crate) fn polish_rows(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<M
             }
             Ok(w)
         }
-        // Far, or not a number.
+        // Far from orthonormal, or NaN.
         _ => {
             let columns = w.transposed_by(&exec.part(0.0, 0.0))?;
             orthonormalize(columns, seed, &exec.part(0.0, 0.0))?.q.transposed_by(&exec)
@@ -157,7 +157,7 @@ pub(crate) fn polish_rows(mut w: Matrix, seed: u64, exec: &Exec<'_>) -> Result<M
     }
 }
 
-/// The largest entry of `G - I` in absolute value; NaN if an entry is.
+/// The largest absolute entry of `G - I`; NaN if an entry is.
 fn deviation(gram: &Matrix) -> f64 {
     let n = gram.n_rows();
     let error = |i: usize, j: usize| (gram[(i, j)] - f64::from(u8::from(i == j))).abs();
@@ -165,7 +165,7 @@ fn deviation(gram: &Matrix) -> f64 {
     largest(errors)
 }
 
-/// `W <- W R1^-1 R2^-1`, returning `R2 R1`; projects on the complement of `basis` in between, if there is one.
+/// `W <- W R1^-1 R2^-1`, returning `R2 R1`; projects out `basis`, if not empty, in between.
 fn finish_cholesky_qr(
     w: &mut Matrix,
     factor: Matrix,
@@ -184,7 +184,8 @@ fn finish_cholesky_qr(
     Ok(multiply(&second, &factor))
 }
 
-/// Takes well-conditioned columns of what is left, largest first, until `width` are found; then random ones.
+/// Orthonormalizes well-conditioned subsets of the remaining columns, largest first, up to `width`; then random
+/// ones.
 fn in_rounds(
     basis: &Basis,
     w: &Matrix,
@@ -234,21 +235,21 @@ fn in_rounds(
 fn project_out_both(first: &Basis, second: &Basis, w: &mut Matrix, exec: &Exec<'_>) -> Result<Matrix> {
     first.project_out(w, exec)?;
     second.project_out(w, exec)?;
-    // The second projection moved `w` by rounding only.
+    // The second projection changed `w` by rounding only.
     second.project_out(w, exec)
 }
 
-/// Columns for the next round, by pivoted Cholesky of the equilibrated Gram matrix, at most `most`; and those left for
-/// later, which excludes all with norm at most `floor`.
+/// Columns of the next round, at most `most`, by pivoted Cholesky factorization of the equilibrated Gram matrix;
+/// and the columns left for later rounds, without those of norm at most `floor`.
 fn pivots(gram: &Matrix, floor: f64, most: usize) -> (Vec<usize>, Vec<usize>) {
     let norms: Vec<f64> = (0..gram.n_rows()).map(|j| gram[(j, j)].sqrt()).collect();
     let mut left: Vec<usize> = (0..norms.len()).filter(|&j| norms[j] > floor).collect();
-    // Rows of the factor, over all columns; what remains of each column's squared norm.
+    // Rows of the factor over all columns, and the residual squared norm of each column.
     let mut factor: Vec<Vec<f64>> = Vec::new();
     let mut remaining = vec![1.0f64; norms.len()];
     let mut taken = Vec::new();
     while taken.len() < most {
-        // Among equals the longest column first: it has the most digits.
+        // In a tie the longest column first: it has the most accurate digits.
         let by_size = |&a: &usize, &b: &usize| {
             remaining[a].total_cmp(&remaining[b]).then(norms[a].total_cmp(&norms[b]))
         };
@@ -287,7 +288,7 @@ mod tests {
     };
     use crate::scalar::largest_magnitude;
 
-    /// Columns of `q` that `W` has a part along: the others are random ones beside it.
+    /// Number of columns of `q` in the span of `W`; the others are random.
     fn n_given(result: &Orthonormal) -> usize {
         let largest = largest_magnitude(result.r.as_slice());
         (0..result.r.n_rows())
@@ -313,14 +314,14 @@ mod tests {
     }
 
     #[test]
-    fn well_conditioned() {
+    fn well_conditioned_columns_are_orthonormalized() {
         for (n, l) in [(1, 1), (8, 8), (500, 16), (4000, 60)] {
             check(&gaussian(n, l, 1, 0), l);
         }
     }
 
     #[test]
-    fn ill_conditioned_keeps_every_direction() {
+    fn ill_conditioned_columns_keep_every_direction() {
         for exponent in [3, 5, 7, 9, 11] {
             let s: Vec<f64> = (0..10).map(|j| 10f64.powf(-f64::from(exponent * j) / 9.0)).collect();
             check(&with_singular_values(700, &s, 2), 10);
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_very_different_length() {
+    fn columns_of_very_different_length_are_orthonormalized() {
         let w = Matrix::from_fn(300, 12, |i, j| {
             10f64.powi(-(j as i32)) * ((i * 7 + j * 13) % 31) as f64 - 10f64.powi(-(j as i32)) * 15.0
         });
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scale() {
+    fn the_scale_of_the_columns_does_not_matter() {
         for scale in [1e-200, 1e200, 1e-300] {
             let mut w = gaussian(90, 5, 7, 0);
             w.as_mut_slice().iter_mut().for_each(|x| *x *= scale);
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn polishing() {
+    fn polishing_restores_orthonormality() {
         let exec = Exec::sequential();
         let mut q = orthonormal(500, 20, 12);
         let clean = q.clone();
@@ -370,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn polishing_rows_is_polishing_columns() {
+    fn polishing_rows_equals_polishing_columns() {
         let exec = Exec::sequential();
         for (p, k, noise) in [(700, 9, 1e-9), (300, 4, 1e-4), (60, 5, 0.3)] {
             let mut q = orthonormal(p, k, 12);
@@ -390,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn stays_orthogonal_to_a_basis() {
+    fn new_columns_stay_orthogonal_to_a_basis() {
         let exec = Exec::sequential();
         let v = orthonormal(400, 30, 8);
         let mut basis = Basis::new(400, 30);

@@ -11,7 +11,7 @@ use crate::linalg::Matrix;
 use crate::linalg::dense::small::{binade, fewer_components, to_faer};
 use crate::memory;
 
-/// `A = U diag(s) v'`, where r = min(m, n) for A of shape (m, n); nobody asks for `U`.
+/// `A = U diag(s) v'` with r = min(m, n) for A of shape (m, n). `U` is not computed.
 #[derive(Clone, Debug)]
 pub(crate) struct Svd {
     /// Singular values, descending, r of them.
@@ -20,7 +20,7 @@ pub(crate) struct Svd {
     pub(crate) v: Matrix,
 }
 
-/// Bytes that [`svd`] takes beside the matrix, of shape (m, n).
+/// Memory estimate of [`svd`] in bytes for a matrix of shape (m, n), beside the matrix.
 pub(crate) fn need(m: usize, n: usize) -> f64 {
     let r = m.min(n) as f64;
     let (none, thin) = (ComputeSvdVectors::No, ComputeSvdVectors::Thin);
@@ -29,8 +29,8 @@ pub(crate) fn need(m: usize, n: usize) -> f64 {
     8.0 * m as f64 * n as f64 + vectors + (scratch.unaligned_bytes_required() as f64).max(vectors) + 16.0 * r
 }
 
-/// Decomposes on the calling thread: the bits of faer's decomposition depend on the number of threads.
-/// Any scale will do, entries are divided by a power of two first. Backward stable.
+/// Decomposes on the calling thread, because the bits of faer's decomposition depend on the number of threads.
+/// Accepts any scale: entries are first divided by a power of two. Backward stable.
 ///
 /// # Errors
 /// [`Error::Memory`]; [`Error::Decomposition`] if an entry is not finite or the iteration fails.
@@ -74,7 +74,7 @@ mod tests {
     use crate::linalg::test_matrices::{identity_error, max_difference, with_singular_values};
 
     #[test]
-    fn decomposes_at_every_shape_and_scale() {
+    fn a_matrix_is_reconstructed_at_every_shape_and_scale() {
         for (m, n) in [(1, 1), (1, 5), (5, 1), (7, 7), (40, 9), (9, 40), (300, 140)] {
             for scale in [1.0, 1e-200, 1e200] {
                 let mut a = gaussian(m, n, 3, 0);
@@ -82,7 +82,7 @@ mod tests {
                 let Svd { s, v } = svd(&a).unwrap();
                 assert!(s.windows(2).all(|w| w[0] >= w[1]));
                 assert!(identity_error(&v) < 1e-12);
-                // A V = U diag(s): orthogonal columns of those lengths, and nothing of A beside them.
+                // A V = U diag(s): orthogonal columns of norms s, which span the range of A.
                 let av = multiply(&a, &v);
                 let unit = Matrix::from_fn(m, s.len(), |i, j| av[(i, j)] / s[j]);
                 assert!(identity_error(&unit) < 1e-12);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn singular_values_to_rounding_of_the_largest() {
+    fn singular_values_are_accurate_to_rounding_of_the_largest() {
         let planted: Vec<f64> = (0..12).map(|j| 10f64.powi(-j)).collect();
         let found = svd(&with_singular_values(80, &planted, 5)).unwrap().s;
         for (f, p) in found.iter().zip(&planted) {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_and_zero() {
+    fn empty_and_zero_matrices_are_decomposed() {
         let e = svd(&Matrix::zeros(4, 0)).unwrap();
         assert_eq!((e.s.len(), e.v.shape()), (0, (0, 0)));
         let e = svd(&Matrix::zeros(3, 2)).unwrap();

@@ -1,7 +1,7 @@
-//! Inverses of triangular matrices, and products of many vectors with them: the finish of orthonormal vectors.
+//! Inverses of triangular matrices, and products of many vectors with them: the last step of orthonormalization.
 //!
-//! Narrow blocks, of which iterations make many, are worked on by short loops and by the kernels of panels; wide ones by
-//! faer's blocked algorithms on the calling thread, piece by piece.
+//! Narrow blocks, which iterations use often, take short loops and the kernels of panels; wide ones take faer's
+//! blocked algorithms, piece by piece, each on one thread.
 
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::triangular_inverse::invert_upper_triangular;
@@ -13,7 +13,7 @@ use crate::linalg::Matrix;
 use crate::linalg::dense::panel::{Panel, add_product};
 use crate::linalg::dense::small::faer_view;
 
-/// Up to this width short loops are faster.
+/// Width up to which short loops are faster.
 const NARROW: usize = 48;
 
 /// `R^-1` of upper triangular `r`.
@@ -67,7 +67,7 @@ pub(crate) fn multiply_rows(s: &Matrix, w: &mut Matrix, exec: &Exec<'_>) -> Resu
     if p == 0 {
         return Ok(());
     }
-    // The rows of every run of columns.
+    // The segments of all rows in each run of columns.
     let mut runs: Vec<Vec<&mut [f64]>> = (0..p.div_ceil(COLUMNS)).map(|_| Vec::with_capacity(k)).collect();
     for row in w.as_mut_slice().chunks_exact_mut(p) {
         for (run, part) in runs.iter_mut().zip(row.chunks_mut(COLUMNS)) {
@@ -107,7 +107,7 @@ pub(crate) fn multiply_rows(s: &Matrix, w: &mut Matrix, exec: &Exec<'_>) -> Resu
     })
 }
 
-/// `A B`, of which one factor is a triangle.
+/// `A B`, one factor of which is a triangle.
 fn upper_product(
     target: MatMut<'_, f64>,
     a: MatRef<'_, f64>,
@@ -128,18 +128,18 @@ mod tests {
     use crate::linalg::test_matrices::{gaussian, identity_error, max_difference};
     use crate::scalar::largest_magnitude;
 
-    /// Both ways: short loops, and blocks.
+    /// Widths of both algorithms: short loops, and blocked.
     const WIDTHS: [usize; 5] = [1, 7, NARROW, NARROW + 1, 3 * NARROW];
 
     #[test]
-    fn factors_inverses_and_products() {
+    fn triangular_inverses_and_products_agree_with_their_definition() {
         for l in WIDTHS {
             let x = gaussian(2 * l + 300, l, 1, 0);
             let gram = t_multiply(&x, &x);
             let (r, least) = cholesky(&gram).unwrap();
             assert!((0..l).all(|i| (0..i).all(|j| r[(i, j)] == 0.0)), "upper");
             let scale = largest_magnitude(gram.as_slice());
-            // Rounding of sums of as many products as there are columns.
+            // Rounding errors of sums of `l` products.
             assert!(max_difference(&t_multiply(&r, &r), &gram) < 1e-15 * (l + 4) as f64 * scale);
             assert!(least > 0.0 && least <= 1.0, "{least}");
             let inverse = inverse_upper(&r);

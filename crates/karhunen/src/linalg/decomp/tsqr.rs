@@ -1,4 +1,4 @@
-//! The triangular factor of a tall matrix that arrives in panels of rows.
+//! The triangular QR factor of a tall matrix that arrives in panels of rows.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
@@ -8,31 +8,32 @@ use faer::{Mat, Par};
 use crate::exec::Accumulate;
 use crate::linalg::Matrix;
 
-/// The upper triangle `R` with `R'R = A'A` of the rows pushed so far, by Householder QR of `R` stacked on new rows:
-/// the condition number is never squared (Demmel, Grigori, Hoemmen & Langou 2012, doi:10.1137/080731992, sequential
-/// TSQR). Cost: about 3 n m^2 multiply-adds for n rows of m values; memory: at most 5 m^2 + 256 m values.
+/// The upper triangle `R` with `R'R = A'A` of the rows pushed so far, by Householder QR of `R` stacked on new rows
+/// (Demmel, Grigori, Hoemmen & Langou 2012, doi:10.1137/080731992, sequential TSQR). The condition number is not
+/// squared. Cost: about 3 n m^2 multiply-adds for n rows of m values; memory: at most 5 m^2 + 256 m values.
 #[derive(Clone, Debug)]
 pub(crate) struct Triangle {
     n_cols: usize,
-    /// Rows whose `R` is wanted, row-major: those of the last factorization, then the rows pushed since.
+    /// Row-major: the last `R`, then the rows pushed since.
     rows: Vec<f64>,
-    /// How many of them make a factorization worth while.
+    /// Number of rows that triggers a factorization.
     capacity: usize,
 }
 
 impl Triangle {
-    /// Of no rows yet, `n_cols` values wide.
+    /// The triangle of no rows of `n_cols` values.
     pub(crate) fn new(n_cols: usize) -> Self {
         Self { n_cols, rows: Vec::new(), capacity: Self::capacity(n_cols) }
     }
 
-    /// Rows that are stacked before they are reduced.
+    /// Number of rows that are stacked before they are reduced.
     fn capacity(n_cols: usize) -> usize {
-        // Stacking 4 m rows on the triangle wastes a fifth of the work; wide triangles take less to spare memory.
+        // With 4 m rows on the triangle a fifth of the work is wasted; wide triangles stack fewer rows to save
+        // memory.
         n_cols + (4 * n_cols).min((1 << 22) / n_cols.max(1)).max(n_cols).max(256)
     }
 
-    /// Adds rows, one after the other in `rows`.
+    /// Adds consecutive rows.
     pub(crate) fn push(&mut self, rows: &[f64]) {
         if self.n_cols == 0 {
             return;
@@ -50,7 +51,7 @@ impl Triangle {
         }
     }
 
-    /// `R`, upper triangular, shape (n_cols, n_cols). The signs of its rows are not fixed.
+    /// `R`, upper triangular, shape (n_cols, n_cols). The signs of its rows are arbitrary.
     pub(crate) fn finish(mut self) -> Matrix {
         let m = self.n_cols;
         self.factorize();
@@ -83,8 +84,8 @@ impl Triangle {
     }
 }
 
-/// Bytes that the triangle of `m` columns of `n` rows takes while `n_threads` threads reduce: stacked rows, faer's copy of them and
-/// the panel that they come from; and one more triangle, to which those are added.
+/// Memory estimate in bytes of the triangle of `m` columns of `n` rows with `n_threads` threads: stacked rows,
+/// faer's copy of them, the panel that they come from, and the triangle that sums the others.
 pub(crate) fn need(m: usize, n: usize, n_threads: usize) -> f64 {
     let stacked = Triangle::capacity(m);
     let reductions = n_threads.min(n.div_ceil(stacked)).max(1);
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn same_triangle_for_every_number_of_threads() {
+    fn the_number_of_threads_does_not_change_the_triangle() {
         let a = with_singular_values(2500, &[3.0, 2.0, 1.0, 1e-9, 0.0], 2);
         let one = triangle(&a, 300, &Exec::sequential());
         for threads in [2, 3] {
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn gram_is_kept_for_every_shape() {
+    fn the_gram_matrix_is_preserved_for_every_shape() {
         for (n, m) in [(1, 1), (1, 4), (4, 4), (5, 3), (1000, 7), (2, 300), (900, 290)] {
             for scale in [1.0, 1e-160, 1e150] {
                 let mut a = crate::linalg::test_matrices::gaussian(n, m, 9, 0);

@@ -1,4 +1,4 @@
-//! The inner kernels of products with narrow blocks: one packed panel times a block, and its transpose times another.
+//! Inner loops of products with narrow blocks: one packed panel times a block, and its transpose times another.
 
 use std::ops::Range;
 
@@ -10,25 +10,26 @@ use crate::linalg::dense::pack::{Layout, Mapped};
 use crate::linalg::simd::{Lane, dispatch};
 use crate::scalar::{Scalar, largest_magnitude};
 
-/// Memory of a panel: it should stay in the cache of one core between the two products.
+/// Bytes of a panel, which should stay in the cache of one core between the two products.
 const PANEL_BYTES: usize = 512 << 10;
-/// The same where the columns of the data lie side by side.
+/// Bytes of a panel of column-major data.
 const COLUMN_MAJOR_PANEL_BYTES: usize = 4 << 20;
-/// Bytes of a row that are multiplied at a time, so that a few rows stay in the innermost cache.
+/// Bytes of a row multiplied at a time, so that a few rows stay in the first-level cache.
 const CHUNK_BYTES: usize = 4 << 10;
-/// Rows of a panel are a multiple of this.
+/// The number of rows of a panel is a multiple of this.
 const ROWS: usize = 8;
-/// Bytes of the alignment of row lengths: one cache line, the widest vector.
+/// Bytes that row lengths are aligned to: a cache line, the widest vector.
 const LINE: usize = 64;
 
-/// Length of packed rows for `p` values of `E`: whole cache lines, an odd number of them where there are many, as rows
-/// a power of two apart would compete for the same places in the cache.
+/// Length of packed rows for `p` values of `E`: whole cache lines, an odd number if many, because rows a power of
+/// two apart would compete for the same cache sets.
 pub(crate) fn padded<E>(p: usize) -> usize {
     let lines = p.div_ceil(LINE / size_of::<E>());
     (if lines > 16 { lines | 1 } else { lines }) * (LINE / size_of::<E>())
 }
 
-/// A narrow block `(p, l)`, stored transposed: each vector is a row, filled up with zeros, and so is their number.
+/// A narrow block `(p, l)`, stored transposed: each vector is a row padded with zeros, and the number of rows is
+/// even.
 pub(crate) struct Narrow<E> {
     values: Vec<E>,
     len: usize,
@@ -74,7 +75,7 @@ impl Accumulate for Narrow<f64> {
     }
 }
 
-/// Rows and columns of a panel, and the vectors of the blocks it meets.
+/// Numbers of rows and columns of a panel, and of vectors of the blocks that it multiplies.
 #[derive(Clone, Copy)]
 pub(crate) struct PanelShape {
     pub(crate) n_rows: usize,
@@ -83,26 +84,26 @@ pub(crate) struct PanelShape {
 }
 
 impl PanelShape {
-    /// For blocks of `l` vectors.
+    /// The shape for blocks of `l` vectors.
     pub(crate) fn new<T: Scalar, E>(m: &Mapped<'_, T>, l: usize) -> Self {
         let (n, p) = (m.n_rows(), m.n_cols());
-        // Columns are read in runs as long as the panel is high: short runs cost a page of memory each.
+        // A column is read in runs of the height of the panel: short runs load a page of memory each.
         let bytes = if m.is_column_major() { COLUMN_MAJOR_PANEL_BYTES } else { PANEL_BYTES };
         let fitting = bytes / (padded::<E>(p) * size_of::<E>());
-        // Sums of f32 products are short: adding equal values one after the other rounds the same way each time.
+        // Short sums of f32 products: equal values added one by one round the same way each time.
         let longest = if size_of::<E>() == 4 { 64 } else { 256 };
         let n_rows = (fitting.clamp(16, longest) / ROWS * ROWS).min(n.next_multiple_of(ROWS));
         Self { n_rows, n_cols: p, n_vectors: l }
     }
 }
 
-/// Some mapped rows, and their products with a block.
+/// A panel of mapped rows, and their products with a block.
 pub(crate) struct NarrowPanel<E> {
     shape: PanelShape,
     /// Rows of `width` values.
     x: Vec<E>,
     width: usize,
-    /// Rows in use.
+    /// Number of rows in use.
     n_rows: usize,
     /// `M q`, row-major, in rows of an even number of values.
     y: Vec<f64>,
@@ -122,7 +123,7 @@ impl<E: Lane> NarrowPanel<E> {
         }
     }
 
-    /// Packs rows of `m`.
+    /// Packs the rows `rows` of `m`.
     pub(crate) fn load<T: Scalar>(&mut self, m: &Mapped<'_, T>, rows: Range<usize>) {
         self.n_rows = rows.len();
         let padded_rows = rows.len().next_multiple_of(ROWS);
@@ -150,7 +151,7 @@ impl<E: Lane> NarrowPanel<E> {
         });
     }
 
-    /// Takes `y`, row-major `(n_rows, n_vectors)`, as given.
+    /// Sets `y` to `given`, row-major `(n_rows, n_vectors)`.
     pub(crate) fn set_products(&mut self, given: &[f64]) {
         for (y, given) in self.y.chunks_exact_mut(self.y_width).zip(given.chunks_exact(self.shape.n_vectors))
         {
@@ -164,7 +165,7 @@ impl<E: Lane> NarrowPanel<E> {
         rows.flat_map(|row| row[..self.shape.n_vectors].iter().copied())
     }
 
-    /// Multiplies the rows of `y`.
+    /// Multiplies the rows of `y` by `weights`.
     pub(crate) fn weigh(&mut self, weights: &[f64]) {
         for (y, weight) in self.y.chunks_exact_mut(self.y_width).zip(weights) {
             y.iter_mut().for_each(|y| *y *= weight);
@@ -174,7 +175,7 @@ impl<E: Lane> NarrowPanel<E> {
     /// `g += M' y`.
     pub(crate) fn multiply_t(&self, g: &mut Narrow<f64>) {
         let y = &self.y[..self.n_rows * self.y_width];
-        // Products must neither overflow nor vanish in f32: y is brought near one, by a power of two.
+        // `y` is scaled to near one by a power of two, so that f32 products neither overflow nor underflow.
         let largest = largest_magnitude(y);
         let unit = power_of_two_near(largest);
         let y: Vec<E> = y.iter().map(|y| E::from_f64(y / unit)).collect();
@@ -183,7 +184,7 @@ impl<E: Lane> NarrowPanel<E> {
     }
 }
 
-/// A power of two of the size of `value`, one for zero and for what is not finite.
+/// A power of two near `value`; one for zero and non-finite values.
 fn power_of_two_near(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 1.0;
@@ -236,7 +237,7 @@ impl<E: Lane> Forward<'_, E> {
     }
 }
 
-/// All dot products of some rows with two vectors.
+/// All inner products of some rows with two vectors.
 #[inline(always)]
 fn dots<S: Simd, E: Lane, const TILE: usize>(
     simd: S,
@@ -257,7 +258,7 @@ fn dots<S: Simd, E: Lane, const TILE: usize>(
             sum[r][1] = E::mul_add(simd, x, q1, sum[r][1]);
         }
     }
-    // Plain loops: closures given to array methods are not compiled for the vector extensions.
+    // Loops, because closures passed to array methods are not compiled for the vector extensions.
     let mut products = [[E::default(); 2]; TILE];
     for r in 0..TILE {
         for c in 0..2 {

@@ -1,4 +1,4 @@
-//! Copying parts of a dense array into panels, centred and scaled on the way.
+//! Packing of parts of a dense array into panels, centred and scaled.
 
 use std::ops::Range;
 
@@ -8,15 +8,16 @@ use crate::linalg::simd::dispatch;
 use crate::linalg::{ColumnMap, Dense};
 use crate::scalar::Scalar;
 
-/// Which axis of a view its map runs along.
+/// The axis of a view that its map belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Axis {
     Rows,
     Columns,
 }
 
-/// A dense view whose entries are read as `(x - shift - remainder) * factor * weight`: shift, remainder and factor belong
-/// to one axis, the weight to the other. The differences are taken in `f64`, so a common offset costs no digits.
+/// A dense view whose entries are read as `(x - shift - remainder) * factor * weight`. Shift, remainder and factor
+/// belong to one axis, the weight to the other. Differences are taken in `f64`, so a common offset costs no
+/// digits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mapped<'a, T> {
     x: Dense<'a, T>,
@@ -25,7 +26,7 @@ pub(crate) struct Mapped<'a, T> {
     weights: Option<&'a [f64]>,
 }
 
-/// Where packed entries go: entry `(i, j)` of the part to `(j / W) * strip_stride + i * row_stride + j % W`. Strides are
+/// Layout of packed entries: entry `(i, j)` is at `(j / W) * strip_stride + i * row_stride + j % W`. Strides are
 /// multiples of `W`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
@@ -64,7 +65,7 @@ impl<'a, T: Scalar> Mapped<'a, T> {
         }
     }
 
-    /// The values as they are in memory, in the order of rows, where they lie side by side; nothing otherwise.
+    /// The values in the order of rows if they are contiguous, otherwise an empty slice.
     pub(crate) fn contiguous(&self) -> &'a [T] {
         self.x.contiguous()
     }
@@ -77,18 +78,17 @@ impl<'a, T: Scalar> Mapped<'a, T> {
         self.x.n_cols()
     }
 
-    /// Whether the values of a column lie side by side, and those of a row do not.
+    /// True if columns are contiguous and rows are not.
     pub(crate) fn is_column_major(&self) -> bool {
         self.x.row_stride() == 1 && self.x.col_stride() != 1
     }
 
-    /// Writes the entries of the rows `rows` to `dst`, laid out in strips of `W` columns; what fills up the last strip is
-    /// zero.
+    /// Writes the entries of the rows `rows` to `dst`, laid out in strips of `W` columns and padded with zeros.
     pub(crate) fn pack<E: Scalar, const W: usize>(&self, rows: Range<usize>, dst: &mut [E], layout: Layout) {
         dispatch(Pack::<T, E, W> { from: *self, rows, dst, layout });
     }
 
-    /// Row `i`: (shift, remainder, factor).
+    /// The (shift, remainder, factor) of row `i`.
     #[inline(always)]
     fn row_part(&self, i: usize) -> (f64, f64, f64) {
         let ColumnMap { shift, remainder, factor } = self.map;
@@ -98,7 +98,7 @@ impl<'a, T: Scalar> Mapped<'a, T> {
         }
     }
 
-    /// The columns from `j` on: (shifts, remainders, factors). Zero past the last column.
+    /// The (shifts, remainders, factors) of the columns from `j` on, zero past the last column.
     #[inline(always)]
     fn column_part<const W: usize>(&self, j: usize) -> ([f64; W], [f64; W], [f64; W]) {
         let ColumnMap { shift, remainder, factor } = self.map;
@@ -114,7 +114,7 @@ impl<'a, T: Scalar> Mapped<'a, T> {
     }
 }
 
-/// The `W` values from `start` on, with zeros past the end.
+/// The `W` values from `start` on, padded with zeros.
 #[inline(always)]
 fn window<U: Copy + Default, const W: usize>(values: &[U], start: usize) -> [U; W] {
     let values = values.get(start..).unwrap_or_default();
@@ -130,7 +130,7 @@ fn window<U: Copy + Default, const W: usize>(values: &[U], start: usize) -> [U; 
     }
 }
 
-/// Converts `x`, one value for each of the `W` columns. `REMAINDER` says whether shifts have a remainder.
+/// Maps `x`, one value for each of `W` columns. `REMAINDER` says whether shifts have a remainder.
 #[inline(always)]
 fn convert<T: Scalar, E: Scalar, const W: usize, const REMAINDER: bool>(
     x: &[T; W],
@@ -180,8 +180,8 @@ impl<T: Scalar, E: Scalar, const W: usize> WithSimd for Pack<'_, '_, T, E, W> {
 }
 
 impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
-    /// The values of a row lie side by side. `BY_ROW` says whether rows bring anything to their entries, `REMAINDER`
-    /// whether shifts have a remainder.
+    /// Packs contiguous rows. `BY_ROW` says whether rows have weights or maps, `REMAINDER` whether shifts have a
+    /// remainder.
     #[inline(always)]
     fn along_rows<const BY_ROW: bool, const REMAINDER: bool>(self) {
         let Layout { row_stride, strip_stride } = self.layout;
@@ -208,7 +208,7 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
                 to += strip_stride / W;
             }
             if let Some((shifts, remainders, factors)) = columns.get(whole.len()) {
-                // One by one: vectors of what was just written value by value would wait for it.
+                // One by one: a vector load of values just written one by one would stall.
                 for (c, d) in dst[to].iter_mut().enumerate() {
                     let entry = |&x| entry(x, shifts[c], remainders[c], factors[c]);
                     *d = tail.get(c).map_or(E::default(), entry);
@@ -217,7 +217,7 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
         }
     }
 
-    /// The values of a column lie side by side: transposed in squares.
+    /// Packs contiguous columns, transposed in squares.
     #[inline(always)]
     fn along_columns<const REMAINDER: bool>(self) {
         let Layout { row_stride, strip_stride } = self.layout;
@@ -248,7 +248,7 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
         }
     }
 
-    /// Neither rows nor columns lie side by side.
+    /// Packs arrays with neither contiguous rows nor contiguous columns.
     #[inline(always)]
     fn anyhow(self) {
         let Layout { row_stride, strip_stride } = self.layout;

@@ -1,10 +1,10 @@
-//! Register-tiled kernels on panels of rows: the products of tall matrices with narrow ones.
+//! Register-tiled products of tall matrices, in panels of rows, with narrow ones.
 //!
-//! One source for AVX-512, AVX2, NEON and plain code, by run-time dispatch.
+//! One source for AVX-512, AVX2, NEON and scalar code, with run-time dispatch.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Consecutive rows of a row-major matrix, `n_cols` values of every `stride`.
+/// Consecutive rows of a row-major matrix: the first `n_cols` of every `stride` values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Panel<'a> {
     pub(crate) data: &'a [f64],
@@ -19,8 +19,8 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// `C += V' W` for `V` of shape (n, m), `w` holding `W` of shape (n, l) and `c` holding `C` of shape (m, l), both
-/// without gaps.
+/// `C += V' W` for `V` of shape (n, m); `w` holds `W` of shape (n, l) and `c` holds `C` of shape (m, l), both
+/// contiguous.
 pub(crate) fn add_t_product(v: Panel<'_>, w: &[f64], l: usize, c: &mut [f64]) {
     if l > 0 && v.n_cols > 0 {
         debug_assert_eq!(c.len(), v.n_cols * l);
@@ -28,8 +28,8 @@ pub(crate) fn add_t_product(v: Panel<'_>, w: &[f64], l: usize, c: &mut [f64]) {
     }
 }
 
-/// `W += sign V C` for `V` of shape (n, m), `c` holding `C` of shape (m, l) and `w` holding `W` of shape (n, l), both
-/// without gaps.
+/// `W += sign V C` for `V` of shape (n, m); `c` holds `C` of shape (m, l) and `w` holds `W` of shape (n, l), both
+/// contiguous.
 pub(crate) fn add_product(sign: f64, v: Panel<'_>, c: &[f64], l: usize, w: &mut [f64]) {
     if l > 0 && v.n_cols > 0 {
         debug_assert_eq!(c.len(), v.n_cols * l);
@@ -189,7 +189,8 @@ impl Product<'_> {
     }
 }
 
-/// `N` registers from at most `N` registers' worth of values (exactly that many if `FULL`), zeros after the last.
+/// Loads `N` registers from at most `N` registers' worth of values (exactly that many if `FULL`), padded with
+/// zeros.
 #[inline(always)]
 fn load<S: Simd, const N: usize, const FULL: bool>(simd: S, values: &[f64]) -> [S::f64s; N] {
     if FULL {
@@ -199,7 +200,7 @@ fn load<S: Simd, const N: usize, const FULL: bool>(simd: S, values: &[f64]) -> [
     }
 }
 
-/// `target += factor * sums`, as far as `target` reaches.
+/// `target += factor * sums`, for the length of `target`.
 #[inline(always)]
 fn add<S: Simd, const N: usize>(simd: S, target: &mut [f64], factor: f64, sums: &[S::f64s; N]) {
     let factor = simd.splat_f64s(factor);
@@ -218,7 +219,7 @@ mod tests {
     use crate::linalg::test_matrices::max_difference;
 
     #[test]
-    fn products_of_every_shape() {
+    fn products_of_every_shape_agree_with_their_definition() {
         for n in [1, 3, 8, 29] {
             for m in [1, 4, 7, 8, 21] {
                 for l in [1, 2, 7, 8, 9, 15, 16, 17, 31, 40] {

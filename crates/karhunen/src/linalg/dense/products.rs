@@ -1,10 +1,10 @@
 //! Products of a mapped dense array with narrow blocks of vectors, and the fused product `M' W M q` in one pass.
 //!
-//! Rows are packed in panels, centred and scaled on the way, so an offset costs no digits. `f64` data are multiplied
-//! in `f64`; `f32` data in `f32`, and what one panel gives is added up in `f64`. Blocks of rows have private sums that
-//! are added in order: the shape alone decides every sum.
+//! Rows are packed in panels, centred and scaled, so an offset costs no digits. `f64` data are multiplied in
+//! `f64`; `f32` data in `f32`, and the sums of each panel are added in `f64`. Blocks of rows have private sums
+//! that are added in order: the shape alone determines the order of every sum.
 //!
-//! Single letters: `x` (n, p) data, `M` its mapped values, `q` (p, l), `u` (n, l), `y = M q` of one panel, `g = M' y`.
+//! Notation: `x` (n, p) data, `M` its mapped values, `q` (p, l), `u` (n, l), `y = M q` of one panel, `g = M' y`.
 
 use crate::error::Result;
 use crate::exec::{Accumulate, Exec};
@@ -14,12 +14,12 @@ use crate::linalg::simd::Lane;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::scalar::Scalar;
 
-/// Multiply-adds that are worth a piece of their own.
+/// Least number of multiply-adds of a piece.
 const PIECE_WORK: usize = 1_000_000;
-/// Private sums take at most this much memory, all together.
+/// Bytes that all private sums together may take.
 const PRIVATE_BYTES: usize = 32 << 20;
 
-/// `M q` into `out`, row-major (n, l), for `q` (p, l): one pass over `x`.
+/// Writes `M q` into `out`, row-major (n, l), for `q` (p, l), in one pass over `x`.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`].
@@ -38,7 +38,7 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
     }
 }
 
-/// `M' u`, shape (p, l), for `u` (n, l): one pass over `x`.
+/// `M' u`, shape (p, l), for `u` (n, l), in one pass over `x`.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`].
@@ -50,7 +50,7 @@ pub(crate) fn apply_t<T: Scalar>(
 ) -> Result<Matrix> {
     let m = Mapped::new(x, map, None);
     if m.n_cols() > 2 * m.n_rows() {
-        // A private sum would be as large as the rows that feed it.
+        // A private sum would be as large as its rows.
         let mut out = Matrix::zeros(m.n_cols(), u.n_cols());
         let values = out.as_mut_slice();
         if is_single::<T>() {
@@ -67,7 +67,8 @@ pub(crate) fn apply_t<T: Scalar>(
     }
 }
 
-/// `M' W M q`, shape (p, l), for `q` (p, l) and `W` the diagonal of `row_weights`, ones if absent: one pass over `x`.
+/// `M' W M q`, shape (p, l), for `q` (p, l) and the diagonal `W` of `row_weights` (default one), in one pass over
+/// `x`.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`].
@@ -81,7 +82,7 @@ pub(crate) fn normal<T: Scalar>(
     fused(&Mapped::new(x, map, None), q, row_weights, exec)
 }
 
-/// `M M' u`, shape (n, l), for `u` (n, l): one pass over `x`.
+/// `M M' u`, shape (n, l), for `u` (n, l), in one pass over `x`.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`].
@@ -109,12 +110,12 @@ fn fused<T: Scalar>(
     }
 }
 
-/// Whether products of data of type `T` are formed in `f32`.
+/// True if products of data of type `T` are formed in `f32`.
 fn is_single<T: Scalar>() -> bool {
     T::EPSILON > f64::EPSILON
 }
 
-/// What stands between the two passes over a panel.
+/// Source of the vectors that the transposed panel multiplies.
 #[derive(Clone, Copy)]
 enum MiddleStep<'a, E> {
     /// The rows of a given block.
@@ -132,7 +133,7 @@ impl<E: Lane> MiddleStep<'_, E> {
     }
 }
 
-/// `M q` by pieces of rows.
+/// `M q`, in pieces of rows.
 fn forward<T: Scalar, E: Lane, U: Scalar>(
     m: &Mapped<'_, T>,
     q: &Matrix,
@@ -160,7 +161,7 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
     })
 }
 
-/// `M' y` by blocks of rows with private sums.
+/// `M' y`, in blocks of rows with private sums.
 fn backward<T: Scalar, E: Lane>(
     m: &Mapped<'_, T>,
     middle: MiddleStep<'_, E>,
@@ -196,7 +197,7 @@ fn backward<T: Scalar, E: Lane>(
     Ok(total.sum.into_matrix())
 }
 
-/// A private sum and the panel that feeds it.
+/// A private sum and the panel whose products it adds.
 struct ProductPart<E> {
     sum: Narrow<f64>,
     panel: Option<NarrowPanel<E>>,

@@ -1,9 +1,9 @@
-//! Rank-k updates: the symmetric matrix of all products between the columns of a tall thing, `A'A`.
+//! Rank-k updates: `A'A` for a tall matrix of mapped values.
 //!
-//! The tall thing is never stored. It is packed, panel by panel, into strips of [`STRIP`] columns that fit the inner
-//! caches, centred and scaled on the way; only tiles on and above the diagonal are multiplied. Sums of narrow matrices
-//! are private to blocks of panels; wide results are cut into bands of rows that share panels packed once. Either way
-//! each entry is added up in an order that the shape alone decides.
+//! The mapped matrix is packed, panel by panel, into strips of [`STRIP`] columns that fit the inner caches; only
+//! tiles on and above the diagonal are multiplied. Sums of narrow matrices are private to blocks of panels; wide
+//! results are cut into bands of rows that share packed panels. In both cases the shape alone determines the order
+//! of every sum.
 
 use std::ops::Range;
 
@@ -17,25 +17,25 @@ use crate::linalg::simd::{Lane, dispatch};
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::scalar::Scalar;
 
-/// Columns of a strip.
+/// Number of columns of a strip.
 pub(crate) const STRIP: usize = 8;
-/// Rows of a panel: as many as the inner caches hold, and no multiple of 64, so that rows of different strips are kept in
-/// different places of the innermost one.
+/// Number of rows of a panel: as many as fit the inner caches, and not a multiple of 64, so that the strips do not
+/// compete for the same sets of the first-level cache.
 pub(crate) const PANEL: usize = 248;
-/// Strips that are multiplied at a time with one strip.
+/// Number of strips multiplied by one strip at a time.
 const GROUP: usize = 3;
-/// Rows of the block that has a private sum, at least.
+/// Least number of rows of a block with a private sum.
 const BLOCK: usize = 2048;
-/// Private sums take at most this much memory, all together.
+/// Bytes that all private sums together may take.
 const PRIVATE_BYTES: usize = 48 << 20;
-/// Up to this width every block of rows has a private sum.
+/// Largest width for which blocks of rows have private sums.
 pub(crate) const PRIVATE_WIDTH: usize = 512;
-/// Bytes that are fetched from memory for each row of a tile.
+/// Bytes prefetched for each row of a tile.
 const AHEAD: usize = 16;
-/// Panels that are shared between bands take at most this much memory.
+/// Bytes of the panels shared between bands.
 const SHARED_BYTES: usize = 40 << 20;
 
-/// `sum_i w_i m_i m_i'`, shape (p, p): `m_i` are the mapped rows of `x` (n, p), `w` weights of the rows, ones if absent.
+/// `sum_i w_i m_i m_i'`, shape (p, p), for the mapped rows `m_i` of `x` (n, p) and row weights `w` (default one).
 ///
 /// # Errors
 /// [`crate::Error::Stopped`].
@@ -49,7 +49,7 @@ pub(crate) fn scatter<T: Scalar>(
     rank_k(&Mapped::new(x, map, roots.as_deref()), exec)
 }
 
-/// `r_i r_j m_i.m_j`, shape (n, n): `m_i` are the mapped rows of `x` (n, p), `r` factors of the rows, ones if absent.
+/// `r_i r_j m_i.m_j`, shape (n, n), for the mapped rows `m_i` of `x` (n, p) and row factors `r` (default one).
 ///
 /// # Errors
 /// [`crate::Error::Stopped`].
@@ -62,7 +62,7 @@ pub(crate) fn gram<T: Scalar>(
     rank_k(&Mapped::new(x, map, row_factors).t(), exec)
 }
 
-/// Bytes that the products of `dim` columns take with `n_threads` threads: sums, and what is packed.
+/// Memory estimate in bytes of the products of `dim` columns with `n_threads` threads: sums and packed panels.
 pub(crate) fn need(dim: usize, n_threads: usize) -> f64 {
     let matrix = 8.0 * (dim as f64).powi(2);
     if dim > PRIVATE_WIDTH {
@@ -81,17 +81,17 @@ fn pack<T: Scalar>(a: &Mapped<'_, T>, rows: Range<usize>, panel: &mut [f64]) {
 /// `A'A`, both triangles.
 ///
 /// # Errors
-/// What `a` raises; [`crate::Error::Stopped`].
+/// [`crate::Error::Stopped`].
 fn rank_k<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
     let mut sum = if a.n_cols() <= PRIVATE_WIDTH { by_blocks_of_rows(a, exec)? } else { by_bands(a, exec)? };
     sum.mirror_upper();
     Ok(sum)
 }
 
-/// Blocks of rows with private sums, added in order.
+/// Sums blocks of rows privately and adds the sums in order.
 fn by_blocks_of_rows<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
     let (n, p) = (a.n_rows(), a.n_cols());
-    // Narrow matrices get longer blocks: below a million multiply-adds a thread is not worth waking.
+    // Narrow matrices get longer blocks: fewer than a million multiply-adds do not repay a thread.
     let block = BLOCK.max((4_000_000 / (p * p)).next_multiple_of(PANEL));
     let workers = (PRIVATE_BYTES / (p * p * size_of::<f64>())).max(1);
     let zero = || RankKPart { sum: Matrix::zeros(p, p), packed: Vec::new() };
@@ -106,8 +106,7 @@ fn by_blocks_of_rows<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Ma
     Ok(total.sum)
 }
 
-/// Adds `A'A`, on and above the diagonal, for one panel of rows; meanwhile `ahead` is fetched from memory. Returns the
-/// panel as it was packed.
+/// Adds `A'A`, on and above the diagonal, for one panel of rows, and prefetches `ahead`. Returns the packed panel.
 pub(crate) fn add_products<'p, T: Scalar>(
     panel: &Mapped<'_, T>,
     ahead: &[T],
@@ -122,7 +121,7 @@ pub(crate) fn add_products<'p, T: Scalar>(
     packed
 }
 
-/// A private sum and the panel that feeds it.
+/// A private sum and the panel whose products it adds.
 struct RankKPart {
     sum: Matrix,
     packed: Vec<f64>,
@@ -137,7 +136,7 @@ impl Accumulate for RankKPart {
     }
 }
 
-/// Panels packed once, all threads together, then bands of rows of the result, each with one owner.
+/// Packs panels once with all threads, then computes bands of rows of the result, one thread per band.
 fn by_bands<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
     let (n, p) = (a.n_rows(), a.n_cols());
     let width = p.next_multiple_of(STRIP);
@@ -174,15 +173,15 @@ fn by_bands<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
     Ok(sum)
 }
 
-/// Adds the products of one packed panel to rows of the result, from row `first` on (a multiple of [`STRIP`]),
-/// on and above the diagonal.
+/// Adds the products of one packed panel to rows of the result from row `first` on (a multiple of [`STRIP`]), on
+/// and above the diagonal.
 struct Sweep<'a> {
     packed: &'a [f64],
     n_rows: usize,
     n_cols: usize,
     first: usize,
     out: &'a mut [f64],
-    /// What is needed next, fetched bit by bit.
+    /// The memory needed next, prefetched in parts.
     ahead: &'a [u8],
 }
 
@@ -191,7 +190,7 @@ impl WithSimd for Sweep<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // Vectors of a strip, and rows of a tile, by the registers there are.
+        // Number of vectors of a strip, strips and rows of a tile, by the number of registers.
         match (S::F64_LANES, S::REGISTER_COUNT) {
             (8, _) => self.sweep::<S, 1, 3, 8>(simd),
             (4, _) => self.sweep::<S, 2, 1, 4>(simd),
@@ -227,7 +226,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Strip `i` times the strips from `j` on.
+    /// Multiplies strip `i` by the strips from `j` on.
     #[inline(always)]
     fn strip_by_strips<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
         &mut self,

@@ -1,9 +1,9 @@
-//! How far vectors are from being eigenvectors.
+//! Residuals of eigenpairs.
 
 use crate::linalg::Matrix;
 
-/// `||A v - lambda v|| / lambda_1` of each column `v` of `vectors`, given `product = A V` and the eigenvalues, descending.
-/// Zero where the largest eigenvalue is zero.
+/// `||A v - lambda v|| / lambda_1` of each column `v` of `vectors`, given `product = A V` and the eigenvalues,
+/// descending. Zero if the largest eigenvalue is zero.
 pub(crate) fn relative_residuals(product: &Matrix, vectors: &Matrix, values: &[f64]) -> Vec<f64> {
     let largest = values.first().copied().unwrap_or(0.0);
     let mut squares = vec![0.0; values.len()];
@@ -11,7 +11,7 @@ pub(crate) fn relative_residuals(product: &Matrix, vectors: &Matrix, values: &[f
         for i in 0..vectors.n_rows() {
             let (a, v) = (product.row(i), vectors.row(i));
             for (j, square) in squares.iter_mut().enumerate() {
-                // Relative first: the square of a small variance may vanish.
+                // Divided before squaring: the square of a small difference may underflow.
                 let difference = (a[j] - values[j] * v[j]) / largest;
                 *square += difference * difference;
             }
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_eigenvector_has_none_and_another_vector_has() {
+    fn only_an_eigenvector_has_no_residual() {
         // diag(4, 2) applied to (1, 0) and (0.6, 0.8).
         let vectors = Matrix::from_vec(2, 2, vec![1.0, 0.6, 0.0, 0.8]).unwrap();
         let product = Matrix::from_vec(2, 2, vec![4.0, 2.4, 0.0, 1.6]).unwrap();

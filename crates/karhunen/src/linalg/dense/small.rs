@@ -1,4 +1,4 @@
-//! Small matrices: products on the calling thread, and the way to faer's layout and back.
+//! Small matrices: products on the calling thread, and conversion to and from faer's layout.
 //!
 //! faer's products and decompositions run with [`Par::Seq`] throughout, because the bits of its decompositions
 //! depend on the number of threads.
@@ -8,17 +8,17 @@ use faer::{Accum, Mat, MatRef, Par};
 
 use crate::linalg::Matrix;
 
-/// A view that faer understands; nothing is copied.
+/// A borrowed view in faer's type.
 pub(crate) fn faer_view(a: &Matrix) -> MatRef<'_, f64> {
     MatRef::from_row_major_slice(a.as_slice(), a.n_rows(), a.n_cols())
 }
 
-/// `a / unit`, stored by columns as faer's decompositions like it.
+/// A copy of `a / unit`, column-major for faer's decompositions.
 pub(crate) fn to_faer(a: &Matrix, unit: f64) -> Mat<f64> {
     Mat::from_fn(a.n_rows(), a.n_cols(), |i, j| a[(i, j)] / unit)
 }
 
-/// What would do where a decomposition finds no memory.
+/// Advice for a decomposition that finds too little memory.
 pub(crate) fn fewer_components() -> String {
     "ask for fewer components (`n_components`) or another `solver`, or raise the limit of memory".to_owned()
 }
@@ -28,7 +28,7 @@ pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
     product(faer_view(a), faer_view(b))
 }
 
-/// `A B` into `out`, for rows `a` of as many values as `b` has rows, on the calling thread.
+/// Writes `A B` into `out`, for the rows `a` of `b.n_rows()` values each, on the calling thread.
 pub(crate) fn multiply_into(a: &[f64], b: &Matrix, out: &mut [f64]) {
     let (n, l) = b.shape();
     let m = out.len() / l;
@@ -50,7 +50,7 @@ fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Matrix {
 }
 
 /// The power of two at or below the largest absolute value, by which entries divide without rounding; `None` for a
-/// matrix of zeros, NaN where an entry is not finite.
+/// matrix of zeros, NaN if an entry is not finite.
 pub(crate) fn binade(values: &[f64]) -> Option<f64> {
     let mut largest = 0.0f64;
     for &x in values {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn products() {
+    fn products_agree_with_their_definition() {
         let a = Matrix::from_vec(2, 3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
         let b = Matrix::from_vec(3, 1, vec![1.0, 0.0, -1.0]).unwrap();
         assert_eq!(multiply(&a, &b).as_slice(), [-2.0, -2.0]);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn binades() {
+    fn binades_are_powers_of_two() {
         assert_eq!(binade(&[0.0, -0.0]), None);
         assert_eq!(binade(&[0.5, -5.0]), Some(4.0));
         assert_eq!(binade(&[1e-310]), Some(f64::MIN_POSITIVE));

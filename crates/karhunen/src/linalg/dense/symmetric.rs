@@ -6,10 +6,10 @@ use crate::linalg::Matrix;
 use crate::linalg::dense::panel::{Panel, add_product};
 use crate::linalg::dense::small::multiply_into;
 
-/// Rows of one piece of work, and of one where there are many columns.
+/// Number of rows of a piece, and of a piece with many columns.
 const ROWS: usize = 64;
 const MANY_ROWS: usize = 256;
-/// More columns than this are many: the kernel of panels would read them from memory for every piece.
+/// Number of columns above which the panel kernels would read them from memory again for every piece.
 const MANY: usize = 64;
 
 /// `A Q` for symmetric `a`, shape (dim, dim), and `q`, shape (dim, l).

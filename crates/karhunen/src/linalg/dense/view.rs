@@ -26,7 +26,7 @@ pub struct Dense<'a, T> {
 }
 
 impl<'a, T: Scalar> Dense<'a, T> {
-    /// Rows one after the other: C order, numpy's default.
+    /// Row-major values (C order), the default of numpy.
     ///
     /// # Errors
     /// [`Error::Strides`] if the buffer is shorter than `n_rows * n_cols`.
@@ -34,7 +34,7 @@ impl<'a, T: Scalar> Dense<'a, T> {
         Self::strided(data, (n_rows, n_cols), (n_cols as isize, 1), 0)
     }
 
-    /// Columns one after the other: Fortran order, as in R and MATLAB.
+    /// Column-major values (Fortran order), as in R and MATLAB.
     ///
     /// # Errors
     /// [`Error::Strides`] if the buffer is shorter than `n_rows * n_cols`.
@@ -78,17 +78,17 @@ impl<'a, T: Scalar> Dense<'a, T> {
         self.n_cols
     }
 
-    /// Values from one row to the next.
+    /// Distance between rows in values.
     pub fn row_stride(&self) -> isize {
         self.row_stride
     }
 
-    /// Values from one column to the next.
+    /// Distance between columns in values.
     pub fn col_stride(&self) -> isize {
         self.col_stride
     }
 
-    /// The same values seen as the transposed matrix; nothing is copied.
+    /// The transposed view; nothing is copied.
     pub fn t(&self) -> Self {
         Self {
             n_rows: self.n_cols,
@@ -99,7 +99,7 @@ impl<'a, T: Scalar> Dense<'a, T> {
         }
     }
 
-    /// The rows `rows`; nothing is copied.
+    /// A view of the rows `rows`; nothing is copied.
     ///
     /// # Panics
     /// If the range reaches past the last row.
@@ -109,7 +109,7 @@ impl<'a, T: Scalar> Dense<'a, T> {
         Self { n_rows: rows.len(), offset, ..*self }
     }
 
-    /// The columns `columns`; nothing is copied.
+    /// A view of the columns `columns`; nothing is copied.
     ///
     /// # Panics
     /// If the range reaches past the last column.
@@ -127,7 +127,7 @@ impl<'a, T: Scalar> Dense<'a, T> {
         self.data[self.position(i, j)]
     }
 
-    /// Row `i` as a slice, where its values lie side by side.
+    /// Row `i` as a slice if it is contiguous.
     #[inline]
     pub fn contiguous_row(&self, i: usize) -> Option<&'a [T]> {
         if self.n_cols == 0 {
@@ -140,7 +140,7 @@ impl<'a, T: Scalar> Dense<'a, T> {
         Some(&self.data[start..start + self.n_cols])
     }
 
-    /// All values in the order of rows, where they lie side by side; nothing otherwise.
+    /// All values in the order of rows if they are contiguous, otherwise an empty slice.
     pub(crate) fn contiguous(&self) -> &'a [T] {
         if self.n_rows == 0
             || self.n_cols == 0

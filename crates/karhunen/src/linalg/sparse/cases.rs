@@ -1,11 +1,11 @@
-//! Sparse matrices of all structures beside their dense form, for the tests of sparse kernels.
+//! Test matrices: sparse matrices of all structures with their dense form.
 
 use crate::error::Result;
 use crate::exec::{Exec, Unobserved};
 use crate::linalg::{ColumnMap, Major, Matrix, SparseMatrix};
 use crate::scalar::Scalar;
 
-/// A small generator: the tests need repeatable numbers, not good ones.
+/// A small deterministic generator; quality does not matter.
 pub(crate) struct Numbers(u64);
 
 impl Numbers {
@@ -34,7 +34,7 @@ impl Numbers {
 /// A matrix, its column map and its row weights.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// The values; zero means not stored.
+    /// The values; zeros are not stored.
     pub(crate) dense: Matrix,
     pub(crate) shift: Vec<f64>,
     pub(crate) factor: Vec<f64>,
@@ -46,7 +46,7 @@ impl Case {
     pub(crate) fn new(name: &'static str, n: usize, p: usize, density: impl Fn(usize, usize) -> f64) -> Self {
         let mut numbers = Numbers::new(n as u64 * 1000 + p as u64);
         let dense = Matrix::from_fn(n, p, |i, j| {
-            // Values that f32 holds exactly, so that both element types are the same matrix.
+            // Values that f32 represents exactly, so that both element types give the same matrix.
             let value = (numbers.uniform() * 256.0).round() / 32.0 - 3.0;
             if numbers.uniform() < density(i, j) { value } else { 0.0 }
         });
@@ -67,7 +67,7 @@ impl Case {
         Matrix::from_fn(n, p, |i, j| (self.dense[(i, j)] - self.shift[j]) * self.factor[j])
     }
 
-    /// The sums of absolute values that rounding errors of the implicit centring are measured by.
+    /// Sums of absolute values, to which rounding errors of implicit centring are relative.
     pub(crate) fn size(&self) -> Matrix {
         let (n, p) = self.dense.shape();
         Matrix::from_fn(n, p, |i, j| (self.dense[(i, j)].abs() + self.shift[j].abs()) * self.factor[j])
@@ -117,7 +117,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// `a b`.
+/// `A B`, from the definition.
 pub(crate) fn product(a: &Matrix, b: &Matrix) -> Matrix {
     assert_eq!(a.n_cols(), b.n_rows());
     let mut out = Matrix::zeros(a.n_rows(), b.n_cols());
@@ -136,8 +136,8 @@ pub(crate) fn weighted(a: &Matrix, weights: Option<&[f64]>) -> Matrix {
     Matrix::from_fn(a.n_rows(), a.n_cols(), |i, j| a[(i, j)] * weights.map_or(1.0, |w| w[i]))
 }
 
-/// Fails unless `found` is `expected` to `tolerance` times the largest entry of `scale`, the same product formed of
-/// absolute values: the bound that rounding errors of sums obey.
+/// Checks that `found` equals `expected` to `tolerance` times the largest entry of `scale`, the same product of
+/// absolute values: the bound of rounding errors of sums.
 pub(crate) fn assert_near(name: &str, found: &[f64], expected: &[f64], scale: &[f64], tolerance: f64) {
     assert_eq!(found.len(), expected.len(), "{name}");
     let bound = tolerance * karhunen_testkit::largest(scale.iter().copied());
@@ -146,12 +146,12 @@ pub(crate) fn assert_near(name: &str, found: &[f64], expected: &[f64], scale: &[
     }
 }
 
-/// Entry by entry, the absolute values.
+/// The absolute values of the entries.
 pub(crate) fn absolute(a: &Matrix) -> Matrix {
     Matrix::from_fn(a.n_rows(), a.n_cols(), |i, j| a[(i, j)].abs())
 }
 
-/// What `f` returns, after checking that it returns the same bits with one, two and three threads.
+/// The result of `f`, after a check that one, two and three threads give the same bits.
 pub(crate) fn for_all_threads(name: &str, f: impl Fn(&Exec<'_>) -> Result<Vec<f64>> + Sync) -> Vec<f64> {
     let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
     let one = f(&Exec::sequential()).unwrap();

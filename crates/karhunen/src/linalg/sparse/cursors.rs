@@ -1,4 +1,4 @@
-//! The inner loops of sparse products by blocks of columns: each line remembers how far it has come.
+//! Inner loops of sparse products by blocks of columns, with a position in each line.
 #![allow(unsafe_code)] // Unchecked access to rows by indices that are checked at the ends of a run.
 
 use std::ops::Range;
@@ -11,26 +11,26 @@ use crate::linalg::simd::Lane;
 use crate::linalg::sparse::lanes::{Middle, dispatch, dot};
 use crate::linalg::sparse::lines::{Index, Lines, TypedPanel, with_lines, with_width};
 
-/// Lines between the one that is worked on and the one that is asked for from memory.
+/// Prefetch distance in lines.
 const AHEAD: usize = 3;
 
-/// Where the part of each line that belongs to a block of columns begins and ends, as offsets in the line.
+/// Start and end of the segment of each line within a block of columns, as offsets in the line.
 pub(crate) struct Cursors {
     starts: Vec<usize>,
     ends: Vec<usize>,
 }
 
 impl Cursors {
-    /// The place of column `first` in each line.
+    /// The position of column `first` in each line.
     pub(crate) fn at<C: Lane>(x: &Sparse<'_, C>, first: usize) -> Self {
         let ends: Vec<usize> =
             with_lines!(x, |lines| (0..lines.len()).map(|i| lines.place(i, first)).collect());
         Self { starts: ends.clone(), ends }
     }
 
-    /// Adds `A_J' u` for the lines `range` to `sums`, row after row as wide as `u`, where the columns J begin at
-    /// `first`, and moves these lines on to them. Blocks must follow one another, from the column that the cursors were
-    /// made for.
+    /// Adds `A_J' u` for the lines `range` to `sums`, row-major with the width of `u`, for the columns J that
+    /// begin at `first`, and advances these lines to J. Blocks must follow one another from the column given to
+    /// [`Cursors::at`].
     pub(crate) fn spread<C: Lane>(
         &mut self,
         x: &Sparse<'_, C>,
@@ -45,7 +45,8 @@ impl Cursors {
         }));
     }
 
-    /// Adds `A_J t` to `out`, where [`Cursors::spread`] has moved all lines to the columns J, which begin at `first`.
+    /// Adds `A_J t` to `out`, after [`Cursors::spread`] has advanced all lines to the columns J, which begin at
+    /// `first`.
     pub(crate) fn gather<C: Lane>(&self, x: &Sparse<'_, C>, t: &[C], first: usize, out: &mut TypedPanel<C>) {
         with_lines!(x, |lines| with_width!(out.width(), |W| {
             let (t, out) = (t.as_chunks::<W>().0, out.values_mut().as_chunks_mut::<W>().0);
@@ -133,8 +134,8 @@ impl<I: Index, C: Lane, const W: usize> WithSimd for GatherBlock<'_, I, C, W> {
     }
 }
 
-/// Maps sums of columns that begin at `first` in place and adds their moments to `moment`. The sums are `t`, or where
-/// there were too many lines for the element type, `wide` (empty otherwise).
+/// Maps sums of the columns from `first` on in place and adds their moments to `moment`. The sums are in `t`, or,
+/// with too many lines for the element type, in `wide` (otherwise empty).
 pub(crate) fn map_block<C: Lane>(
     middle: &Middle<'_>,
     first: usize,

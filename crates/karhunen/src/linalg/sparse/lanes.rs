@@ -1,8 +1,8 @@
-//! The inner loops of sparse products: one thread, a fixed number `W` of vectors side by side.
+//! Inner loops of sparse products: one thread, a fixed number `W` of vectors side by side.
 //!
-//! Entries are taken in the order they are stored; each multiplies a row of `W` values, which is what the compiler
-//! vectorises. Everything here is inlined into the function that chose the instruction set (`pulp::Arch::dispatch`).
-//! Products of f32 are added up in f32 over at most 1,024 entries of a line before they go to f64.
+//! Entries are read in storage order; each multiplies a row of `W` values, a loop that the compiler vectorizes.
+//! All functions are inlined into the one that chose the instruction set (`pulp::Arch::dispatch`). Products of f32
+//! are summed in f32 over at most 1,024 entries of a line, then in f64.
 #![allow(unsafe_code)] // Unchecked access to rows by indices that the constructors of `Sparse` checked.
 
 use std::ops::Range;
@@ -13,10 +13,10 @@ use crate::linalg::Sparse;
 use crate::linalg::simd::Lane;
 use crate::linalg::sparse::lines::{Index, Lines, TypedPanel, with_lines, with_width};
 use crate::scalar::Scalar;
-/// Entries of a line whose products are added up in the element type before they go to f64.
+/// Number of entries of a line whose products are summed in the element type, before f64.
 const RUN: usize = 1024;
 
-/// Runs `op` with the widest vectors of this processor that are not wider than a row of `W` values.
+/// Runs `op` with the widest vectors of this processor up to the width of a row of `W` values.
 pub(crate) fn dispatch<C: Lane, const W: usize>(op: impl WithSimd<Output = ()>) {
     #[cfg(target_arch = "x86_64")]
     if const { W * size_of::<C>() < 64 }
@@ -27,7 +27,7 @@ pub(crate) fn dispatch<C: Lane, const W: usize>(op: impl WithSimd<Output = ()>) 
     Arch::new().dispatch(op);
 }
 
-/// `A q` for the lines `range`, row after row as wide as `q`.
+/// Writes `A q` for the lines `range` to `out`, row-major with the width of `q`.
 pub(crate) fn gather<C: Lane>(x: &Sparse<'_, C>, range: Range<usize>, q: &TypedPanel<C>, out: &mut [f64]) {
     with_lines!(x, |lines| with_width!(q.width(), |W| {
         let (q, out) = (q.values().as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
@@ -35,7 +35,7 @@ pub(crate) fn gather<C: Lane>(x: &Sparse<'_, C>, range: Range<usize>, q: &TypedP
     }));
 }
 
-/// Adds `A' u` for the lines `range` to `out`, all columns.
+/// Adds `A' u` for the lines `range` to `out`, for all columns.
 pub(crate) fn spread<C: Lane>(
     x: &Sparse<'_, C>,
     range: Range<usize>,
@@ -48,8 +48,8 @@ pub(crate) fn spread<C: Lane>(
     }));
 }
 
-/// Adds `A' D (A q - shift offset')` for the lines `range` to `out`, and `shift' D (...)` to `moment`: each line is
-/// used for both products while it is in the innermost cache.
+/// Adds `A' D (A q - shift offset')` for the lines `range` to `out`, and `shift' D (...)` to `moment`. Each line
+/// takes part in both products while it is in the first-level cache.
 pub(crate) fn chain<C: Lane>(
     x: &Sparse<'_, C>,
     range: Range<usize>,
@@ -65,7 +65,7 @@ pub(crate) fn chain<C: Lane>(
     }));
 }
 
-/// Adds `recent` to `total`, whose lengths are the same, or one of them zero.
+/// Adds `recent` to `total`; both have the same length, unless one is empty.
 pub(crate) fn add_wide<C: Lane>(total: &mut [f64], recent: &[C]) {
     struct AddWide<'a, C>(&'a mut [f64], &'a [C]);
     impl<C: Lane> WithSimd for AddWide<'_, C> {
@@ -80,13 +80,13 @@ pub(crate) fn add_wide<C: Lane>(total: &mut [f64], recent: &[C]) {
     Arch::new().dispatch(AddWide(total, recent));
 }
 
-/// What happens to the first of two chained products: `t_i -> scale_i (t_i - shift_i offset)`.
+/// The map between two chained products: `t_i -> scale_i (t_i - shift_i offset)`.
 pub(crate) struct Middle<'a> {
-    /// Multiplies each line or column.
+    /// Factor of each line or column.
     pub(crate) scale: Scale<'a>,
-    /// The multiple of `offset` to take away; 1 where `None`.
+    /// Multiple of `offset` to subtract; 1 if `None`.
     pub(crate) shift: Option<&'a [f64]>,
-    /// What is taken away, as long as the rows are wide; nothing at all if empty.
+    /// Row to subtract; nothing if empty.
     pub(crate) offset: Vec<f64>,
 }
 
@@ -95,9 +95,9 @@ pub(crate) struct Middle<'a> {
 pub(crate) enum Scale<'a> {
     /// 1.
     One,
-    /// These.
+    /// Given factors.
     Factors(&'a [f64]),
-    /// The squares of these.
+    /// The squares of given factors.
     Squares(&'a [f64]),
 }
 
@@ -113,7 +113,7 @@ impl Scale<'_> {
 }
 
 impl<'a> Middle<'a> {
-    /// Changes nothing.
+    /// The identity.
     pub(crate) fn none() -> Self {
         Self { scale: Scale::One, shift: None, offset: Vec::new() }
     }
@@ -134,7 +134,7 @@ impl<'a> Middle<'a> {
         }
     }
 
-    /// What mapped values are multiplied by in the moment: `shift`.
+    /// Weights of the mapped values in the moment: `shift`.
     pub(crate) fn moment_weights(&self) -> Scale<'a> {
         self.shift.map_or(Scale::One, Scale::Factors)
     }
@@ -185,7 +185,7 @@ pub(crate) unsafe fn dot<S: Simd, I: Index, C: Lane, const W: usize>(
     let zero = C::splat(simd, C::default());
     let mut total = [0.0; W];
     for (indices, values) in indices.chunks(RUN).zip(values.chunks(RUN)) {
-        // Two chains of additions: one would wait for the latency of each.
+        // Two chains of additions, because each addition waits for the one before in its chain.
         let (mut even, mut odd) = ([zero; W], [zero; W]);
         let (index_pairs, index_rest) = indices.as_chunks::<2>();
         let (value_pairs, value_rest) = values.as_chunks::<2>();
@@ -217,7 +217,7 @@ pub(crate) unsafe fn dot<S: Simd, I: Index, C: Lane, const W: usize>(
     total
 }
 
-/// `y` in registers, the first of the result.
+/// Loads `y` into registers, the first of the result.
 #[inline(always)]
 pub(crate) fn vectors<S: Simd, C: Lane, const W: usize>(simd: S, y: &[C; W]) -> [C::Vector<S>; W] {
     let y: &[C::Vector<S>] = bytemuck::cast_slice(y);
@@ -226,7 +226,7 @@ pub(crate) fn vectors<S: Simd, C: Lane, const W: usize>(simd: S, y: &[C; W]) -> 
     vectors
 }
 
-/// Adds `values[e] * y` to `rows[indices[e] - first]`, with `y` as [`vectors`] gives it.
+/// Adds `values[e] * y` to `rows[indices[e] - first]`, with `y` as loaded by [`vectors`].
 ///
 /// # Safety
 /// `first <= j < first + rows.len()` for every index `j`.

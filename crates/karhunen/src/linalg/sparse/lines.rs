@@ -1,4 +1,5 @@
-//! What sparse kernels work on: compressed lines of either orientation, and blocks of vectors packed to a fixed width.
+//! Operands of sparse kernels: compressed lines of either orientation, and blocks of vectors packed to a fixed
+//! width.
 
 use std::ops::Range;
 
@@ -28,8 +29,8 @@ impl Index for u64 {
     }
 }
 
-/// The stored lines of a sparse matrix, whether they are its rows (CSR) or its columns (CSC). Kernels write it as the
-/// matrix A whose rows are the lines: X for CSR, X' for CSC.
+/// The stored lines of a sparse matrix, its rows (CSR) or its columns (CSC). In the kernels, A is the matrix whose
+/// rows are the lines: X for CSR, X' for CSC.
 ///
 /// Invariant, kept by the constructors of [`Sparse`]: every index is below `n_minor` and indices increase along a line.
 pub(crate) struct Lines<'a, I, C> {
@@ -48,7 +49,7 @@ impl<I, C> Clone for Lines<'_, I, C> {
 impl<I, C> Copy for Lines<'_, I, C> {}
 
 impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
-    /// The lines of `x`, where `indices` are the indices of `x`.
+    /// The lines of `x`; `indices` are the typed indices of `x`.
     pub(crate) fn of(x: &'a Sparse<'_, C>, indices: &'a [I]) -> Self {
         let n_minor = match x.major() {
             crate::linalg::Major::Rows => x.n_cols(),
@@ -57,7 +58,7 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
         Self { n_minor, pointers: x.pointers(), indices, values: x.values() }
     }
 
-    /// The lines `range` alone.
+    /// The lines `range`.
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {
         Self { pointers: &self.pointers[range.start..=range.end], ..*self }
     }
@@ -89,7 +90,7 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
         (&self.indices[range.clone()], &self.values[range])
     }
 
-    /// What plans depend on.
+    /// The size that plans depend on.
     pub(crate) fn extent(&self) -> Extent {
         Extent { lines: self.len(), minors: self.n_minor, stored: self.values.len() }
     }
@@ -107,8 +108,8 @@ impl<'a, I: Index, C: Scalar> Lines<'a, I, C> {
         (&indices[range.clone()], &values[range])
     }
 
-    /// The number of entries of line `i` whose indices are below `minor`. Looks first where it would be if the indices
-    /// were spread evenly, then in steps that double: a search by halves misses the cache at every step.
+    /// The number of entries of line `i` whose indices are below `minor`. Searches from its position under evenly
+    /// spread indices, in doubling steps: a binary search would miss the cache at every step.
     pub(crate) fn place(&self, i: usize, minor: usize) -> usize {
         let indices = self.line(i).0;
         let guess = (indices.len() as f64 * (minor as f64 / self.n_minor.max(1) as f64)) as usize;
@@ -150,7 +151,7 @@ pub(crate) fn runs(pointers: &[usize], entries: usize) -> Vec<Range<usize>> {
     runs
 }
 
-/// A run of columns of compressed lines, copied as lines of their own.
+/// A transposed copy of a run of columns of compressed lines.
 pub(crate) struct Transposed<T> {
     n_minor: usize,
     pointers: Vec<usize>,
@@ -159,8 +160,8 @@ pub(crate) struct Transposed<T> {
 }
 
 impl<T: Scalar> Transposed<T> {
-    /// The columns `columns` of `lines`, of which column `j` has `pointers[j + 1] - pointers[j]` entries. They are the
-    /// entries `starts[i]..ends[i]` of line `i`. There must be less than 2^32 lines.
+    /// Transposes the columns `columns` of `lines`; column `j` has `pointers[j + 1] - pointers[j]` entries. The
+    /// columns are the entries `starts[i]..ends[i]` of line `i`. There must be less than 2^32 lines.
     pub(crate) fn of<I: Index>(
         lines: &Lines<'_, I, T>,
         columns: Range<usize>,
@@ -197,7 +198,8 @@ impl<T: Scalar> Transposed<T> {
     }
 }
 
-/// Evaluates `$body` with `$y` the sparse matrix `$x` as one of `f32` or `f64`, whose vectors the kernels know.
+/// Evaluates `$body` with `$y` the sparse matrix `$x` as one of `f32` or `f64`, for which the kernels have
+/// vectors.
 macro_rules! with_typed {
     ($x:expr, |$y:ident| $body:expr) => {
         match $x.typed() {
@@ -231,7 +233,8 @@ macro_rules! with_lines {
 }
 pub(crate) use with_lines;
 
-/// Evaluates `$body` with the constant `$w` equal to the width `$width`: constants cannot be made from values otherwise.
+/// Evaluates `$body` with the constant `$w` equal to the width `$width`, because constants cannot come from
+/// values.
 macro_rules! with_width {
     ($width:expr, |$w:ident| $body:expr) => {
         match $width {
@@ -259,7 +262,7 @@ pub(crate) use with_width;
 /// Columns of a block of vectors that are multiplied together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// Which columns.
+    /// Range of the columns.
     pub(crate) columns: Range<usize>,
     /// The width they are padded to, with zeros: 8, 16, 32 or 64.
     pub(crate) width: usize,
@@ -274,7 +277,7 @@ pub(crate) fn groups(n_columns: usize) -> impl Iterator<Item = Group> {
     })
 }
 
-/// A block of vectors, row-major with `width` values a row, which starts at the border of a cache line.
+/// A block of vectors, row-major with `width` values a row, aligned to a cache line.
 pub(crate) struct TypedPanel<C> {
     data: Vec<C>,
     start: usize,
@@ -291,7 +294,7 @@ impl<C: Scalar> TypedPanel<C> {
         Self { data, start, len, width }
     }
 
-    /// The columns of `group`, row `i` multiplied by `factor[i]` (1 where `None`), rounded to `C`.
+    /// Packs the columns of `group`, with row `i` multiplied by `factor[i]` (1 if `None`), rounded to `C`.
     pub(crate) fn pack(q: &Matrix, group: &Group, factor: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
         const PIECE: usize = 4096;
         let mut panel = Self::zeros(q.n_rows(), group.width);
@@ -317,12 +320,12 @@ impl<C: Scalar> TypedPanel<C> {
         self.len
     }
 
-    /// All values, row after row.
+    /// All values, row-major.
     pub(crate) fn values(&self) -> &[C] {
         &self.data[self.start..self.start + self.len * self.width]
     }
 
-    /// All values, row after row.
+    /// All values, row-major.
     pub(crate) fn values_mut(&mut self) -> &mut [C] {
         &mut self.data[self.start..self.start + self.len * self.width]
     }

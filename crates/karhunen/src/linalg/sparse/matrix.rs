@@ -1,4 +1,4 @@
-//! Owned sparse matrices: compressed arrays or triples in any order, put into order and added up.
+//! Owned sparse matrices, from compressed arrays or triples in any order.
 
 use crate::error::{Error, Result};
 use crate::linalg::Major;
@@ -25,7 +25,7 @@ enum OwnedIndices {
 }
 
 impl<T: Scalar> SparseMatrix<T> {
-    /// Copies a compressed matrix, sorting the indices of each line and adding up repeated ones.
+    /// Copies a compressed matrix, sorts the indices of each line and sums repeated entries.
     ///
     /// # Errors
     /// As [`Sparse::csr`], but never [`Error::SparseOrder`].
@@ -43,7 +43,7 @@ impl<T: Scalar> SparseMatrix<T> {
         Ok(Self::ordered(major, (n_rows, n_cols), old.into_owned(), indices, values))
     }
 
-    /// A matrix of compressed arrays that describe one, but for the order of the indices. The pointers are corrected in place.
+    /// A matrix of valid compressed arrays whose indices may be unordered. Corrects the pointers in place.
     fn ordered<I: IndexInt>(
         major: Major,
         (n_rows, n_cols): (usize, usize),
@@ -92,7 +92,7 @@ impl<T: Scalar> SparseMatrix<T> {
         Self { n_rows, n_cols, major, pointers, indices, values: new_values }
     }
 
-    /// Compresses triples by rows; entries given more than once are added up.
+    /// Compresses triples by rows and sums repeated entries.
     ///
     /// # Errors
     /// [`Error::SparseIndex`] for a row or column out of range; [`Error::Shape`] for arrays of different length.
@@ -108,7 +108,7 @@ impl<T: Scalar> SparseMatrix<T> {
             let expected = values.len();
             return Err(Error::Shape { what: "an index array of triples", axis: "values", found, expected });
         }
-        // Entries twice while they are put in order.
+        // Sorting holds the entries twice.
         let bytes = 8.0 * (n_rows as f64 + 1.0) + (12.0 + 2.0 * size_of::<T>() as f64) * values.len() as f64;
         memory::ask(&format!("a sparse matrix of shape ({n_rows}, {n_cols})"), bytes, || {
             "check the shape, or leave out rows without entries".to_owned()
@@ -131,7 +131,8 @@ impl<T: Scalar> SparseMatrix<T> {
         let mut by_row_indices = vec![0u32; values.len()];
         let mut by_row_values = vec![T::default(); values.len()];
         for ((&row, &column), &value) in rows.iter().zip(columns).zip(values) {
-            // The pointers serve as places: in the end each stands where the next line begins.
+            // While rows are filled, each pointer is the next free position of its row; at the end it is the start
+            // of the next row.
             let place = &mut pointers[row as usize];
             by_row_indices[*place] = column;
             by_row_values[*place] = value;
@@ -143,7 +144,7 @@ impl<T: Scalar> SparseMatrix<T> {
         Ok(Self::ordered(Major::Rows, (n_rows, n_cols), pointers, &by_row_indices, &by_row_values))
     }
 
-    /// Borrows it.
+    /// A borrowed view.
     pub fn view(&self) -> Sparse<'_, T> {
         let indices = match &self.indices {
             OwnedIndices::U32(indices) => Indices::U32(indices),
@@ -158,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn canonical_sorts_and_adds_up() {
+    fn canonical_sorts_indices_and_sums_repeated_entries() {
         let (indptr, indices) = ([0i32, 4, 6], [2i64, 0, 2, 0, 0, 1]);
         let values = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
         let x = SparseMatrix::canonical(Major::Rows, 2, 3, &indptr, &indices, &values).unwrap();

@@ -1,7 +1,7 @@
-//! One pass over the lines of a sparse matrix with a block of vectors, spread over threads.
+//! One pass over the lines of a sparse matrix with a block of vectors, in parallel.
 //!
-//! A is the matrix whose rows are the stored lines. Lines are cut into pieces with private sums, or the columns of A
-//! into blocks that a piece owns: [`Extent`] decides.
+//! A is the matrix whose rows are the stored lines. Either lines are cut into pieces with private sums, or the
+//! columns of A into blocks that a piece owns, see [`Extent`].
 
 use std::ops::Range;
 
@@ -20,31 +20,31 @@ use crate::scalar::Scalar;
 /// Columns of a row-major output.
 pub(crate) struct Target<'a, U> {
     pub(crate) out: &'a mut [U],
-    /// Values from one row to the next.
+    /// Distance between rows in values.
     pub(crate) stride: usize,
     pub(crate) columns: Range<usize>,
 }
 
 impl<'a, U> Target<'a, U> {
-    /// All columns of rows that are as wide as a panel.
+    /// All columns of rows as wide as a panel.
     fn whole(out: &'a mut [U], width: usize) -> Self {
         Self { out, stride: width, columns: 0..width }
     }
 }
 
-/// Rows of sums on their way to an output.
+/// Writes rows of sums to an output.
 struct Store<'a, U> {
-    /// Number of the first row.
+    /// Index of the first row.
     first: usize,
     sums: &'a [f64],
-    /// Sums of a row.
+    /// Number of sums of a row.
     width: usize,
-    /// Maps the sums.
+    /// Map of the sums.
     finish: &'a Middle<'a>,
     out: &'a mut [U],
-    /// Values from one row of the output to the next.
+    /// Distance between rows of the output in values.
     stride: usize,
-    /// Where the first sums of a row go.
+    /// Columns of the output.
     columns: &'a Range<usize>,
 }
 
@@ -73,7 +73,7 @@ impl Accumulate for Total {
     }
 }
 
-/// The sum of all rows, row `i` multiplied by `scale` at `i`.
+/// The sum of all rows; row `i` is multiplied by entry `i` of `scale`.
 pub(crate) fn weighted_sum<C: Lane>(
     panel: &TypedPanel<C>,
     scale: Scale<'_>,
@@ -125,7 +125,7 @@ pub(crate) fn gather_into<C: Lane, U: Scalar>(
     finish: &Middle<'_>,
     exec: &Exec<'_>,
 ) -> Result<()> {
-    // Few enough lines that their sums stay in the innermost cache until they are stored.
+    // Few enough lines that their sums stay in the first-level cache until they are stored.
     const STEP: usize = 32;
     const PIECE: usize = 16 * STEP;
     let Target { out, stride, columns } = target;
@@ -185,10 +185,10 @@ pub(crate) fn spread_into<C: Lane, U: Scalar>(
     })
 }
 
-/// Lines whose products are added up in the element type before they go to f64.
+/// Number of lines whose products are summed in the element type, before f64.
 const SUMMED: usize = 4096;
 
-/// A sum of blocks of vectors: the last piece in the element type, those before in f64.
+/// A sum of blocks of vectors: the last piece in the element type, earlier ones in f64.
 struct Sum<C> {
     recent: TypedPanel<C>,
     /// Empty until a second piece is added.
@@ -229,7 +229,7 @@ impl<C: Lane> Accumulate for Sum<C> {
     }
 }
 
-/// Adds up `work` over pieces of `piece` lines, each in a sum of its own.
+/// Sums `work` over pieces of `piece` lines, each with a private sum.
 fn fold_lines<C: Lane>(
     extent: Extent,
     piece: usize,

@@ -1,24 +1,24 @@
-//! Where lines cross the boundaries between blocks of minors, for all lines at a time: each entry is looked at once, where
-//! a search for every line and boundary would miss the cache at every step.
+//! Positions at which lines cross the boundaries between blocks of minors, for all lines at a time. Each entry is
+//! read once; a search for every line and boundary would miss the cache at every step.
 
 use crate::linalg::sparse::lines::{Index, Lines};
 use crate::scalar::Scalar;
 
-/// How far some lines have been gone through.
+/// Current positions in a set of lines.
 pub(crate) struct Places {
-    /// Entries gone through, for each line.
+    /// Number of entries passed in each line.
     reached: Vec<usize>,
-    /// The numbers of entries below each of the last boundaries: for one boundary after the other, of every line.
+    /// The number of entries of every line below each of the last boundaries, boundary by boundary.
     below: Vec<usize>,
 }
 
 impl Places {
-    /// The beginning of `n_lines` lines.
+    /// The start of `n_lines` lines.
     pub(crate) fn new(n_lines: usize) -> Self {
         Self { reached: vec![0; n_lines], below: Vec::new() }
     }
 
-    /// Goes on to `boundaries`, ascending and not below those before.
+    /// Advances to `boundaries`, ascending and not below earlier ones.
     pub(crate) fn advance<I: Index, T: Scalar>(&mut self, lines: &Lines<'_, I, T>, boundaries: &[usize]) {
         let n_lines = self.reached.len();
         self.below.resize(boundaries.len() * n_lines, 0);
@@ -31,9 +31,9 @@ impl Places {
         }
     }
 
-    /// Goes on to the boundaries of `n` blocks of `2^shift` minors, from `first` on, and past the last block. Entries not
-    /// gone through must not be below `first`. Blocks are counted, not searched for: a branch would have to guess how many
-    /// entries each one holds.
+    /// Advances to the boundaries of `n` blocks of `2^shift` minors, from `first` on, and past the last block.
+    /// Remaining entries must not be below `first`. Entries are counted per block, without a branch, which would
+    /// be mispredicted.
     pub(crate) fn advance_evenly<I: Index, T: Scalar>(
         &mut self,
         lines: &Lines<'_, I, T>,
@@ -57,7 +57,7 @@ impl Places {
         }
     }
 
-    /// The number of entries of each line below boundary `b` of the last ones.
+    /// The number of entries of each line below boundary `b` of the last call.
     pub(crate) fn below(&self, b: usize) -> &[usize] {
         &self.below[b * self.reached.len()..][..self.reached.len()]
     }

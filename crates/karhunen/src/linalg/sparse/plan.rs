@@ -1,12 +1,13 @@
-//! How products with sparse matrices are cut into pieces: by the shape and the number of entries alone.
+//! Division of products with sparse matrices into pieces, by the shape and the number of entries alone.
 
 use crate::linalg::{Major, Sparse};
 use crate::scalar::Scalar;
 
-/// Entries that a piece must hold for each row of its private sum, so that clearing and adding the sum costs little.
+/// Least number of entries of a piece for each row of its private sum, so that clearing and adding the sum costs
+/// little.
 const ENTRIES_PER_SUM: usize = 24;
 
-/// Bytes of a private sum at the most.
+/// Largest size of a private sum in bytes.
 const PRIVATE_BYTES: usize = 8 << 20;
 
 /// Bytes of a block of vectors that stays in the second-level cache beside the entries.
@@ -23,17 +24,17 @@ pub(crate) struct Extent {
     pub(crate) stored: usize,
 }
 
-/// How the columns of the lines are cut into blocks.
+/// Division of the columns of the lines into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockPlan {
-    /// Columns of a block.
+    /// Number of columns of a block.
     pub(crate) block: usize,
-    /// Consecutive blocks of one piece of work.
+    /// Number of consecutive blocks of a piece.
     pub(crate) blocks_per_piece: usize,
 }
 
 impl Extent {
-    /// That of the stored lines of `x`.
+    /// The extent of the stored lines of `x`.
     pub(crate) fn of<T: Scalar>(x: &Sparse<'_, T>) -> Self {
         let (lines, minors) = match x.major() {
             Major::Rows => (x.n_rows(), x.n_cols()),
@@ -42,7 +43,7 @@ impl Extent {
         Self { lines, minors, stored: x.n_stored() }
     }
 
-    /// The number of lines whose products are added up in a private sum of `bytes` a column, at most 8,192 because of
+    /// The number of lines whose products are added to a private sum of `bytes` a column, at most 8,192 because of
     /// the rounding errors of f32; `None` if private sums would cost too much time or memory.
     pub(crate) fn private_piece(self, bytes: usize) -> Option<usize> {
         if self.minors * bytes > PRIVATE_BYTES || self.stored == 0 {
@@ -54,17 +55,17 @@ impl Extent {
         (piece <= self.lines.div_ceil(4).min(8192)).then_some(piece)
     }
 
-    /// For pieces that own the sums of their columns, of `bytes` each.
+    /// The plan for pieces that own the sums of their columns, of `bytes` each.
     pub(crate) fn owners(self, bytes: usize) -> BlockPlan {
-        // A block should meet each line in two entries or more, or most of the time goes into finding its place.
+        // A block should contain two entries or more of each line, or searching dominates.
         let met = self.minors.min(self.lines_of_entries(2 * self.minors));
         let for_threads = self.minors.div_ceil(16);
         let block = (BLOCK_BYTES / bytes).min(for_threads).max(met).max(1);
         BlockPlan { block, blocks_per_piece: self.minors.div_ceil(block).div_ceil(32).max(1) }
     }
 
-    /// For two chained products by blocks of columns, with private sums of `bytes` a line; `None` if these would cost
-    /// too much.
+    /// The plan for two chained products by blocks of columns, with private sums of `bytes` a line; `None` if
+    /// these would cost too much.
     pub(crate) fn chained(self, bytes: usize) -> Option<BlockPlan> {
         if self.lines * bytes > PRIVATE_BYTES || self.stored == 0 {
             return None;
@@ -85,7 +86,7 @@ impl Extent {
         usize::try_from(exact).unwrap_or(usize::MAX)
     }
 
-    /// The same matrix with its columns as lines.
+    /// The extent of the transposed matrix.
     #[cfg(test)]
     pub(crate) fn transposed(self) -> Self {
         Self { lines: self.minors, minors: self.lines, stored: self.stored }

@@ -1,15 +1,15 @@
 //! Products of a sparse matrix, centred and scaled on the fly, with blocks of vectors.
 //!
-//! M is the matrix with entries `(x_ij - shift_j) * factor_j`; it is never formed. With `Q' = factor * Q` (row by row),
-//! `M Q = X Q' - 1 (shift' Q')` and `M' U = factor * (X' U - shift (1' U))`. The rank-one terms use the vectors as they
-//! were rounded for the products with X, so that M is the same matrix in both.
+//! M is the matrix with entries `(x_ij - shift_j) * factor_j`; it is never formed. With `Q' = factor * Q` (row by
+//! row), `M Q = X Q' - 1 (shift' Q')` and `M' U = factor * (X' U - shift (1' U))`. The rank-one terms use the
+//! vectors as rounded for the products with X, so that M is the same matrix in both.
 //!
-//! A is X for CSR and X' for CSC: its rows are the stored lines. Each product of M is one of four of A: along the lines
-//! (`gather`), across them (`spread`), and the two chained products, `A' D A` line by line and `A D A'` by blocks of
-//! columns of A, which read the entries once while they are in the cache.
+//! A is X for CSR and X' for CSC: its rows are the stored lines. Each product of M is one of four of A: along the
+//! lines (`gather`), across them (`spread`), and the two chained products, `A' D A` line by line and `A D A'` by
+//! blocks of columns of A, which read the entries once while they are in the cache.
 //!
-//! How work is cut into pieces depends on the shape and the number of entries alone: results have the same bits for
-//! every number of threads.
+//! The division of work depends on the shape and the number of entries alone: results have the same bits for every
+//! number of threads.
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
@@ -21,10 +21,11 @@ use crate::linalg::sparse::passes::{
 use crate::linalg::{ColumnMap, Major, Matrix, Sparse};
 use crate::scalar::Scalar;
 
-/// `M q`, shape (n, l), row-major into `out`; `q` has shape (p, l). Costs one multiply-add per stored entry and column.
+/// Writes `M q`, shape (n, l), row-major into `out`; `q` has shape (p, l). One multiply-add per stored entry and
+/// column.
 ///
 /// # Errors
-/// [`Error::Shape`] if `q`, `map` or `out` do not fit; [`Error::Stopped`].
+/// [`Error::Shape`] if the size of `q`, `map` or `out` is wrong; [`Error::Stopped`].
 pub(crate) fn project<T: Scalar, U: Scalar>(
     x: &Sparse<'_, T>,
     map: &ColumnMap<'_>,
@@ -51,7 +52,7 @@ pub(crate) fn project<T: Scalar, U: Scalar>(
 /// `M' u`, shape (p, l); `u` has shape (n, l).
 ///
 /// # Errors
-/// [`Error::Shape`] if `u` or `map` do not fit; [`Error::Stopped`].
+/// [`Error::Shape`] if the size of `u` or `map` is wrong; [`Error::Stopped`].
 pub(crate) fn apply_t<T: Scalar>(
     x: &Sparse<'_, T>,
     map: &ColumnMap<'_>,
@@ -74,11 +75,11 @@ pub(crate) fn apply_t<T: Scalar>(
     Ok(out)
 }
 
-/// `M' W M q`, shape (p, l), where W is the diagonal matrix of `row_weights` (1 where `None`); `q` has shape (p, l).
+/// `M' W M q`, shape (p, l), with the diagonal matrix W of `row_weights` (1 if `None`); `q` has shape (p, l).
 /// Reads the entries once.
 ///
 /// # Errors
-/// [`Error::Shape`] if `q`, `map` or `row_weights` do not fit; [`Error::Stopped`].
+/// [`Error::Shape`] if the size of `q`, `map` or `row_weights` is wrong; [`Error::Stopped`].
 pub(crate) fn normal<T: Scalar>(
     x: &Sparse<'_, T>,
     map: &ColumnMap<'_>,
@@ -108,7 +109,7 @@ pub(crate) fn normal<T: Scalar>(
 /// `M M' u`, shape (n, l); `u` has shape (n, l). Reads the entries once.
 ///
 /// # Errors
-/// [`Error::Shape`] if `u` or `map` do not fit; [`Error::Stopped`].
+/// [`Error::Shape`] if the size of `u` or `map` is wrong; [`Error::Stopped`].
 pub(crate) fn normal_t<T: Scalar>(
     x: &Sparse<'_, T>,
     map: &ColumnMap<'_>,
@@ -160,7 +161,7 @@ mod tests {
     };
     use crate::linalg::sparse::plan::Extent;
 
-    /// Several times the rounding of a sum of thousands of products.
+    /// Several times the rounding error of a sum of thousands of products.
     fn tolerance<T: Scalar>() -> f64 {
         32.0 * T::EPSILON
     }
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn products_are_those_of_the_dense_matrix_for_any_number_of_threads() {
+    fn products_agree_with_the_dense_matrix_for_any_number_of_threads() {
         for case in &cases() {
             for major in [Major::Rows, Major::Columns] {
                 check_products::<f32>(case, major, 8);
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn every_width_is_right() {
+    fn products_are_right_for_every_width() {
         let case = &cases()[5];
         for l in [1, 2, 4, 7, 8, 13, 16, 29, 50, 64, 65, 100] {
             check_products::<f32>(case, Major::Rows, l);
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn large_matrices_take_the_fused_ways() {
+    fn large_matrices_take_the_fused_paths() {
         let tall = Case::new("fused tall", 6000, 12, |_, _| 0.5);
         let wide = Case::new("fused wide", 12, 6000, |_, _| 0.5);
         let extent = Extent { lines: 6000, minors: 12, stored: 36_000 };
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn operands_of_the_wrong_size_are_refused() {
         let x = SparseMatrix::from_triples(2, 3, &[0, 1], &[2, 0], &[1.0, 2.0]).unwrap();
         let (x, exec) = (x.view(), Exec::sequential());
         let map = ColumnMap { shift: &[0.0; 3], remainder: &[], factor: &[1.0; 3] };

@@ -1,4 +1,4 @@
-//! Whether the arrays of a compressed matrix describe one: pointers that rise, indices in range and in order.
+//! Validation of compressed arrays: pointers that increase, indices in range and in order.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use crate::error::{Error, Result};
 use crate::linalg::Major;
 use crate::linalg::sparse::view::{IndexInt, Indices};
 
-/// The pointers as `usize`, checked to rise from zero to the number of entries.
+/// Converts the pointers to `usize` and checks that they increase from zero to the number of entries.
 ///
 /// # Errors
-/// [`Error::SparsePointer`] names the first that does not; [`Error::Shape`] for arrays of the wrong length.
+/// [`Error::SparsePointer`] names the first invalid pointer; [`Error::Shape`] for arrays of the wrong length.
 pub(crate) fn check_pointers<'a, P: IndexInt>(
     n_major: usize,
     indptr: &'a [P],
@@ -61,7 +61,7 @@ pub(crate) fn check_pointers<'a, P: IndexInt>(
 /// Checks that indices are below `n_minor` and, if `ordered`, increase strictly within each line.
 ///
 /// # Errors
-/// [`Error::SparseIndex`], [`Error::SparseOrder`] name the first that does not.
+/// [`Error::SparseIndex`] or [`Error::SparseOrder`] names the first invalid index.
 pub(crate) fn check_indices<I: IndexInt>(
     major: Major,
     n_minor: usize,
@@ -77,7 +77,7 @@ pub(crate) fn check_indices<I: IndexInt>(
     if fine { Ok(()) } else { first_fault(major, n_minor, pointers, indices, ordered) }
 }
 
-/// The answer alone, by vectors: the largest index, and whether as many indices fail to increase as begin a line.
+/// Vectorized check: the largest index, and whether as many indices fail to increase as lines begin.
 fn is_fine<U: Copy + Ord + Into<u64>>(
     indices: &[U],
     largest: Option<u64>,
@@ -94,7 +94,7 @@ fn is_fine<U: Copy + Ord + Into<u64>>(
     !ordered || n_descents == starts.filter(|line| indices[line[0]] <= indices[line[0] - 1]).count()
 }
 
-/// The largest index, and how many are no larger than the one before.
+/// The largest index, and the number of indices no larger than the one before.
 #[inline(always)]
 fn most_and_descents<U: Copy + Ord>(indices: &[U], first: U) -> (U, usize) {
     /// Counts of a run fit the lanes of indices.
@@ -111,7 +111,7 @@ fn most_and_descents<U: Copy + Ord>(indices: &[U], first: U) -> (U, usize) {
     (most, n_descents)
 }
 
-/// One index after the other, to say what is wrong.
+/// Finds the first invalid index and returns its error.
 fn first_fault<I: IndexInt>(
     major: Major,
     n_minor: usize,
@@ -144,8 +144,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn negative_indices_are_no_large_ones() {
-        // As unsigned, -2^31 + 1 is in range here.
+    fn negative_indices_are_not_read_as_large_ones() {
+        // As an unsigned number, -2^31 + 1 would be in range.
         let error =
             check_indices(Major::Rows, 3_000_000_000, &[0, 2], &[5i32, i32::MIN + 1], true).unwrap_err();
         assert_eq!(error.to_string(), "sparse row 0 holds the index -2147483647, outside 0..3000000000");
@@ -156,7 +156,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_quick_answer_is_that_of_one_after_the_other(
+        fn the_vectorized_check_agrees_with_one_by_one_checks(
             lines in proptest::collection::vec(proptest::collection::btree_set(0u32..12, 0..5), 1..8),
             change in proptest::option::of((0usize..40, -2i64..14)),
             ordered: bool,

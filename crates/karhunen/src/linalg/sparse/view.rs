@@ -14,7 +14,7 @@ mod sealed {
 pub trait IndexInt: sealed::Sealed + bytemuck::Pod + Send + Sync {
     /// The largest value.
     const LARGEST: u64;
-    /// The value, where negative ones are kept apart from large ones.
+    /// The value; negative numbers stay negative.
     fn widen(self) -> i128;
 }
 
@@ -33,7 +33,7 @@ macro_rules! index_int {
 }
 index_int!(i32, u32, i64, u64, usize);
 
-/// Which lines are stored one after the other.
+/// The axis whose lines are stored one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Major {
     /// Rows: CSR.
@@ -50,7 +50,8 @@ pub(crate) enum Indices<'a> {
 }
 
 impl<'a> Indices<'a> {
-    /// The bits of any indices as unsigned numbers of the same width: negative ones become larger than any other.
+    /// The bits of any indices as unsigned numbers of the same width, so that negative ones exceed every valid
+    /// index.
     pub(crate) fn of<I: IndexInt>(indices: &'a [I]) -> Self {
         let bytes: &[u8] = bytemuck::cast_slice(indices);
         match size_of::<I>() {
@@ -60,8 +61,8 @@ impl<'a> Indices<'a> {
     }
 }
 
-/// A borrowed sparse matrix in compressed form. Its indices are in range and increase strictly within each line:
-/// the constructors check it once, in one pass over the indices.
+/// A borrowed sparse matrix in compressed form. Its indices are in range and increase strictly within each line,
+/// which the constructors check in one pass over the indices.
 ///
 /// ```
 /// use karhunen::Sparse;
@@ -84,7 +85,7 @@ pub struct Sparse<'a, T> {
 }
 
 impl<'a, T: Scalar> Sparse<'a, T> {
-    /// A matrix whose structure is known to be right.
+    /// A matrix whose structure is known to be valid.
     pub(crate) fn of_parts(
         (n_rows, n_cols): (usize, usize),
         major: Major,
@@ -95,11 +96,13 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         Self { n_rows, n_cols, major, pointers: Cow::Borrowed(pointers), indices, values }
     }
 
-    /// Compressed rows: row `i` has the columns `indices[indptr[i]..indptr[i + 1]]` and the values beside them.
+    /// Compressed rows: row `i` has the columns `indices[indptr[i]..indptr[i + 1]]` and the values at these
+    /// positions.
     ///
     /// # Errors
-    /// [`crate::Error::SparsePointer`], [`crate::Error::SparseIndex`], [`crate::Error::Shape`] for arrays that do not describe a matrix;
-    /// [`crate::Error::SparseOrder`] for unsorted or repeated indices, which [`crate::SparseMatrix::canonical`] puts in order.
+    /// [`crate::Error::SparsePointer`], [`crate::Error::SparseIndex`], [`crate::Error::Shape`] for arrays that do
+    /// not describe a matrix; [`crate::Error::SparseOrder`] for unsorted or repeated indices, which
+    /// [`crate::SparseMatrix::canonical`] sorts and sums.
     pub fn csr<P: IndexInt, I: IndexInt>(
         n_rows: usize,
         n_cols: usize,
@@ -110,7 +113,8 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         Self::new(Major::Rows, n_rows, n_cols, indptr, indices, values)
     }
 
-    /// Compressed columns: column `j` has the rows `indices[indptr[j]..indptr[j + 1]]` and the values beside them.
+    /// Compressed columns: column `j` has the rows `indices[indptr[j]..indptr[j + 1]]` and the values at these
+    /// positions.
     ///
     /// # Errors
     /// As [`Sparse::csr`].
@@ -148,7 +152,7 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         self.n_cols
     }
 
-    /// Which lines are compressed.
+    /// The axis of the compressed lines.
     pub fn major(&self) -> Major {
         self.major
     }
@@ -158,7 +162,7 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         self.values.len()
     }
 
-    /// The same entries seen as the transposed matrix; nothing is copied but the pointers of a 32-bit matrix.
+    /// The transposed view; nothing is copied but the pointers of a 32-bit matrix.
     pub fn t(&self) -> Self {
         let major = match self.major {
             Major::Rows => Major::Columns,
@@ -167,7 +171,7 @@ impl<'a, T: Scalar> Sparse<'a, T> {
         Self { n_rows: self.n_cols, n_cols: self.n_rows, major, ..self.clone() }
     }
 
-    /// The same matrix, where the type of its elements is known.
+    /// This matrix with its element type resolved.
     pub(crate) fn typed(&self) -> Typed<'_> {
         match size_of::<T>() {
             4 => Typed::F32(self.with_values(bytemuck::cast_slice(self.values))),

@@ -1,8 +1,8 @@
 //! Fast exponentials and hyperbolic tangents of many values, `f32` and `f64`.
 //!
-//! `exp(x) = 2^n exp(r)` with `n = round(x / ln 2)` and `|r| <= ln 2 / 2`; `exp(r) = 1 + r + r^2 q(r)` for a polynomial `q`
-//! of degree 9 (f64) or 4 (f32), interpolated in Chebyshev nodes with exact arithmetic: the truncation errors are 1.7e-17
-//! and 1.1e-8. The loops hold no branch, so that the compiler turns them into vectors of whatever the processor has.
+//! `exp(x) = 2^n exp(r)` with `n = round(x / ln 2)` and `|r| <= ln 2 / 2`; `exp(r) = 1 + r + r^2 q(r)` for a
+//! polynomial `q` of degree 9 (f64) or 4 (f32), interpolated in Chebyshev nodes with exact arithmetic: the
+//! truncation errors are 1.7e-17 and 1.1e-8. The loops have no branches, so that the compiler vectorizes them.
 
 use std::ops::{Add, Mul};
 
@@ -12,14 +12,15 @@ use crate::linalg::simd::{Lane, dispatch};
 
 /// Element types with exponentials.
 pub(crate) trait Exp: Lane + Add<Output = Self> + Mul<Output = Self> {
-    /// `exp(x)` for `x <= 0`, within 1 unit in the last place (f32: 1.2); results below the smallest normal number
-    /// are zero, and so are those of NaN. `FUSED` where multiplication and addition are one instruction.
+    /// `exp(x)` for `x <= 0`, within 1 unit in the last place (f32: 1.2). Returns zero for results below the
+    /// smallest normal number and for NaN. `FUSED` if multiplication and addition are one instruction.
     fn exp_of_nonpositive<const FUSED: bool>(self) -> Self;
     /// `tanh(x)`, within 4 units in the last place; NaN becomes 1.
     fn tanh<const FUSED: bool>(self) -> Self;
 }
 
-/// `a * b + c`, without a library call where there is no instruction for it. A macro, as the method belongs to no trait.
+/// `a * b + c`, without a library call if there is no such instruction. A macro, as the method belongs to no
+/// trait.
 macro_rules! mul_add {
     ($t:ident, $a:expr, $b:expr, $c:expr) => {
         if FUSED { $t::mul_add($a, $b, $c) } else { $a * $b + $c }
@@ -29,9 +30,9 @@ macro_rules! mul_add {
 impl Exp for f64 {
     #[inline(always)]
     fn exp_of_nonpositive<const FUSED: bool>(self) -> f64 {
-        /// Below it the result is not normal.
+        /// Arguments below this give results that are not normal.
         const LEAST: f64 = -708.0;
-        /// Adding it rounds to a whole number, which is left in the lowest bits.
+        /// Adding it rounds to an integer, stored in the lowest bits.
         const ROUND: f64 = 6_755_399_441_055_744.0;
         const LN2_HIGH: f64 = 0.693_147_180_485_539_1;
         const LN2_LOW: f64 = 7.440_617_110_012_397e-11;
@@ -63,7 +64,7 @@ impl Exp for f64 {
 
     #[inline(always)]
     fn tanh<const FUSED: bool>(self) -> f64 {
-        /// Up to here by the series, whose next term is below 1e-17 of the first.
+        /// Largest argument of the series, whose next term is below 1e-17 of the first.
         const SERIES: f64 = 0.125;
         /// Coefficients of x^3, x^5, ... of the series.
         const C: [f64; 7] = [
@@ -127,7 +128,8 @@ impl Exp for f32 {
     }
 }
 
-/// Replaces every value by `exp(factor * value)`, where no product is positive. Accuracy: [`Exp::exp_of_nonpositive`].
+/// Replaces every value by `exp(factor * value)`; products must not be positive. Accuracy:
+/// [`Exp::exp_of_nonpositive`].
 pub(crate) fn exp_scaled<E: Exp>(values: &mut [E], factor: E) {
     struct Op<'a, E>(&'a mut [E], E);
     impl<E: Exp> WithSimd for Op<'_, E> {
@@ -181,7 +183,7 @@ mod tests {
         let mut found = arguments.clone();
         exp_scaled(&mut found, 1.0);
         for (x, found) in arguments.iter().zip(&found) {
-            // The library's own value is within half a place.
+            // The value of the standard library is within half a unit in the last place.
             assert!(ulps_f64(*found, x.exp()) <= 1.5, "exp({x}) = {found}");
         }
         let arguments: Vec<f32> = (0..=n).map(|i| -86.9 * (i as f32 / n as f32).powi(3)).collect();
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_the_range() {
+    fn exponentials_are_right_at_the_ends_of_the_range() {
         let mut values = [0.0, -0.0, -708.1, -1e300, f64::NEG_INFINITY];
         exp_scaled(&mut values, 1.0);
         assert_eq!(values, [1.0, 1.0, 0.0, 0.0, 0.0]);
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn tangents_are_accurate() {
+    fn hyperbolic_tangents_are_accurate() {
         let arguments: Vec<f64> = (-4000..=4000).map(|i| (f64::from(i) / 400.0).powi(3) / 40.0).collect();
         let mut found = arguments.clone();
         tanh_affine(&mut found, 1.0, 0.0);

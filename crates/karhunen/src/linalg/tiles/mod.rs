@@ -1,4 +1,4 @@
-//! Tiles of kernel matrices: products of rows with rows, and elementwise functions of them.
+//! Tiles of kernel matrices: sums over pairs of rows, and elementwise functions of them.
 
 pub(crate) mod exp;
 pub(crate) mod pairs;

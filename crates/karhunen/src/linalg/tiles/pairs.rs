@@ -7,22 +7,23 @@ use pulp::{Simd, WithSimd};
 
 use crate::linalg::simd::{Lane, dispatch};
 
-/// Rows of a strip, and columns of a strip of a tile: the values of a cache line.
+/// Number of rows of a strip, and of columns of a strip of a tile: the values of a cache line.
 pub(crate) const fn width<E>() -> usize {
     64 / size_of::<E>()
 }
 
-/// Features that are summed in registers before they are added to a tile, so that the strips stay in the inner caches.
+/// Number of features summed in registers before they are added to a tile, so that the strips stay in the inner
+/// caches.
 const DEPTH: usize = 512;
 
-/// What is summed over the features of a pair.
+/// The term summed over the features of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pairing {
     /// `x y`.
     Product,
     /// `|x - y|`.
     Difference,
-    /// `(x - y)^2 / (x + y)`, zero where both are.
+    /// `(x - y)^2 / (x + y)`, zero if both are zero.
     ChiSquared,
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn pair_sums<E: Lane>(
     dispatch(PairSums { pairing, left, right, n_features, tile, add: false });
 }
 
-/// As [`pair_sums`], adding to what is there.
+/// As [`pair_sums`], added to `tile`.
 pub(crate) fn add_pair_sums<E: Lane>(
     pairing: Pairing,
     left: &[E],
@@ -70,7 +71,7 @@ impl<E: Lane> WithSimd for PairSums<'_, E> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let lanes = size_of::<E::Vector<S>>() / size_of::<E>();
-        // Vectors of a strip, strips and rows of a register tile, by the registers there are.
+        // Numbers of vectors of a strip, and of strips and rows of a register tile, by the number of registers.
         match (width::<E>() / lanes, S::REGISTER_COUNT) {
             (1, _) => self.by_pairing::<S, 1, 3, 8>(simd),
             (2, _) => self.by_pairing::<S, 2, 1, 4>(simd),
@@ -82,7 +83,7 @@ impl<E: Lane> WithSimd for PairSums<'_, E> {
     }
 }
 
-/// What is added for a pair of values.
+/// The term for a pair of values.
 pub(crate) trait Term {
     fn add<S: Simd, E: Lane>(simd: S, a: E::Vector<S>, b: E::Vector<S>, sum: E::Vector<S>) -> E::Vector<S>;
 }
@@ -108,7 +109,7 @@ impl Term for ChiSquared {
     #[inline(always)]
     fn add<S: Simd, E: Lane>(simd: S, a: E::Vector<S>, b: E::Vector<S>, sum: E::Vector<S>) -> E::Vector<S> {
         let difference = E::sub(simd, a, b);
-        // Zero by the smallest number is zero.
+        // Zero divided by the smallest normal number is zero.
         let whole =
             E::max(simd, E::add(simd, a, b), E::splat(simd, E::from_f64(f64::from(f32::MIN_POSITIVE))));
         E::mul_add(simd, difference, E::div(simd, difference, whole), sum)
@@ -200,7 +201,8 @@ impl<E: Lane> PairSums<'_, E> {
     }
 }
 
-/// The sums, over what the strips are long, for `ROWS` values of the strip `left` from `row` on and all of other strips.
+/// The sums over all features for `ROWS` values of the strip `left`, from `row` on, and all values of other
+/// strips.
 #[inline(always)]
 pub(crate) fn strip_by_strips<
     S: Simd,
@@ -230,7 +232,7 @@ pub(crate) fn strip_by_strips<
     sum
 }
 
-/// Turns inner products into squared distances, `max(0, |x|^2 + |y|^2 - 2 x.y)`, where `left` and `right` hold the
+/// Turns inner products into squared distances, `max(0, |x|^2 + |y|^2 - 2 x.y)`; `left` and `right` hold the
 /// squared norms (`right` in whole strips).
 pub(crate) fn squared_distances<E: Lane>(left: &[E], right: &[E], tile: &mut [E]) {
     dispatch(SquaredDistances { left, right, tile });
@@ -269,7 +271,7 @@ mod tests {
     use super::*;
     use crate::linalg::test_matrices::gaussian;
 
-    /// Rows (n, p) in strips; n is filled up by zeros.
+    /// Rows (n, p) in strips; n is padded with zeros.
     fn strips<E: Lane>(rows: &[Vec<f64>], p: usize) -> Vec<E> {
         let w = width::<E>();
         let mut packed = vec![E::default(); rows.len().div_ceil(w) * w * p];
@@ -309,7 +311,7 @@ mod tests {
                     let expected = definition(pairing, &x[i], &y[j]);
                     let found = tile[(j / w * padded + i) * w + j % w].to_f64();
                     let error = (found - expected).abs();
-                    // Terms of one sign are added one after the other: roundings grow with the root of their number.
+                    // Terms of one sign are added one by one: rounding errors grow with the root of their number.
                     let allowed = (8.0 + 2.0 * (p as f64).sqrt()) * E::EPSILON * (1.0 + expected);
                     assert!(error <= allowed, "{pairing:?} {found} for {expected}");
                 }
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_all_pairs() {
+    fn sums_of_all_pairs_agree_with_their_definition() {
         for (n_left, n_right, p) in [(1, 1, 1), (5, 40, 3), (33, 17, 50), (16, 100, 1200), (8, 8, 0)] {
             check::<f64>(n_left, n_right, p);
             check::<f32>(n_left, n_right, p);
@@ -326,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_from_products() {
+    fn distances_from_inner_products_agree_with_their_definition() {
         let mut tile = vec![1.0f64; 2 * 8];
         tile[8] = 100.0;
         squared_distances(&[2.0, 3.0], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], &mut tile);

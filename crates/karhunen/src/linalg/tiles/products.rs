@@ -1,13 +1,13 @@
-//! Products of tiles, as [`crate::linalg::tiles::pairs`] computes them, with narrow blocks of vectors. Blocks are in strips of
-//! columns too: entry `(j, c)` at `(c / W * n + j) * W + c % W`, where `W` is [`width`].
+//! Products of the tiles of [`crate::linalg::tiles::pairs`] with narrow blocks of vectors. Blocks are in strips of
+//! columns too: entry `(j, c)` at `(c / W * n + j) * W + c % W`, with `W` the [`width`].
 
 use pulp::{Simd, WithSimd};
 
 use crate::linalg::simd::{Lane, dispatch};
 use crate::linalg::tiles::pairs::{Product, strip_by_strips, width};
 
-/// `Y += K Q`: `tile` holds `K` (n_left, n_right), `q` the strips of `Q` (n_right rows each), `out` those of `Y`, each
-/// `stride` values after the one before, of which the first `n_left` rows are added to.
+/// `Y += K Q`: `tile` holds `K` (n_left, n_right), `q` the strips of `Q` (n_right rows each), `out` those of `Y`
+/// at distances of `stride` values, whose first `n_left` rows are added to.
 pub(crate) fn add_tile_product<E: Lane>(
     tile: &[E],
     n_left: usize,
@@ -29,7 +29,7 @@ pub(crate) fn add_tile_t_product<E: Lane>(
     dispatch(TileProduct::<E, true> { tile, n_left, q, out, stride });
 }
 
-/// Some rows of a block of vectors in strips: those of strip `s` start at `s * stride` values.
+/// Some rows of a block of vectors in strips; strip `s` starts at `s * stride` values.
 #[derive(Clone, Copy)]
 pub(crate) struct Strips<'a, E> {
     pub(crate) values: &'a [E],
@@ -37,7 +37,7 @@ pub(crate) struct Strips<'a, E> {
     pub(crate) n_strips: usize,
 }
 
-/// A product with `K`, or with its transpose.
+/// A product with `K` or with its transpose.
 struct TileProduct<'a, E, const TRANSPOSED: bool> {
     tile: &'a [E],
     n_left: usize,
@@ -49,7 +49,7 @@ struct TileProduct<'a, E, const TRANSPOSED: bool> {
 impl<E: Lane, const TRANSPOSED: bool> WithSimd for TileProduct<'_, E, TRANSPOSED> {
     type Output = ();
 
-    /// As many strips at a time as the registers hold.
+    /// Processes as many strips at a time as the registers hold.
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         let (lanes, n) = (size_of::<E::Vector<S>>() / size_of::<E>(), self.q.n_strips);
@@ -78,7 +78,7 @@ impl<E: Lane, const TRANSPOSED: bool> WithSimd for TileProduct<'_, E, TRANSPOSED
 }
 
 impl<E: Lane, const TRANSPOSED: bool> TileProduct<'_, E, TRANSPOSED> {
-    /// The strips from `first` on.
+    /// Processes the strips from `first` on.
     #[inline(always)]
     fn strips<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
         &mut self,
@@ -134,7 +134,7 @@ impl<E: Lane, const TRANSPOSED: bool> TileProduct<'_, E, TRANSPOSED> {
         }
     }
 
-    /// `ROWS` rows of the product from row `i` on.
+    /// Computes `ROWS` rows of the product from row `i` on.
     #[inline(always)]
     fn sums<S: Simd, const VECTORS: usize, const STRIPS: usize, const ROWS: usize>(
         &self,
@@ -166,8 +166,8 @@ impl<E: Lane, const TRANSPOSED: bool> TileProduct<'_, E, TRANSPOSED> {
     }
 }
 
-/// Adds a strip's worth of sums to the values from `at` on. Takes them by value: sums whose address is taken would not stay
-/// in registers.
+/// Adds a strip of sums to the values from `at` on. Takes the sums by value, because sums whose address is taken
+/// would not stay in registers.
 #[inline(always)]
 fn add_values<E: Lane, V: bytemuck::Pod, const VECTORS: usize>(
     sums: [V; VECTORS],
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn products_of_tiles() {
+    fn products_of_tiles_agree_with_their_definition() {
         for (n_left, n_right) in [(16, 16), (32, 48), (128, 16)] {
             for l in [1, 8, 9, 16, 17, 25, 40, 64, 100] {
                 check_products::<f64>(n_left, n_right, l);

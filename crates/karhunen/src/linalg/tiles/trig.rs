@@ -1,28 +1,28 @@
 //! Fast sines and cosines of many values.
 //!
-//! `x = n pi / 2 + r` with `|r| <= pi / 4`, by three parts of `pi / 2`; then the polynomials of fdlibm. Loops without
-//! branches, as in [`crate::linalg::tiles::exp`]. Arguments of f32 are worked on in f64.
+//! `x = n pi / 2 + r` with `|r| <= pi / 4`, by three parts of `pi / 2`; then the polynomials of fdlibm. Loops
+//! without branches, as in [`crate::linalg::tiles::exp`]. Arguments of f32 are computed in f64.
 
 use pulp::{Simd, WithSimd};
 
 use crate::linalg::simd::dispatch;
 use crate::scalar::Scalar;
 
-/// Which of both.
+/// Sine or cosine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wave {
     Sine,
     Cosine,
 }
 
-/// Replaces every value by `factor` times its sine or cosine: off by at most 2 units of rounding for arguments up to
-/// 1e5, and by `1e-16 |x|` or so beyond.
+/// Replaces every value by `factor` times its sine or cosine, with an error of at most 2 units of rounding for
+/// arguments up to 1e5, and about `1e-16 |x|` beyond.
 pub(crate) fn wave<E: Scalar>(wave: Wave, factor: f64, values: &mut [E]) {
     dispatch(Op { quarter: if wave == Wave::Cosine { 1 } else { 0 }, factor, values });
 }
 
 struct Op<'a, E> {
-    /// Quarters of a turn to be added.
+    /// Quarter turns added to the argument.
     quarter: u64,
     factor: f64,
     values: &'a mut [E],
@@ -40,7 +40,7 @@ impl<E: Scalar> WithSimd for Op<'_, E> {
 
 #[inline(always)]
 fn sine(x: f64, quarter: u64) -> f64 {
-    /// Adding it rounds to a whole number, which is left in the lowest bits.
+    /// Adding it rounds to an integer, stored in the lowest bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
     const PARTS: [f64; 3] = [1.570_796_326_734_125_6, 6.077_100_506_303_966e-11, 2.022_266_248_795_950_6e-21];
     const SINE: [f64; 6] = [
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sines_and_cosines() {
+    fn sines_and_cosines_are_accurate() {
         let x: Vec<f64> =
             (-20_000..=20_000).map(|i| f64::from(i) * 0.0371 + 1e-4 * f64::from(i).powi(2)).collect();
         for (which, exact) in [(Wave::Sine, f64::sin as fn(f64) -> f64), (Wave::Cosine, f64::cos)] {

@@ -5,7 +5,7 @@ use crate::linalg::oracle::{Case, cases, values};
 const SHAPES: [(usize, usize); 8] =
     [(1, 1), (1, 30), (30, 1), (7, 8), (33, 17), (270, 25), (40, 1_100), (600, 64)];
 
-/// `A B`, by definition.
+/// `A B`, from the definition.
 fn product(a: &Matrix, b: &Matrix) -> Matrix {
     Matrix::from_fn(a.n_rows(), b.n_cols(), |i, c| {
         a.row(i).iter().enumerate().map(|(j, a)| a * b[(j, c)]).sum()
@@ -24,7 +24,7 @@ fn norm(a: &[f64]) -> f64 {
     a.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// Norm of the error within `tolerance` (a few roundings of the products) of `size`.
+/// Checks that the norm of the error is within `tolerance`, a few rounding errors, times `size`.
 fn assert_close(found: &[f64], expected: &Matrix, size: f64, tolerance: f64, what: &str) {
     assert_eq!(found.len(), expected.as_slice().len(), "{what}");
     let error: Vec<f64> = found.iter().zip(expected.as_slice()).map(|(a, b)| a - b).collect();
@@ -38,7 +38,7 @@ fn check<T: Scalar>(case: &Case<T>, l: usize) {
     let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 * 0.3).collect();
     let what = format!("{} ({n}, {p}) {} l = {l}", T::NAME, case.layout);
     let exec = Exec::sequential();
-    // Hundreds of products of the same sign and size are added one after the other, here or in the definition.
+    // Both sides add hundreds of products of the same sign and size one by one.
     let tolerance = 16.0 * T::EPSILON;
     let size = norm(m.as_slice());
 
@@ -81,7 +81,7 @@ fn check<T: Scalar>(case: &Case<T>, l: usize) {
 }
 
 #[test]
-fn shapes_orders_and_weights() {
+fn every_shape_order_and_weighting_agrees_with_the_definition() {
     for shape in SHAPES {
         for l in [1, 2, 7, 8, 16, 21] {
             cases::<f64>(shape).iter().for_each(|case| check(case, l));
@@ -138,13 +138,13 @@ fn any_number_of_threads_gives_the_same_bits() {
     check_threads::<f32>();
 }
 
-/// Values that stay exact when an offset is added.
+/// Values that remain exact after an offset is added.
 fn exact_values(len: usize, scale: f64) -> Vec<f64> {
     values::<f64>(len, 9).iter().map(|v| (v * scale).round() / scale).collect()
 }
 
 #[test]
-fn a_large_offset_costs_nothing() {
+fn a_large_offset_costs_no_digits() {
     let (n, p, l) = (300, 20, 4);
     let (q, factor) = (block(p, l, 3), vec![1.0; p]);
     let both = |x: Dense<'_, f64>, shift: f64| {
@@ -166,7 +166,7 @@ fn a_large_offset_costs_nothing() {
 }
 
 #[test]
-fn single_precision_neither_overflows_nor_vanishes() {
+fn single_precision_neither_overflows_nor_underflows() {
     let (n, p) = (50, 6);
     let q = block(p, 3, 3);
     let (shift, factor) = (vec![0.0; p], vec![1.0; p]);

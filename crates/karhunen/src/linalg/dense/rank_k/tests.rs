@@ -2,7 +2,7 @@ use super::*;
 use crate::exec::Unobserved;
 use crate::linalg::oracle::{Case, cases, values};
 
-/// `sum_i w_i m_i m_i'`, by definition.
+/// `sum_i w_i m_i m_i'`, from the definition.
 fn scatter_by_definition<T: Scalar>(case: &Case<T>, weights: Option<&[f64]>) -> Matrix {
     let m = case.mapped();
     Matrix::from_fn(m.n_cols(), m.n_cols(), |i, j| {
@@ -10,7 +10,7 @@ fn scatter_by_definition<T: Scalar>(case: &Case<T>, weights: Option<&[f64]>) -> 
     })
 }
 
-/// Every entry within rounding of the products of norms, for `n` terms.
+/// Checks that every entry is within rounding of the products of norms, for `n` terms.
 fn assert_close(found: &Matrix, expected: &Matrix, what: &str) {
     assert_eq!(found.shape(), expected.shape(), "{what}");
     for i in 0..found.n_rows() {
@@ -50,12 +50,12 @@ fn check_shapes<T: Scalar>() {
 }
 
 #[test]
-fn shapes_orders_and_weights_f64() {
+fn every_shape_order_and_weighting_agrees_with_the_definition_in_f64() {
     check_shapes::<f64>();
 }
 
 #[test]
-fn shapes_orders_and_weights_f32() {
+fn every_shape_order_and_weighting_agrees_with_the_definition_in_f32() {
     check_shapes::<f32>();
 }
 
@@ -82,7 +82,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn a_large_offset_costs_nothing() {
+fn a_large_offset_costs_no_digits() {
     let (n, p) = (1_000, 9);
     let small: Vec<f64> = values::<f64>(n * p, 5).iter().map(|v| (v * 1024.0).round() / 1024.0).collect();
     let large: Vec<f64> = small.iter().map(|v| v + 1e8).collect();
@@ -95,7 +95,7 @@ fn a_large_offset_costs_nothing() {
 }
 
 #[test]
-fn weights_may_span_hundreds_of_orders() {
+fn weights_may_span_hundreds_of_orders_of_magnitude() {
     let x = [1.0, 2.0, 3.0, -1.0];
     let map = ColumnMap { shift: &[0.0, 0.0], remainder: &[], factor: &[1.0, 1.0] };
     let x = Dense::row_major(&x, 2, 2).unwrap();
