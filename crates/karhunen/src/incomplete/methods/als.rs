@@ -9,7 +9,7 @@ use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::passes::normal::solve_side;
 use crate::linalg::simd::Lane;
 
-/// Time O(N c^2 + (n + p) c^3) for each sweep, no step size, monotone.
+/// Time O(N c^2 + (n + p) c^3) per sweep; no step size; monotone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Als;
 

@@ -1,5 +1,5 @@
-//! Cyclic coordinate descent by components (CCD++): Yu, Hsieh, Si & Dhillon (2012), doi:10.1109/ICDM.2012.168. Each
-//! component in turn is fitted to the residuals of the others, scores and loadings alternately.
+//! Cyclic coordinate descent by components (CCD++): Yu, Hsieh, Si & Dhillon (2012), doi:10.1109/ICDM.2012.168. It
+//! fits one component at a time to the residuals of the others, by alternating scores and loadings.
 
 use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
@@ -10,14 +10,14 @@ use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::residuals::residuals;
 use crate::linalg::simd::Lane;
 
-/// Time O(N c) for each sweep, `2 c (T + 1)` streams over the entries; memory for the residuals twice. Monotone.
+/// Time O(N c) per sweep, `2 c (T + 1)` streams over the entries; two copies of the residuals in memory. Monotone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ccd {
-    /// How often scores and loadings of a component are fitted in turn: `T`.
+    /// Alternations `T` of scores and loadings per component.
     pub(crate) inner: usize,
 }
 
-/// One component: a value for each feature and one for each sample.
+/// One component: a loading per feature and a score per sample.
 struct Pair<T> {
     a: Vec<T>,
     s: Vec<T>,
@@ -38,16 +38,17 @@ impl<T: Lane> Pair<T> {
     }
 }
 
-/// What is done to residuals on the way: the component before is taken out, the present one put back.
+/// Changes of the residuals during a pass: subtracts the previous component, adds the current one back.
 struct Exchange<'a, T> {
     out: &'a Pair<T>,
     back: &'a Pair<T>,
 }
 
-/// Sums of one line: `sum w e x`, `sum w x^2`, `sum w e^2`.
+/// Sums per line: `sum w e x`, `sum w x^2`, `sum w e^2`.
 const SUMS: usize = 3;
 
-/// Fits one side of a component to the residuals, `own[i] = sum e x / (sum x^2 + d)`; returns `sum w e^2` after it.
+/// Fits one factor of a component to the residuals, `own[i] = sum e x / (sum x^2 + d)`; returns `sum w e^2`
+/// afterwards.
 fn fit_side<T: Lane>(
     problem: &Objective<'_, T>,
     (side, k): (FactorSide, usize),
@@ -107,13 +108,13 @@ impl<T: Lane> Iterate<T> for Ccd {
         exec: &Exec<'_>,
     ) -> Result<IterationReport> {
         let c = problem.c;
-        // Afresh in every sweep: sums of many changes would drift.
+        // Recomputed in every sweep, because rounding errors of updates accumulate.
         let mut by_rows = residuals(problem, factors, FactorSide::Scores, exec)?;
         let mut by_columns = residuals(problem, factors, FactorSide::Loadings, exec)?;
         let zeros =
             Pair { a: vec![T::default(); factors.a.n_rows()], s: vec![T::default(); factors.s.n_rows()] };
         let (mut before, mut squares) = (zeros, 0.0);
-        // The mean is a component whose scores are one, the offset one whose loadings are.
+        // The mean is a component with scores one, the offset one with loadings one.
         let held = problem.held();
         for k in problem.mean.joint.then_some(c).into_iter().chain(held).chain(0..problem.free()) {
             let old = Pair::of(factors, k);

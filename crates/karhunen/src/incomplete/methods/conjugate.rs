@@ -1,5 +1,5 @@
-//! Nonlinear conjugate gradients (Polak-Ribière, restarted) with the diagonal preconditioner of the Newton method and an
-//! exact line search: the cost along a line is a polynomial of degree four.
+//! Nonlinear conjugate gradients (Polak-Ribière, restarted) with the diagonal preconditioner of the Newton method
+//! and an exact line search along the polynomial of degree four.
 
 use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
@@ -12,7 +12,8 @@ use crate::incomplete::passes::line_search::{best_step, polynomial};
 use crate::incomplete::updates::preconditioner::Preconditioner;
 use crate::linalg::simd::Lane;
 
-/// Time O(N c): one pass by rows and one by columns for the gradient, one by rows for the line search.
+/// Time O(N c) per iteration: one pass by rows and one by columns for the gradient, one by rows for the line
+/// search.
 #[derive(Debug)]
 pub(crate) struct Conjugate<T> {
     preconditioner: Preconditioner,
@@ -23,12 +24,12 @@ pub(crate) struct Conjugate<T> {
 struct ConjugateState<T> {
     /// Minus half the gradient.
     gradient: Factors<T>,
-    /// The gradient before.
+    /// The previous gradient.
     before: Factors<T>,
-    /// The gradient times the preconditioner.
+    /// The preconditioned gradient.
     scaled: Factors<T>,
     directions: Factors<T>,
-    /// `<Z, G>` of the iteration before; none at the start.
+    /// `<Z, G>` of the previous iteration; `None` at the start.
     product: Option<f64>,
     cost: f64,
     squares: f64,
@@ -113,7 +114,7 @@ impl<T: Lane> Conjugate<T> {
     }
 }
 
-/// The direction starts afresh.
+/// Restarts from the direction of steepest descent.
 fn steepest<T: Lane>(state: &mut ConjugateState<T>) {
     state.directions.s.as_mut_slice().copy_from_slice(state.scaled.s.as_slice());
     state.directions.a.as_mut_slice().copy_from_slice(state.scaled.a.as_slice());
@@ -160,7 +161,7 @@ impl<T: Lane> Iterate<T> for Conjugate<T> {
             std::mem::swap(&mut state.gradient, &mut state.before);
             self.evaluate(problem, factors, &mut state, &exec.part(0.4, 1.0))?;
             if state.cost.is_nan() || state.cost > before.0 {
-                // Rounding is all that is left to gain.
+                // Only rounding is left to gain.
                 *factors = old;
                 (state.cost, state.squares) = before;
                 step = None;
@@ -182,7 +183,7 @@ impl<T: Lane> Iterate<T> for Conjugate<T> {
     }
 
     fn save(&self, out: &mut Arrays) {
-        // Gradients and costs follow from the factors.
+        // Gradients and costs follow from the factors and are not stored.
         if let Some(state) = &self.state {
             out.put("product", [state.product.unwrap_or(f64::NAN)]);
             out.put_factor("before_loadings", &state.before.a);

@@ -1,4 +1,4 @@
-//! Entries that all equal their means: the best components are none, whatever the prior, and there is no noise.
+//! Data whose entries all equal their means: the best components and the noise are zero under any prior.
 
 use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
@@ -9,10 +9,10 @@ use crate::incomplete::options::{IncompletePca, MeanMode};
 use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
 
-/// One iteration, for methods that learn variances: those of nothing would be zero, and their logarithms without bounds.
+/// A single iteration, for methods that learn variances: variances of zero would make their cost unbounded.
 #[derive(Debug)]
 pub(crate) struct Constant {
-    /// Where the mean is fitted.
+    /// The mean, if it is fitted.
     mean: Option<Vec<f64>>,
 }
 

@@ -1,5 +1,5 @@
-//! Simultaneous steps of loadings and scores with an adaptive learning rate: gradient descent, natural gradient, and the
-//! diagonal Newton method of Raiko, Ilin & Karhunen (2007), doi:10.1007/978-3-540-74958-5_69.
+//! Simultaneous steps of loadings and scores with an adaptive learning rate: gradient descent, natural gradient,
+//! and the diagonal Newton method of Raiko, Ilin & Karhunen (2007), doi:10.1007/978-3-540-74958-5_69.
 
 use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
@@ -13,28 +13,28 @@ use crate::incomplete::updates::preconditioner::{Preconditioner, Sizes};
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 
-/// An accepted step makes the next one longer by this factor.
+/// Growth of the step size after an accepted step.
 const LONGER: f64 = 1.1;
-/// A step that does not lower the cost is tried again divided by this.
+/// Divisor of the step size after a step that does not lower the cost.
 const SHORTER: f64 = 2.0;
-/// After so many refusals in a row nothing can be gained.
+/// Number of consecutive rejected steps that ends the fit.
 const MOST_REFUSALS: usize = 40;
 
-/// What a gradient is multiplied by.
+/// Multiplier of the gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Metric {
-    /// The second derivatives to the power `-alpha`: 0 is gradient descent, 1 the diagonal Newton method.
+    /// The second derivatives to the power `-alpha`: 0 for gradient descent, 1 for the diagonal Newton method.
     Curvature(f64),
     /// `A'A` for the loadings, `S'S` for the scores: the natural gradient.
     Natural,
 }
 
-/// Time O(N c): one pass by rows and, where the step is kept, one by columns.
+/// Time O(N c) per step: one pass by rows and, for an accepted step, one by columns.
 #[derive(Debug)]
 pub(crate) struct Descent<T> {
     metric: Metric,
     sizes: Sizes,
-    /// The first learning rate; found by a line search if `None`.
+    /// The first learning rate; a line search if `None`.
     first_step: Option<f64>,
     state: Option<DescentState<T>>,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Descent<T> {
 struct DescentState<T> {
     directions: Factors<T>,
     proposal: Factors<T>,
-    /// The directions of the scores as the proposal sees them.
+    /// Directions of the scores at the proposed factors.
     ahead: Factor<T>,
     cost: f64,
     squares: f64,
@@ -77,7 +77,7 @@ impl<T: Lane> Descent<T> {
         Ok(DescentState { directions, proposal, ahead, cost, squares, step, n_refusals: 0 })
     }
 
-    /// Writes the directions of one side; returns the sum of squares and the penalty terms of the side.
+    /// Writes the directions of one factor; returns its sum of squares and its penalty terms.
     fn direct(
         &self,
         problem: &Objective<'_, T>,
@@ -105,7 +105,7 @@ impl<T: Lane> Descent<T> {
     }
 }
 
-/// `g G`; the mean and the offset, where they are fitted, move as fast as the components on average, by their `size`.
+/// `g G`; a fitted mean or offset moves at the mean rate of the components, times its `size`.
 fn natural<T: Lane>(g: &[f64], gram: &Matrix, size: f64, row: &mut [T]) {
     let c = gram.n_rows();
     for k in 0..g.len() {
@@ -170,7 +170,7 @@ impl<T: Lane> Iterate<T> for Descent<T> {
 
     fn save(&self, out: &mut Arrays) {
         out.put("first_step", [self.first_step.unwrap_or(f64::NAN)]);
-        // Directions follow from the factors.
+        // Directions follow from the factors and are not stored.
         if let Some(DescentState { cost, squares, step, n_refusals, .. }) = &self.state {
             out.put("state", [*cost, *squares, *step, *n_refusals as f64]);
         }
@@ -200,7 +200,7 @@ impl<T: Lane> Iterate<T> for Descent<T> {
     }
 
     fn restart(&mut self) {
-        // The learning rate is worth keeping.
+        // Keeps the learning rate.
         self.first_step = self.state.take().map(|state| state.step).or(self.first_step);
     }
 }

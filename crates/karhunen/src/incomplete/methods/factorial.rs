@@ -1,7 +1,7 @@
-//! Variational Bayes with factorial posteriors, of Raiko, Ilin & Karhunen (2007); `docs/missing-values/variational.md`:
-//! `q = prod N(a_jk; a, a~) prod N(s_ik; s, s~) prod N(mu_j; mu, mu~)`, `p(a_jk) = N(0, 1)`, `p(s_ik) = N(0, v_sk)`. Offsets
-//! of rows are scores as others are, `p(b_i) = N(0, v_b)`, but that their loadings are certain; `v_b` is learned with the other
-//! variances.
+//! Variational Bayes with factorial posteriors, of Raiko, Ilin & Karhunen (2007);
+//! `docs/missing-values/variational.md`: `q = prod N(a_jk; a, a~) prod N(s_ik; s, s~) prod N(mu_j; mu, mu~)`,
+//! `p(a_jk) = N(0, 1)`, `p(s_ik) = N(0, v_sk)`. Row offsets are scores with certain loadings,
+//! `p(b_i) = N(0, v_b)`; `v_b` is learned with the other variances.
 
 use super::conjugate::Conjugate;
 use super::iterate::{Iterate, IterationReport, unit_of_posteriors};
@@ -22,27 +22,27 @@ use crate::linalg::simd::Lane;
 
 /// Iterations with a broad prior of the scores, before its variances are learned.
 const BROAD: usize = 30;
-/// The variance of the broad prior, in mean squares of the data.
+/// Variance of the broad prior, as a multiple of the mean square of the data.
 const BROAD_VARIANCE: f64 = 1e3;
-/// Steps of conjugate gradients in one iteration.
+/// Steps of conjugate gradients per iteration.
 const STEPS: usize = 5;
-/// The power of the second derivatives in them.
+/// Power of the second derivatives in the preconditioner.
 const ALPHA: f64 = 2.0 / 3.0;
-/// How often components are looked at that may not be needed.
+/// Iterations between attempts to prune.
 const PRUNE_EVERY: usize = 10;
-/// Components that explain more of an entry than this share of the noise are not looked at.
+/// Pruning considers components that explain less of an entry than this fraction of the noise.
 const NEGLIGIBLE: f64 = 0.02;
 
-/// Time O(N c + (n + p) c^3) for each iteration.
+/// Time O(N c + (n + p) c^3) per iteration.
 #[derive(Debug)]
 pub(crate) struct Factorial<T> {
-    /// Whether variances of the scores are learned in the end.
+    /// Whether variances of the scores are learned after the broad phase.
     learned: bool,
-    /// The variance of the scores while it is held.
+    /// Variance of the scores while it is fixed.
     broad: f64,
     /// Mean squared deviation of an entry.
     scale: f64,
-    /// `v_b` before it is learned.
+    /// Initial value of `v_b`.
     of_offsets: Option<f64>,
     iteration: usize,
     state: Option<FactorialState<T>>,
@@ -52,29 +52,29 @@ pub(crate) struct Factorial<T> {
 struct FactorialState<T> {
     /// `v_x`.
     noise: f64,
-    /// `v_s`, and `v_b` where rows have offsets.
+    /// `v_s`, and `v_b` with row offsets.
     prior: Vec<f64>,
     /// Posterior variances.
     of_loadings: Factor<T>,
     of_scores: Factor<T>,
-    /// `sum w s~` over the samples that saw a feature, and `sum w a~` over the features of a sample.
+    /// Penalties that uncertainty adds: `sum w s~` per feature, `sum w a~` per sample.
     pull_loadings: Factor<T>,
     pull_scores: Factor<T>,
-    /// How much of an entry each component explains, mean square.
+    /// Mean square of an entry that each component explains.
     shares: Vec<f64>,
 }
 
-/// What a pass over all variances found.
+/// Sums over all posterior variances.
 struct PosteriorSpread {
-    /// `T` without the means: what uncertain factors add to the squares.
+    /// `T` without the means: contribution of uncertain factors to the sum of squares.
     excess: f64,
-    /// `sum w mu~`, `sum ln mu~` and the number of means that have a posterior.
+    /// `sum w mu~`, `sum ln mu~` and the number of means with a posterior.
     means: [f64; 3],
 }
 
 impl<T: Lane> Factorial<T> {
-    /// `fixed` is the variance of the scores of `vb-fixed`; `scale` the mean squared deviation of an entry; `of_offsets` the
-    /// variance of the offsets of rows to begin with.
+    /// `fixed` is the variance of the scores of `vb-fixed`; `scale` the mean squared deviation of an entry;
+    /// `of_offsets` the initial variance of the row offsets.
     pub(crate) fn new(learned: bool, fixed: Option<f64>, scale: f64, of_offsets: Option<f64>) -> Self {
         let scale = scale.max(f64::MIN_POSITIVE);
         let broad = fixed.unwrap_or(BROAD_VARIANCE * scale);
@@ -105,7 +105,8 @@ impl<T: Lane> Factorial<T> {
         Ok(state)
     }
 
-    /// One round: means, gauge, variances of factors, of the noise and of the prior. Returns the cost and `sum w e^2`.
+    /// One iteration: means, gauge, variances of factors, of the noise and of the prior. Returns the cost and
+    /// `sum w e^2`.
     fn round(
         &self,
         problem: &mut Objective<'_, T>,
@@ -157,8 +158,8 @@ impl<T: Lane> Factorial<T> {
         Ok([likelihood + kl + kl_means, squares])
     }
 
-    /// Variances of the prior of the scores, where they are learned: loadings get a mean square of one. Otherwise the scale
-    /// of each component that the priors like best.
+    /// Rescales the components: to loadings of mean square one if variances of the scores are learned, and else to
+    /// the scale that minimises the divergence from the priors.
     fn rescale(
         &self,
         factors: &mut Factors<T>,
@@ -174,7 +175,7 @@ impl<T: Lane> Factorial<T> {
         for k in 0..c {
             let (a, s) = (of_a[k], of_s[k]);
             if held == Some(k) {
-                // What is held has a scale of its own.
+                // The scale of row offsets is fixed by their loadings.
                 if self.learns_now() {
                     state.prior[k] = s.max(f64::MIN_POSITIVE.sqrt() * self.scale);
                 }
@@ -203,7 +204,7 @@ impl<T: Lane> Factorial<T> {
         scale(&mut state.pull_scores, &|r| r)
     }
 
-    /// Leaves out components that the data do not support: those without which the cost is lower.
+    /// Prunes components without which the cost is lower.
     fn prune(
         &self,
         problem: &mut Objective<'_, T>,
@@ -232,7 +233,8 @@ impl<T: Lane> Factorial<T> {
 }
 
 impl<T: Lane> FactorialState<T> {
-    /// Posterior variances of both factors given their means, one after the other, and what they add to the penalties.
+    /// Updates the posterior variances of both factors given their means, and their contributions to the
+    /// penalties.
     fn spread(
         &mut self,
         problem: &Objective<'_, T>,
@@ -299,7 +301,7 @@ impl<T: Lane> FactorialState<T> {
         Ok(PosteriorSpread { excess, means: [of_means, log_means, n_means] })
     }
 
-    /// `sum mu~`, with the noise as it was when the factors' variances were found.
+    /// `sum mu~`, under the noise of the last update of the variances.
     fn mean_variances(&self, problem: &Objective<'_, T>) -> f64 {
         let columns = problem.data.columns();
         let weights = (0..columns.n_lines()).map(|j| columns.weight(j) + problem.mean.kappa);
@@ -330,7 +332,7 @@ impl<T: Lane> FactorialState<T> {
     }
 }
 
-/// Penalties of each value: what the uncertainty of the other factor adds, and what the prior does.
+/// Penalties of each value: uncertainty of the other factor, plus the prior.
 fn penalties<T: Lane>(
     pull: &Factor<T>,
     of_prior: impl Fn(usize) -> f64 + Sync,
@@ -364,7 +366,7 @@ fn mean_squares<T: Lane>(
     })
 }
 
-/// The divergence of the posterior of a factor from its prior.
+/// Kullback-Leibler divergence of the posterior of a factor from its prior.
 fn divergence<T: Lane>(
     means: &Factor<T>,
     variances: &Factor<T>,

@@ -1,10 +1,10 @@
-//! Posteriors with full covariances: variational Bayes, where loadings and scores both have one, and probabilistic PCA
-//! (the EM algorithm of Tipping & Bishop with missing values), where scores alone do. Ilin & Raiko (2010), "Practical
-//! approaches to principal component analysis in the presence of missing values"; `docs/missing-values/variational.md`.
+//! Posteriors with full covariances: of loadings and scores in variational Bayes, of scores alone in probabilistic
+//! PCA (the EM algorithm of Tipping & Bishop with missing values). Ilin & Raiko (2010), "Practical approaches to
+//! principal component analysis in the presence of missing values"; `docs/missing-values/variational.md`.
 //!
 //! `q = prod N(a_j; a_j, Sa_j) prod N(s_i; s_i, Ss_i) prod N(mu_j; mu_j, mu~_j)`, `p(s) = N(0, I)`, `p(a_jk) = N(0, v_ak)`.
-//! The offset of a row is the last of its scores, `p(b_i) = N(0, v_b)`, and has one posterior with them; its loadings are
-//! certain.
+//! The offset of a row is the last of its scores, `p(b_i) = N(0, v_b)`, within their joint posterior; its loadings
+//! are certain.
 
 use super::iterate::{Iterate, IterationReport, unit_of_posteriors};
 use crate::error::Result;
@@ -26,30 +26,30 @@ use crate::linalg::simd::Lane;
 /// Most and fewest iterations with a broad prior, before its variances are learned.
 const BROAD: usize = 20;
 const LEAST_BROAD: usize = 8;
-/// The broad phase is over when an iteration lowers the cost by less than this share.
+/// Relative decrease of the cost below which the broad phase ends.
 const SETTLED: f64 = 3e-4;
-/// The variance of the broad prior, in mean squares of the data.
+/// Variance of the broad prior, as a multiple of the mean square of the data.
 const BROAD_VARIANCE: f64 = 1e3;
-/// How often components are looked at that may not be needed.
+/// Iterations between attempts to prune.
 const PRUNE_EVERY: usize = 10;
-/// Components that explain more of an entry than this share of the noise are not looked at.
+/// Pruning considers components that explain less of an entry than this fraction of the noise.
 const NEGLIGIBLE: f64 = 0.02;
 
-/// Time O(N c^2 + (n + p) c^3) for each iteration, memory for the second moments of every row and feature.
+/// Time O(N c^2 + (n + p) c^3) per iteration; memory for the second moments of every row and feature.
 #[derive(Debug)]
 pub(crate) struct Full<T> {
     loadings: LoadingModel,
     /// Mean squared deviation of an entry.
     scale: f64,
     iteration: usize,
-    /// `v_b` before it is learned.
+    /// Initial value of `v_b`.
     of_offsets: Option<f64>,
-    /// Cost of the iteration before.
+    /// Cost of the previous iteration.
     before: f64,
-    /// The first iteration that learns the variances of the prior, once it is known.
+    /// The first iteration that learns the variances of the prior, once determined.
     first_learned: Option<usize>,
     state: Option<FullState<T>>,
-    /// Room for expected values of the scores.
+    /// Memory reused for expected values of the scores.
     room: Option<Factor<T>>,
 }
 
@@ -59,14 +59,14 @@ struct FullState<T> {
     noise: f64,
     /// `v_a`.
     prior: Vec<f64>,
-    /// `v_b`, where rows have offsets.
+    /// `v_b`, with row offsets.
     of_offsets: Option<f64>,
     /// Expected values of the loadings, see [`Expected`].
     table: Factor<T>,
 }
 
 impl<T: Lane> FullState<T> {
-    /// Loadings as they are, without uncertainty.
+    /// Starts from the current loadings, without uncertainty.
     fn new(
         factors: &Factors<T>,
         noise: f64,
@@ -97,9 +97,9 @@ impl<T: Lane> FullState<T> {
 }
 
 impl<T: Lane> Full<T> {
-    /// `scale` is the mean squared deviation of an entry; `of_offsets` the variance of the offsets of rows to begin with.
+    /// `scale` is the mean squared deviation of an entry; `of_offsets` the initial variance of the row offsets.
     pub(crate) fn new(loadings: LoadingModel, scale: f64, of_offsets: Option<f64>) -> Self {
-        // Without posteriors of the loadings there is no prior to learn.
+        // Point estimates of the loadings have no prior to learn.
         let first_learned = (loadings == LoadingModel::Point).then_some(1);
         let scale = scale.max(f64::MIN_POSITIVE);
         let before = f64::INFINITY;
@@ -110,7 +110,7 @@ impl<T: Lane> Full<T> {
         self.first_learned.is_some_and(|first| self.iteration >= first)
     }
 
-    /// One round: scores, shift and rotation, loadings and means, variances. Returns the cost and `sum w e^2`.
+    /// One iteration: scores, shift and rotation, loadings and means, variances. Returns the cost and `sum w e^2`.
     fn round(
         &mut self,
         problem: &Objective<'_, T>,
@@ -181,7 +181,7 @@ impl<T: Lane> Full<T> {
         Ok(likelihood + kl_scores + kl_loadings + kl_means)
     }
 
-    /// Posteriors of the loadings given those of the scores, moved by `affine`; then the means.
+    /// Updates the posteriors of the loadings given those of the scores after the change `affine`, then the means.
     fn loadings_given(
         &self,
         problem: &Objective<'_, T>,
@@ -216,7 +216,7 @@ impl<T: Lane> Full<T> {
         Ok(OfLoadings { squares, log_det, away, log_mean_variance, n_means })
     }
 
-    /// Leaves out components that the data do not support: those without which the cost is lower.
+    /// Prunes components without which the cost is lower.
     fn prune(
         &mut self,
         problem: &mut Objective<'_, T>,
@@ -306,7 +306,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
     fn save(&self, out: &mut Arrays) {
         out.put("iteration", [self.iteration as f64]);
         out.put("before", [self.before]);
-        // Zero stands for what is not known yet.
+        // Zero stands for `None`.
         out.put("first_learned", [self.first_learned.unwrap_or(0) as f64]);
         if let Some(FullState { noise, prior, of_offsets, table }) = &self.state {
             out.put("noise", [*noise]);
@@ -328,7 +328,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
         let [iteration] = from.take_array("iteration")?;
         self.iteration = count("iteration", iteration)?;
         [self.before] = from.take_array("before")?;
-        // Infinite before there was a cost.
+        // Infinite before the first iteration.
         if self.before.is_nan() {
             return Err(damaged("before", "holds no cost"));
         }

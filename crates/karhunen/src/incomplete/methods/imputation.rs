@@ -1,7 +1,7 @@
-//! Filling the holes with the current fit and fitting again, without ever filling them: the completed matrix is the
-//! sparse matrix of residuals plus the fit, so a half step is `S += (E A - S D) (A'A + D)^-1`, and `A` likewise. Without
-//! penalties this is imputation by a truncated singular value decomposition (hard), with a ridge it is soft imputation:
-//! Hastie, Mazumder, Lee & Zadeh (2015), "Matrix completion and low-rank SVD via fast alternating least squares".
+//! Iterated imputation without the completed matrix, which is the sparse matrix of residuals plus the fit: a half
+//! step is `S += (E A - S D) (A'A + D)^-1`, and `A` likewise. Without penalties this is imputation by a truncated
+//! singular value decomposition (hard), with a ridge soft imputation: Hastie, Mazumder, Lee & Zadeh (2015),
+//! "Matrix completion and low-rank SVD via fast alternating least squares".
 
 use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
@@ -14,13 +14,13 @@ use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::simd::Lane;
 
-/// Time O(N c + (n + p) c^2) and two passes for each iteration; monotone, at a rate of about the share that is missing.
-/// Penalties must be the same for every row.
+/// Time O(N c + (n + p) c^2) and two passes per iteration; monotone, with a linear rate near the missing fraction.
+/// Requires penalties that are the same for all rows.
 #[derive(Debug)]
 pub(crate) struct Imputation<T> {
-    /// Gradients of the scores where the last iteration ended.
+    /// Gradients of the scores at the end of the last iteration.
     of_scores: Option<Factor<T>>,
-    /// Room for the gradients of the loadings.
+    /// Memory reused for gradients of the loadings.
     of_loadings: Option<Factor<T>>,
 }
 
@@ -45,8 +45,8 @@ fn gradient<T: Lane>(
     Ok((found.squares, found.penalty))
 }
 
-/// `own += gradient (w X'X + D)^-1`, where `X` is the other factor and `w` the largest weight of an entry: what is
-/// missing, and what weighs less, is filled with the fit.
+/// `own += gradient (w X'X + D)^-1`, with `X` the other factor and `w` the largest weight of an entry: the fit
+/// fills missing entries, and complements entries of smaller weight.
 fn half_step<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -63,7 +63,7 @@ fn half_step<T: Lane>(
     for k in 0..m {
         for l in 0..m {
             let penalty = if k == l { problem.pull(side, 0, k).0 } else { 0.0 };
-            // What is held does not move, whatever its gradient.
+            // A fixed component does not move, whatever its gradient.
             let moves = k == l || (held != Some(k) && held != Some(l));
             g[k * stride + l] = if moves { weight * products[(k, l)] + penalty } else { 0.0 };
         }

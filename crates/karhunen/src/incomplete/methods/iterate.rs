@@ -1,4 +1,4 @@
-//! What one iteration of a method is, and what it reports.
+//! Interface of one iteration of a method, and its report.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -8,9 +8,9 @@ use crate::incomplete::factors::state_arrays::Arrays;
 use crate::incomplete::updates::posterior::Posterior;
 use crate::linalg::simd::Lane;
 
-/// One algorithm.
+/// A method as a sequence of iterations.
 pub(crate) trait Iterate<T> {
-    /// One iteration: changes `factors` and says what it came to.
+    /// Makes one iteration: updates `factors` and reports the result.
     fn iterate(
         &mut self,
         problem: &mut Objective<'_, T>,
@@ -18,34 +18,34 @@ pub(crate) trait Iterate<T> {
         exec: &Exec<'_>,
     ) -> Result<IterationReport>;
 
-    /// Iterations over which the cost must fall by less than the tolerance for the fit to have converged.
+    /// Number of iterations over which the test of convergence averages the decrease of the cost.
     fn window(&self) -> usize;
 
-    /// Whether the cost may be trusted to tell when to stop; not while variances are held that will be learned.
+    /// Whether the cost may decide on convergence; `false` while variances are fixed that will be learned.
     fn ready(&self) -> bool {
         true
     }
 
-    /// The posterior of loadings and means, of methods that have one.
+    /// The posterior of loadings and means, if the method has one.
     fn posterior(&self, _factors: &Factors<T>) -> Option<Posterior<T>> {
         None
     }
 
-    /// Whether nothing is left of the components.
+    /// Whether all components have vanished.
     fn collapsed(&self) -> bool {
         false
     }
 
-    /// The part of the cost that follows from the unit of the data alone, as the logarithms of variances do: relative
-    /// changes are those of the rest.
+    /// Part of the cost that depends on the unit of the data alone, such as logarithms of variances; relative
+    /// changes of the cost exclude it.
     fn unit(&self, _problem: &Objective<'_, T>) -> f64 {
         0.0
     }
 
-    /// Everything that the next iteration depends on, beside the factors and the penalties, as plain numbers.
+    /// Saves the state of the next iteration, except factors and penalties.
     fn save(&self, _out: &mut Arrays) {}
 
-    /// Goes on where [`Iterate::save`] was called, with the factors as they were.
+    /// Restores the state of [`Iterate::save`]; `factors` are those at that time.
     fn restore(
         &mut self,
         _from: &mut Arrays,
@@ -56,12 +56,12 @@ pub(crate) trait Iterate<T> {
         Ok(())
     }
 
-    /// Forgets what it knows about the factors, after something else changed them.
+    /// Discards state that depends on the factors, after a change from outside.
     fn restart(&mut self) {}
 }
 
-/// What `-ln p` of the entries and means of a problem grows by when data of mean square one get the mean square `scale`.
-/// Means have a density where nothing is known of them beforehand, and are values where they have no posterior.
+/// Increase of `-ln p` of entries and means when data of mean square one are scaled to mean square `scale`.
+/// Posteriors of means under a flat prior add their entropy; point estimates under a prior add its density.
 pub(super) fn unit_of_posteriors<T: Lane>(problem: &Objective<'_, T>, scale: f64, posterior: bool) -> f64 {
     let p = problem.data.n_features() as f64;
     let of_means = match (problem.mean.joint, problem.mean.kappa > 0.0, posterior) {
@@ -72,14 +72,14 @@ pub(super) fn unit_of_posteriors<T: Lane>(problem: &Objective<'_, T>, scale: f64
     0.5 * (problem.data.total_entries() + of_means) * scale.ln()
 }
 
-/// Where an iteration ended.
+/// Result of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IterationReport {
-    /// The cost, F unless the method says otherwise.
+    /// The cost: F unless the method documents another.
     pub(crate) cost: f64,
     /// `sum w e^2`.
     pub(crate) squares: f64,
-    /// The learning rate that comes next, of methods that have one.
+    /// The next learning rate, if the method has one.
     pub(crate) step: Option<f64>,
     /// Whether the factors changed.
     pub(crate) accepted: bool,

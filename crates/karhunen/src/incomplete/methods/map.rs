@@ -1,8 +1,8 @@
 //! Regularised PCA with learned variances, the most probable loadings and scores: `docs/missing-values/variational.md`.
 //!
-//! `C = sum_O (e^2 / v_x + ln v_x) + sum a^2 + sum (s^2 / v_sk + ln v_sk)`, twice the negative logarithm of the posterior. It
-//! falls without bound along components that vanish: these are left out as they do, and nothing may be left in the end.
-//! Offsets of rows add `sum (b^2 / v_b + ln v_b)`, where `v_b` is what the entries told before the fit: learned, it would vanish too.
+//! `C = sum_O (e^2 / v_x + ln v_x) + sum a^2 + sum (s^2 / v_sk + ln v_sk)`, twice the negative log posterior. It
+//! falls without bound along vanishing components, which are therefore pruned; all may be. Row offsets add
+//! `sum (b^2 / v_b + ln v_b)` with `v_b` estimated before the fit, because a learned `v_b` would vanish too.
 
 use super::als::Als;
 use super::iterate::{Iterate, IterationReport};
@@ -18,12 +18,12 @@ use crate::linalg::simd::Lane;
 
 /// Sweeps with a ridge before variances are learned.
 const SWEEPS: usize = 20;
-/// Its ridge, in standard deviations of an entry.
+/// Ridge of these sweeps, as a multiple of the standard deviation of an entry.
 const RIDGE: f64 = 0.1;
-/// Components whose variance is a smaller share of that of the noise have vanished.
+/// Components with less variance than this fraction of the noise have vanished.
 const VANISHED: f64 = 1e-9;
 
-/// Time O(N c^2 + (n + p) c^3) for each iteration.
+/// Time O(N c^2 + (n + p) c^3) per iteration.
 #[derive(Debug)]
 pub(crate) struct MaximumAPosteriori {
     /// Mean squared deviation of an entry.
@@ -33,12 +33,12 @@ pub(crate) struct MaximumAPosteriori {
     /// `v_x` and `v_s`.
     variances: Option<(f64, Vec<f64>)>,
     collapsed: bool,
-    /// Whether the last iteration left out components, and with them terms of the cost.
+    /// Whether the last iteration pruned components, and so their terms of the cost.
     pruned: bool,
 }
 
 impl MaximumAPosteriori {
-    /// `scale` is the mean squared deviation of an entry, `of_offsets` the variance of the offsets of rows.
+    /// `scale` is the mean squared deviation of an entry, `of_offsets` the variance of the row offsets.
     pub(crate) fn new(scale: f64, of_offsets: Option<f64>) -> Self {
         let scale = scale.max(f64::MIN_POSITIVE);
         Self { scale, of_offsets, variances: None, collapsed: false, pruned: false }
@@ -51,7 +51,7 @@ impl MaximumAPosteriori {
         problem.offsets = self.of_offsets.map(|v| Diagonal::Same(noise / v));
     }
 
-    /// A ridge solution along its principal axes, whose loadings have a mean square of one, and its variances.
+    /// Computes a ridge solution along its principal axes, with loadings of mean square one, and its variances.
     fn start<T: Lane>(
         &self,
         problem: &Objective<'_, T>,
@@ -70,7 +70,7 @@ impl MaximumAPosteriori {
         Ok((self.noise(squares / problem.data.total_entries()), of_scores))
     }
 
-    /// `sum (b^2 / v_b + ln v_b)`.
+    /// Terms of the row offsets: `sum (b^2 / v_b + ln v_b)`.
     fn of_rows<T: Lane>(
         &self,
         problem: &Objective<'_, T>,
@@ -87,7 +87,7 @@ impl MaximumAPosteriori {
         found.max(LEAST_NOISE * self.scale)
     }
 
-    /// Leaves out components that have vanished; the last one stays, as nothing.
+    /// Prunes vanished components. The last one remains, set to zero.
     fn prune<T: Lane>(
         &mut self,
         problem: &mut Objective<'_, T>,
@@ -96,7 +96,7 @@ impl MaximumAPosteriori {
     ) {
         let per_feature = problem.data.total_samples() / problem.data.n_features() as f64;
         self.pruned = false;
-        // Descending: the last is the weakest.
+        // Variances are descending: the last is the smallest.
         while of_scores.last().is_some_and(|v| v.is_nan() || v * per_feature < VANISHED * noise) {
             if problem.free() == 1 {
                 self.collapsed = true;
@@ -117,7 +117,7 @@ impl MaximumAPosteriori {
     }
 }
 
-/// Turns to the principal axes with `|a_k|^2 = length`; returns the mean squares of the scores, descending.
+/// Rotates to the principal axes with `|a_k|^2 = length`; returns the mean squares of the scores, descending.
 fn align<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -183,7 +183,7 @@ impl<T: Lane> Iterate<T> for MaximumAPosteriori {
     }
 
     fn unit(&self, problem: &Objective<'_, T>) -> f64 {
-        // Loadings are of length one in the mean: scores have the unit of the data.
+        // Loadings have mean square one: scores have the unit of the data.
         let of_scores = problem.data.total_samples() * problem.free() as f64;
         (problem.data.total_entries() + of_scores) * self.scale.ln()
     }

@@ -1,4 +1,4 @@
-//! One file for each algorithm: what one iteration does. Everything around the iterations is in `fit/`.
+//! One file per algorithm, with its iteration. `fit/` holds everything around the iterations.
 
 pub(crate) mod als;
 pub(crate) mod ccd;
@@ -29,7 +29,7 @@ use crate::incomplete::updates::preconditioner::{Preconditioner, Sizes};
 use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
 
-/// The iterations of a method.
+/// Creates the iterations of a method.
 pub(crate) fn of_method<T: Lane>(
     pca: &IncompletePca,
     method: Method,
@@ -39,7 +39,7 @@ pub(crate) fn of_method<T: Lane>(
     let sizes = Sizes::shared(mean_square.sqrt());
     let of_offsets = prepared.levels.map(|levels| levels.variance);
     match method {
-        // There is nothing to learn variances from.
+        // All entries equal their means: there are no variances to learn.
         _ if method.learns_variances() && mean_square == 0.0 => Box::new(Constant::new(pca, prepared)),
         Method::Em | Method::Als => Box::new(Als),
         Method::Ccd => Box::new(Ccd { inner: pca.inner_iterations }),

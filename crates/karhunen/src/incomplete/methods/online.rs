@@ -1,4 +1,4 @@
-//! Passes of online learning over the rows, each followed by the scores of all rows.
+//! Online learning in passes over the rows, each followed by an update of all scores.
 
 use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
@@ -11,10 +11,10 @@ use crate::incomplete::passes::normal::solve_side;
 use crate::incomplete::stream::rule::IncompleteStream;
 use crate::linalg::simd::Lane;
 
-/// One sweep of scores by rows on all threads, and the learning on one. Not monotone.
+/// Learning on one thread, and one sweep of scores by rows on all threads. Not monotone.
 #[derive(Debug)]
 pub(crate) struct Online {
-    /// Deviation of an entry about the means.
+    /// Standard deviation of the entries about the means.
     pub(crate) deviation: f64,
     rule: OnlineRule,
     stream: Option<IncompleteStream>,

@@ -1,8 +1,8 @@
 //! Variance explained by components, and the total variance: `docs/missing-values/model.md`.
 //!
-//! The share is one of the variance that complete rows have by the fit: what components explain over all rows, what offsets
-//! do, and what is left. With complete data this is the variance of the data; with holes the variance of the observed entries may
-//! be smaller than what components explain over all rows, and would give shares beyond one.
+//! The total is the variance of complete rows under the fit: that along the components over all rows, that of the
+//! row offsets, and the residual variance. Complete data have this variance. With missing values the variance of
+//! the observed entries may be smaller than that along the components, with shares above one.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -11,18 +11,18 @@ use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::linalg::simd::Lane;
 
-/// Variance along components, and what is left beside them, summed over features.
+/// Variance along the components and residual variance, summed over features.
 #[derive(Clone, Debug)]
 pub(crate) struct Explained {
-    /// Along each component, descending.
+    /// Variance along each component, descending.
     pub(crate) variances: Vec<f64>,
-    /// Not along any: of the residuals, or of the noise.
+    /// Residual variance, or the noise.
     pub(crate) left: f64,
 }
 
 impl Explained {
-    /// The variance of complete rows, and the share of each component. `of_offsets` is the variance of the offsets of rows,
-    /// which have it in each of `p` columns.
+    /// The total variance, and the share of each component. `of_offsets` is the variance of the row offsets, which
+    /// each of `p` columns has.
     pub(crate) fn shares(&self, of_offsets: Option<f64>, p: usize) -> (f64, Vec<f64>) {
         let explained: f64 = self.variances.iter().sum();
         let total = explained + self.left.max(0.0) + p as f64 * of_offsets.unwrap_or(0.0);
@@ -31,25 +31,24 @@ impl Explained {
     }
 }
 
-/// Variance of the scores of `n` samples along each component, from their norms.
+/// Variance of the scores of `n` samples along each component, with divisor n - 1.
 pub(crate) fn of_scores(singular_values: &[f64], n: f64) -> Vec<f64> {
     let divisor = n.max(2.0) - 1.0;
     singular_values.iter().map(|d| d * d / divisor).collect()
 }
 
-/// Whether a variance of mean scores vanishes beside that of the noise: such a component is none.
+/// Whether a component is inactive: its variance of mean scores vanishes beside the noise.
 pub(crate) fn is_silent(variance: f64, noise: f64) -> bool {
-    /// The largest share of the noise that is none.
+    /// Largest inactive variance, as a fraction of the noise.
     const SILENT: f64 = 1e-12;
     variance.is_nan() || variance <= SILENT * noise
 }
 
-/// Sums of one feature: `w`, `w^2`, `w y`, `w f`, `w (y^2 - f^2)`, where `y` is an entry less its mean and `f` is its fit.
+/// Sums per feature: `w`, `w^2`, `w y`, `w f`, `w (y^2 - f^2)`, with `y` an entry less its mean and `f` its fit.
 const SUMS: usize = 5;
 
-/// What of the variance of the observed entries the fit does not have there: the variance of the entries less that of
-/// their fit, summed over features; about their means where these are fitted. Of penalised fits it is more than the variance of
-/// the residuals: what was shrunk is not explained.
+/// Variance of the observed entries less that of their fit, summed over features; about their means if `centred`.
+/// Penalised fits leave more than the variance of the residuals, because shrinkage is not explained variance.
 pub(crate) fn left_by_fit<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,
@@ -65,7 +64,7 @@ pub(crate) fn left_by_fit<T: Lane>(
             let fit: f64 = a[..c].iter().zip(s).map(|(a, s)| a.to_f64() * s.to_f64()).sum();
             let y = value.to_f64() - a[c].to_f64();
             let w = segment.weights.map_or(1.0, |w| w[e].to_f64());
-            // A repeated entry is as many entries.
+            // The weight includes the multiplicity: `w^2 / repeated` sums the squares of all repetitions.
             let repeated = times.map_or(1.0, |times| times[*index as usize]);
             let terms = [w, w * w / repeated, w * y, w * fit, w * (y - fit) * (y + fit)];
             acc.iter_mut().zip(terms).for_each(|(acc, term)| *acc += term);

@@ -1,4 +1,5 @@
-//! Changes of the factors that alter the penalties and no prediction, made exactly: `docs/missing-values/invariance.md`.
+//! Exact steps along the gauge: changes of the factors that alter the penalties and leave every prediction the
+//! same (`docs/missing-values/invariance.md`).
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -12,8 +13,8 @@ use crate::linalg::decomp::svd::svd;
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::linalg::simd::Lane;
 
-/// Moves along the gauge directions to lower penalties: the shift where the mean is free, and the best linear map exact where
-/// both sides have one penalty each, otherwise by pairs of components.
+/// Lowers the penalties along the gauge: by the shift if the mean is fitted, and by the best linear map, exact for
+/// one penalty per factor, otherwise by shears of pairs of components.
 pub(crate) fn gauge<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -39,14 +40,14 @@ pub(crate) fn gauge<T: Lane>(
     Ok(())
 }
 
-/// What penalties are of both sides as functions of a linear map: `P_l = sum_j dA_jl a_j a_j'` and
+/// Second moments that give the penalties of both factors under a linear map: `P_l = sum_j dA_jl a_j a_j'` and
 /// `Q_k = sum_i dS_ik s_i s_i'`, shape (c, c) each.
 pub(crate) struct FactorMoments {
     p: Vec<Matrix>,
     q: Vec<Matrix>,
 }
 
-/// A change of both factors that keeps their product: `A R`, `S W` with `R W' = I`.
+/// A linear gauge change, `A R`, `S W` with `R W' = I`.
 pub(crate) struct FactorMap {
     /// `R`.
     pub(crate) a: Matrix,
@@ -72,7 +73,7 @@ impl FactorMoments {
         Ok(Self { p: side(FactorSide::Loadings)?, q: side(FactorSide::Scores)? })
     }
 
-    /// Two rounds of `a_l += t a_k`, `s_k -= t s_l` over all ordered pairs, each with its best `t`.
+    /// Two rounds of shears `a_l += t a_k`, `s_k -= t s_l` over all ordered pairs, each with its best `t`.
     pub(crate) fn shear(&self, map: &mut FactorMap) {
         const ROUNDS: usize = 2;
         let c = self.p.len();
@@ -92,7 +93,7 @@ impl FactorMoments {
         }
     }
 
-    /// Makes the penalties of both sides equal for each component: the best lengths while the penalties stay.
+    /// Scales each component to equal penalties of both factors, the minimum over all scales.
     pub(crate) fn scale(&self, map: &mut FactorMap) {
         for l in 0..self.p.len() {
             let (of_a, of_s) = (form(&self.p[l], &map.a, l, l), form(&self.q[l], &map.s, l, l));
@@ -107,7 +108,7 @@ impl FactorMoments {
     }
 }
 
-/// `M_k' G M_l` of two columns.
+/// `M_k' G M_l`, for two columns of `M`.
 fn form(g: &Matrix, m: &Matrix, k: usize, l: usize) -> f64 {
     let c = g.n_rows();
     (0..c).map(|i| m[(i, k)] * (0..c).map(|j| g[(i, j)] * m[(j, l)]).sum::<f64>()).sum()
@@ -120,7 +121,7 @@ fn weighted_grams<T: Lane>(
     c: usize,
     exec: &Exec<'_>,
 ) -> Result<Vec<Matrix>> {
-    // One matrix serves all components unless every value has a penalty of its own.
+    // One matrix serves all components unless every value has its own penalty.
     let each = matches!(penalty, Diagonal::Full(_));
     let n = if each { c } else { 1 };
     let sums = factor.sum_rows(n * c * c, exec, |i, row, sums| {
@@ -189,9 +190,9 @@ pub(crate) fn shift<T: Lane>(
     })
 }
 
-/// `a_j += m`, `b_i -= m.s_i` with the best `m`, where rows have offsets:
-/// `(diag(sum_j dA_jk) + sum_i dB_i s_i s_i') m = sum_i dB_i b_i s_i - sum_j dA_j a_j`. Features without entries keep their
-/// loadings: nothing is known of them.
+/// `a_j += m`, `b_i -= m.s_i` with the best `m`, with row offsets:
+/// `(diag(sum_j dA_jk) + sum_i dB_i s_i s_i') m = sum_i dB_i b_i s_i - sum_j dA_j a_j`. Features without entries
+/// keep their loadings.
 pub(crate) fn level<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -231,7 +232,7 @@ pub(crate) fn level<T: Lane>(
     move_level(problem, factors, &m, exec)
 }
 
-/// `a_j += m`, `b_i -= m.s_i`, but for features without entries.
+/// `a_j += m`, `b_i -= m.s_i`, except for features without entries.
 pub(crate) fn move_level<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -250,8 +251,8 @@ pub(crate) fn move_level<T: Lane>(
     })
 }
 
-/// The minimum of `da |A R|^2 + ds |S R^-T|^2` over all invertible `R`: equal lengths along the singular vectors of the
-/// product of the first `c` components. Both Gram matrices become the same diagonal, up to the ratio of the penalties.
+/// Minimises `da |A R|^2 + ds |S R^-T|^2` over all invertible `R`: equal lengths along the singular vectors of the
+/// product of the first `c` components. Both Gram matrices become one diagonal, up to the ratio of the penalties.
 fn balance<T: Lane>(factors: &mut Factors<T>, c: usize, (da, ds): (f64, f64), exec: &Exec<'_>) -> Result<()> {
     let root_a = square_root(&gram(&factors.a, c, exec)?)?;
     let root_s = square_root(&gram(&factors.s, c, exec)?)?;
@@ -260,7 +261,7 @@ fn balance<T: Lane>(factors: &mut Factors<T>, c: usize, (da, ds): (f64, f64), ex
     let right = svd(&middle)?;
     let ratio = (ds / da).sqrt().sqrt();
     let least = right.s.first().map_or(0.0, |d| d * f64::EPSILON * c as f64);
-    // A component without variance cannot be balanced; its map is zero on both sides, which loses nothing.
+    // A component without variance cannot be balanced: zero on both sides, without loss.
     let scaled = |vectors: &Matrix, factor: f64| {
         Matrix::from_fn(c, c, |i, k| {
             if right.s[k] > least { vectors[(i, k)] * factor / right.s[k].sqrt() } else { 0.0 }
@@ -272,7 +273,7 @@ fn balance<T: Lane>(factors: &mut Factors<T>, c: usize, (da, ds): (f64, f64), ex
     transform(&mut factors.s, &map_s, exec)
 }
 
-/// The left singular vectors that belong to the right ones, where the singular value is not zero.
+/// The left singular vectors of given right ones; zero for singular values of zero.
 fn left_vectors(middle: &Matrix, right: &Matrix) -> Matrix {
     let mut images = multiply(middle, right);
     let c = images.n_cols();
@@ -303,7 +304,7 @@ pub(crate) fn transform<T: Lane>(factor: &mut Factor<T>, map: &Matrix, exec: &Ex
     })
 }
 
-/// The penalty terms of both sides.
+/// The penalty terms of both factors.
 pub(crate) fn penalties<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,

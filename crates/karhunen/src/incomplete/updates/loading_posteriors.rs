@@ -1,4 +1,4 @@
-//! Posteriors of loadings with full covariances, or their values without a prior, given expected values of the scores.
+//! Posteriors of loadings with full covariances, or point estimates, given expected values of the scores.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -12,16 +12,16 @@ use crate::linalg::decomp::cholesky::Upper;
 use crate::linalg::simd::Lane;
 use crate::scalar::largest;
 
-/// Whether loadings have posteriors.
+/// Estimate of the loadings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadingModel {
-    /// A posterior each, under a learned prior: variational Bayes.
+    /// A posterior under a learned prior: variational Bayes.
     Posterior,
-    /// A value each, without prior: probabilistic PCA.
+    /// A point estimate without prior: probabilistic PCA.
     Point,
 }
 
-/// What the pass over the features found.
+/// Sums over the features from the update of the loadings.
 pub(crate) struct OfLoadings {
     /// Expected `sum w e^2`.
     pub(crate) squares: f64,
@@ -32,7 +32,7 @@ pub(crate) struct OfLoadings {
     pub(crate) n_means: f64,
 }
 
-/// What the posterior of one feature depends on beside its sums.
+/// Parameters of the posterior of one feature, beside its sums.
 pub(crate) struct LoadingSolver<'a> {
     pub(crate) loadings: LoadingModel,
     pub(crate) layout: Expected,
@@ -40,7 +40,7 @@ pub(crate) struct LoadingSolver<'a> {
     pub(crate) prior: &'a [f64],
     pub(crate) affine: &'a ScoreShift,
     pub(crate) mean: MeanRule,
-    /// The component whose loadings are one.
+    /// The component of the row offsets, whose loadings are fixed at one.
     pub(crate) held: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ impl LoadingSolver<'_> {
         (4 * m + 3) * self.affine.stride()
     }
 
-    /// Writes `(a_j, mu_j)` and the expected values of a feature; returns its parts of [`OfLoadings`].
+    /// Writes `(a_j, mu_j)` and the expected values of a feature; returns its terms of [`OfLoadings`].
     pub(crate) fn solve<T: Lane>(&self, acc: &mut [f64], row: &mut [T], out: &mut [T]) -> Result<[f64; 5]> {
         let (layout, c, stride) = (self.layout, self.layout.c, self.affine.stride());
         let (sums, room) = acc.split_at_mut(layout.n_sums());
@@ -76,7 +76,7 @@ impl LoadingSolver<'_> {
         if posterior {
             self.prior.iter().enumerate().for_each(|(k, v)| g[k * stride + k] += self.noise / v);
             if let Some(held) = self.held {
-                // What is held has the determinant one, in units of the noise.
+                // The fixed component has determinant one, in units of the noise.
                 g[held * stride + held] = self.noise;
             }
             let mut phi = Upper { values: g, m: c, stride };
@@ -136,7 +136,7 @@ pub(crate) fn moments_of_loadings<T: Lane>(
     })
 }
 
-/// The expected values without one component.
+/// The table of expected values without one component.
 pub(crate) fn drop_from_table<T: Lane>(
     table: &Factor<T>,
     c: usize,

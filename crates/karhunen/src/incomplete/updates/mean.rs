@@ -1,14 +1,14 @@
-//! The mean of each feature as the entries show it.
+//! Means of the features from their observed entries.
 
 use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::data::Observed;
 use crate::scalar::Scalar;
 
-/// Sums over the entries, by feature.
+/// Sums over the entries of each feature.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnSums {
-    /// `sum w`: the number of entries where they have no weights.
+    /// `sum w`; the number of entries without weights.
     pub(crate) weight: Vec<f64>,
     /// `sum w x`.
     pub(crate) value: Vec<f64>,
@@ -36,14 +36,14 @@ impl ColumnSums {
         self.value.iter().sum::<f64>() / self.weight.iter().sum::<f64>()
     }
 
-    /// `mu_j = (sum w x + kappa m0) / (sum w + kappa)`, and `m0` for a feature that was never observed.
+    /// `mu_j = (sum w x + kappa m0) / (sum w + kappa)`, or `m0` for a feature without entries.
     pub(crate) fn means(&self, kappa: f64, prior: f64) -> Vec<f64> {
         let pairs = self.weight.iter().zip(&self.value);
         pairs.map(|(w, x)| if w + kappa > 0.0 { (x + kappa * prior) / (w + kappa) } else { prior }).collect()
     }
 }
 
-/// Mean squares about given means: of all entries, and the widest feature.
+/// Mean squares about given means, over all entries, and the feature with the largest sum of squares.
 pub(crate) fn spread<T: Scalar>(data: &Observed<T>, mean: &[f64], exec: &Exec<'_>) -> Result<Spread> {
     let mut squares = vec![[0.0; 2]; data.n_features()];
     exec.fill(&mut squares, 64, |piece, out| {
@@ -64,11 +64,11 @@ pub(crate) fn spread<T: Scalar>(data: &Observed<T>, mean: &[f64], exec: &Exec<'_
     Ok(Spread { mean_square: total / weight, widest })
 }
 
-/// How far entries are from their means.
+/// Deviations of the entries from their means.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread {
     /// Mean squared deviation of an entry.
     pub(crate) mean_square: f64,
-    /// The feature of largest sum of squares.
+    /// The feature with the largest sum of squares.
     pub(crate) widest: usize,
 }

@@ -1,5 +1,4 @@
-//! Loadings, scores, means and offsets of a fit, the cost that they are judged by, and exact updates of each that
-//! several methods share.
+//! Exact updates of loadings, scores, means and offsets that several methods share, and the terms of the cost.
 
 pub(crate) mod explained;
 pub(crate) mod invariance;

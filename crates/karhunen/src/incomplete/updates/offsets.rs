@@ -1,5 +1,5 @@
-//! Offsets of rows: `x_ij = mu_j + b_i + a_j . s_i + noise`. In the fit `b_i` is the score of a component whose loadings are
-//! held at one; here is how far the data say that rows lie apart, and where offsets begin.
+//! Row offsets: `x_ij = mu_j + b_i + a_j . s_i + noise`. In a fit `b_i` is the score of a component with loadings
+//! fixed at one. This file estimates their variance and their start.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -10,21 +10,21 @@ use crate::incomplete::passes::gradient::gradient_pass;
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
 
-/// The variance of offsets is at least this share of that of an entry: less is none.
+/// Least variance of the offsets, as a fraction of that of an entry.
 const LEAST_SHARE: f64 = 1e-6;
 
-/// How far rows lie apart, as entries show it before the first iteration.
+/// Variance components of the entries, estimated before the first iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Levels {
-    /// Variance of the offsets: the mean product of two deviations in one row.
+    /// Variance of the offsets: mean product of two deviations in one row.
     pub(crate) variance: f64,
-    /// What is left of the mean squared deviation of an entry.
+    /// Mean squared deviation of an entry less the variance of the offsets.
     pub(crate) rest: f64,
 }
 
 impl Levels {
-    /// The analysis of variance of one way: rows are groups. `mean_square` is the mean squared deviation of an entry from
-    /// `mean`. Where no row has two entries nothing tells offsets from the rest: each gets half.
+    /// One-way analysis of variance with rows as groups. `mean_square` is the mean squared deviation of an entry
+    /// from `mean`. If no row has two entries, offsets and rest get half each.
     pub(crate) fn of<T: Scalar>(data: &Observed<T>, mean: &[f64], mean_square: f64) -> Self {
         let (mut products, mut pairs) = (0.0, 0.0);
         for i in 0..data.n_samples() {
@@ -47,19 +47,19 @@ impl Levels {
         Self { variance, rest: (mean_square - variance).max(0.0) }
     }
 
-    /// How strongly offsets are drawn to zero beside a ridge that would draw them with `ridge` over their size if they were the
-    /// scores of a component: as strongly, but no more than as if all that offsets leave of the entries were noise.
+    /// Penalty of an offset under a ridge: the smaller of `ridge` over the deviation of the offsets (the penalty
+    /// of a component with the norm of all offsets) and [`Levels::pseudo_observations`].
     pub(crate) fn pull(self, ridge: f64) -> f64 {
         self.pseudo_observations().min(ridge / self.variance.sqrt())
     }
 
-    /// How many entries of a row of offset zero weigh as much as what is known of offsets, if the rest is noise.
+    /// Number of entries that the prior of an offset is worth, if the rest is noise.
     pub(crate) fn pseudo_observations(self) -> f64 {
         self.rest / self.variance
     }
 }
 
-/// The offsets that suit the other factors best, in place of those there are.
+/// Replaces the offsets by the minimiser of F given the other factors.
 pub(crate) fn begin_offsets<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,

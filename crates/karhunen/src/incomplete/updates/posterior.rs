@@ -1,4 +1,4 @@
-//! What methods with posteriors share: the posterior that a model is made of, and the terms of the means in their cost.
+//! Shared by methods with posteriors: the posterior of a model, and the terms of the means in their cost.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -17,23 +17,23 @@ use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::dense::small::t_multiply;
 use crate::linalg::simd::Lane;
 
-/// Variances below this share of the mean square of the data are rounding.
+/// Least noise variance, as a fraction of the mean square of the data.
 pub(crate) const LEAST_NOISE: f64 = 1e-9;
-/// Rows of covariances of one piece of work.
+/// Rows of covariances per piece of work.
 const ROWS: usize = 64;
 
-/// The posterior of a fit: loadings and means, the rest follows.
+/// The posterior of loadings and means at the end of a fit; that of the scores follows from it.
 #[derive(Debug)]
 pub(crate) struct Posterior<T> {
     /// `v_x`.
     pub(crate) noise: f64,
-    /// The noise over the prior variance of the scores of each component.
+    /// Noise variance over the prior variance of each score.
     pub(crate) score_penalty: Vec<f64>,
     /// Expected values of the loadings, see [`Expected`].
     pub(crate) table: Factor<T>,
-    /// Whether loadings were taken as certain: their covariances are then found in the end.
+    /// Whether the loadings are point estimates; their covariances are then computed at the end.
     pub(crate) point: bool,
-    /// Whether the prior of the scores was held: it says nothing of the data then.
+    /// Whether the prior of the scores was fixed, and not learned from the data.
     pub(crate) held: bool,
 }
 
@@ -57,7 +57,7 @@ impl<T: Lane> Posterior<T> {
         out
     }
 
-    /// Reads what [`Posterior::save`] wrote, of `p` features and `c` components.
+    /// Reads the arrays of [`Posterior::save`], for `p` features and `c` components.
     pub(crate) fn restore(from: &mut Arrays, p: usize, c: usize) -> Result<Self> {
         let [noise, point, held] = from.take_array("noise")?;
         let score_penalty = from.take_sizes("score_penalty", c)?;
@@ -71,7 +71,7 @@ impl<T: Lane> Posterior<T> {
         })
     }
 
-    /// Posterior of the scores given the loadings, all in the coordinates of the principal components.
+    /// Posterior of the scores given the loadings, in the coordinates of the principal components.
     pub(crate) fn rotate(
         &self,
         problem: &Objective<'_, T>,
@@ -107,8 +107,8 @@ impl<T: Lane> Posterior<T> {
         Ok(Rotation { rotated, explained, prior, scores, loadings })
     }
 
-    /// `(1/n) sum_i E s_ik^2 sum_j E v_jk^2` of the principal components, which are put in order of it. Under a prior that was held
-    /// the variance of the mean scores: what is not known of a row would add the variance of the prior, not of the data.
+    /// Sorts the principal components by `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`, which is returned. Under a fixed
+    /// prior returns the variance of the mean scores, because posterior variances would add that of the prior.
     fn explained(
         &self,
         problem: &Objective<'_, T>,
@@ -155,7 +155,7 @@ impl<T: Lane> Posterior<T> {
         Ok(explained)
     }
 
-    /// Expected values of loadings that were taken as certain, given the scores, under a prior of their own spread.
+    /// Expected values of point estimates of the loadings given the scores, under a prior of their own variance.
     fn spread_of_loadings(
         &self,
         problem: &Objective<'_, T>,
@@ -205,7 +205,7 @@ impl<T: Lane> Posterior<T> {
     }
 }
 
-/// `M' (E zz' - z z') M` of every row, for as many leading values as `M` has rows.
+/// `M' (E zz' - z z') M` of every row, over as many leading values as `M` has rows.
 fn covariances<T: Lane>(
     table: &Factor<T>,
     layout: Expected,
@@ -221,7 +221,7 @@ fn covariances<T: Lane>(
             let row = table.row(piece * ROWS + at);
             let covariance = |k: usize, l: usize| {
                 let moment = row[layout.at(k.max(l), k.min(l))].to_f64() - row[k].to_f64() * row[l].to_f64();
-                // What is below rounding is none.
+                // Variances below rounding are zero.
                 if k == l { moment.max(0.0) } else { moment }
             };
             product.as_mut_slice().fill(0.0);
@@ -244,8 +244,8 @@ fn covariances<T: Lane>(
     Ok(Covariances { n_components: c, packed })
 }
 
-/// The terms of the means in the cost: `-ln p` of values, or the divergence of posteriors from the prior, whose `precision` is
-/// zero where nothing is known beforehand. `away` is `sum ((mu - m0)^2 + mu~)`.
+/// Terms of the means in the cost: `-ln p` of point estimates, or the divergence of posteriors from the prior,
+/// whose `precision` is zero for a flat prior. `away` is `sum ((mu - m0)^2 + mu~)`.
 pub(crate) fn kl_of_means(
     away: f64,
     log_variance: f64,

@@ -1,30 +1,30 @@
-//! Gradients divided by powers of the second derivatives, in the units of the values that they move.
+//! Gradients divided by powers of the second derivatives, independent of the unit of each value.
 //!
-//! A value `x` of size `r` is `r` times a number without unit, whose gradient is `r g` and whose second derivative is `r^2 h`: the
-//! step `(r g) (r^2 h)^-alpha` of that number is `(r^2)^(1 - alpha) g h^-alpha` of `x`. With one power of the second derivatives
-//! but the first, values of different units would move together in one unit of the data alone.
+//! A value `x` of size `r` is `r` times a number without unit, of gradient `r g` and second derivative `r^2 h`.
+//! Its step `(r g) (r^2 h)^-alpha` is the step `(r^2)^(1 - alpha) g h^-alpha` of `x`. Without sizes, for any power but
+//! one, the relative steps of values with different units would depend on the unit of the data.
 
 use pulp::{Simd, WithSimd};
 
 use crate::incomplete::factors::FactorSide;
 use crate::linalg::simd::{Lane, dispatch};
 
-/// Squares of the sizes that values have by the unit of the data, up to a factor that all share.
+/// Squared sizes of values, from the unit of the data, up to a common factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sizes {
     loadings: f64,
     scores: f64,
-    /// Of means and offsets.
+    /// Squared size of means and offsets.
     pub(crate) constants: f64,
 }
 
 impl Sizes {
-    /// Loadings and scores share the unit of the data, as they do after a random start; `deviation` is that of an entry.
+    /// Loadings and scores share the unit of the data, as after a random start; `deviation` is that of an entry.
     pub(crate) fn shared(deviation: f64) -> Self {
         Self { loadings: 1.0, scores: 1.0, constants: unit(deviation) }
     }
 
-    /// Scores have it.
+    /// The scores have the unit of the data, the loadings none.
     pub(crate) fn of_scores(deviation: f64) -> Self {
         let unit = unit(deviation);
         Self { loadings: 1.0 / unit, scores: unit, constants: unit }
@@ -38,21 +38,21 @@ impl Sizes {
     }
 }
 
-/// Entries that all equal their means have no unit.
+/// The deviation, or one if all entries equal their means.
 fn unit(deviation: f64) -> f64 {
     if deviation > 0.0 { deviation } else { 1.0 }
 }
 
-/// What gradients are multiplied by.
+/// Diagonal preconditioner of the gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Preconditioner {
-    /// The power of the second derivatives, from 0 to 1.
+    /// Power of the second derivatives, from 0 to 1.
     pub(crate) alpha: f64,
     pub(crate) sizes: Sizes,
 }
 
 impl Preconditioner {
-    /// The direction of one row: `free` values of a side, then its mean or offset.
+    /// Writes the direction of one row: `free` values of a factor, then its mean or offset.
     pub(crate) fn apply<T: Lane>(
         &self,
         (side, free): (FactorSide, usize),
@@ -66,7 +66,7 @@ impl Preconditioner {
     }
 }
 
-/// `size^(1 - alpha) g h^-alpha`; nothing where nothing was observed or the other factor is zero.
+/// `size^(1 - alpha) g h^-alpha`, or zero if `h` is not positive: no entries, or a zero factor.
 fn precondition<T: Lane>(g: &[f64], h: &[f64], (alpha, size): (f64, f64), out: &mut [T]) {
     let length = if size == 1.0 { 1.0 } else { size.powf(1.0 - alpha) };
     dispatch(Precondition { g, h, alpha, length, out });
@@ -82,12 +82,12 @@ struct Precondition<'a, T> {
 
 impl<T: Lane> WithSimd for Precondition<'_, T> {
     type Output = ();
-    /// One loop for each power that is common; compiled for the vectors of this processor.
+    /// One loop per common power, compiled for the vector extensions.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { g, h, alpha, length, out } = self;
         let each = out.iter_mut().zip(g.iter().zip(h));
-        // What is no curvature, zero or NaN, has no step.
+        // Without positive curvature there is no step.
         if alpha == 0.0 {
             each.for_each(|(out, (g, h))| *out = T::from_f64(if *h > 0.0 { length * g } else { 0.0 }));
         } else if alpha == 1.0 {
@@ -105,12 +105,12 @@ impl<T: Lane> WithSimd for Precondition<'_, T> {
     }
 }
 
-/// `h^(-1/3)` of a positive number: a third of the exponent, then Newton's steps, without a division.
+/// `h^(-1/3)` of a positive number: Newton's iteration from a third of the exponent, without division.
 #[inline(always)]
 fn inverse_cbrt(h: f64) -> f64 {
-    /// The bits of one, times four thirds, less what makes the first error smallest.
+    /// Four thirds of the bits of one, less the value that minimises the first error.
     const FIRST: f64 = 6.142_611_920_468_695e18;
-    // Numbers too small to have an exponent have none here either.
+    // Subnormal numbers count as the smallest normal one.
     let h = h.max(f64::MIN_POSITIVE);
     let mut y = f64::from_bits((FIRST - h.to_bits() as f64 * (1.0 / 3.0)) as u64);
     for _ in 0..5 {
@@ -140,7 +140,8 @@ mod tests {
     }
     #[test]
     fn directions_have_the_unit_of_what_they_move() {
-        // In a unit of the data four times as small loadings and scores that share it are twice, means four times as large.
+        // In a data unit four times as small, loadings and scores that share it are twice as large, means four
+        // times.
         for alpha in [0.0, 0.625, 1.0] {
             let direct = |deviation: f64, g: [f64; 2], h: [f64; 2]| {
                 let mut out = [0.0f64; 2];
@@ -150,7 +151,7 @@ mod tests {
             };
             let (one, other) = (direct(1.0, [3.0, 5.0], [7.0, 9.0]), direct(4.0, [24.0, 20.0], [28.0, 9.0]));
             let (loading, mean) = (other[0] / one[0], other[1] / one[1]);
-            // The length of a step is found for all together: means move twice as much as loadings do.
+            // All values share a step size, so only the ratio counts: means move twice as much as loadings.
             assert!((mean / loading - 2.0).abs() < 1e-12, "{alpha}: {loading} {mean}");
         }
     }

@@ -1,4 +1,4 @@
-//! What is known of the data before the first iteration.
+//! Statistics of the data before the first iteration.
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
@@ -11,15 +11,15 @@ use crate::incomplete::updates::offsets::Levels;
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
 
-/// Sums, means and variances of the entries.
+/// Sums, means and variances of the entries, and the rule of the mean.
 pub(crate) struct Prepared {
     pub(crate) sums: ColumnSums,
-    /// The mean that the fit starts with.
+    /// The initial mean, shape (n_features,).
     pub(crate) mean: Vec<f64>,
-    /// The prior of the mean, if it is fitted.
+    /// The prior of the mean, if the mean is fitted.
     pub(crate) rule: MeanRule,
     pub(crate) spread: Spread,
-    /// How far rows lie apart, where they have offsets.
+    /// Variance of the row offsets, if any.
     pub(crate) levels: Option<Levels>,
 }
 
@@ -34,7 +34,7 @@ impl Prepared {
         let MeanPrior { count, value } = pca.mean_prior;
         let prior = value.unwrap_or_else(|| sums.grand_mean());
         let joint = pca.mean == MeanMode::Joint;
-        // Where the noise is learned, so is how much pseudo-observations weigh beside entries.
+        // Methods that learn the noise also learn the weight of pseudo-observations.
         let of_posterior = joint && pca.chosen().0.learns_variances();
         let observed = sums.means(if of_posterior { 0.0 } else { count }, prior);
         let mean = match (pca.mean, start.and_then(|start| start.mean.clone())) {
@@ -43,7 +43,7 @@ impl Prepared {
             (_, None) => observed.clone(),
         };
         let deviations = spread(data, if joint { &observed } else { &mean }, exec)?;
-        // Squares of residuals and their sums must be in the range of the type.
+        // Sums of squared residuals must fit the range of the type.
         let largest = if T::EPSILON > f64::EPSILON { 1e30 } else { 1e290 };
         if deviations.mean_square.is_nan() || deviations.mean_square > largest {
             return Err(Error::SpreadTooLarge {
@@ -57,19 +57,19 @@ impl Prepared {
         if of_posterior && count > 0.0 {
             let about_prior = spread(data, &vec![prior; data.n_features()], exec)?.mean_square;
             rule.precision = if about_prior > 0.0 { count / about_prior } else { 0.0 };
-            // Before the fit all deviations are noise.
+            // Before the fit all deviations count as noise.
             rule = rule.under(deviations.mean_square);
         }
         let levels = pca.row_offsets.then(|| Levels::of(data, &mean, deviations.mean_square));
         Ok(Self { sums, mean, rule, spread: deviations, levels })
     }
 
-    /// The sum of the weights of all entries: their number where they have none.
+    /// The sum of the weights of all entries; their number without weights.
     pub(crate) fn weight(&self) -> f64 {
         self.sums.weight.iter().sum()
     }
 
-    /// The penalties that a method has unless others are asked for.
+    /// The regularization that the options or the method's default choose.
     pub(crate) fn regularization(&self, pca: &IncompletePca, method: Method) -> Regularization {
         pca.regularization.unwrap_or(match method {
             Method::Als | Method::Ridge | Method::Soft => {
@@ -79,7 +79,7 @@ impl Prepared {
         })
     }
 
-    /// The problem without penalties.
+    /// The objective without penalties.
     pub(crate) fn problem<'a, T: Scalar>(
         &self,
         pca: &IncompletePca,
@@ -95,14 +95,14 @@ impl Prepared {
         }
     }
 
-    /// The problem with penalties.
+    /// The objective with penalties.
     pub(crate) fn penalized<'a, T: Scalar>(
         &self,
         pca: &IncompletePca,
         data: &'a Observed<T>,
         regularization: Regularization,
     ) -> Objective<'a, T> {
-        // Where scores are penalised offsets are too. As a component `b 1'` they would have the singular value `|b| sqrt(p)`, whose
+        // Penalised scores imply penalised offsets. A component `b 1'` has the singular value `|b| sqrt(p)`; its
         // penalty `2 lambda |b| sqrt(p)` has the slope of `lambda sqrt(p) / |b|` times `|b|^2`.
         let (n, p) = (data.total_samples(), data.n_features() as f64);
         let pull = |ridge: f64| self.levels.map(|levels| levels.pull(ridge));
@@ -110,7 +110,7 @@ impl Prepared {
             Diagonal::ByRow((0..data.n_samples()).map(|i| lambda * data.rows().weight(i)).collect())
         };
         let (loadings, scores, offsets) = match regularization {
-            // A path sets the penalties of each of its runs itself.
+            // A path sets the penalties of each step.
             Regularization::None | Regularization::Path => {
                 (Diagonal::Same(0.0), Diagonal::Same(0.0), self.levels.map(|_| Diagonal::Same(0.0)))
             }

@@ -1,5 +1,5 @@
-//! From fitted factors to principal components, orthonormal directions in order of variance:
-//! `docs/missing-values/model.md`.
+//! From fitted factors to principal components, orthonormal directions in order of variance
+//! (`docs/missing-values/model.md`).
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -16,37 +16,36 @@ use crate::linalg::simd::Lane;
 use crate::random::Purpose;
 use crate::scalar::{Scalar, largest};
 
-/// The principal components of a fit, and the map from the fitted factors to them.
+/// The principal components of a fit, and the linear map from the fitted factors to them.
 #[derive(Clone, Debug)]
 pub(crate) struct Rotated {
     /// Orthonormal columns, shape (n_features, c).
     pub(crate) loadings: Matrix,
-    /// Orthogonal columns (where rows count as often as they do), shape (n_samples, c).
+    /// Orthogonal columns (weighted by multiplicity), shape (n_samples, c).
     pub(crate) scores: Matrix,
     pub(crate) mean: Vec<f64>,
     /// Norms of the columns of the scores, descending.
     pub(crate) singular_values: Vec<f64>,
-    /// `W`: scores of components (and offsets) are the fitted ones, less `shift`, times `W`. Square.
+    /// `W`, square: scores (and offsets) of components are the fitted ones, less `shift`, times `W`.
     pub(crate) of_scores: Matrix,
-    /// `W^-T`, which the fitted loadings are multiplied by; zero for components without variance.
+    /// `W^-T`, the map of the fitted loadings; zero for components without variance.
     pub(crate) of_loadings: Matrix,
-    /// What was subtracted from the fitted scores.
+    /// Mean subtracted from the fitted scores.
     pub(crate) shift: Vec<f64>,
-    /// The offsets of the rows, where they have some.
+    /// The row offsets, if any.
     pub(crate) offsets: Option<Vec<f64>>,
 }
 
 impl Rotated {
-    /// Where scores and offsets are that were zero in the fit.
+    /// Image of fitted scores and offsets of zero.
     pub(crate) fn prior_mean(&self) -> Vec<f64> {
         let shifted = Matrix::from_fn(1, self.shift.len(), |_, k| -self.shift[k]);
-        // No negative zeros.
+        // Adding zero removes negative zeros.
         multiply(&shifted, &self.of_scores).into_vec().into_iter().map(|x| x + 0.0).collect()
     }
 
-    /// Makes silent what vanishes beside the noise, or beside the first component to rounding: a component that has faded out has
-    /// scores of zero, for new rows as well. What is left of it is rounding, blown up by the rotation. Says of each component
-    /// whether it is silent.
+    /// Sets components to zero whose variance vanishes beside the noise, or whose singular value beside the first
+    /// is rounding: the rotation would amplify that rounding, also for new rows. Returns which ones are inactive.
     pub(crate) fn silence(&mut self, samples: f64, noise: f64) -> Vec<bool> {
         let least = least(&self.singular_values);
         let of_means = of_scores(&self.singular_values, samples);
@@ -59,7 +58,7 @@ impl Rotated {
         silent
     }
 
-    /// Puts components in another order.
+    /// Reorders the components.
     pub(crate) fn reorder(&mut self, order: &[usize]) {
         let columns = |x: &Matrix| {
             let from = |k: usize| order.get(k).copied().unwrap_or(k);
@@ -71,19 +70,19 @@ impl Rotated {
         self.singular_values = order.iter().map(|k| self.singular_values[*k]).collect();
     }
 
-    /// The part of `W^-T` that fitted loadings of `free` components are multiplied by.
+    /// The map of the fitted loadings of `free` components.
     pub(crate) fn of_free_loadings(&self, free: usize) -> Matrix {
         Matrix::from_fn(free, free, |k, l| self.of_loadings[(k, l)])
     }
 
-    /// The part of `W` that fitted scores of `free` components are multiplied by.
+    /// The map of the fitted scores of `free` components.
     pub(crate) fn of_free_scores(&self, free: usize) -> Matrix {
         Matrix::from_fn(free, free, |k, l| self.of_scores[(k, l)])
     }
 }
 
-/// The principal components of a fit, whose loadings sum to zero where rows have offsets: what a row has in all columns is
-/// its offset. Where the mean is free offsets sum to zero over rows with entries; scores do so if they are to be centred.
+/// The principal components of a fit. With row offsets the loadings sum to zero: the common part of a row is its
+/// offset. With a fitted mean the offsets sum to zero over rows with entries, and so do scores if `centre`.
 pub(crate) fn principal<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -117,7 +116,7 @@ pub(crate) fn principal<T: Lane>(
         offsets.iter_mut().for_each(|b| *b -= shift);
         rotated.mean.iter_mut().for_each(|mean| *mean += shift);
     }
-    // In the fit's own coordinates the offset was b + level.s: W has a column (-level, 1).
+    // In the fitted coordinates the offset was b + level.s: W has a column (-level, 1).
     let (of_scores, of_loadings) = (&rotated.of_scores, &rotated.of_loadings);
     let along = |l: usize| (0..free).map(|k| level[k] * of_loadings[(k, l)]).sum::<f64>();
     let w = Matrix::from_fn(free + 1, free + 1, |k, l| match (k < free, l < free) {
@@ -137,7 +136,7 @@ pub(crate) fn principal<T: Lane>(
     Ok(Rotated { of_scores: w, of_loadings: inverse, offsets: Some(offsets), ..rotated })
 }
 
-/// Rotates the first `c` components; where the mean is free, the scores are centred first. Offsets stay as they are.
+/// Rotates the first `c` components, after centring the scores if the mean is fitted. Offsets are unchanged.
 pub(crate) fn rotate<T: Scalar>(
     factors: &Factors<T>,
     c: usize,
@@ -160,7 +159,7 @@ pub(crate) fn rotate<T: Scalar>(
         *mean += row.iter().zip(&shift).map(|(a, m)| a * m).sum::<f64>();
     }
     let (qa, ra) = triangle(a, exec)?;
-    // A row that counts often is as long as all its repetitions together.
+    // A row of multiplicity m is as long as m repetitions together.
     let long = factors.s.times().map(|times| Matrix::from_fn(n, c, |i, k| times[i].sqrt() * s[(i, k)]));
     let (qs, rs) = triangle(long.clone().unwrap_or_else(|| s.clone()), exec)?;
     // S A' = Qs Rs Ra' Qa' = (Qs V) D (Qa U)', where Ra Rs' = U D V'.
@@ -171,7 +170,7 @@ pub(crate) fn rotate<T: Scalar>(
     let mut loadings = multiply(&qa, &u);
     let mut scores = match &long {
         None => multiply(&qs, &v),
-        // S W = Q_s V D for the repeated rows, and for each of them.
+        // S W = Q_s V D for the repeated rows, and so for each of them.
         Some(_) => multiply(&s, &multiply(&ra.transposed(), &u)),
     };
     let mut of_scores = multiply(&ra.transposed(), &u);
@@ -191,26 +190,26 @@ pub(crate) fn rotate<T: Scalar>(
     Ok(Rotated { loadings, scores, mean, singular_values: d, of_scores, of_loadings, shift, offsets: None })
 }
 
-/// Singular values that are no larger are zero to rounding, whose share of a direction beyond is a sixteenth at most.
+/// Largest singular value that is zero to rounding; above it, rounding is at most a sixteenth of a direction.
 fn least(singular_values: &[f64]) -> f64 {
     largest(singular_values.iter().copied()) * 16.0 * f64::EPSILON * singular_values.len() as f64
 }
 
-/// `X = Q R` with orthonormal columns of `Q`; random ones beside those of a small or deficient `X`.
+/// `X = Q R` with orthonormal columns of `Q`; random columns complete a small or deficient `X`.
 fn triangle(x: Matrix, exec: &Exec<'_>) -> Result<(Matrix, Matrix)> {
     let (rows, c) = x.shape();
     if rows >= c {
         let result = orthonormalize(x, 0, exec)?;
         return Ok((result.q, result.r));
     }
-    // Rows of zeros make it tall enough.
+    // Rows of zeros make the matrix square.
     let tall = Matrix::from_fn(c, c, |i, k| if i < rows { x[(i, k)] } else { 0.0 });
     let result = orthonormalize(tall, 0, exec)?;
     Ok((result.q.rows(0..rows), result.r))
 }
 
-/// `U` of `M V = U D`, `D` descending; where it vanishes to rounding there is no direction, and any will do that is orthogonal to
-/// the others. These come first, by themselves: columns that depend on each other would be turned into one another.
+/// `U` of `M V = U D`, `D` descending. Singular values of zero to rounding get any directions orthogonal to the
+/// others, which are orthonormalised first: dependent columns would distort them.
 fn left_vectors(mv: Matrix, d: &[f64], exec: &Exec<'_>) -> Result<Matrix> {
     let (c, least) = (d.len(), least(d));
     let known = d.iter().take_while(|d| **d > least).count();
@@ -224,7 +223,7 @@ fn left_vectors(mv: Matrix, d: &[f64], exec: &Exec<'_>) -> Result<Matrix> {
         return Ok(first);
     }
     let mut rest = gaussian(c, c - known, Purpose::Completion.of(0));
-    // Twice is enough.
+    // Two rounds of orthogonalization suffice.
     for _ in 0..2 {
         let inside = multiply(&first, &t_multiply(&first, &rest));
         rest.as_mut_slice().iter_mut().zip(inside.as_slice()).for_each(|(x, inside)| *x -= inside);
@@ -233,7 +232,7 @@ fn left_vectors(mv: Matrix, d: &[f64], exec: &Exec<'_>) -> Result<Matrix> {
     Ok(Matrix::from_fn(c, c, |i, k| if k < known { first[(i, k)] } else { rest[(i, k - known)] }))
 }
 
-/// The sign that makes the entry of largest absolute value positive, the first of them where several are as large.
+/// The sign that makes the entry of largest absolute value positive; the first such entry decides ties.
 fn sign(values: impl Iterator<Item = f64> + Clone) -> f64 {
     const TIE: f64 = 1e-10;
     let largest = largest(values.clone().map(f64::abs));

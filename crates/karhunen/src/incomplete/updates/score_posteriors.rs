@@ -9,9 +9,9 @@ use crate::incomplete::passes::moments::{Expected, moments_pass};
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::simd::Lane;
 
-/// Posteriors of all scores: the expected values of each sample, and the sum of `ln det Psi_i`. `penalty` is the noise over
-/// the prior variance of each component. Writes the means into the factors. `room` are expected values that are no longer
-/// needed.
+/// Computes the posteriors of all scores: the expected values of each sample, and the sum of `ln det Psi_i`.
+/// `penalty` is the noise over the prior variance of each score. Writes the means to the factors; reuses the
+/// memory of `room`.
 pub(crate) fn score_posteriors<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -25,7 +25,7 @@ pub(crate) fn score_posteriors<T: Lane>(
     let layout = Expected::new::<T>(c);
     let stride = c.next_multiple_of(BLOCK);
     let n = problem.data.n_samples();
-    // What lies between the means and the moments is zero, there as well.
+    // In reused memory, too, the padding between means and moments is zero.
     let room = room.filter(|room| room.n_rows() == n && room.width() == layout.width);
     let mut expected = room.unwrap_or_else(|| factors.s.zeros_beside(layout.width));
     let ones = vec![T::from_f64(1.0); n];

@@ -1,5 +1,5 @@
-//! The affine change of the scores that lowers the cost of methods with posteriors most:
-//! `docs/missing-values/invariance.md`.
+//! Affine change of the scores that lowers the cost of methods with posteriors
+//! (`docs/missing-values/invariance.md`).
 
 use pulp::{Simd, WithSimd};
 
@@ -16,18 +16,18 @@ use crate::linalg::decomp::eigh::eigh;
 use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::linalg::simd::{Lane, dispatch};
 
-/// A change of the scores, `s -> R (s - m)`, which loadings and means follow so that no prediction changes.
+/// A change of the scores, `s -> R (s - m)`, with the change of loadings and means that keeps every prediction.
 #[derive(Clone, Debug)]
 pub(crate) struct ScoreShift {
     /// `R`, shape (c, c).
     pub(crate) map: Matrix,
-    /// `R'` in rows of [`ScoreShift::stride`] values.
+    /// `R'`, rows padded to [`ScoreShift::stride`] values.
     transposed: Vec<f64>,
     /// `m`.
     pub(crate) shift: Vec<f64>,
     /// `ln |det R|`.
     pub(crate) log_determinant: f64,
-    /// Mean expected squares of the loadings after it.
+    /// Mean expected squares of the loadings after the change.
     pub(crate) variances: Vec<f64>,
 }
 
@@ -47,7 +47,7 @@ impl ScoreShift {
         Self { map, transposed, shift, log_determinant, variances }
     }
 
-    /// Values of a row that holds one for each component and a constant.
+    /// Padded length of a row of all scores and a constant.
     pub(crate) fn stride(&self) -> usize {
         Self::stride_of(self.shift.len())
     }
@@ -69,7 +69,7 @@ impl ScoreShift {
             .collect()
     }
 
-    /// Moves one row of scores.
+    /// Changes one row of scores.
     pub(crate) fn apply<T: Lane>(&self, row: &mut [T]) {
         const ON_STACK: usize = 64;
         let stride = self.stride();
@@ -86,9 +86,9 @@ impl ScoreShift {
         row.iter_mut().zip(moved).for_each(|(x, moved)| *x = T::from_f64(*moved));
     }
 
-    /// The sums of a feature, see [`Expected::n_sums`], as the moved scores have them, with its mean moved by `delta`:
-    /// `sum w E (s, 1)(s, 1)'` into the rows of `g`, `sum w y (s, 1)` into `b`; returns `sum w y^2`. `room` is as large as
-    /// `g`, whose rows have [`ScoreShift::stride`] values.
+    /// Transforms the sums of a feature, see [`Expected::n_sums`], to the changed scores and a mean changed by
+    /// `delta`: `sum w E (s, 1)(s, 1)'` into `g`, `sum w y (s, 1)` into `b`; returns `sum w y^2`. `room` is as
+    /// large as `g`, whose rows have [`ScoreShift::stride`] values.
     pub(crate) fn moved_sums(
         &self,
         layout: Expected,
@@ -117,7 +117,7 @@ impl ScoreShift {
     }
 }
 
-/// The second moments among [`ScoreShift::moved_sums`].
+/// Arguments of the transformed second moments of [`ScoreShift::moved_sums`].
 struct MoveSums<'a> {
     affine: &'a ScoreShift,
     layout: Expected,
@@ -128,7 +128,7 @@ struct MoveSums<'a> {
 
 impl WithSimd for MoveSums<'_> {
     type Output = ();
-    /// `R (M - s m' - m s' + w m m') R'`; compiled for the vectors of this processor.
+    /// `R (M - s m' - m s' + w m m') R'`, compiled for the vector extensions.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { affine, layout, sums, g, room } = self;
@@ -150,11 +150,11 @@ impl WithSimd for MoveSums<'_> {
     }
 }
 
-/// The priors of a fit, while its scores and loadings are changed.
+/// The priors of a fit during a change of its scores and loadings.
 pub(crate) struct Priors<'a> {
-    /// `v_a`, where loadings have a posterior.
+    /// `v_a`, if loadings have a posterior.
     pub(crate) of_loadings: Option<&'a [f64]>,
-    /// Whether they are held.
+    /// Whether `v_a` is fixed.
     pub(crate) held: bool,
     /// The noise over the prior variance of each score.
     pub(crate) of_scores: &'a [f64],
@@ -162,9 +162,9 @@ pub(crate) struct Priors<'a> {
     pub(crate) noise: f64,
 }
 
-/// The affine change that lowers the cost most: centred where the mean is free, the level of the rows in their offsets if
-/// they have some, uncorrelated expected moments of scores (one each) and loadings (descending). With variances of the
-/// prior of the loadings held, components are scaled to them.
+/// The affine change that lowers the cost most. It centres the scores if the mean is fitted, moves the common part
+/// of the loadings to the row offsets, and makes the expected moments diagonal: one for scores, descending for
+/// loadings. If the prior of the loadings is fixed, it also scales the components to it.
 pub(crate) fn best_affine<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,
@@ -214,7 +214,7 @@ pub(crate) fn best_affine<T: Lane>(
         }
     }
     if problem.held().is_some() {
-        // The offset loses what the loadings gain: b - level.s.
+        // Loadings gain what the offset loses: b - level.s.
         let last = |l: usize| if l < c { -level[l] } else { 1.0 };
         let corner = |k: usize, l: usize| if l < c { map[(k, l)] } else { 0.0 };
         map = Matrix::from_fn(c + 1, c + 1, |k, l| if k < c { corner(k, l) } else { last(l) });
@@ -222,8 +222,8 @@ pub(crate) fn best_affine<T: Lane>(
     Ok(ScoreShift::new(map, shift, log_determinant, variances))
 }
 
-/// `m` of `a_j += m`, `b_i -= m.s_i`: `(p / v_a + n / v_b E ss') m = n / v_b E bs - sum_j a_j / v_a`. `of_loadings` are the
-/// sums of the loadings of `p` features, `second` the mean moments of `n` rows.
+/// `m` of `a_j += m`, `b_i -= m.s_i`: `(p / v_a + n / v_b E ss') m = n / v_b E bs - sum_j a_j / v_a`.
+/// `of_loadings` are the sums of the loadings of `p` features, `second` the mean moments of `n` rows.
 fn best_level(
     (of_loadings, p): (&[f64], f64),
     (second, n): (&Matrix, f64),
@@ -232,7 +232,7 @@ fn best_level(
 ) -> Result<Vec<f64>> {
     let stride = held.next_multiple_of(BLOCK);
     let (mut g, mut m) = (vec![0.0; held * stride], vec![0.0; held]);
-    // Both in units of the noise.
+    // Both terms in units of the noise.
     let of_offsets = n * priors.of_scores[held];
     for k in 0..held {
         let of_prior = priors.of_loadings.map_or(0.0, |v| priors.noise / v[k]);
@@ -244,8 +244,8 @@ fn best_level(
     Ok(m)
 }
 
-/// `m` of `(sum_i H_i + kappa A'A) m = sum_i H_i s_i - kappa A'(mu - m0)`, `H_i = v_x D + sum_j w Sa_j`, where `D` are the
-/// precisions of the prior of the scores.
+/// `m` of `(sum_i H_i + kappa A'A) m = sum_i H_i s_i - kappa A'(mu - m0)`, `H_i = v_x D + sum_j w Sa_j`, with `D`
+/// the precisions of the prior of the scores.
 fn best_shift<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,
