@@ -1,4 +1,4 @@
-//! Fits that can be stopped and go on: what is kept of them, and what a fit is given beside options and data.
+//! Checkpoints of a fit, and the inputs of a fit beside options and data.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::incomplete::start::Start;
 use crate::random::mix;
 use crate::scalar::Scalar;
 
-/// What a fit may be given beside options and data; nothing of it by default.
+/// Inputs of a fit beside options and data; all are optional.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -26,7 +26,7 @@ use crate::scalar::Scalar;
 /// };
 /// let checkpoints = Some(Checkpoints { every: Every::Iterations(5), keep: &keep });
 /// let model = pca.fit_with(&data, &FitContext { checkpoints, ..FitContext::default() })?;
-/// // What was stopped after that checkpoint would have ended the same.
+/// // The checkpoint continues to the same model.
 /// let last = last.lock().unwrap();
 /// let again = pca.fit_with(&data, &FitContext { resume: last.as_ref(), ..FitContext::default() })?;
 /// assert_eq!(again.components(), model.components());
@@ -34,36 +34,36 @@ use crate::scalar::Scalar;
 /// ```
 #[derive(Clone, Copy, Default)]
 pub struct FitContext<'a> {
-    /// Where to begin, instead of random factors.
+    /// Initial factors, instead of random ones.
     pub start: Option<&'a Start>,
-    /// Who is told how far the fit has come, and may stop it.
+    /// Receives progress, and may request cancellation.
     pub observer: Option<&'a dyn Observer>,
-    /// How often a checkpoint is made, and what is done with it. An observer that asks to stop is obeyed at the end of the
-    /// iteration then, and one more checkpoint is made.
+    /// Interval and receiver of checkpoints. With checkpoints, a cancel request takes effect at the end of the
+    /// current iteration, after one more checkpoint.
     pub checkpoints: Option<Checkpoints<'a>>,
-    /// Where to go on. Data and options must be those of the checkpoint, but for `n_threads`, `max_iter` and
-    /// `time_limit`; the model is then that of a fit that was never stopped, to the last bit.
+    /// Checkpoint to continue from. Data and options must be those of the checkpoint, except `n_threads`,
+    /// `max_iter` and `time_limit`. The model has the same bits as that of an uninterrupted fit.
     pub resume: Option<&'a Checkpoint>,
 }
 
-/// How often.
+/// Interval between checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// After the first iteration that ends so long after the checkpoint before.
+    /// Minimum time between two checkpoints, which are made after an iteration.
     Time(Duration),
-    /// After so many iterations.
+    /// Number of iterations.
     Iterations(usize),
 }
 
-/// Why a checkpoint could not be kept.
+/// Error of a function that keeps checkpoints.
 pub type NotKept = Box<dyn std::error::Error + Send + Sync>;
 
-/// How often a checkpoint is made, and what is done with it.
+/// Interval and receiver of checkpoints.
 #[derive(Clone, Copy)]
 pub struct Checkpoints<'a> {
-    /// How often.
+    /// Interval between checkpoints.
     pub every: Every,
-    /// Gets each checkpoint, on the thread that fits, which waits. An error ends the fit:
+    /// Called with each checkpoint, on the thread of the fit, which blocks. An error ends the fit as
     /// [`Error::CheckpointNotKept`].
     pub keep: &'a (dyn Fn(Checkpoint) -> std::result::Result<(), NotKept> + Sync),
 }
@@ -71,20 +71,20 @@ pub struct Checkpoints<'a> {
 /// The state of a fit between two iterations, as plain data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// The version of karhunen that made it. A version that iterates differently refuses it: see
+    /// The version of karhunen that made the checkpoint. Versions with other iterations refuse it: see
     /// `docs/missing-values/checkpoints.md`.
     pub version: String,
     /// The options of the fit.
     pub options: IncompletePca,
     /// The data of the fit.
     pub data: Fingerprint,
-    /// The last iteration that was made, of the present run.
+    /// Number of the last iteration of the current run.
     pub iteration: usize,
-    /// Factors, posteriors, variances, directions, counters and records, by name. Data in `f32` are held exactly.
+    /// Factors, posteriors, variances, directions, counters and records, by name. `f32` data are stored exactly.
     pub arrays: BTreeMap<String, Vec<f64>>,
 }
 
-/// What tells data from other data.
+/// Identity of the data of a fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fingerprint {
@@ -96,12 +96,12 @@ pub struct Fingerprint {
     pub n_observed: usize,
     /// `"f32"` or `"f64"`.
     pub dtype: String,
-    /// A sum over all entries of a hash of row, column, value, weight and the weight of the row.
+    /// Sum over all entries of a hash of row, column, value, weight and multiplicity.
     pub checksum: u64,
 }
 
 impl Fingerprint {
-    /// Reads every entry once.
+    /// Computes the fingerprint in one pass over the entries.
     pub(crate) fn of<T: Scalar>(data: &Observed<T>, exec: &Exec<'_>) -> Result<Self> {
         const PIECES: usize = 64;
         let (n, rows) = (data.n_samples(), data.rows());
@@ -143,18 +143,18 @@ impl Accumulate for Checksum {
     }
 }
 
-/// The version that checkpoints are made by.
+/// The version written to checkpoints.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Checkpoint {
-    /// Whether this version iterates as the one that made the checkpoint, up to rounding. Version 0.1.0 drew the entries
-    /// for early stopping and the starts from other random numbers; fits that draw neither any more continue.
+    /// Whether this version iterates like the one that made the checkpoint, up to rounding. Version 0.1.0 used
+    /// other random numbers for early stopping and for starts; fits that need no more of them can continue.
     fn iterates_as_here(&self) -> bool {
         let draws = self.options.early_stopping.is_some() || self.options.n_starts > 1;
         self.version == VERSION || (self.version == "0.1.0" && !draws)
     }
 
-    /// Refuses data and options that are not those of the checkpoint.
+    /// Refuses data and options that differ from those of the checkpoint.
     pub(crate) fn check(&self, pca: &IncompletePca, data: &Fingerprint) -> Result<()> {
         let differs = |what, found: String, expected: String| Err(Error::OtherFit { what, found, expected });
         if !self.iterates_as_here() {
@@ -178,7 +178,7 @@ impl Fingerprint {
     }
 }
 
-/// Every option by its name, and its value in words; but for limits and threads, which may change.
+/// Options that must agree, as names and displayed values; excludes limits and threads.
 fn values(pca: &IncompletePca) -> Vec<(&'static str, String)> {
     let IncompletePca {
         n_components,

@@ -1,4 +1,4 @@
-//! When checkpoints are made: when they are due, and when a fit is asked to stop.
+//! Schedule of checkpoints, and cancellation between iterations.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -9,7 +9,7 @@ use crate::incomplete::factors::state_arrays::Arrays;
 use crate::incomplete::fit::checkpoint::{Checkpoint, Checkpoints, Every, Fingerprint, VERSION};
 use crate::incomplete::options::IncompletePca;
 
-/// Makes checkpoints when they are due.
+/// Checkpoint writer: makes checkpoints when they are due.
 pub(crate) struct Keeper<'a> {
     checkpoints: Checkpoints<'a>,
     data: Fingerprint,
@@ -23,7 +23,7 @@ impl<'a> Keeper<'a> {
         Self { checkpoints, data, patient, last: Instant::now(), since: 0 }
     }
 
-    /// After an iteration.
+    /// Makes a checkpoint after an iteration if it is due or cancellation was requested.
     pub(crate) fn look(
         &mut self,
         iteration: usize,
@@ -51,7 +51,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// An observer whose wish to stop is granted between iterations alone: in the middle of one there is nothing to keep.
+/// Observer that defers cancellation to the end of an iteration, because no checkpoint can be made within one.
 pub(crate) struct Patient<'a> {
     observer: &'a dyn Observer,
     iterating: AtomicBool,
@@ -63,18 +63,18 @@ impl<'a> Patient<'a> {
         Self { observer, iterating: AtomicBool::new(false), asked: AtomicBool::new(false) }
     }
 
-    /// Nothing stops until what this gives is dropped, or [`Patient::check`] is called.
+    /// Defers cancellation until the guard is dropped or [`Patient::check`] is called.
     pub(crate) fn until_dropped(&self) -> Iterating<'_> {
         self.iterating.store(true, Ordering::Relaxed);
         Iterating(&self.iterating)
     }
 
-    /// Whether it was asked to stop.
+    /// Whether cancellation was requested.
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Between iterations: grants the wish to stop.
+    /// Ends the deferral; [`crate::error::Error::Stopped`] if cancellation was requested.
     pub(crate) fn check(&self, exec: &Exec<'_>) -> Result<()> {
         self.iterating.store(false, Ordering::Relaxed);
         if self.is_asked() { Err(exec.stopped()) } else { Ok(()) }
@@ -99,7 +99,7 @@ impl Observer for Patient<'_> {
     }
 }
 
-/// An iteration that is to be ended.
+/// Guard of an iteration that must complete.
 pub(crate) struct Iterating<'a>(&'a AtomicBool);
 
 impl Drop for Iterating<'_> {

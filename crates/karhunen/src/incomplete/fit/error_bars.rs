@@ -1,4 +1,4 @@
-//! Noise variance and covariances of point estimates: `docs/missing-values/model.md`.
+//! Noise variance and covariances of point estimates (`docs/missing-values/model.md`).
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -9,17 +9,17 @@ use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::Upper;
 use crate::linalg::simd::Lane;
 
-/// Precision of the prior of rows of a factor, times the noise variance.
+/// Precision of the prior of the rows of a factor, times the noise variance.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Precision {
     /// Shape (c, c).
     pub(crate) matrix: Matrix,
-    /// Whether it is multiplied by the weight of the entries of a row.
+    /// Whether the matrix is multiplied by the weight of the entries of a row.
     pub(crate) per_entry: bool,
 }
 
-/// `(G + P)^-1` of every row of a side, packed by rows of its lower triangle, and `sum tr G (G + P)^-1`: the number of
-/// parameters that the entries determine. Zero for `silent` components, which have no parameters.
+/// `(G + P)^-1` of every row of a factor, lower triangles packed by rows, and `sum tr G (G + P)^-1`, the effective
+/// number of parameters. Zero for `silent` (inactive) components.
 pub(crate) fn inverses<T: Lane>(
     lines: &EntryLines<T>,
     factors: &Factors<T>,
@@ -49,7 +49,7 @@ pub(crate) fn inverses<T: Lane>(
                 for l in k..c {
                     g.values[k * layout.stride + l] += times * precision.matrix[(k, l)];
                 }
-                // Nothing is certain to rounding.
+                // Keeps the matrix positive definite to rounding.
                 g.values[k * layout.stride + k] *= 1.0 + 1e-9;
             }
             of_none.iter().for_each(|k| g.isolate(*k, 1.0));
@@ -68,7 +68,7 @@ pub(crate) fn inverses<T: Lane>(
     Ok((packed, trace))
 }
 
-/// The inverse; zero where the matrix is singular all the same.
+/// The inverse, or zero if the matrix is still singular.
 fn invert(g: &mut Upper<'_>) -> Matrix {
     let m = g.m;
     let mut inverse = Matrix::zeros(m, m);
@@ -84,8 +84,8 @@ fn invert(g: &mut Upper<'_>) -> Matrix {
     inverse
 }
 
-/// Parameters that least squares determine: `c` for each row and `free` for each feature (and a mean), fewer where there
-/// are fewer entries, less those that no prediction depends on.
+/// Number of parameters of least squares: `c` per row and `free` per feature (plus a mean), at most one per entry,
+/// less the dimension of the gauge.
 pub(crate) fn count_parameters<T: Lane>(data: &Observed<T>, (c, free): (usize, usize), means: bool) -> f64 {
     let of_scores = data.over_rows(|row| data.n_observed_in_row(row).min(c) as f64);
     let most = (free + usize::from(means)) as f64;

@@ -1,4 +1,5 @@
-//! Predictions far outside what was observed: a fit whose entries do not determine it says anything about the others.
+//! Out-of-range predictions: where the entries do not determine a fit, its predictions may be far outside the
+//! observed range.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -7,33 +8,33 @@ use crate::incomplete::model::convergence::FarPredictions;
 use crate::incomplete::updates::rotate::Rotated;
 use crate::scalar::Scalar;
 
-/// Standard deviations outside the range of the observed entries of a column from which on a prediction is far.
+/// Least distance of an out-of-range prediction from the observed range of its column, in standard deviations.
 const FAR: f64 = 10.0;
-/// Entries that the variance of all columns counts for beside those of a column, whose own few may agree by chance.
+/// Weight of the common variance of all columns, in entries: the few entries of one column may agree by chance.
 const BESIDE: f64 = 2.0;
-/// Multiplications that are always made to look for such predictions; more where a pass over the entries makes more.
+/// Least number of multiplications spent on the search; a pass over the entries may raise it.
 const LEAST_WORK: usize = 1 << 22;
-/// Rows or columns of one piece of work.
+/// Rows or columns per piece of work.
 const LINES: usize = 64;
 
-/// What a column was observed to be.
+/// Observed range and standard deviation of a column.
 #[derive(Clone, Copy, Default)]
 struct Range {
     lowest: f64,
     highest: f64,
-    /// Zero where the entries do not tell.
+    /// Zero if the entries do not determine it.
     deviation: f64,
 }
 
 impl Range {
-    /// How far a value is beyond the entries, in standard deviations.
+    /// Distance of a value from the observed range, in standard deviations.
     fn beyond(&self, value: f64) -> f64 {
         let away = (self.lowest - value).max(value - self.highest);
         if self.deviation > 0.0 { away / self.deviation } else { 0.0 }
     }
 }
 
-/// Predictions far outside what was observed, if there are any.
+/// Finds out-of-range predictions of missing entries.
 pub(crate) fn far_predictions<T: Scalar>(
     data: &Observed<T>,
     fit: &Rotated,
@@ -50,7 +51,7 @@ pub(crate) fn far_predictions<T: Scalar>(
         let value = fit.mean[column] + offset(row) + dot;
         (value, ranges[column].beyond(value))
     };
-    // By the inequality of Cauchy and Schwarz no prediction is farther than the product of these.
+    // Cauchy-Schwarz: the product of both bounds the distance of a prediction.
     let of_row = |row: usize| norm(fit.scores.row(row)) + offset(row).abs();
     let of_column = |column: usize| match ranges[column].deviation {
         0.0 => 0.0,
@@ -92,7 +93,7 @@ impl FarPredictions {
     }
 }
 
-/// Counts the predictions that are far, each `(row, column, (value, deviations))`.
+/// Counts the out-of-range predictions among `(row, column, (value, deviations))` and keeps the farthest.
 fn farthest(predictions: impl Iterator<Item = (usize, usize, (f64, f64))>) -> Option<FarPredictions> {
     predictions
         .filter(|(_, _, (_, deviations))| *deviations > FAR)
@@ -120,23 +121,23 @@ fn ranges<T: Scalar>(data: &Observed<T>) -> Vec<Range> {
     let common = several().map(|(.., squares)| squares).sum::<f64>() / freedom.max(1.0);
     let deviation = |count: f64, squares: f64| {
         let freedom = count - 1.0;
-        // Columns in larger units say nothing of one that has enough entries of its own. Equal values show no spread.
+        // Columns in larger units must not widen a column with enough entries. Equal values determine no variance.
         let common = if squares > 0.0 { common.min(squares / freedom * at_most(freedom)) } else { common };
         ((squares + BESIDE * common) / (freedom + BESIDE)).sqrt()
     };
     columns
         .into_iter()
         .map(|(range, count, squares)| match count {
-            // One entry shows no spread, and those of other columns may be in other units.
+            // One entry determines no variance, and other columns may have other units.
             ..=1.0 => range,
             _ => Range { deviation: deviation(count, squares), ..range },
         })
         .collect()
 }
 
-/// How many times a sample variance of `freedom` degrees of freedom the true variance may be: more with a probability below a
-/// thousandth, for normal entries (Chernoff's bound of chi-squared: the share `x` of the true variance is not reached with a
-/// probability of at most `(x e^(1 - x))^(d / 2) < (e x)^(d / 2)`).
+/// Upper bound of the true variance as a multiple of a sample variance with `freedom` degrees of freedom, exceeded
+/// with a probability below a thousandth for normal entries (Chernoff: the sample variance is below a fraction `x`
+/// of the true variance with probability at most `(x e^(1 - x))^(d / 2) < (e x)^(d / 2)`).
 fn at_most(freedom: f64) -> f64 {
     std::f64::consts::E * 1e-3f64.powf(-2.0 / freedom)
 }
@@ -145,7 +146,7 @@ fn norm(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// The `count` of `0..n` with the largest sizes, ascending.
+/// The `count` indices below `n` with the largest sizes, ascending.
 fn largest(n: usize, count: usize, size: impl Fn(usize) -> f64) -> Vec<usize> {
     let mut all: Vec<(f64, usize)> = (0..n).map(|i| (size(i), i)).collect();
     if count < n {

@@ -1,4 +1,4 @@
-//! From the best factors to the model.
+//! Conversion of the best factors to the model.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -20,11 +20,11 @@ use crate::linalg::Matrix;
 use crate::linalg::dense::small::t_multiply;
 use crate::linalg::simd::Lane;
 
-/// What the user should know of a fit that is left with no component.
+/// Note for the user on a fit without components.
 const COLLAPSED: &str = "collapsed: the most probable components are none";
 
 impl<T: Lane> Run<T> {
-    /// Rotates to the principal components and adds the error bars.
+    /// Rotates to the principal components and adds error bars.
     pub(crate) fn into_model(
         self,
         pca: &IncompletePca,
@@ -34,7 +34,7 @@ impl<T: Lane> Run<T> {
         prepared: &Prepared,
         exec: &Exec<'_>,
     ) -> Result<IncompleteModel> {
-        // Methods may have learned penalties and left out components.
+        // The method may have learned penalties and pruned components.
         let problem = &self.penalties.clone().give(problem, self.factors.c);
         let found = match &self.posterior {
             Some(posterior) => {
@@ -125,7 +125,7 @@ impl Found {
             prior,
             noise: posterior.noise,
             score_covariances: scores,
-            // New rows are weighed with them.
+            // The scores of new rows depend on them.
             loading_covariances: Some(loadings).filter(|_| error_bars || method.has_posterior_loadings()),
         })
     }
@@ -139,7 +139,7 @@ impl Found {
     ) -> Result<Self> {
         let mut rotated = principal(problem, &mut factors, problem.mean.joint, exec)?;
         if let (Some(offsets), Some(penalties)) = (&mut rotated.offsets, &problem.offsets) {
-            // Nothing draws a row without entries anywhere: it has no offset.
+            // A row without entries and without penalty has no offset.
             let rows = problem.data.rows();
             let free = |i: usize| penalties.at(i, 0, 1) == 0.0 && rows.count(i) == 0;
             (0..offsets.len()).filter(|i| free(*i)).for_each(|i| offsets[i] = 0.0);
@@ -174,17 +174,17 @@ impl Found {
     }
 }
 
-/// The penalties of the scores as the principal components see them.
+/// The prior of the scores in the coordinates of the principal components.
 fn prior<T: Lane>(problem: &Objective<'_, T>, rotated: &Rotated) -> Prior {
     let Precision { matrix, per_entry } = precision(problem, FactorSide::Scores, &rotated.of_loadings);
     Prior { precision: matrix, per_entry, mean: rotated.prior_mean() }
 }
 
-/// `M' D M` of the penalties `D` of a side; of penalties that grow with the entries of a row, those of one entry.
+/// `M' D M` of the penalties `D` of a factor; for penalties proportional to the entries of a row, those per entry.
 fn precision<T: Lane>(problem: &Objective<'_, T>, side: FactorSide, map: &Matrix) -> Precision {
     let c = map.n_rows();
     let per_entry = matches!(problem.penalty(side), Diagonal::ByRow(_));
-    // The first row with entries shows the penalty of one.
+    // A row with entries, to read the penalty per entry from.
     let lines = problem.lines(side);
     let shown = (0..lines.n_lines()).find(|line| lines.count(*line) > 0).unwrap_or(0);
     let unit = if per_entry { 1.0 / lines.weight(shown) } else { 1.0 };
@@ -192,7 +192,7 @@ fn precision<T: Lane>(problem: &Objective<'_, T>, side: FactorSide, map: &Matrix
     Precision { matrix: t_multiply(map, &scaled), per_entry }
 }
 
-/// Unscaled covariances and the noise variance.
+/// Covariances in units of the noise variance, and the noise variance.
 struct ErrorBars<T> {
     noise: f64,
     scores: Vec<T>,
@@ -222,7 +222,8 @@ impl<T: Lane> ErrorBars<T> {
                 precision(problem, FactorSide::Loadings, &rotated.of_free_scores(free)),
             )
         } else {
-            // Without penalties a row of few entries would be uncertain without bounds: the population bounds it.
+            // Without penalties the covariance of a row with few entries is unbounded: the population serves as
+            // prior.
             let diagonal = |c: usize, variance: &dyn Fn(usize) -> f64| Precision {
                 matrix: Matrix::from_fn(c, c, |k, l| if k == l { rough / variance(k) } else { 0.0 }),
                 per_entry: false,
@@ -246,19 +247,19 @@ impl<T: Lane> ErrorBars<T> {
     }
 }
 
-/// The variance of the offsets of rows, where they have some, each as often as it counts.
+/// Variance of the row offsets, if any, weighted by multiplicity.
 fn variance_of_offsets<T: Lane>(rotated: &Rotated, problem: &Objective<'_, T>) -> Option<f64> {
     let offsets = rotated.offsets.as_ref()?;
     Some(problem.data.over_rows(|i| offsets[i] * offsets[i]) / (problem.data.total_samples().max(2.0) - 1.0))
 }
 
-/// The noise variance with all parameters counted whole.
+/// The noise variance with every parameter counted in full.
 fn rough_noise<T: Lane>(problem: &Objective<'_, T>, squares: f64) -> f64 {
     let counted = count_parameters(problem.data, (problem.c, problem.free()), problem.mean.joint);
     noise(squares, problem.data.total_entries(), counted)
 }
 
-/// Mean squared residual, less the parameters where entries outnumber them.
+/// Sum of squared residuals over the entries less the parameters, if entries outnumber them.
 fn noise(squares: f64, entries: f64, parameters: f64) -> f64 {
     let left = entries - parameters.max(0.0);
     squares / if left >= 1.0 { left } else { entries }

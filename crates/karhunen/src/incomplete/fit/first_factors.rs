@@ -1,4 +1,4 @@
-//! The factors that the iterations begin with.
+//! Initial factors of a fit.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -12,13 +12,13 @@ use crate::linalg::random::gaussian;
 use crate::linalg::simd::Lane;
 use crate::random::Stream;
 
-/// Sweeps of alternating least squares that every random start begins with.
+/// Sweeps of alternating least squares after every random start.
 const SWEEPS: usize = 3;
-/// Their ridge, as a share of the mean curvature of random factors.
+/// Ridge of these sweeps, as a fraction of the mean curvature of random factors.
 const RIDGE: f64 = 1e-2;
 
-/// Gaussian loadings, of the square root of the deviation of an entry, and scores and offsets of zero: nothing is drawn for a
-/// row, so that rows may be repeated, weighed or put in another order.
+/// Gaussian loadings whose deviation is the square root of that of an entry, and zero scores and offsets: random
+/// numbers per row would depend on multiplicities and the order of rows.
 pub(crate) fn random<T: Lane>(
     data: &Observed<T>,
     (c, offsets): (usize, bool),
@@ -33,8 +33,8 @@ pub(crate) fn random<T: Lane>(
     Factors::with_offsets(&loadings, &Matrix::zeros(n, c), mean, offsets.as_deref()).counted(data.times())
 }
 
-/// A few sweeps with a small ridge: every method depends less on where it started after them. They begin with the scores, which
-/// are not looked at before; `deviation` is that of an entry.
+/// Makes a few sweeps with a small ridge, which reduce the dependence on the start. They first update the scores,
+/// so initial scores do not matter; `deviation` is that of an entry.
 pub(crate) fn warm_up<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
@@ -49,7 +49,7 @@ pub(crate) fn warm_up<T: Lane>(
     };
     let of_random = factors.a.sum_rows(1, exec, |_, x, s| sum(x, s))?[0] / (p * c as f64);
     let of_scores = RIDGE * entries / n * of_random;
-    // Scores of the same size as the loadings, and `deviation` is the square of that.
+    // Expects scores of the size of the loadings, so that `deviation` is the square of that size.
     let of_loadings = RIDGE * entries / p * deviation;
     let mut ridge = Objective {
         loadings: Diagonal::Same(of_loadings),
@@ -63,8 +63,8 @@ pub(crate) fn warm_up<T: Lane>(
     Ok(())
 }
 
-/// Gives the unit of the data, which random loadings and scores share, to one side: the prior of the other would pull at it
-/// in some units more than in others. `deviation` is that of an entry. No prediction changes.
+/// Moves the unit of the data, which random loadings and scores share, to one factor; otherwise the effect of the
+/// other factor's prior would depend on the unit. `deviation` is that of an entry. Predictions do not change.
 pub(crate) fn give_unit<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,

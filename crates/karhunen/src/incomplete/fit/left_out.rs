@@ -1,4 +1,4 @@
-//! Rows of weight zero: they take no part in a fit, and get their scores in the end.
+//! Rows of weight zero: excluded from the fit, with scores computed afterwards.
 
 use crate::error::Result;
 use crate::exec::{Exec, Unobserved};
@@ -11,14 +11,14 @@ use crate::incomplete::start::Start;
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
 
-/// The rows that take part in a fit, and those that do not.
+/// Rows with positive weight and rows of weight zero.
 pub(crate) struct Division {
     taking_part: Vec<usize>,
     left_out: Vec<usize>,
 }
 
 impl Division {
-    /// None where all rows take part.
+    /// Splits the rows; `None` if no row has weight zero.
     pub(crate) fn of<T: Scalar>(data: &Observed<T>) -> Option<Self> {
         let weights = data.sample_weights()?;
         let (left_out, taking_part): (Vec<usize>, Vec<usize>) =
@@ -26,7 +26,7 @@ impl Division {
         (!left_out.is_empty()).then_some(Self { taking_part, left_out })
     }
 
-    /// The data that take part.
+    /// The rows with positive weight.
     pub(crate) fn data<T: Scalar>(
         &self,
         data: &Observed<T>,
@@ -35,7 +35,7 @@ impl Division {
         Exec::run(n_threads, &Unobserved, |exec| data.select(&self.taking_part, exec))
     }
 
-    /// Fits the rows that take part by `fit`, then finds the scores of the others.
+    /// Fits the rows with positive weight by `fit`, then computes the scores of the others.
     pub(crate) fn fit<T: Scalar>(
         &self,
         pca: &IncompletePca,
@@ -70,7 +70,7 @@ impl Division {
         Matrix::from_fn(self.taking_part.len(), scores.n_cols(), |i, k| scores[(self.taking_part[i], k)])
     }
 
-    /// Rows of `width` values of both kinds, in the order of the data.
+    /// Merges rows of `width` values of both parts in the order of the data.
     fn merge<U: Copy + Default>(&self, taking_part: &[U], left_out: &[U], width: usize) -> Vec<U> {
         let mut all = vec![U::default(); taking_part.len() + left_out.len()];
         for (names, values) in [(&self.taking_part, taking_part), (&self.left_out, left_out)] {

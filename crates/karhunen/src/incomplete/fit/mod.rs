@@ -1,5 +1,5 @@
-//! One fit, from top to bottom: mean, penalties, start, iterations, rotation, error bars. A fit is made of legs: one for each
-//! random start, or for each penalty of a path, and one more where it ends with all entries.
+//! One fit from top to bottom: mean, penalties, start, iterations, rotation, error bars. A fit has stages: one per
+//! random start or per step of a path of penalties, and a refit to all entries if requested.
 
 pub(crate) mod checkpoint;
 pub(crate) mod checkpointing;
@@ -45,13 +45,13 @@ use crate::linalg::simd::Lane;
 use crate::random::Purpose;
 use crate::scalar::Scalar;
 
-/// Each penalty of a path is this share of the one before; the first, of the smallest that leaves nothing.
+/// Ratio of consecutive penalties of a path; the first follows the smallest that makes all components zero.
 const RUNG: f64 = 0.7;
-/// Most penalties of a path: a millionth of the first.
+/// Most steps of a path, down to a millionth of the first penalty.
 const MOST_RUNGS: usize = 40;
-/// A path ends after so many penalties without a lower error of the entries set aside.
+/// Steps without a lower held-out error that end a path.
 const RISES: usize = 2;
-/// How much of a random start every leg of a path gets: components that have died would stay dead.
+/// Fraction of a random start added at each step of a path, because components of zero would stay zero.
 const REVIVAL: f64 = 1e-2;
 
 pub(crate) fn fit<T: Scalar>(
@@ -61,7 +61,7 @@ pub(crate) fn fit<T: Scalar>(
 ) -> Result<IncompleteModel> {
     let observer = context.observer.unwrap_or(&Unobserved);
     let patient = Patient::new(observer);
-    // Only where a checkpoint is made of where an iteration ended is there a reason to wait for its end.
+    // Only checkpoints require iterations to complete.
     let patience = context.checkpoints.is_some().then_some(&patient);
     let observer = patience.map_or(observer, |patient| patient as &dyn Observer);
     pca.ask(data, 1)?;
@@ -118,28 +118,28 @@ fn fit_typed<T: Lane>(
     legs.into_model(&setting, &exec.phase("error bars"))
 }
 
-/// Data of a fit, and what is known of them.
+/// Data of a fit and their statistics.
 struct FitPart<'a, T> {
     data: &'a Observed<T>,
     prepared: Prepared,
 }
 
-/// What stays the same over a fit.
+/// Constants of a fit.
 struct Setting<'a, T> {
     pca: &'a IncompletePca,
     method: Method,
     reason: String,
     start: Option<&'a Start>,
-    /// The entries that are fitted.
+    /// The entries without the held-out ones.
     kept: FitPart<'a, T>,
     held_out: Option<&'a Observed<T>>,
-    /// All entries, where the fit ends with them.
+    /// All entries, for a refit.
     whole: Option<FitPart<'a, T>>,
-    /// The penalty of which a path's are parts.
+    /// The largest penalty of a path, where all components vanish.
     top: Option<f64>,
 }
 
-/// What part of a fit: a random (or given) start, a penalty of a path, or all entries.
+/// Stage of a fit: a random (or given) start, a path step, or the refit to all entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leg {
     Start(usize),
@@ -172,12 +172,12 @@ impl<'a, T: Lane> Setting<'a, T> {
         if self.top.is_some() { Leg::Rung(0) } else { Leg::Start(0) }
     }
 
-    /// The penalty of a leg of a path.
+    /// The penalty of a path step.
     fn lambda(&self, rung: usize) -> Option<f64> {
         self.top.map(|top| top * RUNG.powi(rung as i32 + 1))
     }
 
-    /// The leg that a checkpoint names, if this fit can have it.
+    /// Decodes the stage of a checkpoint; an error if this fit has no such stage.
     fn leg_of_codes(&self, name: &str, kind: f64, number: f64) -> Result<Leg> {
         let (number, path) = (count(name, number)?, self.top.is_some());
         match kind {
@@ -195,7 +195,7 @@ impl<'a, T: Lane> Setting<'a, T> {
         }
     }
 
-    /// The problem of a leg that has the penalty `lambda`, of a path.
+    /// The objective of a stage, with penalty `lambda` on a path.
     fn problem(&self, leg: Leg, lambda: Option<f64>) -> Objective<'a, T> {
         let FitPart { data, prepared } = self.part(leg);
         let regularization =
@@ -203,7 +203,7 @@ impl<'a, T: Lane> Setting<'a, T> {
         prepared.penalized(self.pca, data, regularization)
     }
 
-    /// Random loadings, and factors warmed up from them; `number` of the start.
+    /// Random start of a given number, after the initial sweeps.
     fn random(
         &self,
         leg: Leg,
@@ -226,20 +226,20 @@ impl<'a, T: Lane> Setting<'a, T> {
     }
 }
 
-/// How far a fit has come.
+/// Progress of a fit through its stages.
 struct Legs<T> {
     leg: Leg,
-    /// The best run so far, and its leg.
+    /// The best run so far and its stage.
     best: Option<(Run<T>, Leg)>,
-    /// Where the last leg of a path ended.
+    /// Final factors of the last path step.
     warm: Option<Factors<T>>,
     runs: Vec<RunSummary>,
-    /// Seconds of the legs before.
+    /// Seconds of previous stages.
     spent: f64,
 }
 
 impl<T: Lane> Legs<T> {
-    /// The present leg, or the one that is made again.
+    /// The current stage, or the one that a refit repeats.
     fn origin(&self) -> Leg {
         match (&self.best, self.leg) {
             (Some((_, leg)), Leg::Refit) => *leg,
@@ -247,7 +247,7 @@ impl<T: Lane> Legs<T> {
         }
     }
 
-    /// The penalty of the present leg.
+    /// The penalty of the current stage.
     fn lambda(&self, setting: &Setting<'_, T>) -> Option<f64> {
         match self.origin() {
             Leg::Rung(rung) => setting.lambda(rung),
@@ -271,7 +271,7 @@ impl<T: Lane> Legs<T> {
             early: setting.held_out.is_some() && matches!(self.leg, Leg::Start(_)),
         };
         if let (Leg::Refit, Some((best, Leg::Start(_)))) = (self.leg, &self.best) {
-            // As many iterations, no matter what.
+            // A refit makes exactly as many iterations.
             let time_limit = rules.time_limit;
             rules = Rules { max_iter: best.iteration.max(1), tol: 0.0, time_limit, ..rules };
             (rules.gradient_tol, rules.angle_tol, rules.rmse_tol) = (None, None, None);
@@ -280,7 +280,7 @@ impl<T: Lane> Legs<T> {
         Course { pca, method: setting.method, prepared, held_out, rules }
     }
 
-    /// The present leg, before its first iteration.
+    /// Prepares the current stage, before its first iteration.
     fn begin<'b>(&self, setting: &'b Setting<'_, T>, exec: &Exec<'_>) -> Result<Running<'b, T>> {
         let problem = setting.problem(self.leg, self.lambda(setting));
         let prepared = &setting.part(self.leg).prepared;
@@ -296,7 +296,7 @@ impl<T: Lane> Legs<T> {
         Running::begin(self.course(setting), problem, factors, &quiet)
     }
 
-    /// The present leg, and all before, as a checkpoint has them.
+    /// Restores the current stage and the results of previous ones from a checkpoint.
     fn resume<'b>(
         &mut self,
         setting: &'b Setting<'_, T>,
@@ -332,7 +332,7 @@ impl<T: Lane> Legs<T> {
         }
     }
 
-    /// Refuses a leg without those before it.
+    /// Refuses a stage without its predecessors.
     fn check_order(&self) -> Result<()> {
         let before = match self.leg {
             Leg::Start(number) | Leg::Rung(number) => Some(number),
@@ -371,7 +371,7 @@ impl<T: Lane> Legs<T> {
         out
     }
 
-    /// The share of the whole work that the present leg is.
+    /// The part of the progress bar for the current stage.
     fn span<'e>(&self, setting: &Setting<'_, T>, exec: &Exec<'e>) -> Exec<'e> {
         let refit = usize::from(setting.whole.is_some());
         let n = (setting.pca.n_starts + refit) as f64;
@@ -382,7 +382,7 @@ impl<T: Lane> Legs<T> {
         }
     }
 
-    /// Iterates to the end of the present leg.
+    /// Iterates to the end of the current stage.
     fn drive(
         &self,
         setting: &Setting<'_, T>,
@@ -426,13 +426,13 @@ impl<T: Lane> Legs<T> {
         })
     }
 
-    /// Takes in a leg that has ended.
+    /// Records a finished stage.
     fn note(&mut self, setting: &Setting<'_, T>, running: Running<'_, T>) {
         self.spent += running.seconds();
         let (run, last) = running.into_run();
         if self.leg == Leg::Refit {
             if let Some((best, _)) = &mut self.best {
-                // The record is that of the fit that chose; the model is this one.
+                // Keeps the trace of the run that chose the number of iterations, with the model of the refit.
                 let stop = if run.stop == StopReason::TimeLimit { run.stop } else { best.stop };
                 let trace = std::mem::take(&mut best.trace);
                 *best = Run { trace, stop, held_out_rmse: best.held_out_rmse, ..run };
@@ -471,7 +471,7 @@ impl<T: Lane> Legs<T> {
 
     fn into_model(self, setting: &Setting<'_, T>, exec: &Exec<'_>) -> Result<IncompleteModel> {
         let Some((run, _)) = self.best else {
-            // Every fit has a first leg.
+            // Every fit has at least one stage.
             unreachable!("a fit without a start");
         };
         let refitted = self.leg == Leg::Refit;
@@ -500,7 +500,7 @@ impl Leg {
     }
 }
 
-/// A start that was given, with the offsets that suit it.
+/// A given start, with the best offsets for it.
 fn given<T: Lane>(
     problem: &Objective<'_, T>,
     start: &Start,
@@ -514,7 +514,7 @@ fn given<T: Lane>(
     Ok(factors)
 }
 
-/// A little of a random start beside where the last leg ended, of the first `c` components.
+/// The factors of the last path step plus a fraction of a random start, for the first `c` components.
 fn revived<T: Lane>(warm: &Factors<T>, random: &Factors<T>, c: usize, exec: &Exec<'_>) -> Result<Factors<T>> {
     let mut factors = warm.clone();
     for (factor, random) in [(&mut factors.a, &random.a), (&mut factors.s, &random.s)] {
@@ -527,7 +527,7 @@ fn revived<T: Lane>(warm: &Factors<T>, random: &Factors<T>, c: usize, exec: &Exe
     Ok(factors)
 }
 
-/// Numbers of one saved summary.
+/// Number of values per saved summary.
 const SUMMARY: usize = 5;
 
 fn save_runs(runs: &[RunSummary]) -> Vec<f64> {
@@ -555,7 +555,7 @@ fn restore_runs(numbers: &[f64]) -> Result<Vec<RunSummary>> {
         .collect()
 }
 
-/// The model of given loadings and mean: scores by one half sweep, nothing iterated.
+/// The model of given loadings and mean: one half sweep for the scores, no iterations.
 pub(crate) fn finish_from<T: Scalar>(
     pca: &IncompletePca,
     data: &Observed<T>,

@@ -1,7 +1,7 @@
-//! How much memory a fit with missing values takes beside the entries: what it asks for before it starts.
+//! Memory estimate of a fit with missing values, beside the entries.
 //!
-//! The figures are of the largest things alive at a time. A test of whole fits under a counting allocator (`tests/memory.rs`) holds
-//! them between what was taken and a small multiple of it.
+//! The estimate sums the largest simultaneous allocations. Fits under a counting allocator (`tests/memory.rs`)
+//! check that it lies between the peak and a small multiple of it.
 
 use crate::error::Result;
 use crate::exec::threads_of;
@@ -13,15 +13,15 @@ use crate::incomplete::passes::moments::Expected;
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
 
-/// Bytes of a number in f64.
+/// Bytes of an `f64`.
 const F64: f64 = 8.0;
-/// Bytes of a packed covariance value.
+/// Bytes of a packed covariance.
 const F32: f64 = 4.0;
-/// Buffers of a thread, beside its normal equations.
+/// Buffers per thread, in bytes, beside its normal equations.
 const BUFFERS: f64 = (2u64 << 20) as f64;
 
 impl IncompletePca {
-    /// Bytes that a fit of `data` will ask for, beside the entries and what is in use: an estimate from above.
+    /// Upper estimate of the memory of a fit of `data` in bytes, beside the entries and memory already in use.
     ///
     /// ```
     /// use karhunen::{Dense, IncompletePca, Observed};
@@ -36,13 +36,13 @@ impl IncompletePca {
 
     fn need<T: Scalar>(&self, data: &Observed<T>) -> f64 {
         match Unseen::of(self, data) {
-            // Those columns are fitted, and what is found is written for all.
+            // The fit has these columns only; the model has all.
             Some(unseen) => self.need_of(data, unseen.n_kept()) + unseen.need(self),
             None => self.need_of(data, data.n_features()),
         }
     }
 
-    /// Of a fit of so many columns.
+    /// Estimate for a fit of `n_columns` columns.
     fn need_of<T: Scalar>(&self, data: &Observed<T>, n_columns: usize) -> f64 {
         let c = self.n_scores();
         let (rows, columns, value) = (data.n_samples() as f64, n_columns as f64, size_of::<T>() as f64);
@@ -82,7 +82,7 @@ impl IncompletePca {
         copies * of_factors + tables + rotation + bars + split + vectors + buffers
     }
 
-    /// Asks for what `n_fits` fits at a time need.
+    /// Checks that memory suffices for `n_fits` simultaneous fits.
     ///
     /// # Errors
     /// [`crate::Error::Memory`].
@@ -96,7 +96,7 @@ impl IncompletePca {
         })
     }
 
-    /// What takes less, with its need.
+    /// Suggestions that need less memory, with their estimates.
     fn smaller_need<T: Scalar>(&self, data: &Observed<T>) -> String {
         let (own, p) = (self.memory_need(data), data.n_features());
         let als = IncompletePca { method: Method::Als, error_bars: false, ..self.clone() }.memory_need(data);

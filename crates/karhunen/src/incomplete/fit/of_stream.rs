@@ -1,4 +1,4 @@
-//! A stream that goes on from a model, and the model of what a stream has learned.
+//! Streams that continue a model, and models of streams.
 
 use crate::error::Result;
 use crate::exec::Unobserved;
@@ -13,7 +13,7 @@ use crate::linalg::Matrix;
 use crate::scalar::{Scalar, compiled};
 
 impl IncompleteStream {
-    /// Goes on from a fitted model by the rule `Diagonal`: its components count for as many rows as it was fitted to.
+    /// Continues a fitted model with the rule `Diagonal`: its components weigh as many rows as it was fitted to.
     pub fn resume(model: &IncompleteModel) -> Self {
         let parts = model.parts();
         let (c, p) = parts.components.shape();
@@ -38,9 +38,10 @@ impl IncompleteStream {
         }
     }
 
-    /// A model of `rows`, seen before or not: their scores given the loadings, rotated to principal components, with
-    /// error bars as `options` ask, and offsets if the stream has them. Nothing is iterated. Of fewer rows than components their
-    /// scores alone are: components, variances and noise are then those of the rows that were learned last, eight for each
+    /// Makes a model of `rows`, whether learned before or not: scores given the loadings, rotated to principal
+    /// components, with the error bars of `options` and the offsets of the stream. There are no iterations. With
+    /// fewer rows than components, components, variances and noise are those of the rows learned last, eight per
+    /// component, and only the scores are those of `rows`.
     /// component.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Where a path of penalties begins.
+//! The first penalty of a path.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -7,14 +7,14 @@ use crate::linalg::random::gaussian;
 use crate::linalg::simd::Lane;
 use crate::random::Purpose;
 
-/// Most products with the matrix and its transpose.
+/// Most power iterations.
 const MOST_ROUNDS: usize = 200;
-/// The norm is known when it rises by a smaller share of itself.
+/// Relative increase of the norm at convergence.
 const SETTLED: f64 = 1e-6;
 
-/// The ridge above which nothing is left: the spectral norm of the matrix of (weighted) deviations of the entries from
-/// `mean`, and from the offsets of the rows if these are `pulled` to zero so strongly; zero where nothing was observed. By power
-/// iteration, which comes from below.
+/// The ridge above which all components are zero: the spectral norm of the (weighted) deviations of the entries
+/// from `mean` and from row offsets with penalty `pulled`; zero without entries. Computed by power iteration, from
+/// below.
 pub(crate) fn largest_penalty<T: Lane>(
     data: &Observed<T>,
     mean: &[f64],
@@ -49,7 +49,7 @@ pub(crate) fn largest_penalty<T: Lane>(
     Ok(norm)
 }
 
-/// For each line the weighted sum of `term(line, index, value)` over its entries.
+/// The weighted sum of `term(line, index, value)` over the entries of each line.
 fn product<T: Lane>(
     lines: &EntryLines<T>,
     n: usize,

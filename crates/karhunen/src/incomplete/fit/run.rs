@@ -1,4 +1,4 @@
-//! The iterations from one start to where they stop.
+//! A run: the iterations from one start to the stop.
 
 use std::time::Instant;
 
@@ -22,26 +22,26 @@ use crate::incomplete::updates::posterior::Posterior;
 use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
 
-/// Where a run ended, or its best so far.
+/// Result of a run, or its best state so far.
 pub(crate) struct Run<T> {
     pub(crate) factors: Factors<T>,
     pub(crate) trace: Vec<TraceEntry>,
     pub(crate) stop: StopReason,
-    /// The iteration that the factors are of.
+    /// Iteration of the factors.
     pub(crate) iteration: usize,
     pub(crate) cost: f64,
     pub(crate) squares: f64,
     pub(crate) held_out_rmse: Option<f64>,
-    /// Of methods that have one.
+    /// The posterior, if the method has one.
     pub(crate) posterior: Option<Posterior<T>>,
-    /// The penalties at the end, which some methods learn.
+    /// The final penalties; some methods learn them.
     pub(crate) penalties: Penalties,
-    /// Whether nothing is left of the components.
+    /// Whether all components have vanished.
     pub(crate) collapsed: bool,
 }
 
 impl<T: Lane> Run<T> {
-    /// Lower is better; what is no number is the worst.
+    /// Lower is better; NaN is worst.
     pub(crate) fn rank(&self) -> f64 {
         Some(self.held_out_rmse.unwrap_or(self.cost)).filter(|rank| !rank.is_nan()).unwrap_or(f64::INFINITY)
     }
@@ -62,7 +62,7 @@ impl<T: Lane> Run<T> {
         out
     }
 
-    /// Reads what [`Run::save`] wrote of a fit of `data` by a method.
+    /// Reads the arrays of [`Run::save`] of a fit of `data` by a method.
     pub(crate) fn restore(
         from: &mut Arrays,
         data: &Observed<T>,
@@ -93,7 +93,7 @@ impl<T: Lane> Run<T> {
     }
 }
 
-/// How many scores rows of a checkpoint have: as many as the options say, or fewer where the method leaves components out.
+/// Checks the stored number of scores per row: that of the options, or fewer if the method prunes components.
 fn n_scores(stored: f64, pca: &IncompletePca, method: Method) -> Result<usize> {
     let (c, most) = (count("numbers", stored)?, pca.n_scores());
     let least = if method.learns_variances() { 1 + usize::from(pca.row_offsets) } else { most };
@@ -104,7 +104,7 @@ fn n_scores(stored: f64, pca: &IncompletePca, method: Method) -> Result<usize> {
     }
 }
 
-/// Loadings and scores of rows of `c` scores, whose values after these are what they always are.
+/// Reads loadings and scores with `c` scores per row, and checks their constant and padding.
 fn restore_factors<T: Lane>(from: &mut Arrays, data: &Observed<T>, c: usize) -> Result<Factors<T>> {
     let (n, p) = data.shape();
     let (a, s) = (from.take_factor::<T>("loadings", p, c + 1)?, from.take_factor::<T>("scores", n, c + 1)?);
@@ -122,18 +122,18 @@ fn restore_factors<T: Lane>(from: &mut Arrays, data: &Observed<T>, c: usize) -> 
     Ok(Factors { a, s, c }.counted(data.times()))
 }
 
-/// What stays the same over a run.
+/// Constants of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Course<'a, T> {
     pub(crate) pca: &'a IncompletePca,
     pub(crate) method: Method,
     pub(crate) prepared: &'a Prepared,
-    /// Entries whose error is watched.
+    /// Held-out entries.
     pub(crate) held_out: Option<&'a Observed<T>>,
     pub(crate) rules: Rules,
 }
 
-/// A run in the middle.
+/// A run in progress.
 pub(crate) struct Running<'a, T> {
     course: Course<'a, T>,
     problem: Objective<'a, T>,
@@ -141,17 +141,17 @@ pub(crate) struct Running<'a, T> {
     iterations: Box<dyn Iterate<T>>,
     pub(crate) stopping: Stopping,
     pub(crate) best: Run<T>,
-    /// The last iteration that was made.
+    /// Number of completed iterations.
     iteration: usize,
-    /// Whether gauge steps lower the penalties.
+    /// Whether penalties call for gauge steps.
     regularized: bool,
     began: Instant,
-    /// Seconds that it ran before it was resumed.
+    /// Seconds before the run was resumed.
     before: f64,
 }
 
 impl<'a, T: Lane> Running<'a, T> {
-    /// Before the first iteration.
+    /// Evaluates the start, before the first iteration.
     pub(crate) fn begin(
         mut course: Course<'a, T>,
         problem: Objective<'a, T>,
@@ -177,7 +177,7 @@ impl<'a, T: Lane> Running<'a, T> {
         course.rules.window = iterations.window();
         let mut stopping = Stopping::new(course.rules);
         stopping.begin_from(&factors, exec)?;
-        // Before its first iteration a method that learns variances has no cost, and no model.
+        // Methods that learn variances have no cost and no model before their first iteration.
         if course.method.learns_variances() {
             stopping.best = held_out_rmse.map(|_| (f64::INFINITY, 0));
         } else {
@@ -207,12 +207,12 @@ impl<'a, T: Lane> Running<'a, T> {
         })
     }
 
-    /// The last iteration that was made.
+    /// Number of completed iterations.
     pub(crate) fn iteration(&self) -> usize {
         self.iteration
     }
 
-    /// The best of it, once it has stopped, and the factors as they are.
+    /// The best state of the run, and the last factors.
     pub(crate) fn into_run(self) -> (Run<T>, Factors<T>) {
         (self.best, self.factors)
     }
@@ -222,7 +222,7 @@ impl<'a, T: Lane> Running<'a, T> {
         self.before + self.began.elapsed().as_secs_f64()
     }
 
-    /// One iteration; says why it was the last, if it was.
+    /// Makes one iteration; returns the reason to stop, if any.
     pub(crate) fn step(&mut self, exec: &Exec<'_>) -> Result<Option<StopReason>> {
         self.iteration += 1;
         let (iteration, max_iter) = (self.iteration, self.course.rules.max_iter);
@@ -282,7 +282,7 @@ impl<'a, T: Lane> Running<'a, T> {
         });
     }
 
-    /// What belongs to the factors as they are.
+    /// Records the state that belongs to the current factors.
     fn keep(&mut self, progress: &IterationReport, held_out_rmse: Option<f64>) {
         let best = &mut self.best;
         best.iteration = self.iteration;
@@ -291,7 +291,7 @@ impl<'a, T: Lane> Running<'a, T> {
         (best.cost, best.squares, best.held_out_rmse) = (progress.cost, progress.squares, held_out_rmse);
     }
 
-    /// Everything that the next iteration depends on.
+    /// Saves the state of the next iteration.
     pub(crate) fn save(&self) -> Arrays {
         let mut out = Arrays::default();
         out.put("numbers", [self.factors.c as f64, self.iteration as f64, self.seconds()]);
@@ -306,7 +306,7 @@ impl<'a, T: Lane> Running<'a, T> {
         out
     }
 
-    /// Goes on where [`Running::save`] was called; `problem` as [`Running::begin`] got it.
+    /// Restores the state of [`Running::save`]; `problem` as for [`Running::begin`].
     pub(crate) fn restore(
         mut course: Course<'a, T>,
         problem: Objective<'a, T>,
@@ -346,7 +346,7 @@ impl<'a, T: Lane> Running<'a, T> {
 }
 
 impl<T: Lane> Course<'_, T> {
-    /// Root mean squared error of the entries set aside, if there are any.
+    /// Root mean squared error of the held-out entries, if any.
     fn held_out_rmse(&self, factors: &Factors<T>, exec: &Exec<'_>) -> Result<Option<f64>> {
         let Some(data) = self.held_out else { return Ok(None) };
         let test = self.prepared.problem(self.pca, data);

@@ -1,4 +1,4 @@
-//! What tells, beside the cost, that a fit has come to its end.
+//! Measures of convergence beside the cost.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -12,8 +12,8 @@ use crate::linalg::dense::small::{multiply, t_multiply};
 use crate::linalg::simd::Lane;
 use crate::scalar::largest;
 
-/// `sqrt(sum g^2 / h / F)`, `g` minus half the gradient of F and `h` half its second derivatives: what a step of the
-/// diagonal Newton method promises to gain, as a share of the cost. It depends on no unit of the data.
+/// `sqrt(sum g^2 / h / F)`, with `g` minus half the gradient of F and `h` half its second derivatives: the
+/// predicted relative gain of a diagonal Newton step. Independent of the unit of the data.
 pub(crate) fn relative_gradient<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,
@@ -32,13 +32,13 @@ pub(crate) fn relative_gradient<T: Lane>(
     Ok((total / cost).sqrt())
 }
 
-/// Orthonormal columns with the span of the loadings, shape (n_features, c).
+/// Orthonormal basis of the span of the loadings, shape (n_features, c).
 pub(crate) fn basis<T: Lane>(factors: &Factors<T>, exec: &Exec<'_>) -> Result<Matrix> {
     Ok(orthonormalize(factors.a.to_matrix(factors.c), 0, exec)?.q)
 }
 
-/// The largest principal angle between the spans of orthonormal columns, in radians, from its sine: small angles keep
-/// their digits.
+/// The largest principal angle between the spans of two orthonormal bases, in radians. Computed from its sine,
+/// which keeps the digits of small angles.
 pub(crate) fn largest_angle(x: &Matrix, y: &Matrix) -> Result<f64> {
     let inside = multiply(x, &t_multiply(x, y));
     let outside = Matrix::from_fn(y.n_rows(), y.n_cols(), |i, k| y[(i, k)] - inside[(i, k)]);
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn angles_keep_their_digits() {
         for angle in [0.0, 1e-12, 1e-8, 0.3, std::f64::consts::FRAC_PI_2] {
-            // The first axis stays, the second turns.
+            // The second axis is rotated by the angle.
             let x = Matrix::from_fn(3, 2, |i, k| f64::from(u8::from(i == k)));
             let turned = [angle.cos(), angle.sin()];
             let y = Matrix::from_fn(3, 2, |i, k| match (i, k) {
@@ -109,7 +109,7 @@ mod tests {
                         there[part].as_mut_slice()[at] += by;
                         value(&there)
                     };
-                    // F is quadratic in each value: differences are exact.
+                    // F is quadratic in each value: finite differences are exact.
                     let (up, down) = (moved(step), moved(-step));
                     let (g, h) = ((up - down) / (4.0 * step), (up - 2.0 * now + down) / (2.0 * step * step));
                     total += g * g / h;

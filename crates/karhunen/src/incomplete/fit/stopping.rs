@@ -1,4 +1,4 @@
-//! When a fit stops, and the record of how it got there.
+//! Stopping rules of a fit, and its trace.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -14,14 +14,14 @@ use crate::incomplete::model::convergence::{StopReason, TraceEntry};
 use crate::linalg::Matrix;
 use crate::linalg::simd::Lane;
 
-/// Checks without improvement after which the held-out error has had its best.
+/// Checks without improvement of the held-out error before early stopping.
 const PATIENCE: usize = 5;
-/// A smaller relative improvement of the held-out error counts as none.
+/// Least relative improvement of the held-out error that counts.
 const LEAST_IMPROVEMENT: f64 = 1e-5;
-/// Windows over which the error of the entries fitted is compared.
+/// Windows over which `rmse_tol` compares the error of the fitted entries.
 const RMSE_WINDOWS: usize = 10;
 
-/// When to stop.
+/// Parameters of the stopping rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) tol: f64,
@@ -29,9 +29,9 @@ pub(crate) struct Rules {
     pub(crate) angle_tol: Option<f64>,
     pub(crate) rmse_tol: Option<f64>,
     pub(crate) max_iter: usize,
-    /// Seconds.
+    /// Limit of the running time, seconds.
     pub(crate) time_limit: Option<f64>,
-    /// Iterations over which the cost is compared.
+    /// Number of iterations over which costs are compared.
     pub(crate) window: usize,
     /// A cost that counts as zero.
     pub(crate) floor: f64,
@@ -39,29 +39,29 @@ pub(crate) struct Rules {
     pub(crate) early: bool,
 }
 
-/// Where an iteration ended, as the rules see it.
+/// Result of an iteration, for the stopping rules.
 pub(crate) struct Stage<'a, T> {
     pub(crate) problem: &'a Objective<'a, T>,
     pub(crate) factors: &'a Factors<T>,
     pub(crate) progress: &'a IterationReport,
     pub(crate) trace: &'a [TraceEntry],
-    /// What of the cost follows from the unit of the data alone.
+    /// Part of the cost that depends on the unit of the data alone.
     pub(crate) unit: f64,
-    /// Whether the method may be trusted to tell when to stop.
+    /// Whether the method permits a test of convergence.
     pub(crate) ready: bool,
 }
 
-/// Rules, and what was seen so far.
+/// Stopping rules and their history.
 #[derive(Debug)]
 pub(crate) struct Stopping {
     pub(crate) rules: Rules,
     /// Costs of accepted iterations.
     pub(crate) costs: Vec<f64>,
-    /// What of the last cost follows from the unit of the data alone.
+    /// Unit-dependent part of the last cost.
     unit: f64,
-    /// Lowest held-out error, and checks since.
+    /// Lowest held-out error, and number of checks since.
     pub(crate) best: Option<(f64, usize)>,
-    /// An orthonormal basis of the loadings as they were, where their angle is looked at.
+    /// An orthonormal basis of the previous loadings, if `angle_tol` is set.
     basis: Option<Matrix>,
 }
 
@@ -70,9 +70,9 @@ impl Stopping {
         Self { rules, costs: Vec::new(), unit: 0.0, best: None, basis: None }
     }
 
-    /// Whether this held-out error is the lowest so far.
+    /// Records a held-out error; returns whether it is the lowest so far.
     pub(crate) fn improves(&mut self, held_out: f64) -> bool {
-        // An error that is no number is the worst.
+        // NaN is the worst error.
         let held_out = if held_out.is_nan() { f64::INFINITY } else { held_out };
         match self.best {
             Some((lowest, since)) if held_out >= lowest * (1.0 - LEAST_IMPROVEMENT) => {
@@ -86,7 +86,7 @@ impl Stopping {
         }
     }
 
-    /// Whether to stop after an iteration, the last of the trace; only at a limit unless the method is ready to.
+    /// Whether to stop after the last iteration of the trace; only limits apply until the method is ready.
     pub(crate) fn check<T: Lane>(
         &mut self,
         stage: &Stage<'_, T>,
@@ -130,7 +130,7 @@ impl Stopping {
             && (self.costs[n - 1 - window] - last) / (window as f64) < tol * self.size(last)
     }
 
-    /// What changes of a cost are compared with.
+    /// Reference for relative changes of a cost.
     pub(crate) fn size(&self, cost: f64) -> f64 {
         (cost - self.unit).abs()
     }
@@ -146,7 +146,7 @@ impl Stopping {
             && relative_gradient(stage.problem, stage.factors, stage.progress.cost, exec)? < tol)
     }
 
-    /// Compares the loadings with those before, and keeps them.
+    /// Compares the loadings with the previous ones and stores them.
     fn loadings_settled<T: Lane>(&mut self, stage: &Stage<'_, T>, exec: &Exec<'_>) -> Result<bool> {
         let Some(tol) = self.rules.angle_tol else { return Ok(false) };
         let now = basis(stage.factors, exec)?;
@@ -160,14 +160,14 @@ impl Stopping {
     fn error_settled(&self, trace: &[TraceEntry]) -> bool {
         let Some(tol) = self.rules.rmse_tol else { return false };
         let (apart, n) = (RMSE_WINDOWS * self.rules.window, trace.len());
-        // Costs are those of ready iterations alone.
+        // Costs exist for ready iterations only.
         self.costs.len() > apart && n > apart && {
             let (before, now) = (trace[n - 1 - apart].rmse, trace[n - 1].rmse);
             (before - now).abs() < tol * now
         }
     }
 
-    /// The loadings that the first iteration starts from, or those of a checkpoint.
+    /// Stores the loadings of a start or of a checkpoint.
     pub(crate) fn begin_from<T: Lane>(&mut self, factors: &Factors<T>, exec: &Exec<'_>) -> Result<()> {
         if self.rules.angle_tol.is_some() {
             self.basis = Some(basis(factors, exec)?);
@@ -189,7 +189,7 @@ impl Stopping {
         self.costs.iter().try_for_each(|cost| finite("costs", *cost).map(|_| ()))?;
         self.best = if from.has("best") {
             let [lowest, since] = from.take_array("best")?;
-            // Infinite before anything was looked at.
+            // Infinite before the first check.
             if lowest != f64::INFINITY {
                 size("best", lowest)?;
             }
@@ -201,10 +201,10 @@ impl Stopping {
     }
 }
 
-/// Numbers of one entry of a saved trace.
+/// Number of values per saved trace entry.
 const ENTRY: usize = 6;
 
-/// Writes a trace as plain numbers; what there is none of is NaN.
+/// Converts a trace to numbers; NaN stands for `None`.
 pub(crate) fn save_trace(trace: &[TraceEntry]) -> Vec<f64> {
     let or_nan = |x: Option<f64>| x.unwrap_or(f64::NAN);
     let numbers = |e: &TraceEntry| {
@@ -213,7 +213,7 @@ pub(crate) fn save_trace(trace: &[TraceEntry]) -> Vec<f64> {
     trace.iter().flat_map(numbers).collect()
 }
 
-/// Reads what [`save_trace`] wrote.
+/// Reads the numbers of [`save_trace`].
 pub(crate) fn restore_trace(numbers: &[f64]) -> Result<Vec<TraceEntry>> {
     let (entries, []) = numbers.as_chunks::<ENTRY>() else {
         return Err(damaged("trace", "has another length"));

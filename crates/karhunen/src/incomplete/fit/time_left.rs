@@ -1,15 +1,15 @@
-//! How long a fit will still take, told from how its cost has fallen.
+//! Remaining time of a fit, estimated from the decrease of its cost.
 
 use std::time::Duration;
 
 use crate::incomplete::fit::stopping::{Rules, Stopping};
 use crate::incomplete::model::convergence::TraceEntry;
 
-/// Iterations over which the speed of the fall is measured, in windows of the stopping rule.
+/// Windows over which the rate of decrease is measured.
 const LOOK_BACK: usize = 5;
 
-/// An estimate of the seconds to the end of the present start: falls of the cost shrink by a steady factor until they are
-/// below the tolerance; limits of iterations and time come first where they do. `None` before the falls have shown it.
+/// Estimated seconds to the end of the current start: the decreases of the cost shrink geometrically to the
+/// tolerance, unless a limit on iterations or time comes first. `None` after too few iterations.
 pub(crate) fn seconds_left(stopping: &Stopping, trace: &[TraceEntry]) -> Option<f64> {
     let [first, .., last] = trace else { return None };
     let iterations = (last.iteration - first.iteration) as f64;
@@ -21,8 +21,8 @@ pub(crate) fn seconds_left(stopping: &Stopping, trace: &[TraceEntry]) -> Option<
     Some((by_tolerance.min(most) * each).min(left_of_limit.unwrap_or(f64::INFINITY)))
 }
 
-/// Iterations until the mean fall over `window` iterations, relative to the `size` of a cost, is below `tol`; `None` if there
-/// were too few so far.
+/// Iterations until the mean decrease over `window` iterations, relative to the `size` of a cost, is below `tol`;
+/// `None` after too few iterations.
 fn iterations_left(costs: &[f64], size: impl Fn(f64) -> f64, window: usize, tol: f64) -> Option<f64> {
     let n = costs.len();
     let apart = LOOK_BACK * window;
@@ -35,11 +35,11 @@ fn iterations_left(costs: &[f64], size: impl Fn(f64) -> f64, window: usize, tol:
         return Some(0.0);
     }
     let rate = (early / late).ln() / apart as f64;
-    // Without end, unless falls shrink towards a tolerance.
+    // Infinite unless the decreases shrink towards a positive tolerance.
     Some(if rate > 0.0 && tol > 0.0 { (late / tol).ln() / rate } else { f64::INFINITY })
 }
 
-/// The whole time that is left: of this start, and of those to come, which are taken to last as long.
+/// Remaining time of this start and of later starts, assumed to last as long.
 pub(crate) fn remaining(left: Option<f64>, seconds_of_start: f64, starts_to_come: usize) -> Option<Duration> {
     let left = left?;
     Duration::try_from_secs_f64(left + (seconds_of_start + left) * starts_to_come as f64).ok()
@@ -51,13 +51,13 @@ mod tests {
 
     #[test]
     fn a_geometric_fall_is_foreseen() {
-        // Falls of 0.5^t: below 1e-6 after 20 iterations in all.
+        // Decreases of 0.5^t: below 1e-6 after 20 iterations in all.
         let costs: Vec<f64> = (0..11).map(|t| 1.0 + 0.5f64.powi(t)).collect();
         let left = iterations_left(&costs, f64::abs, 1, 1e-6).unwrap();
         assert!((left - 10.0).abs() < 0.5, "{left}");
         assert_eq!(iterations_left(&costs, f64::abs, 1, 0.1), Some(0.0));
         assert_eq!(iterations_left(&costs[..6], f64::abs, 1, 1e-6), None);
-        // Falls that do not shrink foretell nothing.
+        // Decreases that do not shrink permit no estimate.
         let steady: Vec<f64> = (0..20).map(|t| 100.0 - f64::from(t)).collect();
         assert_eq!(iterations_left(&steady, f64::abs, 1, 1e-6), Some(f64::INFINITY));
         assert_eq!(iterations_left(&costs, f64::abs, 1, 0.0), Some(f64::INFINITY));

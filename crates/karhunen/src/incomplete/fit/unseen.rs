@@ -1,8 +1,7 @@
-//! Columns that are declared and hold no entry, where they are many: a fit needs one of them, which stands for all.
+//! Many columns without entries: the fit includes one of them, which represents all.
 //!
-//! Nothing is known of such a column, so that every method gives all of them the same: loadings of zero, the same mean, the same
-//! error bars. A fit of the columns with entries and one without costs what the entries do; what it finds of the one is copied to
-//! the others in the end.
+//! Every method gives all such columns the same result: zero loadings, the same mean, the same error bars. So the
+//! cost of a fit depends on the entries alone; the result of one empty column is copied to the others at the end.
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Unobserved};
@@ -16,20 +15,20 @@ use crate::linalg::Matrix;
 use crate::memory;
 use crate::scalar::Scalar;
 
-/// Fewer columns are fitted as they are.
+/// Fewest columns for which this pays.
 const MANY: usize = 1 << 16;
 
-/// Which columns are fitted.
+/// The columns of the reduced fit.
 pub(crate) struct Unseen {
     n_features: usize,
-    /// Ascending: the columns with entries, and the first without.
+    /// Columns with entries and the first without, ascending.
     kept: Vec<u32>,
-    /// Where the one without entries is among those.
+    /// Position of the column without entries in `kept`.
     example: usize,
 }
 
 impl Unseen {
-    /// None where most columns hold entries, or where a method gives each of the others something of its own.
+    /// `None` if most columns have entries, or the method treats empty columns individually.
     pub(crate) fn of<T: Scalar>(pca: &IncompletePca, data: &Observed<T>) -> Option<Self> {
         let p = data.n_features();
         if p < MANY || pca.row_offsets || pca.method == Method::Online {
@@ -46,7 +45,7 @@ impl Unseen {
         Some(Self { n_features: p, kept, example })
     }
 
-    /// Fits the columns that are kept by `fit`, and copies what is found of the one without entries.
+    /// Fits the kept columns by `fit`, and copies the result of the empty one.
     pub(crate) fn fit<T: Scalar>(
         &self,
         pca: &IncompletePca,
@@ -66,7 +65,7 @@ impl Unseen {
         Ok(self.unfolded(fitted?))
     }
 
-    /// The error of the fit of fewer columns, with the column of the data that it is about.
+    /// Renumbers the column of an error of the reduced fit.
     fn of_all_columns(&self, error: Error) -> Error {
         match error {
             Error::SpreadTooLarge { column, deviation, most, dtype } => {
@@ -76,12 +75,12 @@ impl Unseen {
         }
     }
 
-    /// Number of columns that are fitted.
+    /// Number of columns of the reduced fit.
     pub(crate) fn n_kept(&self) -> usize {
         self.kept.len()
     }
 
-    /// Bytes of the model of all columns: the numbers that each of them has.
+    /// Memory estimate of the model of all columns, bytes.
     pub(crate) fn need(&self, pca: &IncompletePca) -> f64 {
         let (p, c) = (self.n_features as f64, pca.n_components as f64);
         let bars = if pca.error_bars { 4.0 * c * (c + 1.0) / 2.0 } else { 0.0 };
@@ -119,7 +118,7 @@ impl Unseen {
             if let Some(far) = &mut parts.convergence.far {
                 far.column = self.kept[far.column] as usize;
             }
-            // The noise of a posterior is that of every column.
+            // The noise of a posterior adds to the variance of every column.
             if parts.convergence.method.has_posterior() && parts.total_variance > 0.0 {
                 let total = parts.total_variance + n_more * parts.noise_variance;
                 let share = parts.total_variance / total;
@@ -129,7 +128,7 @@ impl Unseen {
         })
     }
 
-    /// `width` values of each column, those of the example for all others.
+    /// Expands `width` values per kept column to all columns.
     fn spread<U: Copy>(&self, values: &[U], width: usize) -> Vec<U> {
         let of = |at: usize| &values[at * width..(at + 1) * width];
         let mut all = Vec::with_capacity(self.n_features * width);
@@ -147,7 +146,7 @@ mod tests {
     use super::*;
     use crate::incomplete::data::{Duplicates, Triples};
 
-    /// Entries of 40 rows in the columns that `of` names.
+    /// Entries of 40 rows in the columns `of(0)` to `of(5)`.
     fn data(p: usize, of: impl Fn(usize) -> u32) -> Observed<f64> {
         let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for row in 0..40u32 {
@@ -176,7 +175,7 @@ mod tests {
             assert_eq!(b.n_observed.iter().sum::<usize>(), a.n_observed.iter().sum::<usize>());
             let places = [0u32, 3, 4, 1000, 40_000, 69_998, 69_999];
             for (at, column) in places.into_iter().map(|column| column as usize).enumerate() {
-                // The same but for where a start is drawn: it ends in the same place.
+                // Equal up to the random start, from which both converge to one optimum.
                 let close = |a: f64, b: f64| (a - b).abs() <= 1e-2 * a.abs().max(1.0);
                 assert!(
                     close(a.mean[at], b.mean[column]),
@@ -189,7 +188,7 @@ mod tests {
                     assert!(close(a.components[(k, at)], b.components[(k, column)]), "{method:?} {at} {k}");
                 }
             }
-            // One stands for all.
+            // All columns without entries agree.
             for column in [1, 2, 5, 12_345, 69_997] {
                 assert_eq!(b.mean[column], b.mean[0]);
                 assert_eq!(b.n_observed[column], 0);

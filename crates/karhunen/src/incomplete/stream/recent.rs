@@ -1,4 +1,4 @@
-//! The rows that a stream has learned last: what models of fewer rows than components are made of.
+//! The rows that a stream learned last, for models of fewer rows than components.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ use crate::linalg::random::gaussian;
 use crate::random::Purpose;
 use crate::scalar::Scalar;
 
-/// How many rows are kept: so many for each component, and at least so many.
+/// Rows kept per component, and the minimum.
 const ROWS: usize = 8;
 const LEAST_ROWS: usize = 64;
-/// Entries of a row that is drawn from a model: so many for each component, and so many more.
+/// Entries of a row sampled from a model: per component, and in addition.
 const ENTRIES: usize = 4;
 const MORE_ENTRIES: usize = 8;
 
-/// The last rows, as many as there is room for.
+/// The last rows, at most `room` of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Recent {
@@ -36,22 +36,22 @@ struct Row {
 }
 
 impl Recent {
-    /// Room for the rows of `c` components.
+    /// Capacity for a stream of `c` components.
     pub(crate) fn new(c: usize) -> Self {
         Self { room: (ROWS * c).max(LEAST_ROWS), rows: VecDeque::new() }
     }
 
-    /// Rows that are distributed as those of the model: its own are not in it. Their scores have its variances exactly, and each
-    /// has entries in some columns, in turn.
+    /// Samples rows from the distribution of a model, in place of its training rows. Their scores have exactly its
+    /// variances; the rows cover subsets of the columns in turn.
     pub(crate) fn of_model(model: &IncompleteModel) -> Self {
         let (parts, c) = (model.parts(), model.n_components());
         let mut recent = Self::new(c);
         let half = recent.room / 2;
-        // Uncorrelated scores of variance one, those of the offset last; the other half are their negatives.
+        // Uncorrelated scores of variance one, the offset last; the second half are their negatives.
         let Ok(scores) =
             orthonormalize(gaussian(half, c + 1, Purpose::StreamRows.of(0)), 0, &Exec::sequential())
         else {
-            // Not of numbers that are finite, as these are.
+            // Unreachable for finite numbers.
             return recent;
         };
         let size = |variance: f64| (variance * half as f64).sqrt();
@@ -85,7 +85,7 @@ impl Recent {
         self.rows.is_empty()
     }
 
-    /// Takes in rows, and forgets as many as there is no more room for.
+    /// Adds rows and drops the oldest beyond the capacity.
     pub(crate) fn take<T: Scalar>(&mut self, rows: &Observed<T>) {
         let n = rows.n_samples();
         for i in n.saturating_sub(self.room)..n {
@@ -100,7 +100,7 @@ impl Recent {
         self.rows.drain(..self.rows.len().saturating_sub(self.room));
     }
 
-    /// The rows, and empty ones until there are `least`.
+    /// The rows, padded with empty ones to `least`.
     pub(crate) fn observed(&self, n_features: usize, least: usize) -> Result<Observed<f64>> {
         let (mut rows, mut columns, mut values, mut weights) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());

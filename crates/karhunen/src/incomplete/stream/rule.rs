@@ -1,4 +1,4 @@
-//! One row at a time: Oja's and Karhunen's rules for rows with missing entries, `docs/missing-values/online.md`.
+//! Oja's and Karhunen's rules for one row at a time with missing entries (`docs/missing-values/online.md`).
 
 use crate::error::{Error, Result};
 use crate::exec::Exec;
@@ -14,18 +14,18 @@ use crate::linalg::random::gaussian;
 use crate::random::Purpose;
 use crate::scalar::{Scalar, compiled};
 
-/// The ridge of the scores of one sample, as a share of the deviation of an entry.
+/// Ridge of the scores of a row, as a fraction of the deviation of an entry.
 const RIDGE: f64 = 1e-3;
-/// How many entries of a row of offset zero weigh as much as what is known of offsets.
+/// Number of entries that the prior of an offset is worth.
 const OFFSET_RIDGE: f64 = 1e-3;
-/// How many samples the memory of a feature holds when it is new: the first, bad scores fade.
+/// Memory of a new feature, in samples: early scores are poor, and their influence fades.
 const FADING: f64 = 5.0;
-/// What is added to the diagonal of the curvatures under `Rls`, as a share of it.
+/// Relative increase of the diagonal of the curvatures under `Rls`.
 const LEAST_CURVATURE: f64 = 1e-9;
-/// The first learning rate of Oja's rule, and after how many samples it is halved.
+/// Initial learning rate of Oja's rule, and the number of samples that halves it.
 const OJA: (f64, f64) = (0.5, 400.0);
 
-/// Components that learn from rows with holes as they arrive, and forget the rows.
+/// Components that learn from rows with missing entries, one row at a time, in constant memory.
 ///
 /// ```
 /// use karhunen::{Dense, IncompletePca, IncompleteStream, Observed, OnlineRule};
@@ -49,7 +49,7 @@ pub struct IncompleteStream {
     pub(crate) loadings: Matrix,
     /// Decaying sums of `(s^2, 1)` of each feature; under `Rls` of all products of `(s, 1)`.
     pub(crate) curvatures: Matrix,
-    /// Times each feature was seen.
+    /// Sum of the weights of the entries of each feature.
     pub(crate) seen: Vec<f64>,
     pub(crate) n_samples: usize,
     /// Whether the mean is learned.
@@ -57,17 +57,17 @@ pub struct IncompleteStream {
     /// Whether rows have offsets.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) row_offsets: bool,
-    /// What models of fewer rows than components are made of.
+    /// The last rows, for models of fewer rows than components.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) recent: Recent,
-    /// Whether means were given, rather than taken from the first entries.
+    /// Whether means were given; otherwise the first entry of a feature initialises its mean.
     pub(crate) mean_known: bool,
-    /// Deviation of an entry, once rows have shown it.
+    /// Standard deviation of an entry, estimated from the first rows.
     pub(crate) deviation: Option<f64>,
 }
 
 impl IncompleteStream {
-    /// Small random loadings.
+    /// Starts from small random loadings.
     ///
     /// # Errors
     /// [`Error::Option`] unless 1 <= n_components <= n_features; [`Error::TooLarge`] for more than 2^32 - 1 features.
@@ -102,19 +102,19 @@ impl IncompleteStream {
         })
     }
 
-    /// The same where each row has an offset, which is forgotten as its scores are.
+    /// Adds an offset to each row, computed and discarded like its scores.
     #[must_use]
     pub fn with_row_offsets(self) -> Self {
         Self { row_offsets: true, ..self }
     }
 
-    /// The same without a mean: it is zero, and stays so.
+    /// Fixes the mean at zero.
     #[must_use]
     pub fn without_mean(self) -> Self {
         Self { mean: false, mean_known: true, ..self }
     }
 
-    /// From given loadings, shape (n_features, c), and mean; the mean stays unless `learned`.
+    /// Starts from given loadings, shape (n_features, c), and a given mean, constant unless `learned`.
     pub(crate) fn from_factors(
         loadings: &Matrix,
         mean: &[f64],
@@ -132,7 +132,7 @@ impl IncompleteStream {
             n_samples: 0,
             mean: learned,
             row_offsets,
-            // A fit has all its rows.
+            // A fit holds all its rows.
             recent: Recent::default(),
             mean_known: true,
             deviation: Some(deviation),
@@ -151,7 +151,7 @@ impl IncompleteStream {
         out
     }
 
-    /// Reads what [`IncompleteStream::save`] wrote, of `p` features and `c` components, with offsets or not.
+    /// Reads the arrays of [`IncompleteStream::save`]; `p` features, `c` components, with or without offsets.
     pub(crate) fn restore(
         from: &mut Arrays,
         rule: OnlineRule,
@@ -181,17 +181,17 @@ impl IncompleteStream {
         })
     }
 
-    /// Rows seen so far, repeated ones included.
+    /// Number of rows learned, repetitions included.
     pub fn n_samples_seen(&self) -> usize {
         self.n_samples
     }
 
-    /// The loadings as they are, shape (n_features, n_components): neither orthogonal nor ordered.
+    /// The current loadings, shape (n_features, n_components): neither orthogonal nor ordered.
     pub fn loadings(&self) -> Matrix {
         self.loadings.columns(0..self.c)
     }
 
-    /// The mean of each feature as it is.
+    /// The current mean of each feature.
     pub fn mean(&self) -> Vec<f64> {
         (0..self.loadings.n_rows()).map(|j| self.loadings[(j, self.c)]).collect()
     }
@@ -199,8 +199,8 @@ impl IncompleteStream {
     /// Learns from every row in turn: time O(|O_i| c^2 + c^3) for a row of `|O_i|` entries, on the calling thread.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of columns; [`Error::SpreadTooLarge`] for values beyond range; [`Error::Option`] for
-    /// rows with weights.
+    /// [`Error::Shape`] for another number of columns; [`Error::SpreadTooLarge`] for values beyond range;
+    /// [`Error::Option`] for rows with multiplicities.
     pub fn partial_fit<T: Scalar>(&mut self, rows: &Observed<T>) -> Result<()> {
         let learn = compiled!(T, IncompleteStream::learn_rows::<T>
             => fn(&mut IncompleteStream, &Observed<T>) -> Result<()>);
@@ -238,7 +238,7 @@ impl IncompleteStream {
                 });
             }
             let overall = spread(rows, &vec![sums.grand_mean(); p], &exec)?;
-            // One value in each column shows no deviation but that between columns, and equal values none at all.
+            // With one value per column only the deviation between columns is known; with equal values none.
             let shown = [found.mean_square, overall.mean_square].into_iter().find(|x| *x > 0.0);
             let deviation = shown.map_or(1.0, f64::sqrt);
             self.deviation = Some(deviation);
@@ -305,7 +305,7 @@ impl IncompleteStream {
         Ok(())
     }
 
-    /// `(A_o'A_o + r I)^-1 A_o'(x_o - mu_o)`; with an offset its loadings of one are the last of `A_o`.
+    /// `(A_o'A_o + r I)^-1 A_o'(x_o - mu_o)`; with an offset, `A_o` has a last column of ones.
     fn scores<T: Scalar>(&self, sample: Segment<'_, T>, ridge: f64) -> Result<Vec<f64>> {
         let m = self.c + usize::from(self.row_offsets);
         let (c, stride) = (self.c, m.next_multiple_of(BLOCK));
@@ -336,8 +336,8 @@ impl IncompleteStream {
     }
 }
 
-/// `P = w P + u u'` of the first `used` values of `u`, then `P^-1 u`. `P` is kept as what it is, not as its inverse, which
-/// would drift.
+/// Updates `P = w P + u u'` and solves `P^-1 u` for the first `used` values of `u`. Stores `P` and not its
+/// inverse, whose rounding errors would accumulate.
 fn recursive_step(p: &mut [f64], u: &[f64], (used, fade, weight): (usize, f64, f64)) -> Result<Vec<f64>> {
     let m = u.len();
     for (row, x) in p.chunks_exact_mut(m).zip(u) {
@@ -354,7 +354,7 @@ fn recursive_step(p: &mut [f64], u: &[f64], (used, fade, weight): (usize, f64, f
     Ok(step)
 }
 
-/// Numbers that are kept of a feature beside its loadings.
+/// Number of curvatures stored per feature.
 fn n_curvatures(rule: OnlineRule, c: usize) -> usize {
     if rule == OnlineRule::Rls { (c + 1) * (c + 1) } else { c + 1 }
 }
