@@ -1,11 +1,11 @@
-//! Memory of the exact route without a stored matrix, measured in a process of its own.
+//! Memory of the route `tiles`, measured in a process of its own.
 
 #![cfg(target_os = "linux")]
 
 use karhunen::{Dense, KernelPca, KernelRoute, Weights};
 use karhunen_testkit::SplitMix64;
 
-/// The most that this process has held, in MB.
+/// Peak memory of this process in MB.
 fn peak() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -23,7 +23,7 @@ fn tiles_take_memory_proportional_to_the_rows() {
     let model = pca.fit(&x, &Weights::default()).unwrap();
     assert!(model.convergence().converged());
     let growth = peak() - before;
-    // The kernel matrix would take 576 MB, its triangle 288.
+    // The kernel matrix would take 576 MB, one triangle 288 MB.
     assert!(growth < 60.0, "{growth} MB");
     assert_eq!(model.transform(&x).unwrap().shape(), (n, 4));
     let growth = peak() - before;

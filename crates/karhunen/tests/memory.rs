@@ -1,5 +1,5 @@
-//! The memory that a fit asks for, beside what it takes: measured by a counting allocator, in a process of its own and one fit after
-//! the other.
+//! Memory estimates of fits compared with the memory they take, measured by a counting allocator, in a process of
+//! its own and one fit after the other.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,15 +13,15 @@ use karhunen_testkit::SplitMix64;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes in use, and the most that were since [`taken`] began.
+/// Bytes in use, and the peak since [`taken`] began.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator, counting all but the questions of [`karhunen::memory`]: what is only asked for is not taken.
+/// The system's allocator with a count of all but the trial allocations of [`karhunen::memory`].
 struct Counting;
 
-// SAFETY: every call is passed on unchanged to the system's allocator, which fulfils the contract; counting neither allocates nor
-// unwinds. `realloc` is left to its default, which calls `alloc` and `dealloc`.
+// SAFETY: every call is passed on unchanged to the system's allocator, which fulfils the contract; counting
+// neither allocates nor unwinds. `realloc` has its default, which calls `alloc` and `dealloc`.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -41,11 +41,11 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// A fit asks for at most this many times what it takes, beside buffers of a fixed size for each of two threads.
+/// Largest ratio of the estimate to the memory taken, beside buffers of a fixed size for each of two threads.
 const FACTOR: f64 = 3.0;
 const BUFFERS: f64 = 48e6;
 
-/// Bytes that `work` takes at its worst beside what was in use before, and what it returns.
+/// Peak memory of `work` in bytes, without memory in use before, and the result of `work`.
 fn taken<R>(work: impl FnOnce() -> R) -> (f64, R) {
     let before = IN_USE.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
@@ -53,7 +53,7 @@ fn taken<R>(work: impl FnOnce() -> R) -> (f64, R) {
     ((MOST.load(Ordering::Relaxed) - before) as f64, result)
 }
 
-/// Holds a need to what was taken; returns both where it does not hold.
+/// Compares an estimate with the memory taken; returns both unless they agree.
 fn check(name: &str, need: f64, taken: f64) -> Option<String> {
     let (need_mb, taken_mb) = (need / 1e6, taken / 1e6);
     let line = format!("{name}: asks for {need_mb:.1} MB, takes {taken_mb:.1} MB");
@@ -196,7 +196,7 @@ fn kernel(failures: &mut Vec<String>) {
 }
 
 #[test]
-fn what_a_fit_asks_for_is_what_it_takes() {
+fn memory_estimates_agree_with_the_memory_taken() {
     let mut failures = Vec::new();
     pca(&mut failures);
     incomplete(&mut failures);

@@ -8,7 +8,7 @@ use crate::sources::Layout;
 
 const BOTH: [bool; 2] = [false, true];
 
-/// Sample weights and what they mean.
+/// Sample weights and their meaning.
 const WEIGHTINGS: [(Weighting, bool); 4] = [
     (Weighting::Frequency, false),
     (Weighting::Frequency, true),
@@ -51,36 +51,36 @@ fn counts(n: usize, p: usize) -> Rows {
 }
 
 #[test]
-fn tall_f64() {
+fn tall_f64_fits_agree_with_the_oracle() {
     table::<f64>("23 x 7", &counts(23, 7), &Layout::ALL, &THREE_AND_ALL);
 }
 
 #[test]
-fn tall_f32() {
+fn tall_f32_fits_agree_with_the_oracle() {
     table::<f32>("23 x 7", &counts(23, 7), &Layout::ALL, &THREE_AND_ALL);
 }
 
 #[test]
-fn wide_f64() {
+fn wide_f64_fits_agree_with_the_oracle() {
     table::<f64>("8 x 21", &counts(8, 21), &Layout::ALL, &THREE_AND_ALL);
 }
 
 #[test]
-fn wide_f32() {
+fn wide_f32_fits_agree_with_the_oracle() {
     table::<f32>("8 x 21", &counts(8, 21), &Layout::ALL, &THREE_AND_ALL);
 }
 
 #[test]
-fn square_f64() {
+fn square_f64_fits_agree_with_the_oracle() {
     table::<f64>("9 x 9", &counts(9, 9), &Layout::ALL, &THREE_AND_ALL);
 }
 
 #[test]
-fn square_f32() {
+fn square_f32_fits_agree_with_the_oracle() {
     table::<f32>("9 x 9", &counts(9, 9), &Layout::ALL, &THREE_AND_ALL);
 }
 
-/// Large enough that rows and columns are cut into several pieces and that iterations iterate.
+/// Data large enough for several pieces of rows and of columns, and for several iterations.
 fn large<T: Scalar>(n: usize, p: usize) {
     let zipf = sparse(n, p, 0.2, Columns::Zipf, 12).to_rows();
     let dense = planted(n, p, &power_law(n.min(p) - 1, 1.0), 0.5, 13).rows;
@@ -103,26 +103,26 @@ fn large<T: Scalar>(n: usize, p: usize) {
 }
 
 #[test]
-fn large_tall_f64() {
+fn large_tall_f64_fits_agree_with_the_oracle() {
     large::<f64>(1100, 90);
 }
 
 #[test]
-fn large_tall_f32() {
+fn large_tall_f32_fits_agree_with_the_oracle() {
     large::<f32>(1100, 90);
 }
 
 #[test]
-fn large_wide_f64() {
+fn large_wide_f64_fits_agree_with_the_oracle() {
     large::<f64>(90, 1100);
 }
 
 #[test]
-fn large_wide_f32() {
+fn large_wide_f32_fits_agree_with_the_oracle() {
     large::<f32>(90, 1100);
 }
 
 #[test]
-fn large_square_f64() {
+fn large_square_f64_fits_agree_with_the_oracle() {
     large::<f64>(270, 260);
 }

@@ -1,9 +1,9 @@
-//! The route that is chosen where the number of components is not known before the data are read.
+//! The choice of a route for an unknown number of components.
 
 use karhunen::{NComponents, Pca, PcaModel, Route, Source, SparseMatrix, Weights};
 use karhunen_testkit::SplitMix64;
 
-/// One entry in a hundred of a wide matrix; a few columns with most of the variance, if `factors`.
+/// A wide matrix, one entry in a hundred stored; if `factors`, a few columns have most of the variance.
 fn sparse(factors: bool) -> SparseMatrix<f64> {
     let (n, p) = (500, 2400);
     let mut random = SplitMix64::new(1);
@@ -25,10 +25,10 @@ fn fit(x: &dyn Source<f64>, n_components: NComponents, solver: Option<Route>, n_
     pca.fit(x, &Weights::default()).unwrap()
 }
 
-/// Version 0.1.0 chose block Krylov iteration for every share of data of this shape, which then took eight times as long as
-/// the other route where the share took hundreds of components.
+/// Version 0.1.0 chose block Krylov iteration for every share of data of this shape, which took eight times as
+/// long as the other route if the share took hundreds of components.
 #[test]
-fn a_share_of_the_variance_is_found_by_the_route_for_as_many_components_as_it_takes() {
+fn a_share_of_the_variance_takes_the_best_route_for_its_number_of_components() {
     let noise = sparse(false);
     for (share, few) in [(0.9, false), (0.99, false)] {
         let model = fit(&noise.view(), NComponents::Variance(share), None, 1);
@@ -42,7 +42,7 @@ fn a_share_of_the_variance_is_found_by_the_route_for_as_many_components_as_it_ta
 }
 
 #[test]
-fn the_look_changes_neither_the_components_nor_the_bits_for_other_numbers_of_threads() {
+fn the_spectrum_estimate_changes_no_component_and_threads_change_no_bit() {
     // Block Krylov iteration for hundreds of components would take long.
     for (x, routes) in
         [(sparse(false), [Route::Gram, Route::Svd]), (sparse(true), [Route::Gram, Route::BlockKrylov])]
@@ -54,7 +54,7 @@ fn the_look_changes_neither_the_components_nor_the_bits_for_other_numbers_of_thr
             assert_eq!(other.n_components(), one.n_components(), "{route}");
             let largest = one.explained_variance()[0];
             for (a, b) in one.explained_variance().iter().zip(other.explained_variance()) {
-                // Of the tolerance of the iteration, 1e-8, the square, or as much where eigenvalues are close.
+                // The error is the squared tolerance, 1e-8 squared, or the tolerance itself for close eigenvalues.
                 assert!((a - b).abs() <= 1e-8 * largest, "{route}: {a} {b}");
             }
         }
@@ -66,7 +66,7 @@ fn the_look_changes_neither_the_components_nor_the_bits_for_other_numbers_of_thr
 }
 
 #[test]
-fn passes_of_the_look_are_counted() {
+fn passes_of_the_spectrum_estimate_are_counted() {
     let x = sparse(false);
     let asked = fit(&x.view(), NComponents::Variance(0.9), Some(Route::Gram), 1);
     let chosen = fit(&x.view(), NComponents::Variance(0.9), None, 1);

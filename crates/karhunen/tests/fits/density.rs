@@ -1,4 +1,4 @@
-//! The model as a density where it is degenerate: no component, no noise. And how many components explain a share.
+//! The density of degenerate models, without components or without noise; the number of components for a share.
 
 use karhunen::{Matrix, NComponents, Pca, PcaModel, Route, Scalar, Source};
 use karhunen_testkit::{Rows, Tolerance, assert_close, gaussian, planted, power_law, svd};
@@ -7,7 +7,7 @@ use crate::expect::SOLVERS;
 use crate::sources::Layout;
 
 fn within(norm: f64) -> Tolerance {
-    // Variances near the smallest kept lose digits where they are eigenvalues of products.
+    // Variances near the smallest kept one lose digits as eigenvalues of products.
     Tolerance { multiple: 1e5, epsilon: f64::EPSILON, norm }
 }
 
@@ -19,7 +19,7 @@ fn likelihoods(model: &PcaModel, rows: &Rows) -> Vec<f64> {
     Layout::RowMajor.lend::<f64, _>(rows, |x| model.score_samples(x)).unwrap()
 }
 
-/// Logarithms of the density by the pseudo-inverse and pseudo-determinant of the model's own covariance, of rank `rank`.
+/// Log-densities by the pseudo-inverse and pseudo-determinant of the model's covariance, of rank `rank`.
 fn density(model: &PcaModel, rows: &Rows, rank: usize) -> Vec<f64> {
     let covariance = model.covariance().unwrap();
     let covariance: Rows = (0..covariance.n_rows()).map(|i| covariance.row(i).to_vec()).collect();
@@ -74,9 +74,9 @@ fn no_component_leaves_the_mean_and_one_noise_variance() {
     }
 }
 
-/// Of fewer rows than columns all variance can be kept; what is left for noise is nothing.
+/// With fewer rows than columns all variance can be kept, so that no noise is left.
 #[test]
-fn without_noise_the_density_is_that_within_the_space_of_the_components() {
+fn without_noise_the_density_is_that_within_the_span_of_the_components() {
     let rows = planted(12, 9, &[4.0, 2.0, 0.5], 3.0, 7).rows;
     let narrow: Rows = rows.iter().map(|row| row[..2].to_vec()).collect();
     for scale in [false, true] {
@@ -104,7 +104,7 @@ fn without_noise_the_density_is_that_within_the_space_of_the_components() {
 }
 
 #[test]
-fn a_share_is_exceeded_and_one_that_is_equalled_is_not() {
+fn a_share_takes_the_fewest_components_that_exceed_it() {
     let rows = planted(40, 7, &[1.0; 4], 2.0, 3).rows;
     for solver in SOLVERS {
         // Shares that rounding moves to either side of a quarter, a half and three quarters.

@@ -1,4 +1,4 @@
-//! Holds a fitted model to the oracle's answer.
+//! Comparison of a fitted model with the oracle.
 
 use karhunen::{Matrix, NComponents, Pca, PcaModel, Route, Scalar, Weights};
 use karhunen_testkit::{Fit, Options, Rows, Tolerance, check_close, check_components, largest, weighted_pca};
@@ -9,14 +9,14 @@ use crate::sources::{Layout, rounded};
 pub(crate) const SOLVERS: [Option<Route>; 5] =
     [None, Some(Route::Svd), Some(Route::Covariance), Some(Route::Gram), Some(Route::BlockKrylov)];
 
-/// What block Krylov iteration is asked for here: small enough that a wrong vector cannot hide behind it.
+/// Tolerance of block Krylov iteration in these tests, small enough to reveal a wrong vector.
 pub(crate) const TOL: f64 = 1e-9;
 
-/// One problem with its answer.
+/// A problem and its solution.
 #[derive(Clone)]
 pub(crate) struct Problem<'a> {
     pub(crate) name: String,
-    /// As the type under test holds them.
+    /// The rows, rounded to the type under test.
     pub(crate) rows: Rows,
     pub(crate) options: Options<'a>,
     pub(crate) oracle: Fit,
@@ -29,7 +29,7 @@ impl<'a> Problem<'a> {
         Self { name: format!("{name} {}", T::NAME), rows, options, oracle }
     }
 
-    /// The options of the library that say the same.
+    /// The equivalent options of the library.
     pub(crate) fn pca(&self, solver: Option<Route>, n_components: NComponents) -> Pca {
         Pca {
             n_components,
@@ -47,7 +47,7 @@ impl<'a> Problem<'a> {
         Weights { samples: self.options.sample_weights, features: self.options.feature_weights }
     }
 
-    /// Fits by every given solver in every given layout; one message for each thing that is not as it should be.
+    /// Fits by every given solver in every given layout; returns one message for each failure.
     pub(crate) fn failures<T: Scalar>(
         &self,
         layouts: &[Layout],
@@ -58,8 +58,8 @@ impl<'a> Problem<'a> {
         for &layout in layouts {
             for &solver in solvers {
                 for &k in n_components {
-                    // Of repetitions beyond the rows the oracle knows nothing: components without variance have a test
-                    // of their own.
+                    // The oracle ignores repetitions beyond the number of rows; another test covers components
+                    // without variance.
                     let p = self.oracle.mean.len();
                     if k == NComponents::All && self.n_observed().min(p) > self.rows.len() {
                         continue;
@@ -84,12 +84,12 @@ impl<'a> Problem<'a> {
         })
     }
 
-    /// What rounding, or the tolerance of the iteration, may perturb the covariance by.
+    /// Perturbation of the covariance by rounding or by the tolerance of the iteration.
     fn perturbation<T: Scalar>(&self, route: Route, layout: Layout) -> Tolerance {
         let oracle = &self.oracle;
         let largest = oracle.explained_variance[0].max(f64::MIN_POSITIVE);
-        // Dense rows are centred before they are multiplied. Sparse ones keep their zeros: the product of the means is
-        // subtracted afterwards, and rounding is relative to what it is subtracted from.
+        // Dense rows are centred before they are multiplied. For sparse rows the product of the means is
+        // subtracted afterwards, and rounding errors are relative to that product.
         let subtracted = if Layout::DENSE.contains(&layout) {
             0.0
         } else {
@@ -100,9 +100,10 @@ impl<'a> Problem<'a> {
         let multiple = 10.0 + self.rows.len() as f64 + oracle.mean.len() as f64;
         let norm = largest + subtracted;
         match (T::NAME, route) {
-            // Sums are in f64, but a product in f32 may round each value once: a few units, whatever the size.
+            // Sums are in f64, but a product in f32 may round each value once: a few units, independent of the
+            // size.
             ("f32", _) => Tolerance { multiple: 8.0, epsilon: f32::EPSILON.into(), norm },
-            // By its stopping rule, and where that is less, by rounding.
+            // The stopping rule, or rounding if that is larger.
             (_, Route::BlockKrylov) => {
                 let norm = largest + subtracted * multiple * f64::EPSILON / TOL;
                 Tolerance { multiple: 1.0, epsilon: TOL, norm }
@@ -111,7 +112,7 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Rows, repeated where whole weights say so.
+    /// Number of rows, counting repetitions by integer weights.
     fn n_observed(&self) -> usize {
         match (self.options.weighting, self.options.sample_weights) {
             (karhunen_testkit::Weighting::Frequency, Some(w)) if w.iter().all(|w| w.fract() == 0.0) => {
@@ -136,7 +137,7 @@ impl<'a> Problem<'a> {
         }
         let perturbation = self.perturbation::<T>(route, layout);
         let largest = |values: &[f64]| largest(values.iter().copied());
-        // Moments are f64 sums of n terms in any type; each value is read without rounding.
+        // Moments are f64 sums of n terms for every type; each value is read without rounding.
         let sums = Tolerance { multiple: 10.0 + self.rows.len() as f64, epsilon: f64::EPSILON, norm: 0.0 };
         let checks = [
             check_close(
@@ -168,7 +169,7 @@ impl<'a> Problem<'a> {
                 model.explained_variance_ratio(),
                 &oracle.explained_variance_ratio[..k],
                 Tolerance {
-                    // Of no variance every share is zero.
+                    // Without variance every share is zero.
                     norm: match oracle.total_variance {
                         0.0 => 0.0,
                         total => perturbation.norm / total,
@@ -194,7 +195,7 @@ impl<'a> Problem<'a> {
     fn check_signs(&self, model: &PcaModel) -> Result<(), String> {
         for (i, row) in components(model).iter().enumerate() {
             let (low, high) = row.iter().fold((0.0_f64, 0.0_f64), |(a, b), &x| (a.min(x), b.max(x)));
-            // Where two entries are equal in size, rounding decides which of them is the largest.
+            // If two entries are equally large, rounding decides which is the largest.
             if high < -low * (1.0 - 1e-9) {
                 return Err(format!("component {i}: the largest entry {low} is negative"));
             }
@@ -202,7 +203,7 @@ impl<'a> Problem<'a> {
         Ok(())
     }
 
-    /// Reported residuals are not below the true ones, and within the tolerance where the model says so.
+    /// Checks that reported residuals are not below the true ones, and within the tolerance if the model says so.
     fn check_residuals<T: Scalar>(&self, model: &PcaModel, layout: Layout) -> Result<(), String> {
         let convergence = model.convergence();
         let weights = self.options.sample_weights.map_or_else(|| vec![1.0; self.rows.len()], <[f64]>::to_vec);
@@ -230,10 +231,10 @@ impl<'a> Problem<'a> {
             }
         }
         let within = convergence.residuals.iter().filter(|&&r| r <= TOL).count();
-        // Inner products of rows know a direction to eps * sigma_1 / sigma: below 1e-12 of the largest variance it may
-        // miss the tolerance, and says so. Products in f32 may miss it anywhere.
+        // Inner products of rows determine a direction to eps * sigma_1 / sigma. Below 1e-12 of the largest
+        // variance it may miss the tolerance, which is reported. Products in f32 may miss it for any component.
         let known = model.explained_variance().iter().filter(|&&v| v > 1e-12 * largest);
-        // Where rounding is larger than the tolerance, no fit can be within it.
+        // If rounding exceeds the tolerance, no fit can be within it.
         let is_exact = unit <= TOL && (T::NAME == "f64" || convergence.solver != Route::BlockKrylov);
         if within != convergence.n_converged || (is_exact && within < known.count()) {
             return Err(format!(
@@ -244,7 +245,7 @@ impl<'a> Problem<'a> {
         Ok(())
     }
 
-    /// What follows from variances by definition.
+    /// Checks the quantities derived from variances against their definition.
     fn check_derived(&self, model: &PcaModel) -> Result<(), String> {
         let sum: f64 = self.options.sample_weights.map_or(self.rows.len() as f64, |w| w.iter().sum());
         let rounding = Tolerance {
@@ -267,7 +268,7 @@ impl<'a> Problem<'a> {
         Ok(())
     }
 
-    /// Scores are standardized rows times the model's components.
+    /// Checks that scores are standardized rows times the model's components.
     fn check_scores<T: Scalar>(&self, model: &PcaModel, scores: &Matrix<T>) -> Result<(), String> {
         let standardized = self.oracle.standardized(&self.rows);
         let components = components(model);
@@ -280,7 +281,7 @@ impl<'a> Problem<'a> {
             .map_err(|m| m.to_string())
     }
 
-    /// Rebuilt rows are scores times components, unscaled, plus the mean.
+    /// Checks that rebuilt rows are scores times components, unscaled, plus the mean.
     fn check_rebuilt<T: Scalar>(
         &self,
         model: &PcaModel,
@@ -303,8 +304,8 @@ impl<'a> Problem<'a> {
             .map_err(|m| m.to_string())
     }
 
-    /// Rounding of a product of rows and components, stored in the type under test. What centring takes away counts
-    /// as well: its rounding stays.
+    /// Rounding of a product of rows and components, stored in the type under test, with the rounding of values
+    /// that centring subtracts.
     fn arithmetic<T: Scalar>(&self, rows: &[Vec<f64>]) -> Tolerance {
         let length = |row: &Vec<f64>| row.iter().map(|x| x * x).sum::<f64>().sqrt();
         let oracle = &self.oracle;
@@ -329,7 +330,7 @@ pub(crate) fn components(model: &PcaModel) -> Rows {
     (0..model.n_components()).map(|i| model.components().row(i).to_vec()).collect()
 }
 
-/// Fails with the number of failures and the first of them.
+/// Fails with the number of failures and the first one.
 #[track_caller]
 pub(crate) fn assert_none(failures: &[String]) {
     let shown: Vec<&str> = failures.iter().take(12).map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! The numbers that R and scikit-learn print for the same data. `golden/` holds them and the scripts that made them.
+//! Results of R and scikit-learn for the same data. `golden/` holds them and the scripts that made them.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ impl Golden {
         self.0[key].as_array().unwrap().iter().map(numbers).collect()
     }
 
-    /// The columns of the data that were fitted.
+    /// The fitted columns of the data.
     fn data(&self) -> Rows {
         let kept: Vec<&str> =
             self.0["columns"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
@@ -48,7 +48,7 @@ fn read_csv(file: &str, columns: &[&str]) -> Rows {
     lines.map(|fields| kept.iter().map(|&j| fields[j].parse().unwrap()).collect()).collect()
 }
 
-/// Fits by every solver and compares all that the other package says; its variances are `factor` times ours.
+/// Fits by every solver and compares all results of the other package, whose variances are `factor` times ours.
 fn assert_agrees(golden: &Golden, pca: &Pca, weights: &Weights<'_>, factor: f64) {
     let rows = golden.data();
     let (n, p) = (rows.len(), rows[0].len());
@@ -62,7 +62,7 @@ fn assert_agrees(golden: &Golden, pca: &Pca, weights: &Weights<'_>, factor: f64)
     }
 }
 
-/// LAPACK and we are each right to a few roundings of the largest value: of n = 569 terms at most, about 1e-13.
+/// Rounding errors of LAPACK and of the library: a few units for n = 569 terms at most, about 1e-13.
 const AGREEMENT: Tolerance = Tolerance { multiple: 600.0, epsilon: f64::EPSILON, norm: 1.0 };
 
 fn assert_numbers(golden: &Golden, model: &PcaModel, head: &[Vec<f64>], factor: f64) {
@@ -77,7 +77,7 @@ fn assert_numbers(golden: &Golden, model: &PcaModel, head: &[Vec<f64>], factor: 
     let expected = golden.rows("components");
     let variances = golden.numbers("explained_variance");
     for (j, (found, expected)) in components(model).iter().zip(&expected).enumerate() {
-        // Signs are the other package's own; angles grow as the gap to the neighbours shrinks.
+        // Signs may differ; angles grow as the gap to the neighbours shrinks.
         let sign = found.iter().zip(expected).map(|(a, b)| a * b).sum::<f64>().signum();
         let gap = (0..variances.len()).filter(|&i| i != j).map(|i| (variances[i] - variances[j]).abs());
         let norm = variances[0] / gap.fold(f64::INFINITY, f64::min);
@@ -95,12 +95,12 @@ fn scaled(weighting: Weighting) -> Pca {
 }
 
 #[test]
-fn r_usarrests() {
+fn usarrests_agrees_with_r() {
     assert_agrees(&Golden::read("r_usarrests"), &Pca::default(), &Weights::default(), 1.0);
 }
 
 #[test]
-fn r_usarrests_scaled() {
+fn scaled_usarrests_agrees_with_r() {
     let golden = Golden::read("r_usarrests_scaled");
     assert_agrees(&golden, &scaled(Weighting::Frequency), &Weights::default(), 1.0);
     let deviations: Vec<f64> = golden.numbers("explained_variance").iter().map(|v| v.sqrt()).collect();
@@ -109,12 +109,12 @@ fn r_usarrests_scaled() {
 }
 
 #[test]
-fn r_wine_scaled() {
+fn scaled_wine_agrees_with_r() {
     assert_agrees(&Golden::read("r_wine_scaled"), &scaled(Weighting::Frequency), &Weights::default(), 1.0);
 }
 
 #[test]
-fn r_iris() {
+fn iris_agrees_with_r() {
     let golden = Golden::read("r_iris");
     assert_agrees(&golden, &Pca::default(), &Weights::default(), 1.0);
     let published = [4.22824171, 0.24267075, 0.07820950, 0.02383509];
@@ -122,9 +122,9 @@ fn r_iris() {
     assert_close("variance", &golden.numbers("explained_variance"), &published, printed);
 }
 
-/// R repeats row i of iris 1 + (i mod 3) times; we weigh it.
+/// R repeats row i of iris 1 + (i mod 3) times; the library weights it.
 #[test]
-fn r_iris_repeated_equals_frequency_weights() {
+fn frequency_weights_agree_with_repeated_rows_in_r() {
     let golden = Golden::read("r_iris_repeated");
     let weights: Vec<f64> = (0..150).map(|i| f64::from(1 + i % 3)).collect();
     let rows = golden.data();
@@ -145,7 +145,7 @@ fn populations() -> Vec<f64> {
 }
 
 #[test]
-fn r_counties_weighted_by_population() {
+fn counties_weighted_by_population_agree_with_r() {
     let weights = populations();
     let weights = Weights::of_samples(&weights);
     let fits = [
@@ -159,13 +159,13 @@ fn r_counties_weighted_by_population() {
 }
 
 #[test]
-fn sklearn_iris() {
+fn iris_agrees_with_scikit_learn() {
     assert_agrees(&Golden::read("sklearn_iris"), &Pca::default(), &Weights::default(), 1.0);
 }
 
-/// StandardScaler divides by n, as we do for populations, but the PCA after it by n - 1.
+/// StandardScaler divides by n, as the library does for populations, but the PCA after it by n - 1.
 #[test]
-fn sklearn_scaled() {
+fn scaled_data_agree_with_scikit_learn() {
     let cases = [
         ("sklearn_usarrests_scaled", 50.0),
         ("sklearn_wine_scaled", 178.0),
@@ -182,7 +182,7 @@ fn sklearn_scaled() {
 }
 
 #[test]
-fn sklearn_sparse_rust_docs() {
+fn sparse_rust_docs_agree_with_scikit_learn() {
     let golden = Golden::read("sklearn_rust_docs");
     let text = std::fs::read_to_string(repository().join("golden/rust_docs_150x200.mtx")).unwrap();
     let mut entries = text

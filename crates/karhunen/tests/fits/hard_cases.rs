@@ -1,4 +1,4 @@
-//! Data that break careless programs: the promises of `docs/numerical-care.md`, line by line.
+//! Numerically hard data: the claims of `docs/numerical-care.md`, one by one.
 
 use karhunen::{NComponents, Pca, PcaModel, Route, Scalar, Weights};
 use karhunen_testkit::{
@@ -13,11 +13,11 @@ const ALL: NComponents = NComponents::All;
 
 const WEIGHTINGS: [Weighting; 3] = [Weighting::Population, Weighting::Frequency, Weighting::Importance];
 
-/// Fits in every dense layout by every solver and holds the variances to `relative` of each.
+/// Fits in every dense layout by every solver and checks variances to the relative error `relative`.
 fn assert_variances<T: Scalar>(name: &str, rows: &Rows, scale: bool, relative: f64) {
     let problem = Problem::new::<T>(name, rows, Options { scale, ..Options::default() });
     for layout in Layout::DENSE {
-        // Inner products of so many rows would fill the memory.
+        // The Gram matrix of so many rows would exceed the memory.
         let sensible = |solver: &Option<Route>| rows.len() < 10_000 || *solver != Some(Route::Gram);
         for solver in SOLVERS.into_iter().filter(sensible) {
             let pca = problem.pca(solver, ALL);
@@ -31,7 +31,7 @@ fn assert_variances<T: Scalar>(name: &str, rows: &Rows, scale: bool, relative: f
     }
 }
 
-/// With an offset of 1e8, a variance taken as a difference of squares has no digit left.
+/// With an offset of 1e8, a variance computed as a difference of squares has no accurate digit.
 #[test]
 fn an_offset_of_1e8_costs_no_variance_f64() {
     let rows = planted(300, 6, &power_law(6, 1.0), 1e8, 1).rows;
@@ -40,7 +40,7 @@ fn an_offset_of_1e8_costs_no_variance_f64() {
     }
 }
 
-/// The same in single precision, which holds values near 1e4 to about 1e-3.
+/// Single precision holds values near 1e4 to about 1e-3.
 #[test]
 fn an_offset_of_1e4_costs_no_variance_f32() {
     let rows = planted(300, 6, &power_law(6, 1.0), 1e4, 1).rows;
@@ -49,7 +49,7 @@ fn an_offset_of_1e4_costs_no_variance_f32() {
     }
 }
 
-/// A plain f32 sum of this many rows is off by 2e-3.
+/// A plain f32 sum of this many rows has an error of 2e-3.
 #[test]
 fn many_f32_rows_are_summed_to_1e_5() {
     let rows = planted(200_000, 4, &power_law(4, 1.0), 3.0, 2).rows;
@@ -63,7 +63,7 @@ fn assert_fits<T: Scalar>(name: &str, rows: &Rows, options: Options<'_>, layouts
     assert_none(&problem.failures::<T>(layouts, &SOLVERS, &all));
 }
 
-/// In both types, in every layout, by every solver, scaled and not, centred and not.
+/// Fits both types, every layout and every solver, scaled or not, centred or not.
 fn assert_fits_everywhere(name: &str, rows: &Rows) {
     for scale in [false, true] {
         for center in [false, true] {
@@ -143,7 +143,7 @@ fn rank_deficiency_gives_zero_variances_and_orthonormal_components() {
 }
 
 #[test]
-fn duplicated_rows_and_columns() {
+fn duplicated_rows_and_columns_are_fitted() {
     let rows = gaussian(6, 4, 8);
     let doubled: Rows =
         rows.iter().chain(&rows).map(|row| [row.as_slice(), row.as_slice()].concat()).collect();
@@ -151,7 +151,7 @@ fn duplicated_rows_and_columns() {
 }
 
 #[test]
-fn repeated_eigenvalues_are_right_as_spaces() {
+fn repeated_eigenvalues_give_the_right_subspace() {
     assert_fits_everywhere("two pairs", &planted(25, 8, &[4.0, 4.0, 1.0, 1.0, 0.5], 1.0, 9).rows);
     assert_fits_everywhere("a ball", &planted(30, 6, &[2.0; 6], 1.0, 10).rows);
     let corners: Rows = (0..8).map(|i| (0..8).map(|j| f64::from(u8::from(i == j))).collect()).collect();
@@ -163,7 +163,7 @@ fn assert_extreme_weights<T: Scalar>(layouts: &[Layout]) {
     for exponent in [3.0, 30.0, 300.0] {
         let weights = extreme_weights(40, exponent, 12);
         for weighting in WEIGHTINGS {
-            // Where one row holds all but a rounding of the weight, no divisor of importance is left.
+            // If all other rows weigh less than rounding, the importance divisor is undefined.
             if weighting == Weighting::Importance && exponent > 100.0 {
                 continue;
             }
@@ -187,14 +187,14 @@ fn weights_may_span_six_hundred_orders_of_magnitude_f32() {
     assert_extreme_weights::<f32>(&Layout::DENSE);
 }
 
-/// One row holds nearly all the weight: the spread is far below the mean, which is subtracted only after the product.
+/// One row has nearly all the weight: the deviation is far below the mean, which is subtracted after the product.
 #[test]
 fn weights_may_span_six_hundred_orders_of_magnitude_sparse_f32() {
     assert_extreme_weights::<f32>(&[Layout::Csr32, Layout::Csc64]);
 }
 
 #[test]
-fn equal_weights_of_any_size_equal_none() {
+fn equal_weights_of_any_size_change_nothing() {
     let rows = gaussian(15, 4, 13);
     let plain = Problem::new::<f64>("none", &rows, Options::default());
     for weight in [1e-300, 5e-324, 1e300, f64::MAX] {
@@ -215,7 +215,7 @@ fn equal_weights_of_any_size_equal_none() {
 }
 
 #[test]
-fn one_row() {
+fn one_row_is_fitted() {
     let rows = vec![vec![3.0, -1.0, 0.5]];
     let population = Options { weighting: Weighting::Population, ..Options::default() };
     assert_fits::<f64>("one row", &rows, population.clone(), &Layout::ALL);
@@ -225,17 +225,17 @@ fn one_row() {
 }
 
 #[test]
-fn one_column() {
+fn one_column_is_fitted() {
     assert_fits_everywhere("one column", &gaussian(9, 1, 14));
     assert_fits_everywhere("one column, two rows", &gaussian(2, 1, 15));
 }
 
 #[test]
-fn two_rows() {
+fn two_rows_are_fitted() {
     assert_fits_everywhere("two rows", &gaussian(2, 6, 16));
 }
 
-/// Standardizing must not square what vanishes when squared.
+/// Standardization must not square values whose squares underflow.
 #[test]
 fn columns_of_tiny_and_huge_values_are_scaled() {
     for factor in [1e-170, 1e-290, 1e140] {
@@ -248,7 +248,7 @@ fn columns_of_tiny_and_huge_values_are_scaled() {
             assert_fits::<f64>(&name, &rows, options, &Layout::ALL);
             continue;
         }
-        // Sparse products are scaled after they are summed, when squares of such values are gone.
+        // Sparse products are scaled after they are summed, when the squares of such values have underflowed.
         let problem = Problem::new::<f64>(&name, &rows, options);
         let error = Layout::Csr32.lend::<f64, _>(&rows, |x| {
             problem.pca(None, NComponents::Count(1)).fit(x, &problem.weights()).unwrap_err()
@@ -269,9 +269,9 @@ fn features_of_weight_zero_are_rebuilt_as_their_mean() {
     assert_fits::<f32>("a feature of weight zero", &gaussian(11, 4, 18), options, &Layout::FEW);
 }
 
-/// Explicit zeros and rows or columns without any entry.
+/// Explicit zeros, and empty rows and columns.
 #[test]
-fn sparse_data_with_empty_rows_and_columns() {
+fn sparse_data_with_empty_rows_and_columns_are_fitted() {
     let mut rows = sparse(20, 8, 0.3, Columns::Uniform, 19).to_rows();
     rows[0] = vec![0.0; 8];
     rows[19] = vec![0.0; 8];
@@ -283,7 +283,7 @@ fn fit(problem: &Problem<'_>, layout: Layout, pca: &Pca) -> PcaModel {
     layout.lend::<f64, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap()
 }
 
-/// All that a fit without a tolerance of its own promises: the defaults for each type.
+/// Accuracy of a fit with the default tolerance of each type.
 #[test]
 fn the_default_tolerance_is_kept_on_a_slow_spectrum() {
     let rows = planted(400, 150, &power_law(140, 0.5), 1.0, 20).rows;
@@ -291,16 +291,16 @@ fn the_default_tolerance_is_kept_on_a_slow_spectrum() {
     let pca = Pca { tol: None, ..problem.pca(Some(Route::BlockKrylov), NComponents::Count(10)) };
     let model = fit(&problem, Layout::RowMajor, &pca);
     assert!(model.convergence().converged() && model.convergence().tol == 1e-8);
-    // The error of an eigenvalue is the square of the residual over the gap: far below the tolerance itself.
+    // The error of an eigenvalue is the squared residual over the gap, far below the tolerance.
     let tolerance = Tolerance { multiple: 1.0, epsilon: 1e-12, norm: problem.oracle.explained_variance[0] };
     assert_close("variance", model.explained_variance(), &problem.oracle.explained_variance[..10], tolerance);
     assert_eq!(components(&model).len(), 10);
 }
 
-/// What the data leave open is chosen by the span of the components with variance alone: by every solver, for rows and
-/// columns of every layout, for weights as for repeated rows.
+/// Components without variance depend on the span of the others alone: they are equal for every solver, for rows
+/// and columns of every layout, and for weights as for repeated rows.
 #[test]
-fn components_without_variance_are_the_same_by_every_route() {
+fn components_without_variance_are_equal_on_every_route() {
     let rows = planted(6, 9, &power_law(5, 1.0), 1.0, 4).rows;
     let counts = [2, 1, 3, 0, 1, 2];
     let weights: Vec<f64> = counts.iter().map(|&w| f64::from(w)).collect();
@@ -325,9 +325,9 @@ fn components_without_variance_are_the_same_by_every_route() {
     }
 }
 
-/// Where rounding leaves nothing of the variances, no component has converged.
+/// If rounding leaves nothing of the variances, no component has converged.
 #[test]
-fn one_full_sparse_column_far_from_zero_is_never_silently_without_variance() {
+fn a_full_sparse_column_far_from_zero_is_never_silently_without_variance() {
     for (n, p) in [(40, 80), (80, 40)] {
         let mut rows = planted(n, p, &power_law(10, 1.0), 0.0, 6).rows;
         rows.iter_mut().for_each(|row| row[0] = 20_261_122.0);
@@ -351,9 +351,9 @@ fn one_full_sparse_column_far_from_zero_is_never_silently_without_variance() {
     }
 }
 
-/// Centring by a correction of products costs the digits that the offset has; the SVD route centres the values.
+/// Centring by a correction of products loses the digits of the offset; the SVD route centres the values.
 #[test]
-fn full_sparse_columns_far_from_zero_have_a_way_out() {
+fn full_sparse_columns_far_from_zero_are_fitted_by_the_svd_route() {
     let rows = planted(200, 4, &power_law(4, 1.0), 1e8, 5).rows;
     let problem = Problem::new::<f64>("sparse, mean 1e8", &rows, Options::default());
     let tolerance = Tolerance { multiple: 1.0, epsilon: 1e-6, norm: 1.0 };

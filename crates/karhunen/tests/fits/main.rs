@@ -1,4 +1,4 @@
-//! Fits against the oracle: one case table, properties, hard cases, and the numbers of other packages.
+//! Fits against the oracle: one case table, properties, hard cases, and results of other packages.
 
 mod cases;
 mod choice;

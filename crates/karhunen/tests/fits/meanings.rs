@@ -1,4 +1,4 @@
-//! The three meanings of weights, held against one another and against the rows that they stand for.
+//! The three meanings of weights, compared with one another and with repeated rows.
 
 use karhunen::{Error, NComponents, Pca, PcaModel, Weighting, Weights};
 use karhunen_testkit::{Rows, Tolerance, assert_close, assert_components, gaussian};
@@ -8,14 +8,14 @@ use crate::sources::Layout;
 
 const N: usize = 12;
 
-/// Factors that bring the sum of weights near one, near two, far below and far above.
+/// Factors that make the sum of weights near one, near two, far below and far above.
 const FACTORS: [f64; 8] = [1e-300, 1e-9, 0.999_999_9, 1.0, 2.000_000_1, 437.0, 1e9, 1e300];
 
 fn rows() -> Rows {
     gaussian(N, 4, 21)
 }
 
-/// Weights that sum to `factor`: fractional ones, or equal ones.
+/// Weights that sum to `factor`, fractional or equal.
 fn weights(factor: f64, equal: bool) -> Vec<f64> {
     let raw: Vec<f64> = (0..N).map(|i| if equal { 1.0 } else { 0.3 + (i * i % 7) as f64 }).collect();
     let sum: f64 = raw.iter().sum();
@@ -37,8 +37,8 @@ fn near(norm: f64) -> Tolerance {
     Tolerance { multiple: 1.0, epsilon: 1e-9, norm }
 }
 
-/// Variances are those of the population times the correction, singular values theirs times the root of the number of
-/// observations; the components are the same.
+/// Checks that variances are those of the population times the correction, and singular values those times the
+/// root of the number of observations; the components are equal.
 fn assert_related(name: &str, model: &PcaModel, population: &PcaModel, correction: f64, observations: f64) {
     let variances = |model: &PcaModel, factor: f64| -> Vec<f64> {
         let noise_and_total = [model.noise_variance(), model.total_variance()];
@@ -58,7 +58,7 @@ fn assert_related(name: &str, model: &PcaModel, population: &PcaModel, correctio
 }
 
 #[test]
-fn the_meanings_differ_by_their_divisors_alone() {
+fn the_meanings_differ_only_by_their_divisors() {
     for solver in SOLVERS {
         for equal in [false, true] {
             let shares = weights(1.0, equal);
@@ -84,9 +84,9 @@ fn the_meanings_differ_by_their_divisors_alone() {
     }
 }
 
-/// Scaled by the deviation of the same divisor, variances do not depend on the divisor.
+/// Scaling by the deviation with the same divisor cancels the divisor.
 #[test]
-fn standardized_variances_have_no_divisor() {
+fn standardized_variances_do_not_depend_on_the_divisor() {
     let variances = |weighting, factor| {
         let model = fit(weighting, None, true, &weights(factor, false)).unwrap();
         assert_close("total", &[model.total_variance()], &[4.0], near(4.0));
@@ -102,7 +102,7 @@ fn standardized_variances_have_no_divisor() {
     }
 }
 
-/// The sum of the weights is beyond f64, their shares and the root of the sum are not.
+/// The sum of the weights overflows; the normalised weights and the root of the sum do not.
 #[test]
 fn weights_whose_sum_is_beyond_f64_have_finite_results() {
     let huge = weights(1e308, false).iter().map(|w| w * 11.0).collect::<Vec<_>>();
@@ -115,9 +115,9 @@ fn weights_whose_sum_is_beyond_f64_have_finite_results() {
     }
 }
 
-/// Nobody gave weights, so no message speaks of them.
+/// Without weights, no message mentions weights.
 #[test]
-fn one_row_is_told_by_its_number() {
+fn one_row_is_refused_by_its_number() {
     for weighting in [Weighting::Frequency, Weighting::Importance] {
         let pca = Pca { weighting, ..Pca::default() };
         let error = Layout::RowMajor

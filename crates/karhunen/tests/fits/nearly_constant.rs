@@ -1,5 +1,5 @@
-//! Columns whose deviation is a few units of rounding of their mean: the values as they are in memory are exact, so are
-//! their variances.
+//! Columns whose deviation is a few units of rounding of their mean. The values in memory are exact, and so must
+//! be their variances.
 
 use karhunen::{NComponents, Pca, PcaModel, Scatter, Weights};
 use karhunen_testkit::{Rows, Tolerance, assert_close, assert_components, gaussian};
@@ -11,7 +11,7 @@ const MEAN: f64 = 1e8;
 /// The spacing of f64 at [`MEAN`].
 const UNIT: f64 = 1.0 / (1u64 << 26) as f64;
 
-/// Whole numbers about zero, of deviations near `spread`.
+/// Integers about zero, of deviations near `spread`.
 fn whole(n: usize, p: usize, spread: f64) -> Rows {
     let round = |row: &Vec<f64>| row.iter().map(|x| (x * spread).round()).collect();
     gaussian(n, p, 77).iter().map(round).collect()
@@ -26,10 +26,10 @@ fn fit(rows: &Rows, layout: Layout, pca: &Pca, weights: Option<&[f64]>) -> PcaMo
     layout.lend::<f64, _>(rows, |x| pca.fit(x, &weights)).unwrap()
 }
 
-/// The fit of `1e8 + k` units is the fit of `k`, in units.
+/// The fit of `1e8 + k` units equals the fit of `k`, in units.
 #[test]
-fn every_route_finds_the_variance_of_the_last_digits() {
-    // About one, three and forty units of rounding; more pieces of rows than one.
+fn every_route_finds_the_variance_in_the_last_digits() {
+    // About one, three and forty units of rounding; more than one piece of rows.
     for (n, spread) in [(200, 0.8), (2500, 2.6), (200, 40.0)] {
         let numbers = whole(n, 3, spread);
         let rows = map(&numbers, |k| MEAN + k * UNIT);
@@ -57,7 +57,7 @@ fn every_route_finds_the_variance_of_the_last_digits() {
     }
 }
 
-/// A row of weight zero may hold what no difference can.
+/// A row of weight zero may hold values whose differences overflow.
 #[test]
 fn rows_of_weight_zero_are_not_read_again() {
     let numbers: Rows =
@@ -73,9 +73,9 @@ fn rows_of_weight_zero_are_not_read_again() {
     assert_eq!(model.mean(), expected.mean());
 }
 
-/// A sum of equal numbers is not their number times one of them, yet there is no variance.
+/// A rounded sum of equal numbers may differ from their multiple, but the variance is zero.
 #[test]
-fn constant_columns_have_none_in_any_layout() {
+fn constant_columns_have_no_variance_in_any_layout() {
     let rows: Rows = gaussian(700, 1, 3).iter().map(|row| vec![0.1, row[0], 1e8 + 0.1]).collect();
     for layout in Layout::ALL {
         for solver in SOLVERS {
@@ -88,9 +88,9 @@ fn constant_columns_have_none_in_any_layout() {
     }
 }
 
-/// Moments have no data to look at: there such a column counts as constant, in the total and in the components.
+/// Moments cannot read the data again: such a column counts as constant, in the total and in the components.
 #[test]
-fn moments_count_nearly_constant_columns_as_constant_throughout() {
+fn fits_of_moments_count_nearly_constant_columns_as_constant() {
     let numbers = whole(200, 3, 0.8);
     let rows: Rows = numbers.iter().map(|k| vec![MEAN + k[0] * UNIT, k[1], k[2]]).collect();
     let exec = karhunen::Exec::sequential();

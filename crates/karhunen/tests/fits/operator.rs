@@ -1,4 +1,4 @@
-//! Matrices that are known by their products: the fit is that of the matrix.
+//! Matrices known by their products: the fit equals that of the explicit matrix.
 
 use karhunen::{
     Error, Exec, Flow, LinOp, Matrix, Moments, NComponents, Observer, Pca, Route, Unobserved, Weighting,
@@ -9,7 +9,7 @@ use karhunen_testkit::{Rows, Tolerance, assert_close, assert_components, gaussia
 use crate::expect::components;
 use crate::sources::Layout;
 
-/// `L R'` with a row of means added, never multiplied out.
+/// `L R'` plus a row of means, never multiplied out.
 struct LowRank {
     left: Matrix,
     right: Matrix,
@@ -116,7 +116,7 @@ fn all_components_come_from_products_with_unit_vectors() {
     }
 }
 
-/// An operator that knows its moments is asked for no unit vectors.
+/// An operator with known moments, which must not be multiplied by unit vectors.
 struct Known {
     op: LowRank,
     moments: Moments,
@@ -140,14 +140,14 @@ impl LinOp for Known {
 }
 
 #[test]
-fn known_moments_are_taken() {
+fn known_moments_are_used() {
     let op = low_rank(200, 150);
     let expected = Pca::new(2).fit_operator(&op, None, &Unobserved).unwrap();
     let moments = op.moments(&Exec::sequential()).unwrap();
     let known = Known { op, moments, most_columns: 63 };
     let found = Pca::new(2).fit_operator(&known, None, &Unobserved).unwrap();
     assert_eq!(found.explained_variance(), expected.explained_variance());
-    // Blocks of the iteration alone, each multiplied on both sides.
+    // Only blocks of the iteration, each multiplied on both sides.
     assert!(found.convergence().n_passes.is_multiple_of(2), "{}", found.convergence().n_passes);
     let known = Known { most_columns: 64, ..known };
     let stopped =
@@ -168,7 +168,7 @@ fn known_moments_are_taken() {
     assert!(message(negative, op).0.contains("column 7"));
 }
 
-/// Products that go wrong.
+/// An operator with faulty products.
 struct Faulty {
     value: f64,
     rows: usize,
@@ -208,7 +208,7 @@ impl LinOp for FaultyWithMoments {
 }
 
 #[test]
-fn what_goes_wrong_is_told() {
+fn faulty_products_are_refused_by_name() {
     let message = |pca: &Pca, op: &Faulty| pca.fit_operator(op, None, &Unobserved).unwrap_err().to_string();
     let pca = Pca::new(1);
     assert!(message(&pca, &Faulty { value: f64::NAN, rows: 5 }).starts_with("row 1, column 2 is NaN"));
@@ -230,9 +230,9 @@ fn what_goes_wrong_is_told() {
     );
 }
 
-/// Columns far from zero, and one that is constant: the residuals say how many digits that cost, and no more.
+/// Columns far from zero, and a constant one: the residuals include the digits that centring loses.
 #[test]
-fn far_and_constant_columns_cost_what_the_residuals_say() {
+fn residuals_bound_the_error_of_far_and_constant_columns() {
     for mean in [1e3, 1e5, 1e7] {
         let mut op = low_rank(150, 60);
         op.means.fill(mean);
@@ -271,7 +271,7 @@ impl Observer for Impatient {
 }
 
 #[test]
-fn a_fit_of_an_operator_can_be_stopped() {
+fn a_fit_of_an_operator_can_be_cancelled() {
     let error = Pca::new(2).fit_operator(&low_rank(200, 150), None, &Impatient).unwrap_err();
     assert!(matches!(error, Error::Stopped { .. }), "{error}");
 }

@@ -1,4 +1,4 @@
-//! What must hold for any data.
+//! Properties of fits of arbitrary data.
 
 use karhunen::{Matrix, NComponents, Pca, PcaModel, Route, Scalar, Source, Weights};
 use karhunen_testkit::{
@@ -35,12 +35,12 @@ fn transform(rows: &[Vec<f64>], layout: Layout, model: &PcaModel) -> Matrix {
     layout.lend::<f64, _>(rows, |x| model.transform(x)).unwrap()
 }
 
-/// Rounding of sums of a few dozen products, and the iteration's tolerance.
+/// Rounding of sums of a few dozen products, and the tolerance of the iteration.
 fn within(norm: f64) -> Tolerance {
     Tolerance { multiple: 1.0, epsilon: 1e-11, norm: norm.max(1.0) }
 }
 
-/// All components, iterations to rounding.
+/// All components, with iterations to rounding.
 fn complete(solver: Option<Route>, scale: bool) -> Pca {
     Pca { solver, scale, tol: Some(1e-11), n_threads: Some(1), ..Pca::default() }
 }
@@ -49,7 +49,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn whole_weights_equal_repeated_rows(
+    fn integer_weights_equal_repeated_rows(
         rows in any_rows(), seed in 0u64..1000, solver in any_solver(), layout in any_layout(), scale: bool,
     ) {
         let counts = karhunen_testkit::integer_weights(rows.len(), 3, seed);
@@ -77,7 +77,7 @@ proptest! {
     ) {
         prop_assume!(rows.len() > rows[0].len());
         let model = fit(&rows, layout, &Pca { center, ..complete(solver, scale) }, None);
-        // Whitening divides by deviations: those near zero leave nothing to rebuild from.
+        // Whitening divides by deviations; near-zero ones lose the information.
         let smallest = model.explained_variance().last().copied().unwrap_or(0.0);
         prop_assume!(!whiten || smallest > 1e-6 * model.explained_variance()[0]);
         let how = karhunen::Transform { whiten, ..karhunen::Transform::default() };
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn permutations_change_nothing_but_the_order(
+    fn permutations_change_only_the_order(
         rows in any_rows(), seed in 0u64..1000, solver in any_solver(), layout in any_layout(), scale: bool,
     ) {
         let (row_order, column_order) = (permutation(rows.len(), seed), permutation(rows[0].len(), seed + 1));
@@ -129,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn importance_does_not_feel_a_common_factor(rows in any_rows(), seed in 0u64..1000, exponent in -200i32..200) {
+    fn importance_weights_ignore_a_common_factor(rows in any_rows(), seed in 0u64..1000, exponent in -200i32..200) {
         let weights = uniform_weights(rows.len(), seed);
         let factor = 2.0_f64.powi(exponent);
         let scaled: Vec<f64> = weights.iter().map(|w| w * factor).collect();
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn a_fraction_of_the_variance_is_just_reached(
+    fn a_share_of_the_variance_takes_the_fewest_components(
         rows in any_rows(), solver in any_solver(), layout in any_layout(), fraction in 0.05..1.0f64,
     ) {
         let pca = Pca { n_components: NComponents::Variance(fraction), ..complete(solver, false) };
@@ -155,7 +155,7 @@ proptest! {
     }
 }
 
-/// The places of the sorted order of random numbers.
+/// The permutation that sorts random numbers.
 fn permutation(n: usize, seed: u64) -> Vec<usize> {
     let keys = &gaussian(1, n, seed)[0];
     let mut order: Vec<usize> = (0..n).collect();
@@ -163,7 +163,7 @@ fn permutation(n: usize, seed: u64) -> Vec<usize> {
     order
 }
 
-/// The bits of everything a fit and a transform give.
+/// The bits of all results of a fit and a transform.
 fn bits<T: Scalar>(x: &dyn Source<T>, pca: &Pca, weights: &Weights<'_>) -> Vec<u64> {
     let model = pca.fit(x, weights).unwrap();
     let how = karhunen::Transform { n_threads: pca.n_threads, ..karhunen::Transform::default() };
@@ -183,7 +183,7 @@ fn bits<T: Scalar>(x: &dyn Source<T>, pca: &Pca, weights: &Weights<'_>) -> Vec<u
     numbers.chain(values).map(f64::to_bits).collect()
 }
 
-/// Shapes that are cut into several pieces by every kernel.
+/// Shapes that every kernel divides into several pieces.
 fn same_bits_for_every_number_of_threads<T: Scalar>() {
     let matrices = [
         ("tall", planted(1500, 70, &power_law(40, 1.0), 1.0, 3).rows),

@@ -1,4 +1,4 @@
-//! What a fit refuses, and how it stops: the exact error, and nothing half-made.
+//! Refusals and cancellation of fits: the exact errors.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use karhunen_testkit::{gaussian, planted, power_law, row_major};
 use crate::expect::SOLVERS;
 use crate::sources::Layout;
 
-/// The first bad value in the order of the rows is named, whatever the order of the memory.
+/// The first bad value in the order of the rows is named, in every memory order.
 fn bad_values_are_named<T: Scalar>() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let mut rows = gaussian(300, 7, 1);
@@ -71,7 +71,7 @@ fn refusal(pca: &Pca, weights: &Weights<'_>) -> String {
     let rows = gaussian(4, 3, 3);
     let error = Layout::RowMajor.lend::<f64, _>(&rows, |x| pca.fit(x, weights)).unwrap_err();
     let message = error.to_string();
-    // Weights are data, what they mean is an argument.
+    // Errors of weights are of the kind `Data`, errors of their meaning of the kind `Argument`.
     let is_data = message.starts_with("sample weights") || message.starts_with("feature weights");
     assert_eq!(error.kind(), if is_data { ErrorKind::Data } else { ErrorKind::Argument }, "{error}");
     message
@@ -165,7 +165,7 @@ fn empty_data_are_refused() {
 }
 
 #[test]
-fn other_numbers_of_columns_are_refused_by_a_model() {
+fn a_model_refuses_rows_of_another_width() {
     let model = Layout::RowMajor
         .lend::<f64, _>(&gaussian(9, 3, 4), |x| Pca::new(2).fit(x, &Weights::default()))
         .unwrap();
@@ -178,9 +178,9 @@ fn other_numbers_of_columns_are_refused_by_a_model() {
     );
 }
 
-/// Variances beyond f64 are an error that names the column, not an infinity in the model.
+/// A variance beyond f64 is an error that names the column, not an infinity in the model.
 #[test]
-fn overflow_is_named() {
+fn overflow_names_the_column() {
     let mut rows = gaussian(6, 3, 5);
     rows.iter_mut().for_each(|row| row[1] *= 1e200);
     for layout in Layout::ALL {
@@ -192,7 +192,7 @@ fn overflow_is_named() {
     }
 }
 
-/// Fails in the middle of a chosen visit.
+/// A source that fails in the middle of a chosen visit.
 struct Failing<'a> {
     inner: Dense<'a, f64>,
     visits_left: AtomicUsize,
@@ -246,7 +246,7 @@ fn a_source_that_fails_in_any_pass_ends_the_fit_with_its_error() {
     }
 }
 
-/// Stops at its n-th call, and writes down what it is told.
+/// Cancels at its n-th call, and records the reports.
 struct Stopper {
     calls_left: AtomicUsize,
     told: Mutex<Vec<(&'static str, f64)>>,
@@ -266,7 +266,7 @@ impl Observer for Stopper {
 }
 
 #[test]
-fn an_observer_is_told_the_progress_and_may_stop_anywhere() {
+fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
     let rows = planted(700, 60, &power_law(50, 0.5), 1.0, 7).rows;
     for layout in Layout::FEW {
         for solver in SOLVERS {
@@ -304,7 +304,7 @@ fn an_observer_is_told_the_progress_and_may_stop_anywhere() {
 }
 
 #[test]
-fn a_transform_may_be_stopped() {
+fn a_transform_can_be_cancelled() {
     let rows = gaussian(700, 5, 8);
     let model = Layout::RowMajor.lend::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
     for layout in Layout::FEW {
@@ -319,9 +319,9 @@ fn a_transform_may_be_stopped() {
     assert_eq!(model.inverse_transform_with(&scores, &how).unwrap_err().kind(), ErrorKind::Stopped);
 }
 
-/// What was in the buffer does not matter, and one of another size is refused.
+/// Previous contents of the buffer do not matter, and a buffer of the wrong size is refused.
 #[test]
-fn a_transform_fills_the_buffer_it_is_given() {
+fn a_transform_fills_the_given_buffer() {
     let rows = gaussian(700, 5, 8);
     let model = Layout::RowMajor.lend::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
     let how = Transform::default();
@@ -342,9 +342,9 @@ fn a_transform_fills_the_buffer_it_is_given() {
     }
 }
 
-/// An iteration that may not finish says so, and is an error only where that was asked for.
+/// An iteration that stops early reports it, and is an error only with `strict`.
 #[test]
-fn missing_the_tolerance_is_reported_and_under_strict_refused() {
+fn missing_the_tolerance_is_reported_and_with_strict_refused() {
     let rows = planted(500, 300, &power_law(250, 0.1), 1.0, 9).rows;
     let pca = Pca {
         solver: Some(Route::BlockKrylov),

@@ -1,4 +1,4 @@
-//! Moments and scatter of parts of the data: merged, they are those of the whole, and so is the fit.
+//! Moments and scatter of parts of the data: merged, they equal those of the whole, and so does the fit.
 
 use karhunen::{Error, Exec, Matrix, Moments, NComponents, Pca, Route, Scatter, Weighting, Weights};
 use karhunen_testkit::{
@@ -63,12 +63,12 @@ proptest! {
             }
             let part_rows: Rows = chosen.iter().map(|&i| rows[i].clone()).collect();
             let part_weights: Vec<f64> = chosen.iter().map(|&i| weights[i]).collect();
-            // Centring sparse products costs the digits of an offset.
+            // Centring sparse products loses the digits of an offset.
             let layout = if parts[part].1 && offset == 0.0 { Layout::Csr32 } else { Layout::ColumnMajor };
             merged.merge(&scatter(&part_rows, layout, Some(&part_weights))).unwrap();
         }
         if whole.moments.weight > 0.0 {
-            // The mean of numbers near 1e8 has an ulp of 1.5e-8, and deviations inherit it.
+            // The mean of numbers near 1e8 has an ulp of 1.5e-8, which limits the deviations.
             let slack = if offset > 0.0 { offset } else { 100.0 };
             assert_same(&merged, &whole, slack);
         }
@@ -76,7 +76,7 @@ proptest! {
 }
 
 #[test]
-fn the_fit_of_merged_parts_is_the_fit_of_the_whole() {
+fn the_fit_of_merged_parts_equals_the_fit_of_the_whole() {
     let rows = planted(60, 5, &power_law(5, 1.0), 3.0, 2).rows;
     let weights = uniform_weights(60, 3);
     let features = uniform_weights(5, 4);
@@ -123,9 +123,9 @@ fn the_fit_of_merged_parts_is_the_fit_of_the_whole() {
     }
 }
 
-/// Three rows that stand for twelve have more components than three, all of them without variance.
+/// Three rows that count as twelve have more than three components, those beyond without variance.
 #[test]
-fn whole_weights_of_moments_count_repetitions() {
+fn integer_weights_of_moments_count_repetitions() {
     let rows = gaussian(3, 8, 5);
     let weights = [4.0, 5.0, 3.0];
     let moments = scatter(&rows, Layout::RowMajor, Some(&weights));
@@ -140,9 +140,9 @@ fn whole_weights_of_moments_count_repetitions() {
     }
 }
 
-/// Weights of a half have whole sums, and are no numbers of repetitions.
+/// Weights of one half may have an integer sum, but are not multiplicities.
 #[test]
-fn fractional_weights_with_whole_sums_count_no_repetitions() {
+fn fractional_weights_with_integer_sums_count_no_repetitions() {
     let rows = gaussian(8, 6, 5);
     let weights = [0.5; 8];
     let moments = scatter(&rows, Layout::RowMajor, Some(&weights));
@@ -156,8 +156,8 @@ fn fractional_weights_with_whole_sums_count_no_repetitions() {
 }
 
 #[test]
-fn what_is_not_finite_is_found_in_rows_without_weight_too() {
-    // More rows than a piece of work: the first has no weight at all.
+fn non_finite_values_are_found_in_rows_without_weight_too() {
+    // More rows than a piece of work; the first piece has no weight at all.
     let n = 10_000;
     let mut rows = gaussian(n, 2, 9);
     rows[0][1] = f64::NAN;
@@ -173,7 +173,7 @@ fn what_is_not_finite_is_found_in_rows_without_weight_too() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn scatters_of_inconsistent_shape_are_refused() {
     let rows = gaussian(4, 3, 1);
     let whole = scatter(&rows, Layout::RowMajor, None);
     let message = |pca: &Pca, scatter: &Scatter| pca.fit_scatter(scatter, None).unwrap_err().to_string();
@@ -229,10 +229,10 @@ fn what_does_not_fit_is_refused() {
     );
 }
 
-/// Parts travel: to a file, to another process.
+/// Parts can be serialized, for a file or another process.
 #[cfg(feature = "serde")]
 #[test]
-fn a_scatter_is_written_and_read_back() {
+fn a_serialized_scatter_reads_back_unchanged() {
     let whole = scatter(&gaussian(9, 3, 1), Layout::RowMajor, None);
     let text = serde_json::to_string(&whole).unwrap();
     assert_eq!(serde_json::from_str::<Scatter>(&text).unwrap(), whole);

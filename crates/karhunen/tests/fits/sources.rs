@@ -1,14 +1,14 @@
-//! The same rows as every kind of source.
+//! The same rows in every kind of source.
 
 use karhunen::{Block, Dense, RowBlocks, Scalar, Source, Sparse};
 use karhunen_testkit::{Rows, SparseArrays, column_major, row_major};
 
-/// How rows are laid out for the library.
+/// Layout of rows for the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     RowMajor,
     ColumnMajor,
-    /// Last row first, with gaps between the values; the gaps hold NaN.
+    /// Last row first, with gaps between the values, filled with NaN.
     Strided,
     /// Compressed rows, pointers and indices of 32 bits.
     Csr32,
@@ -20,7 +20,7 @@ pub(crate) enum Layout {
     Csc64,
     /// A dense, a sparse and a column-major block, of different heights.
     Blocks,
-    /// The same with all blocks dense.
+    /// Blocks of different heights, all dense.
     DenseBlocks,
 }
 
@@ -37,14 +37,14 @@ impl Layout {
         Self::DenseBlocks,
     ];
 
-    /// Those that store every value.
+    /// The layouts that store every value.
     pub(crate) const DENSE: [Self; 4] = [Self::RowMajor, Self::ColumnMajor, Self::Strided, Self::DenseBlocks];
 
-    /// One of each code path.
+    /// One layout for each code path.
     pub(crate) const FEW: [Self; 5] =
         [Self::RowMajor, Self::ColumnMajor, Self::Csr32, Self::Csc64, Self::Blocks];
 
-    /// Lends `rows` in this layout to `f`.
+    /// Calls `f` with `rows` in this layout.
     pub(crate) fn lend<T: Scalar, R>(self, rows: &[Vec<f64>], f: impl FnOnce(&dyn Source<T>) -> R) -> R {
         let (n, p) = (rows.len(), rows[0].len());
         match self {
@@ -116,12 +116,12 @@ fn lend_blocks<T: Scalar, R>(
     f(&RowBlocks::new(blocks).unwrap())
 }
 
-/// Values in the type under test.
+/// Values rounded to the type under test.
 pub(crate) fn convert<T: Scalar>(values: &[f64]) -> Vec<T> {
     values.iter().map(|&x| T::from_f64(x)).collect()
 }
 
-/// Rows as the type under test holds them.
+/// Rows rounded to the type under test.
 pub(crate) fn rounded<T: Scalar>(rows: &[Vec<f64>]) -> Rows {
     rows.iter().map(|row| row.iter().map(|&x| T::from_f64(x).to_f64()).collect()).collect()
 }

@@ -1,21 +1,21 @@
-//! Whether error bars are as wide as they claim.
+//! Coverage of error bars.
 
 use karhunen::{IncompletePca, Method, Regularization};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{give_levels, observed};
 
-/// The share of hidden values within 1.96 standard deviations of their predictions, over several seeds: of noisy values
-/// with the noise, of noise-free values without.
+/// The fraction of hidden values within 1.96 standard deviations of their predictions, over several seeds: of
+/// noisy values with the noise, of noise-free values without it.
 fn coverage(method: Method, regularization: Option<Regularization>, missing: f64) -> [f64; 2] {
     let (tol, max_iter) = (1e-9, 20_000);
-    // Of four starts the share of noise-free values under a small ridge, 80% missing, is 0.907 to 0.912.
+    // Over four seeds the coverage of noise-free values under a small ridge, 80% missing, is 0.907 to 0.912.
     let seed = 1;
     let pca = IncompletePca { method, regularization, tol, max_iter, seed, ..IncompletePca::new(3) };
     coverage_of(&pca, 0.0, missing)
 }
 
-/// The same where rows have levels of deviation `level`.
+/// The coverage if rows have offsets of standard deviation `level`.
 fn coverage_of(pca: &IncompletePca, level: f64, missing: f64) -> [f64; 2] {
     let (mut within, mut n) = ([0usize; 2], 0);
     for seed in 0..10 {
@@ -36,7 +36,7 @@ fn coverage_of(pca: &IncompletePca, level: f64, missing: f64) -> [f64; 2] {
 }
 
 #[test]
-fn least_squares_with_the_parameters_taken_off() {
+fn least_squares_intervals_cover_with_corrected_degrees_of_freedom() {
     for missing in [0.4, 0.6] {
         let [noisy, noise_free] = coverage(Method::Em, None, missing);
         assert!((0.93..0.97).contains(&noisy), "{missing} missing: {noisy}");
@@ -45,7 +45,7 @@ fn least_squares_with_the_parameters_taken_off() {
 }
 
 #[test]
-fn a_small_ridge() {
+fn intervals_of_a_small_ridge_cover() {
     for missing in [0.4, 0.6, 0.8] {
         let [noisy, noise_free] = coverage(Method::Ridge, Some(Regularization::Ridge(0.5)), missing);
         assert!((0.93..0.97).contains(&noisy), "{missing} missing: {noisy}");
@@ -54,7 +54,7 @@ fn a_small_ridge() {
 }
 
 #[test]
-fn variational_bayes() {
+fn intervals_of_variational_bayes_cover() {
     for method in [Method::Vb, Method::VbFull, Method::VbFixed] {
         for missing in [0.4, 0.6, 0.8] {
             let [noisy, noise_free] = coverage(method, None, missing);
@@ -66,7 +66,7 @@ fn variational_bayes() {
 }
 
 #[test]
-fn probabilistic_pca() {
+fn intervals_of_probabilistic_pca_cover() {
     for missing in [0.4, 0.6] {
         let [noisy, noise_free] = coverage(Method::Ppca, None, missing);
         assert!((0.92..0.97).contains(&noisy), "{missing} missing: {noisy}");
@@ -75,7 +75,7 @@ fn probabilistic_pca() {
 }
 
 #[test]
-fn offsets_of_rows() {
+fn intervals_with_row_offsets_cover() {
     for method in [Method::VbFull, Method::Vb, Method::VbFixed, Method::Ppca, Method::Em, Method::Ridge] {
         for missing in [0.4, 0.6] {
             let regularization = (method == Method::Ridge).then_some(Regularization::Ridge(0.5));

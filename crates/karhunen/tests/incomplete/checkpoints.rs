@@ -1,4 +1,4 @@
-//! Fits that are stopped and go on.
+//! Fits that are interrupted and resumed.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, start_of_traces};
 
-/// Fits, and keeps a checkpoint of every so many iterations.
+/// Fits, and returns the checkpoints of every `every` iterations.
 fn fit_and_keep<T: karhunen::Scalar>(
     pca: &IncompletePca,
     data: &Observed<T>,
@@ -29,14 +29,14 @@ fn fit_and_keep<T: karhunen::Scalar>(
     (model, all)
 }
 
-/// A model without what a clock told.
+/// A model without the fields that a clock determines.
 fn timeless(model: &IncompleteModel) -> karhunen::IncompleteParts {
     let mut parts = model.parts().clone();
     parts.convergence.trace.iter_mut().for_each(|entry| entry.seconds = 0.0);
     parts
 }
 
-/// Stops a fit in up to seven places.
+/// Interrupts a fit at up to seven checkpoints and compares the resumed fits.
 #[track_caller]
 fn resumes_everywhere<T: karhunen::Scalar>(pca: &IncompletePca, data: &Observed<T>) {
     let (whole, all) = fit_and_keep(pca, data, &FitContext::default(), 1);
@@ -48,14 +48,14 @@ fn resumes_everywhere<T: karhunen::Scalar>(pca: &IncompletePca, data: &Observed<
         let (again, later) = fit_and_keep(pca, data, &context, every);
         let place = (pca.method.name(), checkpoint.iteration);
         assert!(timeless(&again) == timeless(&whole), "{place:?}");
-        // What comes after it is the same as well.
+        // Later checkpoints are equal as well.
         let expected = checkpoints[at + 1..].iter().map(|c| c.iteration);
         assert!(later.iter().map(|c| c.iteration).eq(expected), "{place:?}: checkpoints");
     }
 }
 
 #[test]
-fn every_method_goes_on_to_the_same_bits() {
+fn every_method_resumes_to_the_same_bits() {
     let holes = Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3);
     let data = observed(&holes);
     for method in Method::ALL {
@@ -67,7 +67,7 @@ fn every_method_goes_on_to_the_same_bits() {
 }
 
 #[test]
-fn so_do_fits_of_f32_data_with_entries_aside() {
+fn fits_of_f32_data_with_held_out_entries_resume_to_the_same_bits() {
     let holes = Holes::planted(80, 30, &[2.0, 1.0], 0.5, 0.6, 9);
     let (n, p) = holes.shape();
     let single: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
@@ -81,7 +81,7 @@ fn so_do_fits_of_f32_data_with_entries_aside() {
 }
 
 #[test]
-fn so_do_starts_paths_and_rules() {
+fn starts_paths_and_online_rules_resume_to_the_same_bits() {
     let data = observed(&Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.8, 0.6, 4));
     let of = |method| IncompletePca { method, ..IncompletePca::new(4) };
     let starts = IncompletePca { n_starts: 3, max_iter: 15, ..of(Method::Em) };
@@ -105,7 +105,7 @@ fn so_do_starts_paths_and_rules() {
 }
 
 #[test]
-fn a_given_start_is_not_asked_for_again() {
+fn a_resumed_fit_needs_no_given_start() {
     let data = observed(&Holes::problem_q());
     let start = start_of_traces();
     let newton = IncompletePca { method: Method::Newton, max_iter: 20, ..IncompletePca::new(2) };
@@ -119,7 +119,7 @@ fn a_given_start_is_not_asked_for_again() {
 }
 
 #[test]
-fn limits_and_threads_may_change() {
+fn limits_and_threads_may_change_on_resumption() {
     let data = observed(&Holes::problem_q());
     let em = IncompletePca { method: Method::Em, max_iter: 5, n_threads: Some(1), ..IncompletePca::new(2) };
     let (_, checkpoints) = fit_and_keep(&em, &data, &FitContext::default(), 2);
@@ -129,7 +129,7 @@ fn limits_and_threads_may_change() {
     assert_eq!(timeless(&again), timeless(&whole));
 }
 
-/// Asks to stop in the middle of an iteration.
+/// Cancels in the middle of an iteration.
 struct StopWithin {
     iteration: usize,
     seen: AtomicUsize,
@@ -147,7 +147,7 @@ impl Observer for StopWithin {
 }
 
 #[test]
-fn a_fit_that_is_stopped_leaves_a_last_checkpoint() {
+fn a_cancelled_fit_writes_a_last_checkpoint() {
     let data = observed(&Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3));
     for method in [Method::VbFull, Method::Vb, Method::Em, Method::Newton, Method::Ridge] {
         let pca = IncompletePca { method, tol: 1e-9, ..IncompletePca::new(3) };
@@ -163,7 +163,7 @@ fn a_fit_that_is_stopped_leaves_a_last_checkpoint() {
         let error = pca.fit_with(&data, &context).unwrap_err();
         assert!(matches!(error, Error::Stopped { .. }), "{error}");
         let kept = kept.lock().unwrap();
-        // The iteration that it was in the middle of was ended.
+        // The fit finished the current iteration.
         assert_eq!(kept.iter().map(|c| c.iteration).collect::<Vec<_>>(), [5], "{}", method.name());
         let resume = FitContext { resume: kept.last(), ..FitContext::default() };
         let (again, whole) = (pca.fit_with(&data, &resume).unwrap(), pca.fit(&data).unwrap());
@@ -197,7 +197,7 @@ fn other_data_and_options_are_refused() {
     let old = Checkpoint { version: "0.0.1".to_owned(), ..first.clone() };
     let message = error(&em, &data, &old).to_string();
     assert!(message.contains("other versions of karhunen (0.0.1"), "{message}");
-    // Version 0.1.0 drew other random numbers: a fit that draws none any more continues, the others do not.
+    // Version 0.1.0 drew other random numbers: only a fit that draws no more of them can be resumed.
     let of_0_1_0 = |checkpoint: &Checkpoint| Checkpoint { version: "0.1.0".to_owned(), ..checkpoint.clone() };
     let context = FitContext { resume: Some(&of_0_1_0(first)), ..FitContext::default() };
     assert_eq!(timeless(&em.fit_with(&data, &context).unwrap()), timeless(&em.fit(&data).unwrap()));
@@ -207,7 +207,7 @@ fn other_data_and_options_are_refused() {
         let message = error(&draws, &data, &of_0_1_0(&checkpoints[0])).to_string();
         assert!(message.contains("other versions of karhunen (0.1.0"), "{message}");
     }
-    // Every array that is missing, too long or no count is an error, never a panic.
+    // Every array that is missing, too long or not a count is an error, never a panic.
     for name in first.arrays.keys() {
         let mut damaged = first.clone();
         damaged.arrays.remove(name);
@@ -226,7 +226,7 @@ fn other_data_and_options_are_refused() {
 }
 
 #[test]
-fn a_checkpoint_that_cannot_be_kept_ends_the_fit() {
+fn an_error_of_the_checkpoint_writer_ends_the_fit() {
     let data = observed(&Holes::problem_q());
     let keep = |_: Checkpoint| Err("the disk is full".into());
     let checkpoints = Some(Checkpoints { every: Every::Time(std::time::Duration::ZERO), keep: &keep });
@@ -235,16 +235,17 @@ fn a_checkpoint_that_cannot_be_kept_ends_the_fit() {
     assert_eq!(error.to_string(), "keeping a checkpoint failed: the disk is full");
 }
 
-/// A checkpoint with one number changed.
+/// A copy of a checkpoint with one number changed.
 fn changed(checkpoint: &Checkpoint, name: &str, at: usize, value: f64) -> Checkpoint {
     let mut changed = checkpoint.clone();
     changed.arrays.get_mut(name).unwrap()[at] = value;
     changed
 }
 
-/// In version 0.1.0 a negative time of a checkpoint was a panic, and a number of components an allocation of any size.
+/// In version 0.1.0 a negative time in a checkpoint caused a panic, and a number of components an unbounded
+/// allocation.
 #[test]
-fn numbers_outside_their_rules_are_damage() {
+fn numbers_outside_their_rules_are_refused_as_damage() {
     let data = observed(&Holes::problem_q());
     let vb = IncompletePca { method: Method::Vb, max_iter: 12, n_starts: 2, ..IncompletePca::new(2) };
     let (_, checkpoints) = fit_and_keep(&vb, &data, &FitContext::default(), 1);
@@ -275,7 +276,7 @@ fn numbers_outside_their_rules_are_damage() {
         ("running.numbers", 1, &counts[..3]),
         ("running.numbers", 2, &times),
         ("running.scores", 0, &[nan, f64::INFINITY]),
-        // Of two components the constant score of the mean, and what fills up the line.
+        // With two components: the constant score of the mean, and the padding of the line.
         ("running.scores", 2, &[0.0, 2.0]),
         ("running.scores", 3, &[1.0]),
         ("running.loadings", 3, &[1.0]),
@@ -303,7 +304,7 @@ fn numbers_outside_their_rules_are_damage() {
 }
 
 #[test]
-fn no_number_of_a_checkpoint_makes_a_fit_panic() {
+fn no_number_in_a_checkpoint_makes_a_fit_panic() {
     let data = observed(&Holes::problem_q());
     let of = |method| IncompletePca { method, max_iter: 9, ..IncompletePca::new(2) };
     let path = Some(Regularization::Path);
@@ -323,7 +324,7 @@ fn no_number_of_a_checkpoint_makes_a_fit_panic() {
                     }
                     let damaged = changed(checkpoint, name, at, value);
                     let context = FitContext { resume: Some(&damaged), ..FitContext::default() };
-                    // What is possible goes on, to a model of finite numbers; all else is an error.
+                    // A valid number continues to a finite model; any other is an error.
                     if let Ok(model) = pca.fit_with(&data, &context) {
                         let finite = |x: &[f64]| x.iter().all(|x| x.is_finite());
                         let method = pca.method.name();

@@ -26,7 +26,7 @@ fn the_planted_rank_is_found() {
 }
 
 #[test]
-fn errors_are_those_of_fits_of_the_other_folds() {
+fn fold_errors_equal_those_of_fits_without_the_fold() {
     let (data, n_folds) = (data(), 3);
     let ridge = [5.0, 0.5].map(Regularization::Ridge);
     let grid = CrossValidation { n_folds, n_components: vec![2, 4], regularization: ridge.to_vec() };
@@ -44,7 +44,7 @@ fn errors_are_those_of_fits_of_the_other_folds() {
         assert!((choice.mean - mean).abs() < 1e-14);
         assert!((choice.standard_error - (variance / n).sqrt()).abs() < 1e-14);
     }
-    // The entries of each fold are a third of all in their random order.
+    // The folds are the thirds of all entries in their random order.
     let order = in_random_order(&data, 3, "folds");
     let first = |fold: usize| fold * order.len() / n_folds;
     for fold in 0..n_folds {
@@ -58,7 +58,7 @@ fn errors_are_those_of_fits_of_the_other_folds() {
 }
 
 #[test]
-fn threads_change_no_bit() {
+fn the_number_of_threads_changes_no_bit() {
     let data = data();
     let run = |n_threads| {
         let pca = IncompletePca { n_threads: Some(n_threads), ..IncompletePca::default() };
@@ -68,7 +68,7 @@ fn threads_change_no_bit() {
 }
 
 #[test]
-fn the_simplest_is_within_one_standard_error() {
+fn the_simplest_choice_is_within_one_standard_error() {
     let pca = IncompletePca { method: Method::Als, ..IncompletePca::new(4) };
     let lambdas = [20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.25];
     let grid = CrossValidation {
@@ -84,7 +84,7 @@ fn the_simplest_is_within_one_standard_error() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_folds_and_grids_are_refused() {
     let run = |grid: &CrossValidation, data: &Observed<f64>| {
         grid.run(&IncompletePca::new(1), data, &Unobserved).map(|_| ()).unwrap_err().to_string()
     };
@@ -92,7 +92,7 @@ fn refusals() {
     assert_eq!(run(&one, &data()), "n_folds = 1 is not allowed: at least two folds are needed");
     let many = CrossValidation { n_components: vec![1, 31], ..grid() };
     assert!(run(&many, &data()).contains("n_components = 31"));
-    // Every entry is the last of its row.
+    // Every entry is the only one of its row.
     let diagonal: Vec<f64> = (0..9).map(|e| if e % 4 == 0 { 1.0 } else { f64::NAN }).collect();
     let diagonal = Observed::from_dense(&Dense::row_major(&diagonal, 3, 3).unwrap(), None).unwrap();
     assert_eq!(
@@ -113,9 +113,10 @@ fn refusals() {
     assert!(matches!(error, Error::Stopped { .. }));
 }
 
-/// In version 0.1.0 the first fold of data that had been split had no entries of low numbers, which the split had taken.
+/// In version 0.1.0 the first fold after a split lacked the entries with small random numbers, which the split had
+/// taken.
 #[test]
-fn folds_after_a_split_are_of_equal_size_and_everywhere() {
+fn folds_after_a_split_are_of_equal_size_and_spread_over_the_rows() {
     let (kept, _) = observed(&Holes::planted(150, 30, &[3.0, 2.0], 0.5, 0.0, 5)).split(0.3, 0, None).unwrap();
     let n_folds = 5;
     let order = in_random_order(&kept, 0, "folds");
@@ -126,11 +127,11 @@ fn folds_after_a_split_are_of_equal_size_and_everywhere() {
     for fold in 0..n_folds {
         let aside = &order[first(fold)..first(fold + 1)];
         assert!(aside.len().abs_diff(kept.n_observed() / n_folds) <= 1);
-        // The fit of the other folds sets entries aside in its turn.
+        // The fit of the other folds holds out entries for itself.
         let model = table.best().options(&pca).fit(&set_aside(&kept, aside)).unwrap();
         assert!(model.convergence().held_out_rmse.is_some());
         assert!((rmse_of(&model, aside) - table.best().errors[fold]).abs() < 1e-12);
-        // No fold is early or late in the table: means of rows have a standard error of 43 / sqrt(630) = 1.7.
+        // Each fold is spread over the table: means of rows have a standard error of 43 / sqrt(630) = 1.7.
         let mean = aside.iter().map(|entry| entry.0 as f64).sum::<f64>() / aside.len() as f64;
         assert!((mean - 74.5).abs() < 7.0, "{mean}");
     }

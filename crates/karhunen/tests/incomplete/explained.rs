@@ -1,4 +1,4 @@
-//! What components are said to explain.
+//! The variance that components explain.
 
 use karhunen::{Dense, IncompletePca, Method, Observed, Pca, PcaModel, Regularization, Weights};
 use karhunen_testkit::Holes;
@@ -15,7 +15,7 @@ fn strict(method: Method, c: usize) -> IncompletePca {
 }
 
 #[test]
-fn shares_of_complete_data_are_of_their_variance() {
+fn complete_data_have_the_explained_shares_of_pca() {
     let holes = Holes::planted(50, 9, &[3.0, 2.0], 0.5, 0.0, 5);
     let exact = fit_of_all(&holes);
     for method in [Method::Em, Method::Cg, Method::Als, Method::Map] {
@@ -33,7 +33,7 @@ fn shares_of_complete_data_are_of_their_variance() {
 
 #[test]
 fn probabilistic_components_explain_their_expected_variance() {
-    // Tipping and Bishop (1999): eigenvalues less the noise, which is the mean of those left out; divisor n.
+    // Tipping and Bishop (1999): eigenvalues less the noise, the mean of the discarded ones; divisor n.
     let (n, p) = (200, 10);
     let holes = Holes::planted(n, p, &[3.0, 2.0], 1.0, 0.0, 6);
     let exact = fit_of_all(&holes);
@@ -58,14 +58,14 @@ fn variational_components_explain_the_products_of_their_variances() {
             let ratio = found / (12.0 * expected);
             assert!((ratio - 1.0).abs() < 0.02, "{}: {found}, {ratio} times", method.name());
         }
-        // Posterior means alone fall short.
+        // Posterior means alone explain less.
         let of_means = model.singular_values()[1].powi(2) / 40.0;
         assert!(model.explained_variance()[1] > of_means, "{of_means}");
     }
 }
 
 #[test]
-fn shares_never_exceed_one() {
+fn explained_shares_never_exceed_one() {
     for (missing, seed) in [(0.0, 1), (0.5, 2), (0.8, 3)] {
         let holes = Holes::planted(60, 15, &[3.0, 2.0, 1.0], 0.3, missing, seed);
         let data: Observed<f64> = observed(&holes);
@@ -86,8 +86,8 @@ fn shares_never_exceed_one() {
 }
 
 #[test]
-fn a_broad_prior_that_is_held_explains_nothing() {
-    // Rows of one entry, of whose scores little is known, beside rows of many.
+fn a_fixed_broad_prior_explains_nothing() {
+    // Rows with one entry, whose scores are uncertain, beside rows with many.
     let mut holes = Holes::planted(200, 12, &[3.0, 2.0], 0.3, 0.2, 4);
     holes.observed[100..].iter_mut().enumerate().for_each(|(j, row)| {
         row.fill(false);

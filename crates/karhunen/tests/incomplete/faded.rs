@@ -1,11 +1,11 @@
-//! Components that fade out, and data without any: everything stays finite.
+//! Inactive components, and data without variance: all results stay finite.
 
 use karhunen::{Dense, Duplicates, IncompleteModel, IncompletePca, Method, Observed, Triples, Unobserved};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::observed;
 
-/// Whether the model and all that it predicts of the data fitted, and of the same rows as new ones, is finite.
+/// Tests that the model and its predictions are finite, for the fitted rows and for the same rows as new ones.
 fn check(model: &IncompleteModel, data: &Observed<f64>, name: &str) {
     let parts = model.parts();
     let bars = [&parts.score_covariances, &parts.loading_covariances].map(|bars| bars.as_ref().unwrap());
@@ -44,7 +44,7 @@ fn surplus_components_have_finite_error_bars() {
 }
 
 #[test]
-fn a_component_that_faded_leaves_the_error_bars_of_the_others() {
+fn an_inactive_component_leaves_the_error_bars_of_the_others() {
     let data = observed(&Holes::planted(60, 10, &[3.0], 0.3, 0.2, 11));
     let fit = |k| {
         let regularization = Some(karhunen::Regularization::Ridge(6.0));
@@ -62,7 +62,7 @@ fn a_component_that_faded_leaves_the_error_bars_of_the_others() {
 }
 
 #[test]
-fn constant_data_are_their_means() {
+fn constant_data_are_predicted_as_their_means() {
     let dense = |x: &[f64], p: usize| {
         Observed::from_dense(&Dense::row_major(x, x.len() / p, p).unwrap(), None).unwrap()
     };
@@ -104,7 +104,7 @@ fn constant_data_are_their_means() {
 }
 
 #[test]
-fn constant_columns_beside_one_that_varies() {
+fn constant_columns_beside_a_varying_one_stay_finite() {
     let x = [1.0, 5.0, 2.1, 1.0, f64::NAN, 2.9, 1.0, 5.0, 3.5, 1.0, 5.0, 1.2];
     let data = Observed::from_dense(&Dense::row_major(&x, 4, 3).unwrap(), None).unwrap();
     for method in Method::ALL {

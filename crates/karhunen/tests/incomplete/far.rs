@@ -1,11 +1,11 @@
-//! Predictions far outside what was observed.
+//! Predictions far outside the observed range.
 
 use karhunen::{Dense, IncompletePca, Method, Observed, Regularization};
 use karhunen_testkit::{Holes, SplitMix64};
 
 use crate::fixtures::observed;
 
-/// A fit of three components to a few entries of noise: least squares has room to put missing entries anywhere.
+/// Data of few noisy entries: a least-squares fit of three components can predict arbitrary missing entries.
 fn few_entries(seed: u64) -> Observed<f64> {
     let noise = SplitMix64::new(seed).normals(12, 6);
     let holes = SplitMix64::new(seed + 1000).normals(12, 6);
@@ -19,7 +19,7 @@ fn few_entries(seed: u64) -> Observed<f64> {
 }
 
 #[test]
-fn what_is_found_is_what_all_predictions_are() {
+fn reported_extremes_equal_those_of_all_predictions() {
     let mut found = 0;
     for seed in 0..60 {
         let data = few_entries(seed);
@@ -34,7 +34,7 @@ fn what_is_found_is_what_all_predictions_are() {
             let predicted = model.predict(far.row, far.column).unwrap().value;
             assert!((far.value - predicted).abs() < 1e-9 * predicted.abs());
         }
-        // What is shrunk stays near what was observed.
+        // Penalised predictions stay near the observed values.
         let shrunk = [
             IncompletePca::new(3),
             IncompletePca {
@@ -52,7 +52,7 @@ fn what_is_found_is_what_all_predictions_are() {
 }
 
 #[test]
-fn fits_that_their_entries_determine_have_none() {
+fn well_determined_fits_have_no_far_predictions() {
     let holes = Holes::planted(300, 40, &[3.0, 2.0, 1.0], 0.5, 0.5, 3);
     for method in Method::ALL {
         let model = IncompletePca { method, ..IncompletePca::new(3) }.fit(&observed(&holes)).unwrap();
@@ -60,7 +60,7 @@ fn fits_that_their_entries_determine_have_none() {
     }
 }
 
-/// Columns in other units do not hide a far prediction of a column that has entries of its own.
+/// Columns in other units do not hide a far prediction in a column with observed entries.
 #[test]
 fn a_far_prediction_is_found_whatever_the_units_of_other_columns() {
     let noise = SplitMix64::new(4).normals(60, 5);
@@ -69,7 +69,7 @@ fn a_far_prediction_is_found_whatever_the_units_of_other_columns() {
             .iter()
             .enumerate()
             .flat_map(|(row, noise)| {
-                // The first row was observed in the first two columns, a hundred times as large as all others.
+                // The first row, a hundred times as large as the others, is observed in the first two columns.
                 let size = if row == 0 { 100.0 } else { 1.0 };
                 let value = move |column: usize| size * noise[0] + 0.01 * noise[column];
                 [value(1), value(2), value(3), unit * value(4), unit * value(3)]
@@ -88,7 +88,7 @@ fn a_far_prediction_is_found_whatever_the_units_of_other_columns() {
     assert!(of(1e4));
 }
 
-/// Whether there are far predictions, and the farthest, by looking at every missing entry one by one.
+/// The number of far predictions and the farthest one, by a loop over all missing entries.
 fn one_by_one(data: &Observed<f64>, model: &karhunen::IncompleteModel) -> (usize, f64) {
     let (n, p) = data.shape();
     let squares = |column: usize| {
@@ -119,7 +119,7 @@ fn one_by_one(data: &Observed<f64>, model: &karhunen::IncompleteModel) -> (usize
     (count, most)
 }
 
-/// More than is looked at one by one: rows and columns of large scores and loadings are where it is.
+/// Above the limit of the exhaustive search, rows and columns of large scores and loadings are searched.
 #[test]
 fn a_far_prediction_of_large_data_is_found() {
     let (n, p) = (12_000, 500);
@@ -157,14 +157,14 @@ fn a_far_prediction_of_large_data_is_found() {
     assert_eq!(of(3).convergence().far, Some(far));
 }
 
-/// Most columns hold no entry, and a far prediction is named by its column of the data.
+/// Most columns are empty; the message names the column of the data.
 #[test]
 fn a_far_prediction_among_empty_columns_names_its_column() {
     let (n, p) = (200, 70_000);
     let noise = SplitMix64::new(1).normals(n, 10);
     let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for (row, noise) in noise.iter().enumerate() {
-        // One row is a thousand times as large, and seen in two columns.
+        // One row is a thousand times as large, and observed in two columns.
         let score = if row == 7 { 1000.0 } else { (row as f64).sin() };
         for (at, noise) in noise.iter().enumerate() {
             if (row == 7 && at < 2) || (row != 7 && (row + at) % 3 != 0) {

@@ -1,4 +1,4 @@
-//! Tables that hardly hold anything: predictions stay near what was observed.
+//! Data with very few entries: predictions stay near the observed values.
 
 use karhunen::{Dense, IncompletePca, MeanMode, Method, Observed};
 use karhunen_testkit::{SplitMix64, largest};
@@ -21,7 +21,7 @@ fn penalised_predictions_stay_within_the_range_of_the_data() {
     for seed in 0..40 {
         let mut x = three_entries(seed);
         if seed == 0 {
-            // Two entries in one column and one in another, which the ridge leaves nothing of.
+            // Two entries in one column, and one in another, which the ridge shrinks to nothing.
             x.fill(f64::NAN);
             (x[5], x[6], x[20]) = (-3.228083777013916, -2.059530703095768, -1.6278509950469415);
         }

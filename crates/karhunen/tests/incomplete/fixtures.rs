@@ -1,4 +1,4 @@
-//! Problem Q and the ways to look at a fit of it.
+//! Problem Q, other data, and comparisons of fits.
 
 use karhunen::{Dense, Flow, IncompleteModel, Matrix, Observed, Observer, Start};
 use karhunen_testkit::{Holes, Rows, SplitMix64};
@@ -10,7 +10,7 @@ pub(crate) fn observed(holes: &Holes) -> Observed<f64> {
     Observed::from_dense(&Dense::row_major(&holes.with_nan(), n, p).unwrap(), None).unwrap()
 }
 
-/// Adds a level to each row, of deviation `level`.
+/// Adds an offset of standard deviation `level` to each row.
 pub(crate) fn give_levels(holes: &mut Holes, level: f64, seed: u64) {
     let levels = SplitMix64::new(1000 + seed).normals(holes.complete.len(), 1);
     for rows in [&mut holes.complete, &mut holes.noise_free] {
@@ -33,7 +33,7 @@ pub(crate) fn start_of_traces() -> Start {
     Start { loadings, scores, mean: None }
 }
 
-/// Root mean squared error of predictions of the entries that were not observed.
+/// Root mean squared error of predictions of missing entries.
 pub(crate) fn test_rmse(model: &IncompleteModel, holes: &Holes) -> f64 {
     let hidden = holes.entries(false);
     let error =
@@ -53,8 +53,9 @@ pub(crate) fn entries(data: &Observed<f64>) -> Vec<Entry> {
     (0..data.n_samples()).flat_map(of_row).collect()
 }
 
-/// The entries in the order of their random numbers, as `docs/determinism.md` defines these: a hash of the place whose key is
-/// the beginning of the stream of a seed and a purpose. Of data without entries that are alone in their row or column.
+/// The entries in the order of their random numbers, as defined in `docs/determinism.md`: a hash of the position,
+/// keyed by the beginning of the stream of a seed and a purpose. Only for data without entries that are alone in
+/// their row or column.
 pub(crate) fn in_random_order(data: &Observed<f64>, seed: u64, purpose: &str) -> Vec<Entry> {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -71,7 +72,7 @@ pub(crate) fn in_random_order(data: &Observed<f64>, seed: u64, purpose: &str) ->
     entries
 }
 
-/// The entries but for those that are set aside, and these. No row or column may lose all its entries.
+/// The entries without those in `aside`, which must leave an entry in every row and column.
 pub(crate) fn set_aside(data: &Observed<f64>, aside: &[Entry]) -> Observed<f64> {
     let (n, p) = data.shape();
     let mut kept = vec![f64::NAN; n * p];
@@ -89,7 +90,7 @@ pub(crate) fn rmse_of(model: &IncompleteModel, entries: &[Entry]) -> f64 {
     (entries.iter().map(square).sum::<f64>() / entries.len() as f64).sqrt()
 }
 
-/// Stops what is called so once it has come so far.
+/// Cancels the given phase at the given fraction.
 pub(crate) struct StopAt(pub(crate) &'static str, pub(crate) f64);
 
 impl Observer for StopAt {

@@ -1,4 +1,4 @@
-//! What holds for every method.
+//! Properties of every method.
 
 use karhunen::{
     Dense, IncompletePca, Matrix, MeanMode, MeanPrior, Method, Observed, Pca, Regularization, Weights,
@@ -35,7 +35,7 @@ fn regularization_of(method: Method) -> [Option<Regularization>; 2] {
 #[test]
 fn the_cost_never_rises() {
     let data = observed(&Holes::planted(60, 20, &[3.0, 2.0, 1.0], 0.5, 0.5, 3));
-    // Online learning promises no such thing.
+    // Online learning has no such property.
     for method in Method::ALL.into_iter().filter(|method| *method != Method::Online) {
         for regularization in regularization_of(method) {
             for mean_prior in [MeanPrior::default(), MeanPrior { count: 5.0, value: None }] {
@@ -105,7 +105,7 @@ fn soft_imputation_of_complete_data_shrinks_singular_values() {
 }
 
 #[test]
-fn training_rows_get_their_scores_back() {
+fn fitted_rows_transform_to_their_scores() {
     let data = observed(&Holes::problem_q());
     for (method, regularization) in [
         (Method::Em, None),
@@ -117,7 +117,7 @@ fn training_rows_get_their_scores_back() {
         (Method::VbFixed, None),
         (Method::VbFull, None),
     ] {
-        // Least squares with a pull of the mean have no minimum here.
+        // Least squares with a penalty of the mean have no minimum here.
         let count = if method == Method::Em { 0.0 } else { 3.0 };
         for mean_prior in [MeanPrior::default(), MeanPrior { count, value: Some(1.0) }] {
             let pca = IncompletePca { method, regularization, mean_prior, ..IncompletePca::new(2) };
@@ -131,7 +131,7 @@ fn training_rows_get_their_scores_back() {
 }
 
 #[test]
-fn impute_fills_holes_alone() {
+fn impute_fills_only_missing_entries() {
     let holes = Holes::problem_q();
     let data = observed(&holes);
     let model = IncompletePca { method: Method::Em, ..IncompletePca::new(2) }.fit(&data).unwrap();
@@ -145,11 +145,11 @@ fn impute_fills_holes_alone() {
 }
 
 #[test]
-fn empty_rows_and_columns_are_finite() {
+fn empty_rows_and_columns_give_finite_results() {
     let mut holes = Holes::problem_q();
     holes.observed[3].fill(false);
     holes.observed.iter_mut().for_each(|row| row[7] = false);
-    // One entry in a row and in a column, and a column of one value.
+    // One entry in a row and in a column, and a constant column.
     holes.observed[5].fill(false);
     holes.observed[5][2] = true;
     holes.observed.iter_mut().enumerate().for_each(|(j, row)| row[1] = j == 9);
@@ -174,8 +174,8 @@ fn empty_rows_and_columns_are_finite() {
 }
 
 #[test]
-fn threads_change_no_bit() {
-    // Long enough for several pieces of work, with a column that is cut.
+fn the_number_of_threads_changes_no_bit() {
+    // Long enough for several pieces of work, with a divided column.
     let (n, p) = (70_000, 3);
     let mut rng = karhunen_testkit::SplitMix64::new(11);
     let x: Vec<f64> =
@@ -208,7 +208,7 @@ fn f32_data_give_the_same_model_to_their_precision() {
 
 #[test]
 fn weights_count_as_repetitions() {
-    // An entry of weight two is an entry seen twice: rows of doubled entries equal rows given twice.
+    // An entry of weight two is an entry observed twice: rows with doubled weights equal rows given twice.
     let holes = Holes::problem_q();
     let entries = holes.entries(true);
     let rows: Vec<u32> = entries.iter().map(|e| e.0 as u32).collect();
@@ -221,7 +221,7 @@ fn weights_count_as_repetitions() {
         let pca = IncompletePca { method, regularization, ..IncompletePca::new(2) };
         IncompletePca { tol: 1e-14, max_iter: 50_000, ..pca }.fit(&data).unwrap()
     };
-    // A common factor of weights and penalties changes nothing but the scale of the cost.
+    // A common factor of weights and penalties changes only the scale of the cost.
     let threes = vec![3.0; values.len()];
     // Uneven weights: every method finds the same optimum.
     let uneven: Vec<f64> = (0..values.len()).map(|e| [0.0, 0.5, 2.0, 1.0][e % 4]).collect();

@@ -1,4 +1,5 @@
-//! PCA with missing values: the numbers of `docs/missing-values/reference.md`, and properties of every method.
+//! PCA with missing values: the reference values of `docs/missing-values/reference.md`, and properties of every
+//! method.
 
 mod calibration;
 mod checkpoints;

@@ -1,4 +1,4 @@
-//! Pseudo-observations of the mean in methods that learn the noise.
+//! Pseudo-observations of the mean in methods that estimate the noise.
 
 use karhunen::{IncompletePca, MeanPrior, Method};
 use karhunen_testkit::Holes;
@@ -34,8 +34,8 @@ fn a_prior_far_from_the_data_widens_no_interval() {
 }
 
 #[test]
-fn features_of_few_entries_are_drawn_to_the_prior() {
-    // A level of 30 in every feature, one of which has a single entry, far away, and another none.
+fn features_of_few_entries_are_shrunk_to_the_prior() {
+    // A mean of 30 in every feature, one of which has a single outlying entry, and another none.
     let mut holes = Holes::planted(120, 15, &[1.0], 0.5, 0.4, 3);
     holes.complete.iter_mut().flatten().for_each(|x| *x += 30.0);
     holes.observed.iter_mut().enumerate().for_each(|(j, row)| {
@@ -55,7 +55,7 @@ fn features_of_few_entries_are_drawn_to_the_prior() {
         let name = method.name();
         assert!(few < 40.0 && (many - 30.0).abs() < (few - 30.0).abs() / 2.0, "{name}: {many} {few}");
         assert!((unseen - 30.0).abs() < 1e-9, "{name}: {unseen}");
-        // Nothing but the prior is known of it: the variance of entries about its value, over its number.
+        // Its variance follows from the prior alone: that of the entries about its value, divided by its count.
         let values = holes.entries(true);
         let about = values.iter().map(|(.., x)| (x - 30.0).powi(2)).sum::<f64>() / values.len() as f64;
         assert!((variance / (about / 2.0) - 1.0).abs() < 1e-6, "{name}: {variance} of {about}");

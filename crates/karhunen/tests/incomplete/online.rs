@@ -1,4 +1,4 @@
-//! Learning from one row at a time.
+//! Online learning.
 
 use karhunen::{Dense, Error, IncompletePca, IncompleteStream, Method, Observed, OnlineRule};
 use karhunen_testkit::Holes;
@@ -15,7 +15,7 @@ fn best() -> f64 {
 }
 
 #[test]
-fn passes_come_near_the_optimum_of_all_rows_together() {
+fn passes_approach_the_optimum_of_a_batch_fit() {
     let (holes, data) = (problem(), observed(&problem()));
     let rules =
         [(OnlineRule::Diagonal, 1.15, 1.01), (OnlineRule::Rls, 1.15, 1.01), (OnlineRule::Oja, 1.5, 1.1)];
@@ -31,7 +31,7 @@ fn passes_come_near_the_optimum_of_all_rows_together() {
 }
 
 #[test]
-fn the_method_is_a_number_of_passes() {
+fn a_fit_makes_the_requested_number_of_passes() {
     let (holes, data) = (problem(), observed(&problem()));
     let pca = IncompletePca { method: Method::Online, max_iter: 20, tol: 0.0, ..IncompletePca::new(2) };
     let error = test_rmse(&pca.fit(&data).unwrap(), &holes) / best();
@@ -39,7 +39,7 @@ fn the_method_is_a_number_of_passes() {
 }
 
 #[test]
-fn rows_may_come_in_any_number_of_parts() {
+fn the_division_of_rows_into_parts_does_not_matter() {
     let holes = problem();
     let part = |rows: std::ops::Range<usize>| {
         let (complete, noise_free) =
@@ -59,7 +59,7 @@ fn rows_may_come_in_any_number_of_parts() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_streams_are_refused() {
     let error = IncompleteStream::new(4, 3, OnlineRule::Oja, 0).unwrap_err();
     assert!(error.to_string().starts_with("n_components = 4 is not allowed"));
     let error = IncompleteStream::new(1, usize::MAX, OnlineRule::Oja, 0).unwrap_err();
@@ -70,7 +70,7 @@ fn refusals() {
 }
 
 #[test]
-fn rows_come_one_at_a_time() {
+fn rows_may_come_one_at_a_time() {
     let holes = Holes::planted(400, 12, &[3.0, 2.0, 1.5], 0.3, 0.3, 8);
     let (n, p) = holes.shape();
     let x = holes.with_nan();
@@ -88,7 +88,7 @@ fn rows_come_one_at_a_time() {
         last = Some(model);
     }
     let one = last.unwrap();
-    // As if the rows had come together, and as if the last of them were all there is.
+    // The state equals that after the rows together; the result is that of the last row alone.
     let mut together = IncompleteStream::new(3, p, OnlineRule::Diagonal, 0).unwrap();
     together.partial_fit(&some(0, 1)).unwrap();
     together.partial_fit(&some(1, n)).unwrap();
@@ -103,7 +103,7 @@ fn rows_come_one_at_a_time() {
 }
 
 #[test]
-fn a_fit_goes_on_with_one_row() {
+fn a_fit_can_be_continued_with_one_row() {
     let holes = Holes::planted(400, 12, &[3.0, 2.0, 1.5], 0.3, 0.3, 8);
     let data = observed(&holes);
     for row_offsets in [false, true] {
@@ -118,7 +118,7 @@ fn a_fit_goes_on_with_one_row() {
         }
         let noise = next.noise_variance() / model.noise_variance();
         assert!((0.5..1.5).contains(&noise), "{noise}");
-        // The axes are those of 64 random rows, and scores turn with them: what they stand for hardly does.
+        // The axes are those of 64 random rows, and scores rotate with them; predictions hardly change.
         for column in 0..12 {
             let [found, expected] = [&next, &model].map(|model| model.predict(0, column).unwrap().value);
             assert!((found - expected).abs() < 0.5, "{column}: {found} {expected}");

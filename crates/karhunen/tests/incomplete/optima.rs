@@ -1,4 +1,4 @@
-//! Optima of problem Q, by every method that has them.
+//! Optima of problem Q, by every method that reaches them.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ struct Optimum {
     singular_values: [f64; 2],
 }
 
-/// What `golden/make_missing_optima.py` found, by a method that the library does not have.
+/// The optima of `golden/make_missing_optima.py`, by a method that the library does not have.
 fn golden() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/missing_optima.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
@@ -44,8 +44,8 @@ fn fit(method: Method, regularization: Option<Regularization>) -> IncompleteMode
     pca.fit(&observed(&Holes::problem_q())).unwrap()
 }
 
-/// The cost is flat at its minimum and agrees to a few roundings of it, which fits stop within; the rest to the square root
-/// of that.
+/// Compares a fit with an optimum. The cost is flat at its minimum and agrees to a few rounding errors, within
+/// which fits stop; other results agree to the square root of that.
 #[track_caller]
 fn assert_optimum(model: &IncompleteModel, expected: &Optimum) {
     let name = model.convergence().method.name();
@@ -65,20 +65,20 @@ fn assert_optimum(model: &IncompleteModel, expected: &Optimum) {
 }
 
 #[test]
-fn the_mean_alone() {
+fn the_optimum_of_the_mean_alone_is_found() {
     let holes = Holes::problem_q();
     let start = Start { loadings: Matrix::zeros(12, 1), scores: Matrix::zeros(40, 1), mean: None };
     let pca =
         IncompletePca { method: Method::Em, mean: MeanMode::Fixed, max_iter: 1, ..IncompletePca::new(1) };
     let model = pca.fit_observed(&observed(&holes), Some(&start), &Unobserved).unwrap();
-    // Nothing comes of nothing: factors of zeros are a saddle.
+    // Factors of zeros are a saddle point, from which no method moves.
     let expected = &golden()["mean_alone"];
     assert!((model.convergence().rmse - expected["rmse"].as_f64().unwrap()).abs() < 1e-13);
     assert!((test_rmse(&model, &holes) - expected["hidden_rmse"].as_f64().unwrap()).abs() < 1e-13);
 }
 
 #[test]
-fn least_squares() {
+fn the_optimum_of_least_squares_is_found() {
     for method in [Method::Em, Method::Cg, Method::Newton, Method::Gradient, Method::Ccd, Method::Imputation]
     {
         assert_optimum(&fit(method, None), &optimum("least_squares"));
@@ -86,14 +86,14 @@ fn least_squares() {
 }
 
 #[test]
-fn ridge() {
+fn the_optimum_of_a_ridge_is_found() {
     for method in [Method::Als, Method::Ridge, Method::Cg, Method::Newton, Method::Ccd, Method::Soft] {
         assert_optimum(&fit(method, Some(Regularization::Ridge(1.0))), &optimum("ridge"));
     }
 }
 
 #[test]
-fn weighted_ridge() {
+fn the_optimum_of_a_weighted_ridge_is_found() {
     for method in [Method::Als, Method::Cg, Method::Ccd] {
         assert_optimum(&fit(method, Some(Regularization::Weighted(0.02))), &optimum("weighted"));
     }

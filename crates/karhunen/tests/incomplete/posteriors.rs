@@ -1,4 +1,4 @@
-//! Methods with posteriors: optima of problem Q, closed forms of complete data, how many components they find.
+//! Methods with posteriors: optima of problem Q, closed forms for complete data, numbers of active components.
 
 use karhunen::{
     Dense, IncompleteModel, IncompletePca, Method, Observed, Pca, Regularization, Unobserved, Weights,
@@ -32,14 +32,14 @@ fn assert_optimum(model: &IncompleteModel, expected: &Optimum) {
 }
 
 #[test]
-fn probabilistic_pca() {
+fn the_optimum_of_probabilistic_pca_is_found() {
     let model = strict(Method::Ppca, 2).fit(&observed(&Holes::problem_q())).unwrap();
     let expected = Optimum { cost: 167.891814, rmse: 0.188782883, test_rmse: 0.360595, noise: 0.04767861 };
     assert_optimum(&model, &expected);
 }
 
 #[test]
-fn variational_bayes_with_full_covariances() {
+fn the_optimum_of_variational_bayes_with_full_covariances_is_found() {
     let expected = Optimum { cost: 281.173089, rmse: 0.189183083, test_rmse: 0.360951, noise: 0.05643517 };
     for seed in 0..5 {
         let pca = IncompletePca { seed, ..strict(Method::VbFull, 2) };
@@ -48,7 +48,7 @@ fn variational_bayes_with_full_covariances() {
 }
 
 #[test]
-fn variational_bayes_with_factorial_posteriors() {
+fn the_optimum_of_factorial_variational_bayes_is_found() {
     let expected = Optimum { cost: 281.792049, rmse: 0.189168485, test_rmse: 0.360950, noise: 0.05643879 };
     for seed in 0..5 {
         let pca = IncompletePca { seed, ..strict(Method::Vb, 2) };
@@ -57,14 +57,14 @@ fn variational_bayes_with_factorial_posteriors() {
 }
 
 #[test]
-fn variational_bayes_with_a_broad_prior() {
+fn the_optimum_of_variational_bayes_with_a_broad_prior_is_found() {
     let expected = Optimum { cost: 350.074149, rmse: 0.188868649, test_rmse: 0.361031, noise: 0.05634468 };
     let pca = IncompletePca { prior_variance: Some(1000.0), ..strict(Method::VbFixed, 2) };
     assert_optimum(&pca.fit(&observed(&Holes::problem_q())).unwrap(), &expected);
 }
 
 #[test]
-fn regularized_with_learned_variances() {
+fn the_optimum_with_learned_variances_is_found() {
     let holes = Holes::problem_q();
     let model = strict(Method::Map, 2).fit(&observed(&holes)).unwrap();
     let found = model.convergence();
@@ -90,7 +90,7 @@ fn complete(method: Method, c: usize) -> (Vec<f64>, IncompleteModel) {
 }
 
 #[test]
-fn complete_data_have_the_closed_form_of_the_most_probable() {
+fn complete_data_have_the_closed_form_of_the_posterior_mode() {
     let (exact, model) = complete(Method::Map, 3);
     let (n, v_x) = (50.0, model.convergence().rmse.powi(2));
     for (found, g) in model.singular_values().iter().zip(exact) {
@@ -112,12 +112,12 @@ fn complete_data_have_the_closed_form_of_variational_bayes() {
         }
         costs.push(model.convergence().cost);
     }
-    // Nothing is lost by factorial posteriors of complete data.
+    // For complete data, factorial posteriors are exact.
     assert!((costs[0] - costs[1]).abs() < 1e-6, "{costs:?}");
 }
 
 #[test]
-fn components_that_the_data_do_not_support_are_left_out() {
+fn components_without_support_in_the_data_are_pruned() {
     for seed in 0..4 {
         let data = observed(&Holes::planted(200, 40, &[3.0, 2.0, 1.5], 0.5, 0.5, 20 + seed));
         for method in [Method::Vb, Method::VbFull] {
@@ -131,7 +131,7 @@ fn components_that_the_data_do_not_support_are_left_out() {
 }
 
 #[test]
-fn noise_alone_is_said_to_be_collapsed() {
+fn a_fit_of_noise_alone_reports_a_collapse() {
     let data = observed(&Holes::planted(100, 30, &[], 1.0, 0.5, 4));
     let model = IncompletePca { method: Method::Map, ..IncompletePca::new(3) }.fit(&data).unwrap();
     assert_eq!(model.n_components(), 1);
@@ -142,7 +142,7 @@ fn noise_alone_is_said_to_be_collapsed() {
 }
 
 #[test]
-fn posteriors_of_new_rows_are_those_of_the_rows_fitted() {
+fn posteriors_of_new_rows_equal_those_of_fitted_rows() {
     let data = observed(&Holes::problem_q());
     for method in [Method::Ppca, Method::Vb, Method::VbFixed, Method::VbFull] {
         let model = strict(method, 2).fit(&data).unwrap();
@@ -161,7 +161,7 @@ fn posteriors_of_new_rows_are_those_of_the_rows_fitted() {
 }
 
 #[test]
-fn automatic_choice() {
+fn the_automatic_method_follows_the_documented_rule() {
     let data = observed(&Holes::planted(60, 40, &[3.0, 2.0], 0.5, 0.3, 3));
     let chosen = |pca: IncompletePca| {
         let model = IncompletePca { max_iter: 2, ..pca }.fit(&data).unwrap();
@@ -177,7 +177,7 @@ fn automatic_choice() {
 }
 
 #[test]
-fn the_best_posterior_of_held_out_entries_is_kept() {
+fn the_best_posterior_by_held_out_error_is_kept() {
     let data = observed(&Holes::planted(200, 40, &[3.0, 2.0, 1.5], 0.5, 0.5, 7));
     for method in [Method::Map, Method::Ppca, Method::Vb, Method::VbFull] {
         let pca = IncompletePca { method, early_stopping: Some(0.05), ..IncompletePca::new(5) };

@@ -1,4 +1,4 @@
-//! Predictions of many entries at a time, weights of dense arrays, and learning that goes on from a fit.
+//! Predictions of many entries at a time, weights of dense arrays, and streams that continue a fit.
 
 use karhunen::{
     Dense, Duplicates, Error, IncompleteModel, IncompletePca, IncompleteStream, Method, Observed, OnlineRule,
@@ -9,7 +9,7 @@ use karhunen_testkit::Holes;
 use crate::fixtures::{observed, test_rmse};
 
 #[test]
-fn pairs_are_predicted_as_single_entries_are() {
+fn predictions_of_pairs_equal_those_of_single_entries() {
     let data = observed(&Holes::problem_q());
     for method in [Method::Em, Method::Ridge, Method::Vb, Method::VbFull] {
         let model = IncompletePca { method, ..IncompletePca::new(2) }.fit(&data).unwrap();
@@ -35,7 +35,7 @@ fn pairs_are_predicted_as_single_entries_are() {
 }
 
 #[test]
-fn rows_are_predicted_as_their_entries_are() {
+fn predictions_of_rows_equal_those_of_their_entries() {
     let data = observed(&Holes::problem_q());
     let model = IncompletePca { tol: 1e-12, ..IncompletePca::new(2) }.fit(&data).unwrap();
     let (scores, covariances) = model.transform_with_covariances(&data, Some(2), &Unobserved).unwrap();
@@ -55,7 +55,7 @@ fn rows_are_predicted_as_their_entries_are() {
 fn predictions_beyond_range_are_refused() {
     let data = observed(&Holes::problem_q());
     let model = IncompletePca { method: Method::VbFull, ..IncompletePca::new(2) }.fit(&data).unwrap();
-    // A model from a file may hold any finite numbers.
+    // A model read from a file may hold any finite numbers.
     let with = |score: f64, loading: f64| {
         let mut parts = model.parts().clone();
         parts.scores[(3, 0)] = score;
@@ -69,7 +69,7 @@ fn predictions_beyond_range_are_refused() {
     let pair = |model: &IncompleteModel, noise| {
         model.predict_pairs(&[0, 3, 3], &[5, 5, 4], noise, None, &Unobserved).map(|found| found[(1, 0)])
     };
-    // The value, then its variance alone.
+    // First the value overflows, then its variance alone.
     let value = with(1e300, 1e300);
     overflows(value.predict(3, 5).map(|found| found.value));
     overflows(pair(&value, None));
@@ -85,7 +85,7 @@ fn predictions_beyond_range_are_refused() {
 }
 
 #[test]
-fn refusals_of_predictions() {
+fn predictions_outside_the_data_are_refused() {
     let data = observed(&Holes::problem_q());
     let model = IncompletePca { error_bars: false, ..IncompletePca::new(2) }.fit(&data).unwrap();
     let predict = |rows: &[i32], columns: &[i32], noise| {
@@ -100,9 +100,9 @@ fn refusals_of_predictions() {
     assert!(matches!(error, Error::Shape { found: 479, expected: 480, .. }), "{error}");
 }
 
-/// Variances that are learned from noise alone fade out. New rows must have the scores of the rows fitted: none.
+/// Variances learned from noise alone vanish. New rows must have the scores of the fitted rows, zeros.
 #[test]
-fn faded_components_are_silent_for_new_rows_too() {
+fn inactive_components_give_new_rows_zero_scores() {
     for seed in 0..3 {
         let holes = Holes::planted(20, 5, &[], 20.0, 0.0, seed);
         let x = holes.with_nan();
@@ -129,7 +129,7 @@ fn faded_components_are_silent_for_new_rows_too() {
 }
 
 #[test]
-fn weights_of_arrays_are_those_of_triples() {
+fn weights_of_arrays_equal_those_of_triples() {
     let holes = Holes::problem_q();
     let x = holes.with_nan();
     let weights: Vec<f64> = (0..480).map(|e| f64::from(e % 7 * (e % 3))).collect();
@@ -155,14 +155,14 @@ fn weights_of_arrays_are_those_of_triples() {
     assert!(matches!(error.unwrap_err(), Error::EntryWeight { row: 2, column: 6, .. }));
     let error = Observed::from_dense_weighted(&dense, &Dense::row_major(&bad, 12, 40).unwrap(), None);
     assert!(matches!(error.unwrap_err(), Error::Shape { axis: "rows", .. }));
-    // The same weight in all rows, without 480 numbers.
+    // Weights of columns by a stride of zero, without 480 numbers.
     let of_columns = Dense::strided(&weights[..12], (40, 12), (0, 1), 0).unwrap();
     let found = Observed::from_dense_weighted(&dense, &of_columns, None).unwrap();
     assert_eq!(found.n_observed_in_column(0), 0);
 }
 
 #[test]
-fn learning_goes_on_from_a_fit() {
+fn a_stream_continues_a_fit() {
     let holes = Holes::planted(400, 20, &[2.0, 1.5], 0.3, 0.4, 21);
     let data = observed(&holes);
     let model = IncompletePca::new(2).fit(&data).unwrap();

@@ -1,4 +1,4 @@
-//! What is refused, and how it is said.
+//! Refused options and data, and their messages.
 
 use karhunen::{
     Dense, Duplicates, Error, IncompletePca, Matrix, MeanMode, MeanPrior, Method, Observed, OnlineRule,
@@ -15,7 +15,7 @@ fn refused(pca: IncompletePca, message: &str) {
 }
 
 #[test]
-fn options_outside_their_rules() {
+fn options_outside_their_rules_are_refused() {
     let ok = IncompletePca::new(2);
     refused(IncompletePca { n_components: 0, ..ok.clone() }, "n_components = 0");
     refused(IncompletePca { n_components: 13, ..ok.clone() }, "outside 1..=12");
@@ -43,7 +43,7 @@ fn options_outside_their_rules() {
 }
 
 #[test]
-fn options_without_use() {
+fn options_without_use_are_refused() {
     let of = |method| IncompletePca { method, ..IncompletePca::new(2) };
     refused(IncompletePca { alpha: 0.5, ..of(Method::Em) }, "only the methods newton, cg and ridge");
     refused(IncompletePca { step: Some(0.1), ..of(Method::Cg) }, "only gradient, natural and newton");
@@ -81,7 +81,7 @@ fn options_without_use() {
 }
 
 #[test]
-fn starts_that_do_not_fit() {
+fn starts_of_the_wrong_shape_are_refused() {
     let data = observed(&Holes::problem_q());
     let start = Start { loadings: Matrix::zeros(12, 2), scores: Matrix::zeros(40, 2), mean: None };
     let fit = |start: &Start| IncompletePca::new(2).fit_observed(&data, Some(start), &Unobserved).map(|_| ());
@@ -95,7 +95,7 @@ fn starts_that_do_not_fit() {
 }
 
 #[test]
-fn data_that_cannot_be_used() {
+fn data_that_cannot_be_fitted_are_refused() {
     let x = [1.0, f64::INFINITY];
     let error = Observed::from_dense(&Dense::row_major(&x, 1, 2).unwrap(), None).unwrap_err();
     assert!(matches!(error, Error::NonFinite { row: 0, column: 1, .. }));
@@ -120,7 +120,7 @@ fn triples<'a>(
 }
 
 #[test]
-fn triples_that_cannot_be_used() {
+fn triples_that_cannot_be_used_are_refused() {
     let build = |t: Triples<'_, i64, f64>| {
         Observed::from_triples(&t, (2, 3), Duplicates::Refuse, None).map(|_| ()).unwrap_err().to_string()
     };
@@ -137,7 +137,7 @@ fn triples_that_cannot_be_used() {
 }
 
 #[test]
-fn the_same_entries_from_everywhere() {
+fn every_source_gives_the_same_entries() {
     let x = [0.0, f64::NAN, 3.0, f64::NAN, 5.0, f64::NAN];
     let dense = Observed::from_dense(&Dense::row_major(&x, 2, 3).unwrap(), Some(1)).unwrap();
     let by_columns = [0.0, f64::NAN, f64::NAN, 5.0, 3.0, f64::NAN];

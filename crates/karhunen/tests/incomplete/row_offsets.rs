@@ -1,4 +1,4 @@
-//! Rows with a level of their own: `x_ij = mu_i + b_j + a_i . s_j`.
+//! Row offsets: `x_ij = mu_i + b_j + a_i . s_j`.
 
 use karhunen::{
     CrossValidation, Dense, IncompleteModel, IncompletePca, IncompleteStream, MeanMode, MeanPrior, Method,
@@ -18,7 +18,7 @@ const LEAST_SQUARES: [Method; 7] = [
     Method::Cg,
 ];
 
-/// Planted components, and a level of each row of deviation `level`.
+/// Planted components, and row offsets of standard deviation `level`.
 fn planted((n, p): (usize, usize), level: f64, missing: f64, seed: u64) -> Holes {
     let mut holes = Holes::planted(n, p, &[2.0, 1.0], 0.5, missing, seed);
     give_levels(&mut holes, level, seed);
@@ -33,7 +33,7 @@ fn offsets(model: &IncompleteModel) -> &[f64] {
     model.row_offsets().expect("row offsets were asked for")
 }
 
-/// Solves a symmetric system by elimination with pivots.
+/// Solves a symmetric system by Gaussian elimination with pivoting.
 fn solve(mut g: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     let m = b.len();
     for k in 0..m {
@@ -53,7 +53,8 @@ fn solve(mut g: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
     b
 }
 
-/// Alternating solutions of small dense systems: `F` at its minimum, with a ridge of factors and `pull` of offsets.
+/// The minimum of `F` by alternating dense solutions, with a ridge of the factors and the penalty `pull` of the
+/// offsets.
 fn oracle(holes: &Holes, c: usize, ridge: f64, pull: f64) -> f64 {
     (0..4).map(|seed| oracle_from(seed, holes, c, ridge, pull)).fold(f64::INFINITY, f64::min)
 }
@@ -67,7 +68,7 @@ fn oracle_from(seed: u64, holes: &Holes, c: usize, ridge: f64, pull: f64) -> f64
     let mut cost = f64::INFINITY;
     for _ in 0..20_000 {
         for of_scores in [true, false] {
-            // What is held at one.
+            // The fixed component.
             let held = if of_scores { c + 1 } else { c };
             let fitted: Vec<usize> = (0..c + 2).filter(|k| *k != held).collect();
             let (own, other) = if of_scores { (&mut s, &a) } else { (&mut a, &s) };
@@ -116,7 +117,7 @@ fn oracle_from(seed: u64, holes: &Holes, c: usize, ridge: f64, pull: f64) -> f64
 }
 
 #[test]
-fn least_squares_are_those_of_an_oracle() {
+fn least_squares_fits_agree_with_the_oracle() {
     let holes = planted((30, 9), 1.0, 0.2, 3);
     let expected = oracle(&holes, 2, 0.0, 0.0);
     for method in LEAST_SQUARES {
@@ -126,8 +127,8 @@ fn least_squares_are_those_of_an_oracle() {
     }
 }
 
-/// How strongly a ridge draws offsets to zero: as a component of their size, or as many pseudo-observations as the data tell,
-/// from their definition.
+/// Penalty of offsets under a ridge, from its definition: the penalty of a component with the norm of all offsets,
+/// or the shrinkage that the data imply.
 fn pull_of(holes: &Holes, ridge: f64) -> f64 {
     let ((n, p), entries) = (holes.shape(), holes.entries(true));
     let mean = |i: usize| {
@@ -150,7 +151,7 @@ fn pull_of(holes: &Holes, ridge: f64) -> f64 {
 }
 
 #[test]
-fn ridges_are_those_of_an_oracle() {
+fn ridge_fits_agree_with_the_oracle() {
     let holes = planted((30, 9), 1.0, 0.3, 4);
     let pull = pull_of(&holes, 1.5);
     let expected = oracle(&holes, 2, 1.5, pull);
@@ -176,7 +177,7 @@ fn ridges_are_those_of_an_oracle() {
 }
 
 #[test]
-fn complete_data_have_the_components_of_rows_less_their_means() {
+fn complete_data_have_the_components_of_centred_rows() {
     let holes = planted((50, 9), 2.0, 0.0, 5);
     let mut x = holes.with_nan();
     let data = observed(&holes);
@@ -229,10 +230,10 @@ fn the_cost_never_rises() {
 }
 
 #[test]
-fn planted_offsets_are_found_and_help() {
+fn planted_offsets_are_found_and_reduce_the_error() {
     let holes = planted((300, 30), 1.5, 0.6, 6);
     let data = observed(&holes);
-    // The level of a row is what its values have in common: of components as well.
+    // The offset of a row is the mean of its noise-free values, components included.
     let levels: Vec<f64> = holes.noise_free.iter().map(|row| row.iter().sum::<f64>() / 30.0).collect();
     let mean = levels.iter().sum::<f64>() / 300.0;
     for method in Method::ALL {
@@ -247,7 +248,7 @@ fn planted_offsets_are_found_and_help() {
 }
 
 #[test]
-fn offsets_and_components_sum_to_zero_and_rows_come_back() {
+fn offsets_and_components_sum_to_zero_and_fitted_rows_transform_to_their_scores() {
     let holes = planted((80, 15), 1.0, 0.2, 7);
     let data = observed(&holes);
     let weights: Vec<f64> = (0..80).map(|j| [1.0, 0.5, 2.0][j % 3]).collect();
@@ -276,7 +277,7 @@ fn offsets_and_components_sum_to_zero_and_rows_come_back() {
 }
 
 #[test]
-fn values_are_those_of_scores_and_offsets() {
+fn predictions_equal_the_sum_of_mean_offset_and_components() {
     let data = observed(&planted((40, 12), 1.0, 0.4, 8));
     let model = options(Method::VbFull).fit(&data).unwrap();
     let rows = model.rows_observed(&data, None, &Unobserved).unwrap();
@@ -311,7 +312,7 @@ fn values_are_those_of_scores_and_offsets() {
 fn rows_without_entries_have_no_offset() {
     let mut holes = planted((40, 10), 1.0, 0.3, 9);
     holes.observed[7].fill(false);
-    // A row of one entry, and a column of none.
+    // A row of one entry, and an empty column.
     holes.observed[8].fill(false);
     holes.observed[8][3] = true;
     holes.observed.iter_mut().for_each(|row| row[5] = false);
@@ -327,7 +328,7 @@ fn rows_without_entries_have_no_offset() {
 }
 
 #[test]
-fn means_that_are_given_or_none() {
+fn given_means_and_no_means_are_obeyed() {
     let holes = planted((60, 10), 1.0, 0.3, 10);
     let data = observed(&holes);
     for method in Method::ALL {
@@ -341,9 +342,9 @@ fn means_that_are_given_or_none() {
 }
 
 #[test]
-fn one_row_offset_is_one_more_component_of_ones() {
-    // Without noise and with no component but the offsets, what was observed is fitted exactly. The component that is there all
-    // the same may have any value in holes: what is left of its start there is shared with the offsets.
+fn row_offsets_equal_one_more_component_of_ones() {
+    // Without noise and with no component but the offsets, observed entries are fitted exactly. The surplus
+    // component may have any value at missing entries, where the offsets absorb a part of its start.
     let levels = SplitMix64::new(5).normals(20, 1);
     let x: Vec<f64> = (0..200)
         .map(|e| if e % 7 == 2 { f64::NAN } else { levels[e / 10][0] + 0.1 * (e % 10) as f64 })
@@ -361,7 +362,7 @@ fn one_row_offset_is_one_more_component_of_ones() {
 }
 
 #[test]
-fn weights_are_repeated_rows_and_entries() {
+fn weights_equal_repeated_rows_and_entries() {
     let holes = planted((40, 12), 1.0, 0.15, 11);
     let weights: Vec<f64> = (0..40).map(|j| [1.0, 3.0, 2.0][j % 3]).collect();
     let rows: Vec<usize> = (0..40).flat_map(|j| vec![j; weights[j] as usize]).collect();
@@ -391,7 +392,7 @@ fn weights_are_repeated_rows_and_entries() {
 }
 
 #[test]
-fn threads_change_no_bit() {
+fn the_number_of_threads_changes_no_bit() {
     let holes = planted((200, 40), 1.0, 0.4, 12);
     let single: Vec<f32> = holes.with_nan().iter().map(|x| *x as f32).collect();
     let data = Observed::from_dense(&Dense::row_major(&single, 200, 40).unwrap(), None).unwrap();
@@ -408,7 +409,7 @@ fn threads_change_no_bit() {
 }
 
 #[test]
-fn cross_validation_prefers_them_where_they_are() {
+fn cross_validation_prefers_offsets_if_planted() {
     let data = observed(&planted((60, 15), 2.0, 0.3, 13));
     let folds = CrossValidation { n_components: vec![1, 2], ..CrossValidation::default() };
     let error = |row_offsets: bool| {
@@ -419,7 +420,7 @@ fn cross_validation_prefers_them_where_they_are() {
 }
 
 #[test]
-fn streams_learn_them() {
+fn streams_learn_offsets() {
     let holes = planted((200, 12), 2.0, 0.3, 14);
     let data = observed(&holes);
     for rule in [OnlineRule::Diagonal, OnlineRule::Rls, OnlineRule::Oja] {

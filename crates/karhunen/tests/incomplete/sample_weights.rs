@@ -1,4 +1,4 @@
-//! Rows that count more than once, or not at all.
+//! Sample weights, including zeros.
 
 use karhunen::{
     CrossValidation, IncompleteModel, IncompletePca, IncompleteStream, MeanMode, MeanPrior, Method, Observed,
@@ -16,7 +16,7 @@ fn weights() -> Vec<f64> {
     (0..60).map(|j| [1.0, 3.0, 2.0, 1.0, 4.0][j % 5]).collect()
 }
 
-/// The rows of `holes`, each as often as it weighs.
+/// The rows of `holes`, repeated by their weights.
 fn repeated(holes: &Holes, weights: &[f64]) -> (Holes, Vec<usize>) {
     let rows: Vec<usize> = (0..weights.len()).flat_map(|j| vec![j; weights[j] as usize]).collect();
     let pick = |x: &Vec<Vec<f64>>| rows.iter().map(|j| x[*j].clone()).collect();
@@ -64,16 +64,16 @@ fn same(what: &str, weighted: &IncompleteModel, expected: &IncompleteModel, rows
     }
 }
 
-/// Conjugate gradients that are followed until they stand still see the rounding of the sums.
+/// Conjugate gradients followed to their end are affected by the rounding of sums.
 const CONVERGED: f64 = 1e-7;
 
-/// The options of fits to their end.
+/// Options of converged fits.
 fn options(method: Method) -> IncompletePca {
     IncompletePca { method, tol: 1e-13, max_iter: 20_000, ..IncompletePca::new(2) }
 }
 
 #[test]
-fn whole_weights_are_repeated_rows() {
+fn integer_weights_equal_repeated_rows() {
     let (data, weights) = (observed(&problem()), weights());
     let (expanded, rows) = repeated(&problem(), &weights);
     let (weighted, expanded) = (data.with_sample_weights(&weights).unwrap(), observed(&expanded));
@@ -85,8 +85,8 @@ fn whole_weights_are_repeated_rows() {
 }
 
 #[test]
-fn whole_weights_are_repeated_rows_wherever_the_fit_stops() {
-    // Both take the same way, as no number is drawn for a row.
+fn integer_weights_equal_repeated_rows_after_any_number_of_iterations() {
+    // Both fits take the same path, as no random number belongs to a row.
     let (data, weights) = (observed(&problem()), weights());
     let (expanded, rows) = repeated(&problem(), &weights);
     let (weighted, expanded) = (data.with_sample_weights(&weights).unwrap(), observed(&expanded));
@@ -99,7 +99,7 @@ fn whole_weights_are_repeated_rows_wherever_the_fit_stops() {
 }
 
 #[test]
-fn they_are_with_penalties_priors_and_fixed_means() {
+fn integer_weights_equal_repeated_rows_with_penalties_priors_and_fixed_means() {
     let (data, weights) = (observed(&problem()), weights());
     let (expanded, rows) = repeated(&problem(), &weights);
     let (weighted, expanded) = (data.with_sample_weights(&weights).unwrap(), observed(&expanded));
@@ -120,7 +120,7 @@ fn they_are_with_penalties_priors_and_fixed_means() {
 }
 
 #[test]
-fn rows_of_weight_zero_are_left_out_and_scored() {
+fn rows_of_weight_zero_are_ignored_and_scored() {
     let holes = problem();
     let weights: Vec<f64> = (0..60).map(|j| [1.0, 0.0, 2.0][j % 3]).collect();
     let (expanded, rows) = repeated(&holes, &weights);
@@ -152,8 +152,8 @@ fn rows_of_weight_zero_are_left_out_and_scored() {
 }
 
 #[test]
-fn a_common_factor_keeps_directions() {
-    // Half of a data set: least squares do not see it, the variances stay those of the rows.
+fn a_common_factor_of_weights_keeps_directions() {
+    // Half weights leave a least-squares fit unchanged, and the variances are still those of the rows.
     let data = observed(&problem());
     let plain = options(Method::Em).fit(&data).unwrap();
     let half = options(Method::Em).fit(&data.with_sample_weights(&[0.5; 60]).unwrap()).unwrap();
@@ -165,7 +165,7 @@ fn a_common_factor_keeps_directions() {
 }
 
 #[test]
-fn threads_change_no_bit() {
+fn the_number_of_threads_changes_no_bit() {
     let data = observed(&problem()).with_sample_weights(&weights()).unwrap();
     for method in [Method::Cg, Method::Vb, Method::VbFull, Method::Ccd] {
         let fit =
@@ -175,13 +175,13 @@ fn threads_change_no_bit() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_sample_weights_are_refused() {
     let message =
         |weights: &[f64]| observed(&problem()).with_sample_weights(weights).unwrap_err().to_string();
     assert!(message(&[1.0]).starts_with("sample weights: length 1, but the data have 60 rows"));
     assert!(message(&[-1.0; 60]).starts_with("sample weights: entry 0 is -1"));
     assert!(message(&[0.0; 60]).starts_with("sample weights: all 60 entries are zero"));
-    // Weights that were normalised count no observations.
+    // Normalised weights are not multiplicities.
     for weight in [1.0 / 60.0, 1e-300, 5e-324, 1e308] {
         assert!(
             message(&[weight; 60]).contains("multiply them so that they sum to the number of rows"),
@@ -195,7 +195,7 @@ fn refusals() {
     let mut stream = IncompleteStream::new(2, 12, OnlineRule::Diagonal, 0).unwrap();
     assert!(stream.partial_fit(&weighted).unwrap_err().to_string().contains("repeat them"));
     assert!(weighted.with_sample_weights(&weights()).unwrap_err().to_string().contains("weighed once"));
-    // As many components as rows take part.
+    // At most as many components as rows of positive weight.
     let few: Vec<f64> = (0..60).map(|j| f64::from(u8::from(j < 2))).collect();
     let few = observed(&problem()).with_sample_weights(&few).unwrap();
     let error = IncompletePca::new(3).fit(&few).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The likelihood of rows with holes, beside the density of their entries by matrices of the size of these.
+//! The likelihood of rows with missing entries, compared with the density of their entries by dense covariances.
 
 use karhunen::{IncompleteModel, IncompletePca, Matrix, Method, Observed, Triples, Unobserved};
 use karhunen_testkit::{Holes, Rows};
@@ -22,7 +22,7 @@ fn log_density(mut c: Rows, mut x: Vec<f64>) -> f64 {
     -0.5 * (n as f64 * std::f64::consts::TAU.ln() + log_determinant + squares)
 }
 
-/// The inverse of a small matrix by Gauss and Jordan.
+/// The inverse of a small matrix by Gauss-Jordan elimination.
 fn inverse(matrix: &Matrix) -> Rows {
     let c = matrix.n_rows();
     let mut rows: Rows = (0..c)
@@ -39,7 +39,7 @@ fn inverse(matrix: &Matrix) -> Rows {
     rows.into_iter().map(|row| row[c..].to_vec()).collect()
 }
 
-/// The density of entries `(column, value, weight)` of one row.
+/// The log-density of the entries `(column, value, weight)` of one row.
 fn oracle(model: &IncompleteModel, entries: &[(usize, f64, f64)]) -> f64 {
     let parts = model.parts();
     let (free, noise, prior) = (model.n_components(), model.noise_variance(), &parts.prior);
@@ -59,7 +59,7 @@ fn oracle(model: &IncompleteModel, entries: &[(usize, f64, f64)]) -> f64 {
 }
 
 #[test]
-fn likelihoods_are_those_of_dense_covariances() {
+fn likelihoods_agree_with_dense_covariances() {
     let holes = Holes::problem_q();
     let data = observed(&holes);
     for method in [Method::Ppca, Method::VbFull, Method::Vb, Method::VbFixed, Method::Map] {
@@ -85,7 +85,7 @@ fn likelihoods_are_those_of_dense_covariances() {
 }
 
 #[test]
-fn weights_rows_without_entries_and_threads() {
+fn likelihoods_obey_weights_empty_rows_and_threads() {
     let holes = Holes::problem_q();
     let model =
         IncompletePca { method: Method::Ppca, ..IncompletePca::new(2) }.fit(&observed(&holes)).unwrap();
@@ -102,8 +102,8 @@ fn weights_rows_without_entries_and_threads() {
 }
 
 #[test]
-fn faded_components_change_nothing() {
-    // Of ten components the data support two.
+fn inactive_components_leave_the_likelihood_unchanged() {
+    // The data support two of ten components.
     let data = observed(&Holes::planted(300, 12, &[3.0, 2.0], 0.3, 0.2, 3));
     let fit = |n_components| {
         let pca = IncompletePca { method: Method::Vb, max_iter: 2000, ..IncompletePca::new(n_components) };
@@ -118,7 +118,7 @@ fn faded_components_change_nothing() {
 }
 
 #[test]
-fn what_is_no_density_is_refused() {
+fn models_without_a_density_are_refused() {
     let data = observed(&Holes::problem_q());
     let model = IncompletePca { method: Method::Em, ..IncompletePca::new(2) }.fit(&data).unwrap();
     let error = model.score_samples(&data, None, &Unobserved).unwrap_err();

@@ -6,7 +6,7 @@ use karhunen::{
 
 const HOLE: f64 = f64::NAN;
 
-/// Features of the paper are rows there, columns here.
+/// Equation 8, transposed: the paper's features are rows, here they are columns.
 fn equation_8() -> Observed<f64> {
     let features =
         [[-1.0, 1.0, 0.0, 0.0, HOLE], [-1.0, 1.0, HOLE, HOLE, 0.0], [HOLE, HOLE, -1.0, 1.0, HOLE]].concat();
@@ -19,7 +19,7 @@ fn without_mean(method: Method, n_components: usize) -> IncompletePca {
 }
 
 #[test]
-fn one_component_has_no_minimum() {
+fn a_fit_of_one_component_has_no_minimum() {
     assert_eq!(equation_8().n_observed(), 9);
     for t in [0.0, 1.0, 3.0, 100.0] {
         let hidden = t / (1.0 + t * t);
@@ -32,13 +32,13 @@ fn one_component_has_no_minimum() {
         let model = pca.fit_observed(&equation_8(), Some(&start), &Unobserved).unwrap();
         let [first, second] = model.convergence().trace[..] else { panic!("one iteration") };
         assert!((first.cost - 2.0 / (1.0 + t * t)).abs() < 1e-15);
-        // Scores that vanish with t = 0 are a saddle.
+        // Scores that vanish with t = 0 are a saddle point.
         assert!(second.cost < first.cost || t == 0.0);
     }
 }
 
 #[test]
-fn two_components_fit_exactly() {
+fn two_components_fit_the_example_exactly() {
     let start = Start {
         loadings: Matrix::from_vec(3, 2, vec![1.0, 0.0, 1.0, 0.0, 0.0, 1.0]).unwrap(),
         scores: Matrix::from_vec(5, 2, vec![-1.0, 0.0, 1.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0, 0.0]).unwrap(),
@@ -53,7 +53,7 @@ fn two_components_fit_exactly() {
 }
 
 #[test]
-fn ridge_and_soft_imputation() {
+fn ridge_and_soft_imputation_reach_the_same_optimum() {
     for (lambda, cost) in [(0.1, 0.6628427125), (0.5, 2.9142135624)] {
         let two = 2.0f64;
         assert!((2.0 * lambda * (2.0 + two.sqrt()) - 2.0 * lambda * lambda - cost).abs() < 1e-10);
@@ -65,12 +65,12 @@ fn ridge_and_soft_imputation() {
                 };
                 let model = pca.fit(&equation_8()).unwrap();
                 let found = model.convergence().cost;
-                // A third component dies slowly: its singular value is at the edge of being shrunk to zero.
+                // A third component vanishes slowly: its singular value is at the threshold.
                 assert!((found - cost).abs() < 1e-7, "{} {n_components}: {found}", method.name());
                 for (d, expected) in model.singular_values().iter().zip([2.0, two.sqrt()]) {
                     assert!((d - (expected - lambda)).abs() < 1e-3, "{}: {d}", method.name());
                 }
-                // The objective of soft imputation, 1/2 sum e^2 + lambda |X|_*, is half of it.
+                // The objective of soft imputation, 1/2 sum e^2 + lambda |X|_*, is half of the ridge cost.
                 let nuclear: f64 = model.singular_values().iter().sum();
                 let half = 9.0 * model.convergence().rmse.powi(2) / 2.0 + lambda * nuclear;
                 assert!((half - cost / 2.0).abs() < 1e-6, "{}: {half}", method.name());
@@ -80,7 +80,7 @@ fn ridge_and_soft_imputation() {
 }
 
 #[test]
-fn pseudo_observations() {
+fn pseudo_observations_shrink_the_mean() {
     let ratings = [5.0, 1.0, HOLE, 4.0, HOLE, HOLE, HOLE, HOLE, HOLE];
     let data = Observed::from_dense(&Dense::row_major(&ratings, 3, 3).unwrap(), None).unwrap();
     let mean_prior = MeanPrior { count: 22.0, value: Some(3.0) };
@@ -89,7 +89,7 @@ fn pseudo_observations() {
     for (found, expected) in mean.iter().zip([3.125, 67.0 / 23.0, 3.0]) {
         assert!((found - expected).abs() < 1e-15, "{found} instead of {expected}");
     }
-    // Without them: the means of the entries, and of all entries where there are none.
+    // Without a prior: the means of the entries, and of all entries for empty columns.
     let pca = IncompletePca { mean: MeanMode::Fixed, ..IncompletePca::new(1) };
     assert_eq!(pca.fit(&data).unwrap().mean(), [4.5, 1.0, 10.0 / 3.0]);
 }

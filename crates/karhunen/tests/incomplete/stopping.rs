@@ -1,4 +1,4 @@
-//! When fits stop, and what they keep.
+//! Stopping rules of fits, and the iterates that they keep.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +13,8 @@ use karhunen_testkit::Holes;
 use crate::fixtures::{entries, in_random_order, observed, rmse_of, set_aside, test_rmse};
 
 #[test]
-fn entries_set_aside_stop_a_fit_and_the_best_is_kept() {
-    // Many components, little data: least squares overfits.
+fn held_out_entries_stop_a_fit_and_the_best_iterate_is_kept() {
+    // Many components and few data: least squares overfits.
     let data = observed(&Holes::planted(80, 30, &[2.0, 1.0], 0.5, 0.6, 9));
     for method in [Method::Em, Method::Cg, Method::Newton, Method::Ccd] {
         let pca = IncompletePca { method, early_stopping: Some(0.05), seed: 4, ..IncompletePca::new(8) };
@@ -26,7 +26,7 @@ fn entries_set_aside_stop_a_fit_and_the_best_is_kept() {
         assert!(kept <= lowest * (1.0 + 2e-5), "{}: {kept}, but {lowest} was seen", method.name());
         let last = convergence.trace.iter().rev().find_map(|e| e.held_out_rmse).unwrap();
         assert!(last > kept, "{}", method.name());
-        // The error that is reported is that of the model.
+        // The reported error is that of the model.
         let aside = in_random_order(&data, 4, "early-stopping");
         let again = rmse_of(&model, &aside[..(0.05 * data.n_observed() as f64).round() as usize]);
         assert!((again - kept).abs() < 1e-10, "{}: {again} {kept}", method.name());
@@ -34,7 +34,7 @@ fn entries_set_aside_stop_a_fit_and_the_best_is_kept() {
 }
 
 #[test]
-fn a_split_leaves_something_everywhere() {
+fn a_split_leaves_an_entry_in_every_row_and_column() {
     let data = observed(&Holes::planted(50, 20, &[1.0], 0.5, 0.8, 2));
     let (kept, aside) = data.split(0.9, 0, None).unwrap();
     assert_eq!(kept.n_observed() + aside.n_observed(), data.n_observed());
@@ -48,7 +48,7 @@ fn a_split_leaves_something_everywhere() {
 }
 
 #[test]
-fn a_split_sets_aside_what_is_asked_of_what_is_there() {
+fn a_split_holds_out_the_requested_share_of_the_entries() {
     let data = observed(&Holes::planted(100, 50, &[1.0], 0.5, 0.3, 2));
     let aside = |data: &Observed<f64>, share, seed| data.split(share, seed, None).unwrap().1.n_observed();
     let n = data.n_observed();
@@ -56,17 +56,17 @@ fn a_split_sets_aside_what_is_asked_of_what_is_there() {
     for share in [0.001, 0.02, 0.1, 0.5] {
         for seed in [0, 1, u64::MAX] {
             assert_eq!(aside(&data, share, seed), of(share, n));
-            // The same seed once more, on what stayed.
+            // A second split with the same seed, of the kept entries.
             let (kept, first) = data.split(share, seed, None).unwrap();
             let (_, second) = kept.split(share, seed, None).unwrap();
             assert_eq!(second.n_observed(), of(share, kept.n_observed()));
             assert!(entries(&second).iter().all(|entry| !entries(&first).contains(entry)));
         }
     }
-    // A larger share sets aside what a smaller one does, and more.
+    // A larger share holds out a superset of a smaller one.
     let (less, more) = (data.split(0.1, 3, None).unwrap().1, data.split(0.3, 3, None).unwrap().1);
     assert!(entries(&less).iter().all(|entry| entries(&more).contains(entry)));
-    // What is set aside does not depend on values or threads.
+    // The held-out entries depend neither on values nor on threads.
     let other: Vec<f64> =
         (0..5000).map(|e| if data_at(&data, e).is_nan() { f64::NAN } else { 1.0 }).collect();
     let other = Observed::from_dense(&Dense::row_major(&other, 100, 50).unwrap(), None).unwrap();
@@ -82,7 +82,8 @@ fn data_at(data: &Observed<f64>, e: usize) -> f64 {
     columns.iter().position(|column| *column as usize == e % 50).map_or(f64::NAN, |at| values[at])
 }
 
-/// In version 0.1.0 a split, early stopping and the folds of cross-validation with one seed were one draw.
+/// In version 0.1.0 a split, early stopping and the folds of cross-validation with equal seeds drew the same
+/// entries.
 #[test]
 fn early_stopping_after_a_split_with_the_same_seed_finds_entries() {
     let holes = Holes::planted(400, 50, &[1.5, 1.0, 0.5], 1.0, 0.0, 1);
@@ -107,7 +108,7 @@ fn early_stopping_after_a_split_with_the_same_seed_finds_entries() {
 }
 
 #[test]
-fn what_sets_nothing_aside_is_refused() {
+fn shares_that_hold_out_nothing_are_refused() {
     let small: Vec<f64> = (0..12).map(f64::from).collect();
     let small = Observed::from_dense(&Dense::row_major(&small, 4, 3).unwrap(), None).unwrap();
     let diagonal: Vec<f64> = (0..16).map(|e| if e % 5 == 0 { 1.0 } else { f64::NAN }).collect();
@@ -136,14 +137,14 @@ fn what_sets_nothing_aside_is_refused() {
         assert!(matches!(error, Error::Option { option: "share", .. }), "{error}");
     }
     assert_eq!(small.split(4.17e-2, 0, None).unwrap().1.n_observed(), 1);
-    // The share that is taken where none is given sets something aside of small tables too.
+    // The default share holds out an entry of small tables too.
     let share = IncompletePca::held_out_of(small.n_observed());
     let early = IncompletePca { method: Method::Em, early_stopping: Some(share), ..IncompletePca::new(1) };
     assert!(early.fit(&small).unwrap().convergence().held_out_rmse.is_some());
 }
 
 #[test]
-fn tolerance_iterations_and_time() {
+fn tolerance_iterations_and_time_stop_a_fit() {
     let data = observed(&Holes::problem_q());
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
     let model = em.fit(&data).unwrap();
@@ -157,7 +158,7 @@ fn tolerance_iterations_and_time() {
 }
 
 #[test]
-fn several_starts_keep_the_best() {
+fn the_best_of_several_starts_is_kept() {
     let data = observed(&Holes::planted(40, 15, &[2.0, 1.0, 1.0], 0.3, 0.75, 1));
     let em = IncompletePca { method: Method::Em, tol: 1e-9, max_iter: 300, ..IncompletePca::new(3) };
     let cost = |pca: &IncompletePca| pca.fit(&data).unwrap().convergence().cost;
@@ -180,14 +181,14 @@ impl Observer for StopAfter {
 }
 
 #[test]
-fn an_observer_stops_a_fit() {
+fn an_observer_may_cancel_a_fit() {
     let data = observed(&Holes::problem_q());
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
     let error = em.fit_observed(&data, None, &StopAfter(7, AtomicUsize::new(0))).unwrap_err();
     assert!(matches!(error, Error::Stopped { phase: "em" }));
 }
 
-/// Keeps what it is told after each iteration.
+/// Records the report of every iteration.
 #[derive(Default)]
 struct Diary(Mutex<Vec<Iteration>>);
 
@@ -202,7 +203,7 @@ impl Observer for Diary {
 }
 
 #[test]
-fn an_observer_is_told_every_iteration() {
+fn an_observer_receives_every_iteration() {
     let data = observed(&Holes::planted(80, 30, &[2.0, 1.0], 0.5, 0.4, 9));
     let share = Some(0.05);
     for (method, early_stopping) in [(Method::VbFull, None), (Method::Em, share), (Method::Ridge, share)] {
@@ -228,7 +229,7 @@ fn an_observer_is_told_every_iteration() {
 }
 
 #[test]
-fn the_time_left_is_foreseen() {
+fn the_remaining_time_is_estimated() {
     let data = observed(&Holes::planted(200, 40, &[2.0, 1.5, 1.0], 0.3, 0.7, 3));
     let diary = Diary::default();
     let em = IncompletePca { method: Method::Em, tol: 1e-13, ..IncompletePca::new(3) };
@@ -236,14 +237,14 @@ fn the_time_left_is_foreseen() {
     let told = diary.0.into_inner().unwrap();
     let (n, half) = (told.len(), told[told.len() / 2]);
     assert!(n > 20 && told[0].remaining.is_none());
-    // In iterations, which do not depend on how busy the machine is.
+    // Measured in iterations, independent of the load of the machine.
     let each = half.elapsed.as_secs_f64() / (n / 2) as f64;
     let foreseen = half.remaining.unwrap().as_secs_f64() / each;
     assert!((0.2..5.0).contains(&(foreseen / (n / 2) as f64)), "{foreseen} of {n}");
     assert_eq!(told[n - 1].remaining, Some(Duration::ZERO));
 }
 
-/// Stops a fit after an iteration.
+/// Cancels a fit after an iteration.
 struct StopAfterIteration(usize);
 
 impl Observer for StopAfterIteration {
@@ -256,7 +257,7 @@ impl Observer for StopAfterIteration {
 }
 
 #[test]
-fn an_observer_stops_a_fit_between_iterations() {
+fn an_observer_may_cancel_a_fit_between_iterations() {
     let data = observed(&Holes::problem_q());
     let em = IncompletePca { method: Method::Em, ..IncompletePca::new(2) };
     let error = em.fit_observed(&data, None, &StopAfterIteration(3)).unwrap_err();
@@ -268,7 +269,8 @@ fn angle(x: &IncompleteModel, y: &IncompleteModel) -> f64 {
     let (x, y) = (x.components(), y.components());
     let (c, p) = x.shape();
     let mut worst = 0.0f64;
-    // What is left of each axis outside the other space bounds the sine of the angle from below and by sqrt(c) above.
+    // The residual of each axis outside the other space bounds the sine of the angle from below, and times sqrt(c)
+    // from above.
     for k in 0..c {
         let inside = |l: usize| (0..p).map(|i| y[(k, i)] * x[(l, i)]).sum::<f64>();
         let weights: Vec<f64> = (0..c).map(inside).collect();
@@ -279,7 +281,7 @@ fn angle(x: &IncompleteModel, y: &IncompleteModel) -> f64 {
 }
 
 #[test]
-fn loadings_that_stay_stop_a_fit() {
+fn a_small_change_of_the_loadings_stops_a_fit() {
     let data = observed(&Holes::problem_q());
     for method in [Method::Em, Method::Cg, Method::VbFull, Method::Map] {
         let pca = IncompletePca { method, tol: 0.0, angle_tol: Some(1e-8), ..IncompletePca::new(2) };
@@ -293,7 +295,7 @@ fn loadings_that_stay_stop_a_fit() {
 }
 
 #[test]
-fn errors_that_stay_stop_a_fit() {
+fn a_small_change_of_the_error_stops_a_fit() {
     let data = observed(&Holes::problem_q());
     for (method, apart) in [(Method::Em, 10), (Method::Newton, 100), (Method::Vb, 10)] {
         let pca = IncompletePca { method, tol: 0.0, rmse_tol: Some(1e-3), seed: 1, ..IncompletePca::new(2) };
@@ -306,7 +308,7 @@ fn errors_that_stay_stop_a_fit() {
 }
 
 #[test]
-fn a_vanishing_gradient_stops_a_fit() {
+fn a_small_gradient_stops_a_fit() {
     let data = observed(&Holes::problem_q());
     let best = IncompletePca { method: Method::Als, tol: 1e-14, ..IncompletePca::new(2) };
     let best = best.fit(&data).unwrap().convergence().cost;
@@ -330,13 +332,13 @@ fn a_vanishing_gradient_stops_a_fit() {
         };
         let (rough, fine) = (gap(1e-2), gap(1e-6));
         assert!(rough > fine, "{}", method.name());
-        // What is left to gain is of the order of the square.
+        // The remaining decrease of the cost is of the order of the squared gradient.
         assert!((rough - fine) / fine < 0.05, "{}: {rough} {fine}", method.name());
     }
     assert!(best > 0.0);
 }
 
-/// Weak components under much noise: the right penalty matters.
+/// Weak components with much noise, for which the penalty matters.
 fn noisy() -> (Holes, Observed<f64>) {
     let holes = Holes::planted(120, 40, &[2.0, 1.5, 1.0, 0.7], 1.0, 0.6, 12);
     let data = observed(&holes);
@@ -344,7 +346,7 @@ fn noisy() -> (Holes, Observed<f64>) {
 }
 
 #[test]
-fn a_path_ends_after_two_rises_and_keeps_the_best() {
+fn a_path_ends_after_two_rises_and_keeps_the_best_penalty() {
     let (holes, data) = noisy();
     for method in [Method::Als, Method::Ridge, Method::Soft, Method::Auto] {
         let path = IncompletePca {
@@ -362,7 +364,7 @@ fn a_path_ends_after_two_rises_and_keeps_the_best() {
         let best = (0..errors.len()).min_by(|i, j| errors[*i].total_cmp(&errors[*j])).unwrap();
         assert_eq!(best, errors.len() - 3, "{}: {errors:?}", method.name());
         assert_eq!(convergence.held_out_rmse, Some(errors[best]));
-        // Each fit ends where a fit with that penalty alone does.
+        // Each path step ends like a fit with that penalty alone.
         let aside = in_random_order(&data, 0, "early-stopping");
         let kept = set_aside(&data, &aside[..(0.1 * data.n_observed() as f64).round() as usize]);
         let method = if method == Method::Auto { Method::Ridge } else { method };
@@ -371,7 +373,7 @@ fn a_path_ends_after_two_rises_and_keeps_the_best() {
         let alone = alone.fit(&kept).unwrap().convergence().cost;
         let gap = (convergence.cost - alone) / alone;
         assert!(gap.abs() < 2e-3, "{}: {gap}", method.name());
-        // Better than what is taken where nobody looks.
+        // Better than the default penalty.
         let default = IncompletePca { method, ..IncompletePca::new(8) }.fit(&data).unwrap();
         let all = IncompletePca { refit: true, ..path }.fit(&data).unwrap();
         let (found, expected) = (test_rmse(&all, &holes), test_rmse(&default, &holes));
@@ -381,10 +383,10 @@ fn a_path_ends_after_two_rises_and_keeps_the_best() {
 }
 
 #[test]
-fn a_refit_is_a_fit_of_all_entries_with_as_many_iterations() {
+fn a_refit_uses_all_entries_and_the_same_number_of_iterations() {
     let (_, data) = noisy();
     for method in [Method::Em, Method::Cg, Method::VbFull] {
-        // From here every method gets better before it fits the noise.
+        // From this start every method improves before it overfits.
         let seed = 2;
         let early = IncompletePca { method, early_stopping: Some(0.1), seed, ..IncompletePca::new(6) };
         let refit = IncompletePca { refit: true, ..early.clone() }.fit(&data).unwrap();
@@ -395,7 +397,7 @@ fn a_refit_is_a_fit_of_all_entries_with_as_many_iterations() {
         let same = |max_iter| {
             IncompletePca { method, max_iter, tol: 0.0, seed, ..IncompletePca::new(6) }.fit(&data).unwrap()
         };
-        // Improvements by less than 1e-5 do not count as one.
+        // Improvements below 1e-5 do not count.
         let found = (1..=best.iteration).find(|n| same(*n).components() == refit.components());
         let within = found.and_then(|n| early.convergence().trace.iter().find(|e| e.iteration == n));
         let error = within.unwrap().held_out_rmse.unwrap();
@@ -423,7 +425,7 @@ fn every_start_is_reported() {
     let single = single.convergence();
     assert_eq!((all[0].cost, all[0].rmse, all[0].lambda), (single.cost, single.rmse, None));
     assert_eq!(all[0].n_iterations, single.trace.last().unwrap().iteration);
-    // No start is that of another number, or of another seed.
+    // Starts of different numbers or seeds differ.
     let other = runs(4, 1);
     for (i, run) in all.iter().enumerate() {
         assert!(!all[..i].contains(run) && !other.contains(run));

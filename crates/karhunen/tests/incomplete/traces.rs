@@ -1,12 +1,13 @@
-//! Costs iteration by iteration, from the start of `docs/missing-values/reference.md`.
+//! Costs by iteration, from the start of `docs/missing-values/reference.md`.
 
 use karhunen::{IncompletePca, MeanMode, Method, TraceEntry, Unobserved};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, start_of_traces};
 
-/// The numbers are rounded to six decimals. The independent program printed 1144.501292 and 561.613576 for two of them, 3e-6
-/// off, though the numbers that follow from them agree; these two are given as the library computes them.
+/// The reference values are rounded to six decimals. The independent program printed 1144.501292 and 561.613576
+/// for two of them, which differ by 3e-6 although the values that follow from them agree; for these two the
+/// library's values are used.
 const TOLERANCE: f64 = 1e-6;
 
 fn trace(pca: IncompletePca, max_iter: usize) -> Vec<TraceEntry> {
@@ -41,7 +42,7 @@ fn assert_last_step(trace: &[TraceEntry], expected: f64) {
 }
 
 #[test]
-fn gradient_descent() {
+fn gradient_descent_follows_the_reference() {
     let pca = IncompletePca { method: Method::Gradient, step: Some(1e-3), ..IncompletePca::default() };
     let trace = trace(pca, 10);
     assert_costs(&trace, &[(1, 1137.604833), (2, 1106.668894), (5, 1015.960090), (10, 882.533772)]);
@@ -49,7 +50,7 @@ fn gradient_descent() {
 }
 
 #[test]
-fn newton_with_the_power_of_the_paper() {
+fn newton_with_the_power_of_the_paper_follows_the_reference() {
     let pca =
         IncompletePca { method: Method::Newton, alpha: 0.625, step: Some(0.1), ..IncompletePca::default() };
     let trace = trace(pca, 10);
@@ -68,7 +69,7 @@ fn full_newton_is_refused_at_the_tenth_step() {
 }
 
 #[test]
-fn natural_gradient() {
+fn natural_gradient_follows_the_reference() {
     let pca = IncompletePca { method: Method::Natural, step: Some(2e-5), ..IncompletePca::default() };
     let trace = trace(pca, 10);
     assert_costs(&trace, &[(1, 1156.789518), (2, 1144.501295), (5, 1104.862332), (10, 1031.871178)]);
@@ -76,7 +77,7 @@ fn natural_gradient() {
 }
 
 #[test]
-fn conjugate_gradients() {
+fn conjugate_gradients_follow_the_reference() {
     for (alpha, costs) in [
         (0.0, [706.955824, 687.043844, 387.901029, 33.474630]),
         (2.0 / 3.0, [685.528235, 561.613573, 108.735284, 13.768430]),
@@ -88,7 +89,7 @@ fn conjugate_gradients() {
 }
 
 #[test]
-fn coordinate_descent() {
+fn coordinate_descent_follows_the_reference() {
     let trace =
         trace(IncompletePca { method: Method::Ccd, inner_iterations: 1, ..IncompletePca::default() }, 5);
     let costs = [394.531555, 126.781090, 57.839900, 22.923969, 16.587580];
@@ -96,7 +97,7 @@ fn coordinate_descent() {
 }
 
 #[test]
-fn alternating_least_squares() {
+fn alternating_least_squares_follow_the_reference() {
     let trace = trace(IncompletePca { method: Method::Em, ..IncompletePca::default() }, 5);
     let costs = [352.318562, 79.986585, 21.125500, 14.457903, 13.616292];
     assert_costs(&trace, &(1..=5).zip(costs).collect::<Vec<_>>());

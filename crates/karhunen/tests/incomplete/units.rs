@@ -1,9 +1,9 @@
-//! Fits of data in another unit are the same fits in that unit.
+//! Fits of data in another unit are equal up to that unit.
 
 use karhunen::{Dense, IncompleteModel, IncompletePca, Method, Observed, OnlineRule};
 use karhunen_testkit::{Holes, largest};
 
-/// The largest relative difference of what two fits found, where the second is of data times `unit`.
+/// The largest relative difference between two fits, the second of data times `unit`.
 fn apart(model: &IncompleteModel, scaled: &IncompleteModel, unit: f64) -> f64 {
     if model.n_components() != scaled.n_components() {
         return f64::INFINITY;
@@ -31,7 +31,7 @@ fn apart(model: &IncompleteModel, scaled: &IncompleteModel, unit: f64) -> f64 {
     ])
 }
 
-/// How far fits in the units `units` are from that in the unit one, of every kind that is more than `allowed` apart.
+/// Names every kind of fit that differs by more than `allowed` between the units `units` and the unit one.
 fn all_apart(units: &[f64], allowed: f64) -> Vec<String> {
     let holes = Holes::planted(60, 12, &[3.0, 2.0, 1.0], 0.3, 0.3, 5);
     let observed = |unit: f64| {
@@ -47,7 +47,7 @@ fn all_apart(units: &[f64], allowed: f64) -> Vec<String> {
     for (method, online_rule) in all {
         for row_offsets in [false, true] {
             let fit = |unit: f64| {
-                // Rounding is not to decide when a fit stops.
+                // Rounding must not decide when a fit stops.
                 let pca =
                     IncompletePca { method, online_rule, row_offsets, tol: 0.0, ..IncompletePca::new(4) };
                 IncompletePca { max_iter: 60, ..pca }.fit(&observed(unit)).unwrap()
@@ -55,8 +55,8 @@ fn all_apart(units: &[f64], allowed: f64) -> Vec<String> {
             let model = fit(1.0);
             for unit in units {
                 let far = apart(&model, &fit(*unit), *unit);
-                // Recursive least squares blow rounding up from pass to pass, and how many parameters a component has that
-                // ridge fades out beside offsets hangs on it.
+                // Recursive least squares amplify rounding from pass to pass. So does the number of parameters of
+                // a component that a ridge makes inactive beside offsets.
                 let rough = online_rule == OnlineRule::Rls || (method == Method::Ridge && row_offsets);
                 let allowed = if rough { 1e-3 } else { allowed };
                 if far.is_nan() || far > allowed {
@@ -70,13 +70,13 @@ fn all_apart(units: &[f64], allowed: f64) -> Vec<String> {
 }
 
 #[test]
-fn units_of_powers_of_two() {
+fn units_of_powers_of_two_change_only_the_scale() {
     let found = all_apart(&[2f64.powi(-26), 2f64.powi(20), 2f64.powi(30)], 1e-6);
     assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]
-fn units_of_powers_of_ten() {
+fn units_of_powers_of_ten_change_only_the_scale() {
     let found = all_apart(&[1e-8, 1e6, 1e9], 1e-6);
     assert!(found.is_empty(), "{found:#?}");
 }

@@ -1,4 +1,4 @@
-//! Landmarks and random features: exact where they must be, and as far off as they say elsewhere.
+//! Landmarks and random features: exact in special cases, otherwise within their reported error.
 
 use karhunen::{
     Dense, Error, Gamma, Kernel, KernelBasis, KernelModel, KernelPca, KernelRoute, KernelRows, Landmarks,
@@ -28,13 +28,13 @@ fn off(model: &KernelModel, exact: &KernelModel) -> f64 {
 }
 
 #[test]
-fn all_rows_as_landmarks_are_exact() {
+fn an_approximation_with_all_rows_as_landmarks_is_exact() {
     let rows = cloud(300, 4, 1);
     let weights: Vec<f64> = integer_weights(300, 3, 2).iter().map(|w| f64::from(*w)).collect();
     for weights in [None, Some(&weights[..])] {
         let exact = fit(&KernelPca { kernel: rbf(0.2), ..KernelPca::new(5) }, &rows, weights);
         let model = fit(&nystrom(300, Landmarks::Uniform), &rows, weights);
-        // Directions of eigenvalues below 1.5e-8 of the largest are left out.
+        // Directions with eigenvalues below 1.5e-8 of the largest are dropped.
         assert!(off(&model, &exact) < 1e-7, "{:e}", off(&model, &exact));
         let apart = largest_difference(scores(&model, &rows).as_slice(), scores(&exact, &rows).as_slice());
         assert!(apart < 1e-4, "{apart:e}");
@@ -45,7 +45,7 @@ fn all_rows_as_landmarks_are_exact() {
 }
 
 #[test]
-fn landmarks_are_off_by_no_more_than_they_say() {
+fn errors_of_landmarks_are_within_the_reported_bound() {
     let rows = cloud(900, 6, 3);
     let exact = fit(&KernelPca { kernel: rbf(0.2), tol: Some(1e-12), ..KernelPca::new(5) }, &rows, None);
     for rule in RULES {
@@ -68,7 +68,7 @@ fn landmarks_are_off_by_no_more_than_they_say() {
 }
 
 #[test]
-fn fourier_features_are_off_by_about_what_they_say() {
+fn errors_of_fourier_features_are_near_the_reported_estimate() {
     let rows = cloud(900, 4, 4);
     for kernel in [rbf(0.2), Kernel::Laplacian { gamma: Gamma::Value(0.1) }] {
         let exact = fit(&KernelPca { kernel, tol: Some(1e-12), ..KernelPca::new(4) }, &rows, None);
@@ -94,7 +94,7 @@ fn fourier_features_are_off_by_about_what_they_say() {
 }
 
 #[test]
-fn features_of_sparse_and_single_precision_rows() {
+fn sparse_and_single_precision_rows_have_the_same_features() {
     let rows: Rows = cloud(700, 5, 5)
         .iter()
         .map(|row| row.iter().map(|x| if *x < 0.8 { 0.0 } else { f64::from(*x as f32) }).collect())
@@ -141,7 +141,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn copies_of_few_rows_are_few_landmarks() {
+fn copies_of_few_rows_give_few_landmarks() {
     let rows: Rows = (0..200).map(|i| vec![f64::from(i % 4), f64::from(i % 2)]).collect();
     for rule in RULES {
         let model = fit(&KernelPca { n_components: Some(3), ..nystrom(30, rule) }, &rows, None);
@@ -151,7 +151,7 @@ fn copies_of_few_rows_are_few_landmarks() {
 }
 
 #[test]
-fn rows_beyond_the_range_are_named() {
+fn rows_with_overflowing_kernel_values_are_named() {
     let mut rows = cloud(700, 2, 9);
     let model = |rows: &Rows, kernel| {
         let x = rows.concat();

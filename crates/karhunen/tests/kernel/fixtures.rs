@@ -30,7 +30,7 @@ pub(crate) fn scores(model: &KernelModel, rows: &Rows) -> Matrix {
     model.transform(&Dense::row_major(&values, rows.len(), rows[0].len()).unwrap()).unwrap()
 }
 
-/// Holds eigenvalues and scores to others, relative to the largest.
+/// Compares eigenvalues and scores with expected ones, relative to the largest.
 #[track_caller]
 pub(crate) fn assert_same(
     what: &str,

@@ -1,4 +1,4 @@
-//! The numbers that scikit-learn's KernelPCA prints for iris. `golden/` holds them and the script that made them.
+//! Results of scikit-learn's KernelPCA for iris. `golden/` holds them and the script that made them.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ fn kernels() -> Vec<(&'static str, Kernel)> {
 }
 
 #[test]
-fn sklearn_kernels_on_every_exact_route() {
+fn every_kernel_and_exact_route_agrees_with_scikit_learn() {
     let (golden, x) = (golden(), iris());
     let new = rows(&golden["new_rows"]);
     for (name, kernel) in kernels() {
@@ -58,7 +58,7 @@ fn sklearn_kernels_on_every_exact_route() {
             };
             let model = fit(&pca, &x, None);
             let what = format!("{name} {route}");
-            // Both sides round their sums of 150 products; eigenvalues are a hundred times apart at most.
+            // Both sides round sums of 150 products; eigenvalues differ by a factor of at most a hundred.
             let apart = largest_difference(model.eigenvalues(), &eigenvalues);
             assert!(apart <= 1e-12 * eigenvalues[0], "{what}: eigenvalues differ by {apart:e}");
             let scale = eigenvalues[0].sqrt();
@@ -76,7 +76,7 @@ fn sklearn_kernels_on_every_exact_route() {
 }
 
 #[test]
-fn gamma_scale_is_that_of_support_vector_machines() {
+fn gamma_scale_agrees_with_scikit_learn() {
     let pca = KernelPca { kernel: Kernel::Rbf { gamma: Gamma::Scale }, ..KernelPca::new(2) };
     let model = fit(&pca, &iris(), None);
     let Some(Gamma::Value(gamma)) = model.kernel().gamma() else { panic!("a number") };

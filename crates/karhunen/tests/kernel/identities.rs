@@ -1,4 +1,4 @@
-//! What must hold whatever the numbers: explicit feature maps, repeated rows, precomputed kernels.
+//! Identities that hold for all data: explicit feature maps, repeated rows, precomputed kernels.
 
 use karhunen::{Dense, Error, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Pca, Weights};
 use karhunen_testkit::{Rows, integer_weights, largest_difference, repeat_rows};
@@ -14,7 +14,7 @@ fn pca_of(rows: &Rows, k: usize) -> (Vec<f64>, Vec<f64>) {
     (eigenvalues, model.transform(&x).unwrap().into_vec())
 }
 
-/// The same up to the sign of each component.
+/// Compares eigenvalues and scores up to the sign of each component.
 fn assert_equal_up_to_signs(
     model: &KernelModel,
     rows: &Rows,
@@ -36,7 +36,7 @@ fn assert_equal_up_to_signs(
 }
 
 #[test]
-fn the_linear_kernel_is_pca() {
+fn the_linear_kernel_equals_pca() {
     let rows = cloud(600, 7, 1);
     let expected = pca_of(&rows, 4);
     for route in EXACT {
@@ -47,7 +47,7 @@ fn the_linear_kernel_is_pca() {
 }
 
 #[test]
-fn the_quadratic_kernel_is_pca_of_all_products() {
+fn the_quadratic_kernel_equals_pca_of_all_products() {
     let rows = cloud(500, 4, 2);
     let (gamma, coef0) = (0.5f64, 0.7f64);
     // (g x.y + c)^2 is the inner product of c, sqrt(2 g c) x_i, g x_i^2, sqrt(2) g x_i x_j.
@@ -69,7 +69,7 @@ fn the_quadratic_kernel_is_pca_of_all_products() {
 }
 
 #[test]
-fn integer_weights_are_repeated_rows() {
+fn integer_weights_equal_repeated_rows() {
     for (n, kernel) in [(40, rbf(0.3)), (500, rbf(0.2)), (500, Kernel::Laplacian { gamma: Gamma::Median })] {
         let rows = cloud(n, 3, 3);
         let mut weights = integer_weights(n, 3, 4);
@@ -81,7 +81,7 @@ fn integer_weights_are_repeated_rows() {
             let (weighted, copied) = (fit(&pca, &rows, Some(&real)), fit(&pca, &repeated, None));
             assert!(matches!(weighted.kernel().gamma(), Some(Gamma::Value(_))));
             assert_same(&format!("{route} of {n}"), &weighted, &copied, &rows, 1e-10);
-            // One entry of an eigenvector for all copies of a row.
+            // An eigenvector has one entry for all copies of a row.
             let expanded: Vec<f64> = (0..n)
                 .flat_map(|i| {
                     std::iter::repeat_n(weighted.eigenvectors().row(i).to_vec(), weights[i] as usize)
@@ -95,7 +95,7 @@ fn integer_weights_are_repeated_rows() {
 }
 
 #[test]
-fn a_precomputed_matrix_is_the_kernel() {
+fn a_precomputed_matrix_equals_the_kernel() {
     for n in [90, 700] {
         let (rows, new) = (cloud(n, 5, 5), cloud(20, 5, 6));
         let kernel = |x: &Rows, y: &Rows| -> Rows {
@@ -132,7 +132,7 @@ fn whitened_scores_have_mean_square_one() {
 }
 
 #[test]
-fn all_components_are_those_with_variance() {
+fn all_components_have_variance() {
     // Three distinct rows, centred: two components.
     let rows: Rows = (0..30).map(|i| vec![f64::from(i % 3), f64::from((i % 3) * (i % 3))]).collect();
     let model = fit(&KernelPca { kernel: rbf(0.5), ..KernelPca::default() }, &rows, None);
@@ -144,7 +144,7 @@ fn all_components_are_those_with_variance() {
     assert!((0..30).all(|i| scores(&more, &rows).row(i)[2..] == [0.0, 0.0]));
 }
 
-/// What is wrong unless every component has the eigenvalue zero, and every row the score zero.
+/// A message unless every eigenvalue and every score is zero.
 fn variance<T: karhunen::Scalar>(pca: &KernelPca, values: &[T], n: usize, new: &[T]) -> Option<String> {
     let p = values.len() / n;
     let x = Dense::row_major(values, n, p).unwrap();
@@ -198,7 +198,7 @@ fn equal_rows_have_no_variance() {
 }
 
 #[test]
-fn small_eigenvalues_of_rows_that_differ_are_kept() {
+fn small_eigenvalues_of_different_rows_are_kept() {
     // The images are almost orthogonal: every eigenvalue is 1, the sum 999.
     let rows: Rows = (0..1000).map(|i| vec![f64::from(i)]).collect();
     let values: Vec<f32> = rows.concat().iter().map(|x| *x as f32).collect();
@@ -211,7 +211,7 @@ fn small_eigenvalues_of_rows_that_differ_are_kept() {
 }
 
 #[test]
-fn a_given_matrix_may_differ_from_its_mirror_image_by_rounding() {
+fn a_precomputed_matrix_may_be_asymmetric_by_rounding() {
     for n in [90, 300] {
         let rows = cloud(n, 5, 9);
         let noise = cloud(n, n, 10);

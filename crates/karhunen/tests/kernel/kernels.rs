@@ -1,4 +1,4 @@
-//! Kernels against their definitions, on dense and sparse data of both types.
+//! Kernel functions against their definitions, on dense and sparse data of both types.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn kernels() -> [Kernel; 9] {
     ]
 }
 
-/// Rows that are zero here and there, and nowhere negative.
+/// Non-negative rows with some zeros.
 fn holey(n: usize, p: usize) -> Rows {
     let mut random = SplitMix64::new(5);
     let mut value = || if random.uniform() < 0.4 { 0.0 } else { random.uniform() * 2.0 };
@@ -57,11 +57,11 @@ fn matrix(kernel: &Kernel, x: &Rows, y: &Rows) -> Rows {
     x.iter().map(|x| y.iter().map(|y| value(kernel, x, y)).collect()).collect()
 }
 
-/// Components that all these kernels have well above zero.
+/// Number of components whose eigenvalues are well above zero for all these kernels.
 const K: usize = 3;
 
 #[test]
-fn values_are_those_of_the_definitions() {
+fn kernel_values_agree_with_their_definitions() {
     for n in [70, 450] {
         let (rows, new) = (holey(n, 6), holey(30, 6));
         for kernel in kernels() {
@@ -119,7 +119,7 @@ fn linear_plus_one(x: &Matrix, y: &Matrix) -> Result<Matrix> {
 }
 
 #[test]
-fn a_function_of_the_caller_is_a_kernel() {
+fn a_user_defined_function_is_a_kernel() {
     let rows = cloud(500, 4, 10);
     let values = rows.concat();
     let x = Dense::row_major(&values, 500, 4).unwrap();
@@ -139,7 +139,7 @@ fn a_function_of_the_caller_is_a_kernel() {
 }
 
 #[test]
-fn functions_that_fail_are_heard() {
+fn errors_of_user_defined_functions_are_returned() {
     let values = cloud(50, 2, 1).concat();
     let x = Dense::row_major(&values, 50, 2).unwrap();
     let pca = KernelPca { kernel: Kernel::Custom, ..KernelPca::new(2) };
@@ -154,8 +154,8 @@ fn functions_that_fail_are_heard() {
 }
 
 #[test]
-fn the_median_rule() {
-    // Squared distances 1, 1, 1, 4, 4, 9: the third of six reaches half.
+fn the_median_rule_agrees_with_its_definition() {
+    // Squared distances 1, 1, 1, 4, 4, 9: the third of six reaches one half.
     let rows: Rows = vec![vec![0.0], vec![1.0], vec![2.0], vec![3.0]];
     let gamma = |kernel: Kernel, weights: Option<&[f64]>| match fit(
         &KernelPca { kernel, ..KernelPca::new(1) },
@@ -176,7 +176,7 @@ fn the_median_rule() {
 }
 
 #[test]
-fn the_median_rule_counts_no_pair_of_equal_rows() {
+fn the_median_rule_ignores_pairs_of_equal_rows() {
     let rows = cloud(60, 5, 12);
     let weights: Vec<f64> = (0..60).map(|i| f64::from(i % 5)).collect();
     let repeated: Rows = (0..60).flat_map(|i| vec![rows[i].clone(); i % 5]).collect();
@@ -199,7 +199,7 @@ fn the_median_rule_counts_no_pair_of_equal_rows() {
 
 #[test]
 fn the_median_rule_draws_rows_in_proportion_to_their_weights() {
-    // More rows than are looked at: most lie far apart, most of the weight near zero.
+    // More rows than the rule compares: most lie far apart, most of the weight near zero.
     let mut random = SplitMix64::new(11);
     let rows: Rows = (0..2400)
         .map(|i| {

@@ -1,4 +1,4 @@
-//! Kernel PCA: the numbers of other packages, explicit feature maps, and what must hold for every kernel and route.
+//! Kernel PCA: results of other packages, explicit feature maps, and properties of every kernel and route.
 
 mod approximate;
 mod fixtures;

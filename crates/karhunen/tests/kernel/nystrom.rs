@@ -1,4 +1,4 @@
-//! The feature map whose inner products are the kernel.
+//! The Nyström feature map.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn features(map: &NystromMap, rows: &Rows) -> Matrix {
     map.transform(&Dense::row_major(&rows.concat(), rows.len(), rows[0].len()).unwrap()).unwrap()
 }
 
-/// The kernel by its definition.
+/// The kernel value from its definition.
 fn value(kernel: &Kernel, x: &[f64], y: &[f64]) -> f64 {
     let sum = |term: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(x, y)| term(*x, *y)).sum::<f64>();
     let dot = sum(&|x, y| x * y);
@@ -45,7 +45,7 @@ fn value(kernel: &Kernel, x: &[f64], y: &[f64]) -> f64 {
     }
 }
 
-/// The largest difference of inner products of features and kernel values, relative to the largest value.
+/// The largest difference between inner products of features and kernel values, relative to the largest value.
 fn off(map: &NystromMap, kernel: &Kernel, rows: &Rows) -> f64 {
     let z = features(map, rows);
     let inner = |i: usize, j: usize| z.row(i).iter().zip(z.row(j)).map(|(a, b)| a * b).sum::<f64>();
@@ -67,19 +67,19 @@ fn kernels() -> [Kernel; 6] {
 }
 
 #[test]
-fn all_rows_as_landmarks_give_the_kernel() {
+fn features_with_all_rows_as_landmarks_are_exact() {
     let rows: Rows = cloud(60, 4, 1).iter().map(|row| row.iter().map(|x| x.abs() + 3.0).collect()).collect();
     for kernel in kernels() {
         let map = fit(&Nystrom { kernel, ..Nystrom::new(500) }, &rows);
         assert_eq!(map.parts().indices, (0..60).collect::<Vec<_>>());
-        // Directions of eigenvalues below 1.5e-8 of the largest are left out.
+        // Directions with eigenvalues below 1.5e-8 of the largest are dropped.
         let off = off(&map, &kernel, &rows);
         assert!(off < 1e-6, "{kernel:?}: {off:e}");
     }
 }
 
 #[test]
-fn more_landmarks_are_nearer_and_inner_products_of_landmarks_are_exact() {
+fn more_landmarks_reduce_the_error_and_landmarks_have_exact_inner_products() {
     let rows = cloud(300, 4, 2);
     for landmarks in RULES {
         let mut before = f64::INFINITY;
@@ -102,7 +102,7 @@ fn more_landmarks_are_nearer_and_inner_products_of_landmarks_are_exact() {
 }
 
 #[test]
-fn sparse_rows_and_rows_of_f32_have_the_same_features() {
+fn sparse_and_single_precision_rows_have_the_same_features() {
     let rows: Rows = cloud(90, 12, 3)
         .iter()
         .map(|row| row.iter().map(|x| if *x > 1.0 { *x } else { 0.0 }).collect())
@@ -137,7 +137,7 @@ fn sparse_rows_and_rows_of_f32_have_the_same_features() {
 }
 
 #[test]
-fn a_function_of_the_caller_is_called_for_new_rows_too() {
+fn a_user_defined_function_is_called_for_new_rows_too() {
     let rows = cloud(80, 3, 4);
     let values = rows.concat();
     let x = Dense::row_major(&values, 80, 3).unwrap();
@@ -189,17 +189,17 @@ fn landmarks_are_drawn_in_proportion_to_weights() {
             without += count(&chosen(None));
             assert_eq!(chosen(Some(&[3.0; 200])), chosen(None));
         }
-        // Ten rows of 200 are heavy: one of twenty landmarks is, unless weights count.
+        // Ten of 200 rows are heavy: without weights, one of twenty landmarks is heavy on average.
         assert!(of_heavy > 100 && without < 40, "{landmarks:?}: {of_heavy}, {without}");
     }
-    // No more landmarks than rows that count.
+    // No more landmarks than rows of positive weight.
     let few: Vec<f64> = (0..200).map(|i| f64::from(i < 7)).collect();
     let map = fit_weighted(&Nystrom { kernel: rbf(0.2), ..Nystrom::new(20) }, &rows, Some(&few));
     assert_eq!(map.parts().indices, (0..7).collect::<Vec<_>>());
 }
 
 #[test]
-fn threads_change_no_bit() {
+fn the_number_of_threads_changes_no_bit() {
     let rows: Rows = SplitMix64::new(5).normals(700, 5);
     let values = rows.concat();
     let x = Dense::row_major(&values, 700, 5).unwrap();
@@ -215,7 +215,7 @@ fn threads_change_no_bit() {
 }
 
 #[test]
-fn refusals_say_why() {
+fn invalid_maps_and_rows_are_refused() {
     let rows = cloud(20, 3, 6);
     let values = rows.concat();
     let x = Dense::row_major(&values, 20, 3).unwrap();

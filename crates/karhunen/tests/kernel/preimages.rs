@@ -1,4 +1,4 @@
-//! Rows from scores.
+//! Pre-images: rows from scores.
 
 use karhunen::{
     Dense, Error, Flow, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Observer, PreImage,
@@ -14,7 +14,7 @@ fn with(pre_image: PreImage, k: usize) -> KernelPca {
 }
 
 #[test]
-fn ridge_is_that_of_scikit_learn() {
+fn ridge_pre_images_agree_with_scikit_learn() {
     let golden = golden();
     let model = fit(&with(PreImage::Ridge { alpha: 0.1 }, 3), &iris(), None);
     let new = golden_rows(&golden["new_rows"]);
@@ -23,7 +23,7 @@ fn ridge_is_that_of_scikit_learn() {
     assert!(apart < 1e-8, "{apart:e}");
 }
 
-/// A noisy circle, and the same without noise.
+/// A noisy circle, and the circle without noise.
 fn circle(n: usize, noise: f64) -> (Rows, Rows) {
     let mut random = SplitMix64::new(8);
     let clean: Rows = (0..n)
@@ -37,7 +37,7 @@ fn circle(n: usize, noise: f64) -> (Rows, Rows) {
 }
 
 #[test]
-fn both_ways_remove_noise() {
+fn both_methods_remove_noise() {
     let (clean, noisy) = circle(600, 0.15);
     let error = |x: &[f64]| x.iter().zip(clean.concat()).map(|(a, b)| (a - b).powi(2)).sum::<f64>() / 600.0;
     let before = error(&noisy.concat());
@@ -57,7 +57,7 @@ fn both_ways_remove_noise() {
 }
 
 #[test]
-fn a_fixed_point_of_all_components_is_the_row_itself() {
+fn the_fixed_point_of_all_components_is_the_row_itself() {
     let rows = cloud(60, 3, 9);
     let model = fit(&KernelPca { n_components: None, ..with(PreImage::FixedPoint, 1) }, &rows, None);
     let found = model.inverse_transform(&model.fitted_scores()).unwrap();
@@ -66,7 +66,7 @@ fn a_fixed_point_of_all_components_is_the_row_itself() {
 }
 
 #[test]
-fn weights_are_repeated_rows() {
+fn integer_weights_equal_repeated_rows() {
     let rows = cloud(80, 3, 10);
     let counts: Vec<u32> = (0..80).map(|i| i % 3).collect();
     let weights: Vec<f64> = counts.iter().map(|w| f64::from(*w)).collect();
@@ -82,7 +82,7 @@ fn weights_are_repeated_rows() {
 }
 
 #[test]
-fn whitened_scores_and_threads() {
+fn whitened_scores_and_threads_change_no_pre_image() {
     let rows = cloud(300, 3, 11);
     let values = rows.concat();
     let x = Dense::row_major(&values, 300, 3).unwrap();
@@ -99,7 +99,7 @@ fn whitened_scores_and_threads() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_pre_image_options_are_refused() {
     let rows = cloud(40, 2, 12);
     let values = rows.concat();
     let x = Dense::row_major(&values, 40, 2).unwrap();
@@ -119,7 +119,7 @@ fn refusals() {
 }
 
 #[test]
-fn the_default_is_the_fixed_point_where_it_is_defined() {
+fn the_default_is_the_fixed_point_iteration_if_it_is_defined() {
     let rows = cloud(80, 3, 11);
     let cases = [
         (rbf(0.4), None, true),
@@ -152,7 +152,7 @@ fn the_default_is_the_fixed_point_where_it_is_defined() {
 }
 
 #[test]
-fn a_ridge_that_is_too_small_is_said_to_be() {
+fn a_too_small_ridge_is_refused() {
     let values = [1.0, 2.0, 1.0, 2.0, 3.0, 1.0, 0.0, 5.0];
     let x = Dense::row_major(&values, 4, 2).unwrap();
     let pca = KernelPca {
@@ -165,7 +165,7 @@ fn a_ridge_that_is_too_small_is_said_to_be() {
 }
 
 #[test]
-fn leaving_out_zeros_changes_no_score_and_no_row() {
+fn dropping_zero_eigenvalues_changes_no_score_and_no_pre_image() {
     let rows = cloud(50, 3, 12);
     let pca = KernelPca { kernel: Kernel::Linear, ..with(PreImage::Ridge { alpha: 0.1 }, 6) };
     let model = fit(&pca, &rows, None);
@@ -180,7 +180,7 @@ fn leaving_out_zeros_changes_no_score_and_no_row() {
     assert!(KernelModel::try_from(left.parts().clone()).is_ok());
 }
 
-/// Refuses to be told of any work.
+/// Panics at the first progress report.
 struct NoWork;
 
 impl Observer for NoWork {
@@ -190,7 +190,7 @@ impl Observer for NoWork {
 }
 
 #[test]
-fn what_has_no_pre_images_is_refused_before_any_work() {
+fn kernels_without_pre_images_are_refused_before_any_work() {
     let refused = |pca: KernelPca, x: &dyn Source<f64>| {
         pca.fit_observed(x, &Weights::default(), &NoWork).unwrap_err().to_string()
     };
@@ -201,7 +201,7 @@ fn what_has_no_pre_images_is_refused_before_any_work() {
     assert!(refused(fourier, &Dense::from(&small)).starts_with(no_rows));
     let sparse = Sparse::csr(3, 2, &[0_u64, 1, 1, 2], &[0_u32, 1], &[1.0, 2.0]).unwrap();
     assert!(refused(ridge, &sparse).starts_with(no_rows));
-    // So many rows that landmarks stand for them.
+    // So many rows that the automatic route is an approximation.
     let many = Matrix::zeros(400_000, 1);
     let chosen = KernelPca { memory_limit: Some(1 << 30), ..with(PreImage::FixedPoint, 50) };
     assert!(refused(chosen, &Dense::from(&many)).starts_with("pre_image = fixed-point is not allowed"));
@@ -224,7 +224,7 @@ fn the_default_of_other_kernels_keeps_the_mean() {
                     (0..100).map(|i| weight(i) * rows[i][j]).sum::<f64>() / sum
                 })
                 .collect();
-            // Nothing is known of a row whose scores are zero.
+            // A row with scores of zero is rebuilt as the mean.
             let found = model.inverse_transform(&Matrix::<f64>::zeros(1, 3)).unwrap();
             assert!(largest_difference(found.as_slice(), &mean) < 1e-10, "{found:?} {mean:?}");
             let again = model.inverse_transform(&scores(&model, &rows)).unwrap();

@@ -10,7 +10,7 @@ fn refused(pca: &KernelPca, values: &[f64], shape: (usize, usize), weights: &Wei
 }
 
 #[test]
-fn options_outside_their_rules() {
+fn options_outside_their_rules_are_refused() {
     let values = cloud(20, 2, 1).concat();
     let base = KernelPca::new(2);
     let kernel = |kernel| KernelPca { kernel, ..base.clone() };
@@ -55,7 +55,7 @@ fn options_outside_their_rules() {
 }
 
 #[test]
-fn data_that_kernels_cannot_use() {
+fn data_that_kernels_cannot_use_are_refused() {
     let base = KernelPca::new(1);
     let found = refused(&base, &[1.0, f64::NAN, 2.0, 3.0], (2, 2), &Weights::default());
     assert!(found.starts_with("row 0, column 1 is NaN"), "{found}");
@@ -74,7 +74,7 @@ fn data_that_kernels_cannot_use() {
 }
 
 #[test]
-fn new_rows_that_do_not_fit() {
+fn new_rows_of_the_wrong_shape_are_refused() {
     let values = cloud(30, 2, 1).concat();
     let model =
         KernelPca::new(2).fit(&Dense::row_major(&values, 30, 2).unwrap(), &Weights::default()).unwrap();
@@ -87,8 +87,8 @@ fn new_rows_that_do_not_fit() {
 }
 
 #[test]
-fn kernels_that_are_not_positive() {
-    // Eigenvalues 1 and -1 beside the centre: [[0, 1], [1, 0]] has -1/2 ... after centring.
+fn kernels_that_are_not_positive_are_refused() {
+    // [[0, 1], [1, 0]] has the eigenvalues 1 and -1, and -1/2 ... after centring.
     let n = 6;
     let given: Vec<f64> = (0..n * n).map(|e| if e / n == e % n { 0.0 } else { 1.0 }).collect();
     let pca = KernelPca { kernel: Kernel::Precomputed, ..KernelPca::new(2) };
@@ -97,7 +97,7 @@ fn kernels_that_are_not_positive() {
 }
 
 #[test]
-fn an_iteration_that_stops_early() {
+fn an_iteration_that_stops_early_is_reported() {
     let values = cloud(600, 8, 1).concat();
     let x = Dense::row_major(&values, 600, 8).unwrap();
     let pca = KernelPca { kernel: rbf(0.5), max_iter: 1, ..KernelPca::new(10) };
@@ -114,7 +114,7 @@ fn the_limit_of_passes_is_obeyed() {
     let sigmoid = Kernel::Sigmoid { gamma: Gamma::Value(0.01), coef0: 0.1 };
     let check = |pca: KernelPca| match pca.fit(&x, &Weights::default()) {
         Ok(model) => assert!(model.convergence().n_passes <= pca.max_iter, "{pca:?}"),
-        // What so few passes find of small eigenvalues may be far below zero.
+        // With so few passes, estimates of small eigenvalues may be far below zero.
         Err(error) => assert!(matches!(error, Error::NegativeEigenvalue { .. }), "{pca:?}: {error}"),
     };
     for (kernel, fewest) in [(rbf(0.5), 1), (sigmoid, 3)] {
@@ -135,7 +135,7 @@ fn the_limit_of_passes_is_obeyed() {
 }
 
 #[test]
-fn an_observer_may_stop_a_fit() {
+fn an_observer_may_cancel_a_fit() {
     struct Stop(&'static str);
     impl Observer for Stop {
         fn update(&self, phase: &'static str, _: f64) -> Flow {
@@ -151,7 +151,7 @@ fn an_observer_may_stop_a_fit() {
 }
 
 #[test]
-fn functions_get_dense_rows_alone() {
+fn user_defined_functions_accept_only_dense_rows() {
     let x = SparseMatrix::from_triples(3, 2, &[0, 1], &[0, 1], &[1.0, 2.0]).unwrap();
     let pca = KernelPca { kernel: Kernel::Custom, ..KernelPca::new(1) };
     let function =

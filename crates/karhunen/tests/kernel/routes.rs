@@ -1,4 +1,4 @@
-//! Routes agree, threads change nothing, shapes that the curve of the data asks for come out.
+//! Routes agree, threads change nothing, and known nonlinear structures are found.
 
 use karhunen::{Dense, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Weights};
 use karhunen_testkit::{Rows, SplitMix64};
@@ -6,7 +6,7 @@ use karhunen_testkit::{Rows, SplitMix64};
 use crate::fixtures::{EXACT, assert_same, cloud, fit, rbf, scores};
 
 #[test]
-fn every_exact_route_gives_the_same() {
+fn every_exact_route_gives_the_same_result() {
     let rows = cloud(700, 6, 1);
     let pca =
         |solver| KernelPca { kernel: rbf(0.15), solver: Some(solver), tol: Some(1e-12), ..KernelPca::new(6) };
@@ -55,7 +55,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn the_choice_goes_by_size_and_memory() {
+fn the_route_is_chosen_by_size_and_memory() {
     let rows = cloud(900, 3, 3);
     let chosen = |pca: KernelPca| {
         let model = fit(&pca, &rows, None);
@@ -73,7 +73,7 @@ fn the_choice_goes_by_size_and_memory() {
 }
 
 #[test]
-fn two_moons_are_parted() {
+fn two_moons_are_separated() {
     let mut random = SplitMix64::new(6);
     let rows: Rows = (0..600)
         .map(|i| {
@@ -92,7 +92,7 @@ fn two_moons_are_parted() {
     }
 }
 
-/// The share of the variance of `t` that is linear in the scores, whose columns are orthogonal and have the mean zero.
+/// The share of the variance of `t` explained linearly by the scores, whose columns are orthogonal with mean zero.
 fn explained(scores: &Matrix, t: &[f64]) -> f64 {
     let mean = t.iter().sum::<f64>() / t.len() as f64;
     let total: f64 = t.iter().map(|t| (t - mean).powi(2)).sum();

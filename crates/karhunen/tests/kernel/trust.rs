@@ -1,4 +1,4 @@
-//! How far approximations can be trusted: uneven weights, bounds at the level of rounding, components of no variance.
+//! Reliability of approximations: uneven weights, bounds at the level of rounding, components without variance.
 
 use karhunen::{Dense, Kernel, KernelBasis, KernelModel, KernelPca, KernelRoute, Landmarks, Matrix, Weights};
 use karhunen_testkit::{Rows, SplitMix64, largest_difference};
@@ -11,7 +11,7 @@ fn approximate(kernel: Kernel, solver: KernelRoute, m: usize, k: usize) -> Kerne
     KernelPca { kernel, solver: Some(solver), n_features: Some(m), ..KernelPca::new(k) }
 }
 
-/// Rows near the origin, scattered by `spread`, after `n_far` rows that are far from it and from one another.
+/// `n_far` rows far from the origin and from one another, then rows near the origin with deviation `spread`.
 fn outliers(n_far: usize, n_near: usize, spread: f64, seed: u64) -> Rows {
     let far = (0..n_far).map(|i| {
         let angle = i as f64 * std::f64::consts::TAU / n_far as f64;
@@ -21,21 +21,22 @@ fn outliers(n_far: usize, n_near: usize, spread: f64, seed: u64) -> Rows {
     far.chain(near.into_iter().map(|row| row.iter().map(|x| spread * x).collect())).collect()
 }
 
-/// So much for each of the rows far off, one for all others.
+/// `weight` for each row far from the origin, one for all others.
 fn heavy(n_far: usize, weight: f64, n_near: usize) -> Vec<f64> {
     (0..n_far + n_near).map(|i| if i < n_far { weight } else { 1.0 }).collect()
 }
 
 #[test]
 fn rows_of_large_weight_are_landmarks() {
-    // The second has more rows than the rules look at.
+    // The second has more rows than the rules consider.
     for n_near in [2_000, 12_000] {
         let rows = outliers(3, n_near, 0.1, 1);
         let weights = heavy(3, 1000.0, n_near);
         for landmarks in RULES {
             let pca = KernelPca { landmarks, ..approximate(rbf(0.1), KernelRoute::Nystrom, 100, 3) };
             let model = fit(&pca, &rows, Some(&weights));
-            // Four clusters far apart: the weighted, centred indicators of each have these eigenvalues but for the spread.
+            // Four clusters far apart: their weighted, centred indicators have these eigenvalues, up to the
+            // spread.
             assert!((model.eigenvalues()[1] - 1000.0).abs() < 1.0, "{landmarks:?} {:?}", model.eigenvalues());
             assert!((model.eigenvalues()[2] - 1000.0).abs() < 1.0, "{landmarks:?} {:?}", model.eigenvalues());
             let approximation = model.convergence().approximation.unwrap();
@@ -45,7 +46,7 @@ fn rows_of_large_weight_are_landmarks() {
 }
 
 #[test]
-fn weights_that_are_equal_change_no_draw() {
+fn equal_weights_change_no_draw() {
     let rows = cloud(6_000, 3, 2);
     let weights = vec![3.0; 6_000];
     for landmarks in RULES {
@@ -56,7 +57,7 @@ fn weights_that_are_equal_change_no_draw() {
 }
 
 #[test]
-fn rows_of_no_weight_are_no_landmarks() {
+fn rows_of_weight_zero_are_not_landmarks() {
     let rows = cloud(400, 2, 3);
     let weights: Vec<f64> = (0..400).map(|i| f64::from(i % 4)).collect();
     let model = fit(&approximate(rbf(0.1), KernelRoute::Nystrom, 50, 3), &rows, Some(&weights));
@@ -70,9 +71,9 @@ fn rows_of_no_weight_are_no_landmarks() {
     }
 }
 
-/// The same data with all rows near the origin as one: few enough for the estimate to look at all of them.
+/// The same data with all rows near the origin replaced by one: few enough for the estimate to use all of them.
 #[test]
-fn the_estimate_sees_rows_of_large_weight() {
+fn the_estimate_includes_rows_of_large_weight() {
     for seed in 0..4 {
         let rows = outliers(8, 20_000, 1e-3, seed);
         let weights = heavy(8, 5000.0, 20_000);
@@ -85,7 +86,8 @@ fn the_estimate_sees_rows_of_large_weight() {
 
         let landmarks = KernelPca { seed, ..approximate(rbf(0.2), KernelRoute::Nystrom, 4, 2) };
         let model = fit(&landmarks, &rows, Some(&weights));
-        // Four of eight rows of 5,000 are no landmarks: that is what the spectral norm of the difference is.
+        // Four of eight rows of weight 5,000 are not landmarks, which determines the spectral norm of the
+        // difference.
         let norm = 5000.0 / model.eigenvalues()[0];
         let found = model.convergence().approximation.unwrap().estimate;
         assert!(found > 0.9 * norm && found < 4.1 * norm, "nystrom {seed}: {found:e} for {norm:e}");
@@ -94,7 +96,7 @@ fn the_estimate_sees_rows_of_large_weight() {
 
 #[test]
 fn the_estimate_is_within_the_bound() {
-    // One row stands for three in the sample that the estimate comes from.
+    // One row represents three in the sample of the estimate.
     for seed in 0..12 {
         let rows = outliers(1, 1_500, 1e-3, 5);
         let pca = KernelPca { seed, ..approximate(rbf(0.2), KernelRoute::Nystrom, 2, 1) };
@@ -108,8 +110,8 @@ fn off(model: &KernelModel, exact: &KernelModel) -> f64 {
 }
 
 #[test]
-fn the_bound_covers_rounding() {
-    // Columns of different scales, as those of measurements are: 20 landmarks span all of them.
+fn the_bound_includes_rounding() {
+    // Columns of different scales, as in measurements; 20 landmarks span all of them.
     for (seed, decades) in (0..20).flat_map(|seed| [(seed, 1.0), (seed, 2.0), (seed, 3.0), (seed, 4.0)]) {
         let mut rows = SplitMix64::new(seed).normals(178, 13);
         let scale = |j: usize| 10f64.powf(2.0 - decades * j as f64 / 12.0);
@@ -133,7 +135,7 @@ fn the_bound_covers_rounding() {
 }
 
 #[test]
-fn the_bound_covers_rounding_of_f32() {
+fn the_bound_includes_rounding_of_f32() {
     for seed in 0..10 {
         let values: Vec<f32> =
             SplitMix64::new(seed).normals(200, 4).concat().iter().map(|x| x.powi(5) as f32).collect();
@@ -151,7 +153,7 @@ fn the_bound_covers_rounding_of_f32() {
 }
 
 #[test]
-fn components_of_no_variance_score_nothing() {
+fn components_without_variance_have_zero_scores() {
     let distinct = cloud(3, 4, 9);
     let rows: Rows = distinct.iter().flat_map(|row| std::iter::repeat_n(row.clone(), 20)).collect();
     let new = cloud(30, 4, 10);

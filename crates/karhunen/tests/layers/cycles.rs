@@ -1,5 +1,5 @@
-//! Holds every crate to imports that go one way: no more than five files import one another in a circle. Imports are what
-//! `use` names and every path that begins with `crate::`; a path that begins with a child module is not looked at.
+//! Tests that imports within each crate have no large cycle: at most five files import one another. Imports are
+//! the names in `use` and every path that begins with `crate::`; paths that begin with a child module are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::{code_only, is_word, rust_files};
 
-/// Most files of a cycle: a module and the parts that it is cut into.
+/// Largest number of files in a cycle: a module and its parts.
 const MOST: usize = 5;
 
-/// Folders of sources, from that of this crate.
+/// Source folders, relative to this crate.
 const SOURCES: [&str; 7] = [
     "src",
     "../karhunen-io/src",
@@ -22,7 +22,7 @@ const SOURCES: [&str; 7] = [
 ];
 
 #[test]
-fn files_import_one_another_in_small_circles_only() {
+fn import_cycles_are_small() {
     for folder in SOURCES {
         let graph = Graph::of_folder(folder);
         assert!(graph.imports.values().any(|imports| !imports.is_empty()), "{folder}: nothing is imported");
@@ -41,7 +41,7 @@ fn files_import_one_another_in_small_circles_only() {
     }
 }
 
-/// A module: the names that lead to it from the root of its crate.
+/// A module: its path from the root of the crate.
 pub(super) type Module = Vec<String>;
 
 fn module_of(file: &Path, beside_library: bool) -> Module {
@@ -55,13 +55,13 @@ fn module_of(file: &Path, beside_library: bool) -> Module {
     names
 }
 
-/// The modules of a crate, and what each imports.
+/// The modules of a crate and their imports.
 pub(super) struct Graph {
     pub(super) imports: BTreeMap<Module, BTreeSet<Module>>,
 }
 
 impl Graph {
-    /// The modules of the sources in a folder, whose path begins at the folder of this crate.
+    /// The modules of the sources in a folder, relative to this crate.
     pub(super) fn of_folder(folder: &str) -> Self {
         let src = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let mut files = Vec::new();
@@ -77,7 +77,7 @@ impl Graph {
         Self::of(texts)
     }
 
-    /// The modules of files that are given as path and text.
+    /// The modules of the given files, as path and text.
     pub(super) fn of_texts(files: &[(&str, &str)]) -> Self {
         let texts = files
             .iter()
@@ -89,7 +89,7 @@ impl Graph {
     fn of(texts: BTreeMap<Module, String>) -> Self {
         let codes: BTreeMap<Module, String> =
             texts.iter().map(|(module, text)| (module.clone(), without_tests(&code_only(text)))).collect();
-        // What a module only passes on is imported from where it is defined.
+        // A re-exported name is imported from its definition.
         let passed_on: BTreeMap<&Module, Vec<Module>> = codes
             .iter()
             .map(|(module, code)| {
@@ -124,7 +124,7 @@ impl Graph {
         Self { imports: imports.collect() }
     }
 
-    /// The sets of modules that lead to one another, the largest first.
+    /// The strongly connected components, the largest first.
     fn cycles(&self) -> Vec<BTreeSet<&Module>> {
         let reached: BTreeMap<&Module, BTreeSet<&Module>> =
             self.imports.keys().map(|module| (module, self.reached_from(module))).collect();
@@ -151,13 +151,13 @@ impl Graph {
     }
 }
 
-/// The longest beginning of a path that is a module.
+/// The longest prefix of a path that is a module.
 fn known_part(path: &Module, modules: &BTreeMap<Module, String>) -> Module {
     let known = (0..=path.len()).rev().map(|n| path[..n].to_vec()).find(|part| modules.contains_key(part));
     known.unwrap_or_default()
 }
 
-/// A path from the root of the crate, of one that `module` names.
+/// The path from the root of the crate for a path used in `module`.
 fn absolute(module: &Module, path: Module) -> Module {
     let mut base = module.clone();
     let mut names = path.into_iter().peekable();
@@ -179,7 +179,7 @@ fn absolute(module: &Module, path: Module) -> Module {
     base
 }
 
-/// The paths of a tree such as `a::{b, c::{d, e as f}}`.
+/// The paths of a use tree such as `a::{b, c::{d, e as f}}`.
 fn expanded(tree: &str) -> Vec<Module> {
     let tree = tree.trim();
     let names = |text: &str| -> Module {
@@ -212,11 +212,11 @@ fn paths_in(code: &str) -> impl Iterator<Item = Module> + '_ {
     let starts = code.match_indices("crate::").filter(|(at, _)| !code[..*at].ends_with(is_word));
     let paths =
         starts.map(|(at, _)| code[at..].chars().take_while(|c| is_word(*c) || *c == ':').collect::<String>());
-    // Braces follow a path that ends with colons: it is part of a tree.
+    // A path that ends with colons precedes braces: it is part of a tree.
     paths.filter(|path| !path.ends_with(':')).map(|path| path.split("::").map(str::to_owned).collect())
 }
 
-/// The code without its modules of tests.
+/// The code without its test modules.
 fn without_tests(code: &str) -> String {
     let mut kept = String::new();
     let mut rest = code;
@@ -250,7 +250,7 @@ fn cycles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn circles_are_found() {
+fn cycles_are_found() {
     let one_way = [("lib.rs", "mod a; mod b;"), ("a.rs", "use crate::b::B;"), ("b.rs", "struct B;")];
     assert!(cycles_of(&one_way).is_empty());
     let circle = [
@@ -268,7 +268,7 @@ fn circles_are_found() {
 }
 
 #[test]
-fn a_name_that_is_passed_on_is_imported_from_its_home() {
+fn a_re_exported_name_is_imported_from_its_definition() {
     let files = [
         ("lib.rs", "mod room; pub use room::{A, inner::B};"),
         ("room/mod.rs", "mod a; mod b; pub use self::a::A; pub use b::B;"),

@@ -1,4 +1,4 @@
-//! Holds the library's modules to their layers: a module imports only from layers below its own.
+//! Tests that the modules of the library import only from lower layers.
 
 mod cycles;
 mod shelves;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules and their layers: lower numbers only, never the same number.
+/// The modules and their layers. A module imports from lower layers only.
 const LAYERS: [(&str, u8); 19] = [
     ("error", 0),
     ("random", 0),
@@ -27,14 +27,14 @@ const LAYERS: [(&str, u8); 19] = [
     ("streaming", 10),
     ("selection", 11),
     ("diagnostics", 11),
-    // Documentation and re-exports: sees everything, is imported by nothing.
+    // Documentation and re-exports: imports all modules, and no module imports it.
     ("lib", 12),
 ];
 
-/// Solvers know matrices, not statistics: all that they may import.
+/// All modules that solvers may import: matrices, without statistics.
 const SOLVER_IMPORTS: [&str; 6] = ["operator", "linalg", "random", "scalar", "error", "exec"];
 
-/// Names that belong to one module alone: a library, how generators are made, how positions are hashed.
+/// Names that one module alone may use: a library, the creation of generators, the hash of positions.
 const OWNED: [(&str, &str); 9] = [
     ("faer", "linalg"),
     ("rand_chacha", "random"),
@@ -47,10 +47,10 @@ const OWNED: [(&str, &str); 9] = [
     ("wrapping_mul", "random"),
 ];
 
-/// Files of unit tests alone, which make their matrices by formulas of their own.
+/// Unit-test files that make their matrices by formulas of their own.
 const TEST_MATRICES: [&str; 2] = ["linalg/oracle.rs", "linalg/sparse/cases.rs"];
 
-/// What a library does not do: print, read the environment, end the process.
+/// Banned in a library: printing, reading the environment, ending the process.
 const BANNED: [&str; 7] = ["println", "eprintln", "print", "eprint", "dbg", "std::env", "std::process"];
 
 #[test]
@@ -69,7 +69,7 @@ fn modules_import_only_from_lower_layers() {
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
-/// `f64::max` drops NaN: maxima are taken by `scalar::largest`, and in tests by `karhunen_testkit::largest`.
+/// `f64::max` drops NaN: maxima use `scalar::largest`, and in tests `karhunen_testkit::largest`.
 #[test]
 fn no_maximum_drops_nan() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -83,7 +83,7 @@ fn no_maximum_drops_nan() {
         let code = line.split("//").next().unwrap_or("");
         code.contains("fold(") && (code.contains("f64::max)") || code.contains(".max("))
     };
-    // Smallest and largest at once, of numbers that are no results.
+    // Simultaneous minimum and maximum of numbers that are not results.
     let allowed = [
         "(f64::MAX, 0.0_f64)",
         "(f64::INFINITY, f64::NEG_INFINITY)",
@@ -110,7 +110,7 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Everything that breaks a rule in the file at `path` (relative to `src`), one message each.
+/// One message for each broken rule in the file at `path` (relative to `src`).
 fn check(path: &Path, text: &str) -> Vec<String> {
     let mut parts: Vec<String> =
         path.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
@@ -154,7 +154,7 @@ fn layer_of(module: &str) -> Option<u8> {
     LAYERS.iter().find(|(name, _)| *name == module).map(|(_, layer)| *layer)
 }
 
-/// The names that follow `crate::`, and `super::` where that leads out of the top-level module.
+/// The names after `crate::`, and after a `super::` that leaves the top-level module.
 fn imports(code: &str, depth: usize) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for prefix in ["crate::", "super::"] {
@@ -168,7 +168,7 @@ fn imports(code: &str, depth: usize) -> BTreeSet<String> {
             if prefix == "crate::" {
                 names.extend(followed);
             } else if supers_before + 1 >= depth {
-                // An inner `mod tests` may say `super::` as well: only names of other modules lead outside.
+                // An inner `mod tests` uses `super::` as well: only names of other modules are outside.
                 names.extend(followed.into_iter().filter(|name| layer_of(name).is_some()));
             }
         }
@@ -200,7 +200,7 @@ fn first_names(rest: &str) -> Vec<String> {
     names
 }
 
-/// Whether `path` occurs as a whole path or macro name, not as a part of a longer word.
+/// Tests that `path` occurs as a whole path or macro name, not within a longer word.
 fn contains_path(code: &str, path: &str) -> bool {
     code.match_indices(path)
         .any(|(at, _)| !code[..at].ends_with(is_word) && !code[at + path.len()..].starts_with(is_word))
@@ -210,7 +210,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The text without comments and without the insides of string literals.
+/// The text without comments and without the contents of string literals.
 fn code_only(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -236,7 +236,7 @@ fn code_only(text: &str) -> String {
     code
 }
 
-/// The length of the string literal that `text` begins with, quotes included.
+/// The length of the string literal at the start of `text`, quotes included.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -298,14 +298,14 @@ mod checker {
     }
 
     #[test]
-    fn solvers_may_not_hear_of_statistics() {
+    fn solvers_may_not_import_statistics() {
         assert_eq!(messages("solver/svd.rs", "use crate::{operator::LinOp, linalg::Matrix};"), [""; 0]);
         let found = messages("solver/svd.rs", "use crate::moments::Moments;");
         assert!(found[0].starts_with("solver/svd.rs: a solver imports `moments`"), "{found:?}");
     }
 
     #[test]
-    fn super_does_not_lead_around_the_layers() {
+    fn super_does_not_bypass_the_layers() {
         assert_eq!(messages("linalg/mod.rs", "use super::pca::Pca;").len(), 1);
         assert_eq!(messages("linalg/matrix.rs", "use super::super::pca::Pca;").len(), 1);
         assert_eq!(
@@ -339,9 +339,9 @@ mod checker {
         assert_eq!(messages("linalg/oracle.rs", "state.wrapping_mul(3)"), [""; 0]);
     }
 
-    /// The other crates draw nothing: what they need random is asked of the library, with its seed.
+    /// The other crates draw no random numbers: they call the library with its seed.
     #[test]
-    fn no_other_crate_of_the_product_draws() {
+    fn no_other_crate_of_the_product_draws_random_numbers() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for manifest in
             ["crates/karhunen-io/Cargo.toml", "crates/karhunen-cli/Cargo.toml", "python/Cargo.toml"]
@@ -354,7 +354,7 @@ mod checker {
     }
 
     #[test]
-    fn a_library_neither_prints_nor_touches_its_process() {
+    fn a_library_neither_prints_nor_accesses_its_process() {
         for line in [
             "println!(\"x\");",
             "eprint!(\"x\");",

@@ -1,8 +1,8 @@
-//! Holds the folders of large modules to an order of their own: a folder imports only from those below it.
+//! Tests that the folders of large modules import only from lower folders.
 
 use super::cycles::{Graph, Module};
 
-/// Large modules with their files and folders from below: those of one line do not import one another.
+/// Large modules with their files and folders, lowest first; those of one line do not import one another.
 const SHELVES: [(&str, &[&[&str]]); 2] = [
     (
         "linalg",
@@ -39,14 +39,14 @@ fn shelves_import_only_from_lower_shelves() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Every import within `room` that does not lead down, and every file without a shelf.
+/// Every import within `room` from the same or a higher shelf, and every file without a shelf.
 fn upward(graph: &Graph, room: &str, shelves: &[&[&str]]) -> Vec<String> {
     // The module itself only lists its parts.
     let shelf = |module: &Module| {
         let name = module.get(1).filter(|_| module[0] == room)?;
         Some((shelves.iter().position(|names| names.contains(&name.as_str())), name.clone()))
     };
-    // Unit tests may look at everything.
+    // Unit tests may import from all shelves.
     let in_use = |module: &Module| module.last().is_some_and(|name| name != "tests");
     let modules = graph.imports.iter().filter(|(module, _)| in_use(module));
     let pairs = modules.flat_map(|(module, imports)| imports.iter().map(move |other| (module, other)));
@@ -65,7 +65,7 @@ fn upward(graph: &Graph, room: &str, shelves: &[&[&str]]) -> Vec<String> {
 }
 
 #[test]
-fn imports_that_lead_upwards_are_found() {
+fn upward_imports_are_found() {
     let graph = |files: &[(&str, &str)]| Graph::of_texts(files);
     let shelves: &[&[&str]] = &[&["low", "beside"], &["high"]];
     let good = graph(&[
