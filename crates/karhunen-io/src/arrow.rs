@@ -1,4 +1,4 @@
-//! Arrow IPC, as a file (Feather version 2) or as a stream: columns used where they lie in the mapped file.
+//! Arrow IPC, as a file (Feather version 2) or as a stream: columns are used in place in the mapped file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use crate::options::OptionName;
 use crate::triples::{Entries, Wanted, columnar};
 use crate::{ReadOptions, Result, Table};
 
-/// What an Arrow IPC file begins and ends with.
+/// The first and last bytes of an Arrow IPC file.
 pub(crate) const FILE_MAGIC: &[u8] = b"ARROW1";
-/// What stands before the length of a message, since version 0.15.
+/// Marker before the length of a message, since version 0.15.
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// LZ4 makes at most 255 bytes of one; what claims more is damaged or hostile.
+/// LZ4 expands a byte to at most 255 bytes; a buffer that declares more is damaged or hostile.
 const MOST_FROM_LZ4: u64 = 255;
 /// A block of zstd takes four bytes or more and holds 128 KiB or less.
 const MOST_FROM_ZSTD: u64 = 1 << 15;
 
-/// Reads the columns of numbers, those that the options set aside, and the names of the rows.
+/// Reads the columns of numbers, the columns that the options set aside, and the names of the rows.
 ///
 /// # Errors
 /// Those of [`Columns::table`].
@@ -66,7 +66,7 @@ pub(crate) fn read_triples<T: Scalar>(
     in_pool(&path, options.n_threads, work)?
 }
 
-/// The batches, names and types of the columns, and which of the two formats it is.
+/// Returns the batches, the names and types of the columns, and the name of the format (file or stream).
 fn open(path: &Path, bytes: Bytes) -> Result<(File<'_>, SchemaRef, &'static str)> {
     let bytes = columns::shared(bytes);
     let is_file = bytes.starts_with(FILE_MAGIC);
@@ -80,7 +80,7 @@ type Decoded = std::result::Result<(SchemaRef, Vec<RecordBatch>), ArrowError>;
 
 fn decode_file(path: &Path, bytes: bytes::Bytes) -> Result<(SchemaRef, Vec<RecordBatch>)> {
     let (schema, decoder, blocks) = decoder::run(path, || open_file(&bytes))?;
-    // Each thread decodes under a guard of its own.
+    // Each thread calls `decoder::run`, which catches only the panics of its own thread.
     let batch = |(block, content): &(Block, bytes::Bytes)| {
         decoder::run(path, || decoder.read_record_batch(block, &content.clone().into()))
     };
@@ -89,7 +89,7 @@ fn decode_file(path: &Path, bytes: bytes::Bytes) -> Result<(SchemaRef, Vec<Recor
     Ok((schema, batches.into_iter().flatten().collect()))
 }
 
-/// The columns, a decoder that has read the dictionaries, and the batches with their bytes.
+/// The schema, a decoder that has read the dictionaries, and the batches with their bytes.
 type Opened = (SchemaRef, FileDecoder, Vec<(Block, bytes::Bytes)>);
 
 fn open_file(bytes: &bytes::Bytes) -> std::result::Result<Opened, ArrowError> {
@@ -151,7 +151,7 @@ fn cut_off() -> ArrowError {
     ArrowError::ParseError("the file is cut off".to_owned())
 }
 
-/// The message that `bytes` begin with, and the bytes before its body; none at the end of a stream.
+/// The message at the start of `bytes` and the number of bytes before its body; `None` at the end of a stream.
 fn first_message(bytes: &[u8]) -> std::result::Result<Option<(Message<'_>, usize)>, ArrowError> {
     let prefix = if bytes.starts_with(&CONTINUATION) { CONTINUATION.len() } else { 0 };
     let Some(length) = bytes[prefix..].first_chunk::<4>() else {
@@ -167,8 +167,8 @@ fn first_message(bytes: &[u8]) -> std::result::Result<Option<(Message<'_>, usize
     Ok(Some((message, begin + length)))
 }
 
-/// Refuses buffers outside of the body and packed buffers that claim to hold more than they can: the decoder would
-/// ask for that much memory before it looks at them.
+/// Refuses buffers outside the body, and compressed buffers that declare a length their bytes cannot expand to:
+/// the decoder would allocate that length first.
 fn check_buffers(message: Message<'_>, body: &[u8]) -> std::result::Result<(), ArrowError> {
     let dictionary = message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
     let Some(batch) = message.header_as_record_batch().or(dictionary) else { return Ok(()) };
@@ -182,7 +182,7 @@ fn check_buffers(message: Message<'_>, body: &[u8]) -> std::result::Result<(), A
             Some(CompressionType::LZ4_FRAME) => MOST_FROM_LZ4,
             Some(_) => MOST_FROM_ZSTD,
         };
-        // A packed buffer begins with its length, -1 where it is not packed after all.
+        // A compressed buffer begins with its uncompressed length, or -1 if it is stored uncompressed.
         let declared = content.first_chunk::<8>().map_or(0, |bytes| i64::from_le_bytes(*bytes));
         if u64::try_from(declared).is_ok_and(|declared| declared > (length as u64).saturating_mul(most)) {
             return Err(lying());

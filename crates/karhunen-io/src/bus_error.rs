@@ -1,8 +1,8 @@
-//! The signal SIGBUS, which the system sends where a mapped file has become shorter than its map or cannot be read.
+//! Handles SIGBUS, which the system raises if a mapped file was truncated or cannot be read.
 //!
-//! Maps register their range of addresses. The handler, installed with the first of them, replaces the pages from the one that
-//! cannot be read to the end of its map by zeros and marks the map as broken, so that the work goes on to where the mark is
-//! looked at. All other signals go to the handler that was there before.
+//! Each map registers its range of addresses. The handler, installed with the first map, replaces the unreadable
+//! pages up to the end of the map by zeros and marks the map as broken; the reader continues and checks the mark
+//! later. Signals from other addresses are forwarded to the previous handler.
 
 #![allow(unsafe_code)]
 
@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use libc::{c_int, c_void, sigaction, siginfo_t};
 
-/// Maps alive at the same time; what is beyond is read into memory instead.
+/// Number of slots. Files beyond it are read into memory.
 const MOST: usize = 64;
 
-/// The range of addresses of a map. A slot is free while `end` is zero and it is not taken.
+/// The address range of a map. A slot is free while `taken` is false and `end` is zero.
 struct Slot {
     taken: AtomicBool,
     start: AtomicUsize,
@@ -31,18 +31,18 @@ static SLOTS: [Slot; MOST] = [const {
     }
 }; MOST];
 
-/// What handled the signal before, and the size of a page: written once, before the handler is installed.
+/// The previous handler and the page size, written once before the handler is installed.
 static BEFORE: OnceLock<(sigaction, usize)> = OnceLock::new();
-/// Whether the handler could be installed.
+/// True if the handler was installed.
 static INSTALLED: OnceLock<bool> = OnceLock::new();
 
-/// A registered range. It must be dropped before its addresses are given back to the system.
+/// A registered range. Drop it before the addresses are unmapped.
 #[derive(Debug)]
 pub(crate) struct Guard(usize);
 
 impl Guard {
-    /// Guards the bytes of a map until the guard is dropped. `None` where the handler cannot be installed, or for want of a slot:
-    /// the map must not be used then.
+    /// Registers a map until the guard is dropped. Returns `None` if the handler cannot be installed or no slot is
+    /// free: then the map must not be used.
     pub(crate) fn new(map: &[u8]) -> Option<Self> {
         if !*INSTALLED.get_or_init(install) {
             return None;
@@ -54,12 +54,12 @@ impl Guard {
         let start = map.as_ptr() as usize;
         SLOTS[at].broken.store(false, Ordering::Relaxed);
         SLOTS[at].start.store(start, Ordering::Relaxed);
-        // Last: the handler looks at the start of what has an end.
+        // `end` is stored last: the handler reads `start` only of slots with an end.
         SLOTS[at].end.store(start + map.len(), Ordering::Release);
         Some(Self(at))
     }
 
-    /// Whether a part of the map could not be read, and holds zeros now.
+    /// Returns true if a part of the map could not be read and now holds zeros.
     pub(crate) fn is_broken(&self) -> bool {
         SLOTS[self.0].broken.load(Ordering::Acquire)
     }
@@ -73,10 +73,11 @@ impl Drop for Guard {
     }
 }
 
-/// Puts the handler in its place, for good: another handler that is installed on top of it may call it at any time.
+/// Installs the handler permanently: a handler installed later may call it at any time.
 fn install() -> bool {
-    // SAFETY: `sysconf` has no preconditions. A `sigaction` of zeros is valid: no flags, an empty mask, the default action. The
-    // pointers to it are valid for the calls, and the handler keeps to what is safe in one (see there).
+    // SAFETY: `sysconf` has no preconditions. A `sigaction` of zeros is valid: no flags, an empty mask, the
+    // default action. The pointers to it are valid during the calls, and the handler only makes calls that are safe
+    // there.
     unsafe {
         let Ok(page) = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)) else { return false };
         let mut before: sigaction = std::mem::zeroed();
@@ -94,17 +95,17 @@ fn install() -> bool {
     }
 }
 
-/// Handles the signal: only with atomics, `mmap`, and what ends or hands on.
+/// Handles the signal, using only atomics, `mmap`, and the calls of [`hand_on`].
 extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the system calls a handler that was installed with SA_SIGINFO with a valid `info`. A code above zero says that the
-    // signal is of the system, of which the address is that of the access that failed.
+    // SAFETY: the system passes a valid `info` to a handler installed with SA_SIGINFO. A code above zero means
+    // that the system raised the signal and that the address is that of the failed access.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
     if code <= 0 || !replace(address) {
         hand_on(signal, info, context);
     }
 }
 
-/// Puts zeros from the page of `address` to the end of the map that holds it; false if no map does.
+/// Maps zeros from the page of `address` to the end of the map that contains it; returns false if no map does.
 fn replace(address: usize) -> bool {
     let Some((_, page)) = BEFORE.get() else { return false };
     for slot in &SLOTS {
@@ -115,8 +116,8 @@ fn replace(address: usize) -> bool {
         }
         slot.broken.store(true, Ordering::Release);
         let first = address - address % page;
-        // SAFETY: the pages belong to a map that is alive, for its guard is: it is being read at this moment. Its owner reads
-        // plain bytes from it, for which zeros are as good as any, and gives the whole range back, whatever is mapped there.
+        // SAFETY: the pages belong to a map whose guard exists, since it is being read. The owner reads them as
+        // plain bytes, for which zeros are valid, and unmaps the whole range whatever is mapped there.
         let zeros = unsafe {
             libc::mmap(
                 first as *mut c_void,
@@ -132,11 +133,11 @@ fn replace(address: usize) -> bool {
     false
 }
 
-/// What would have happened without this handler.
+/// Forwards the signal to the previous handler.
 fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let Some((before, _)) = BEFORE.get() else { return };
-    // SAFETY: `before` is what the system said of the handler that was there: the default, nothing, or a function of the form
-    // that its flags say. `sigaction` and `raise` may be called from a handler.
+    // SAFETY: `before` is the previous `sigaction` as the system returned it: the default, ignore, or a function
+    // with the signature that its flags state. `sigaction` and `raise` are async-signal-safe.
     unsafe {
         match before.sa_sigaction {
             libc::SIG_IGN if (*info).si_code <= 0 => {}
@@ -144,7 +145,7 @@ fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
                 let mut default: sigaction = std::mem::zeroed();
                 default.sa_sigaction = libc::SIG_DFL;
                 libc::sigaction(signal, &default, std::ptr::null_mut());
-                // Delivered once this handler returns.
+                // The signal is delivered when this handler returns.
                 libc::raise(signal);
             }
             function if before.sa_flags & libc::SA_SIGINFO != 0 => {

@@ -1,4 +1,4 @@
-//! The checkpoints of one fit: which could be kept, and what the user is to be told.
+//! Writes the checkpoints of one fit and reports failures to write them.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,35 +7,35 @@ use karhunen::Checkpoint;
 
 use crate::save_checkpoint;
 
-/// Writes the checkpoints of one fit to a file. One that cannot be written does not end the fit: the state of hours is in
-/// memory, and the model has a place of its own.
+/// Writes the checkpoints of one fit to a file. A failed write does not end the fit: its state is in memory, and
+/// the model is written to another file.
 #[derive(Debug)]
 pub struct CheckpointKeeper {
     path: PathBuf,
-    /// Whether the fit went on from the file.
+    /// True if the fit was resumed from the file.
     resumed: bool,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The iteration of the last that was kept.
+    /// The iteration of the last checkpoint that was written.
     last: Option<usize>,
-    /// Whether the one after it could not be kept.
+    /// True if a later checkpoint could not be written.
     failing: bool,
 }
 
-/// What the user is to be told.
+/// A message for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckpointNews {
-    /// A warning.
+    /// A checkpoint could not be written.
     Lost(String),
-    /// That what was warned of is over.
+    /// Writing works again after a failure.
     Again(String),
 }
 
 impl CheckpointKeeper {
-    /// For checkpoints in the file `path`, from which the fit went on if it `resumed`.
+    /// Writes to the file `path`; `resumed` states whether the fit started from it.
     pub fn new(path: PathBuf, resumed: bool) -> Self {
         Self { path, resumed, state: Mutex::default() }
     }
@@ -44,7 +44,7 @@ impl CheckpointKeeper {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a checkpoint. The first failure is news, and the first success after it.
+    /// Writes a checkpoint. Returns a message on the first failure, and on the first success after a failure.
     pub fn keep(&self, checkpoint: &Checkpoint) -> Option<CheckpointNews> {
         let outcome = save_checkpoint(&self.path, checkpoint);
         let mut state = self.state();
@@ -62,7 +62,7 @@ impl CheckpointKeeper {
         }
     }
 
-    /// At the end of the fit: what there is, if the last checkpoint could not be kept.
+    /// Call at the end of the fit. Returns which checkpoint exists, if the last one could not be written.
     pub fn end(&self) -> Option<CheckpointNews> {
         let state = self.state();
         let what = match (state.last, self.resumed) {
@@ -73,12 +73,12 @@ impl CheckpointKeeper {
         state.failing.then_some(CheckpointNews::Lost(what))
     }
 
-    /// Whether there is a checkpoint of this fit to go on from.
+    /// Returns true if a checkpoint of this fit exists.
     pub fn has_any(&self) -> bool {
         (self.resumed || self.state().last.is_some()) && self.path.exists()
     }
 
-    /// Whether the last checkpoint could not be kept.
+    /// Returns true if the last checkpoint could not be written.
     pub fn is_behind(&self) -> bool {
         self.state().failing
     }

@@ -1,7 +1,7 @@
-//! The checksum of a model file: XXH3-128 of every byte of the file but the checksum's own digits.
+//! The checksum of a model file: XXH3-128 of every byte of the file except the checksum's own digits.
 //!
-//! It tells damage, not forgery. At 128 bits no damage of any extent passes by chance, a thread sums up 6 GB in a second, and the
-//! crate has no dependencies.
+//! It detects damage, not forgery. With 128 bits, undetected damage is practically impossible; one thread
+//! processes 6 GB/s, and the crate has no dependencies.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,26 +10,26 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::names::shortened;
 
-/// The entry of the metadata.
+/// Key of the metadata entry.
 const KEY: &str = "checksum";
-/// How the checksum is computed, in front of its digits.
+/// Method of the checksum, written before its digits.
 const METHOD: &str = "xxh3-128:";
-/// The number of its digits.
+/// Number of hexadecimal digits.
 const N_DIGITS: usize = 32;
-/// How a header with a checksum begins, up to the digits: their place in the file is always the same.
+/// Start of a header with a checksum, up to the digits: their offset in the file is constant.
 const LEAD: &str = r#"{"__metadata__":{"checksum":"xxh3-128:"#;
-/// Bytes in front of the header: its length.
+/// Number of bytes before the header, which hold its length.
 const LENGTH: usize = 8;
-/// Where the digits begin in the file.
+/// Offset of the digits in the file.
 const PLACE: usize = LENGTH + LEAD.len();
 
-/// The entry of the metadata for a file whose checksum is still to be computed; it must come first.
+/// The metadata entry for a checksum not yet computed; it must come first.
 pub(crate) fn placeholder() -> (String, String) {
     (KEY.to_owned(), format!("{METHOD}{:0N_DIGITS$}", 0))
 }
 
-/// Puts the checksum into a header that has the [`placeholder`], with the length in front of it. `numbers` writes what
-/// follows the header.
+/// Writes the checksum into a header that contains the [`placeholder`] and begins with its length. `numbers`
+/// writes the bytes that follow the header.
 ///
 /// # Errors
 /// Those of `numbers`.
@@ -45,14 +45,14 @@ pub(crate) fn seal(
     Ok(())
 }
 
-/// Compares the checksum of a file with its content, and takes it out of the metadata. Files without one, such as those of
-/// version 0.1.0, pass.
+/// Compares the checksum with the content of a file and removes it from the metadata. Files without a checksum,
+/// such as those of version 0.1.0, are accepted.
 ///
 /// # Errors
-/// What is wrong and what to do.
+/// A message that states the damage and the remedy.
 pub(crate) fn check(file: &[u8], metadata: &mut BTreeMap<String, String>) -> Result<(), String> {
     let Some(written) = metadata.remove(KEY) else {
-        // A damaged byte hides the name of the entry or the method, but not both.
+        // A damaged byte may change the name of the entry or the method, but not both.
         return match metadata.values().any(|text| text.starts_with(METHOD)) {
             true => Err(damaged("its checksum has lost its name")),
             false => Ok(()),
@@ -105,7 +105,7 @@ impl Write for Sum {
     }
 }
 
-/// The file with the checksum of its content, whatever that is: what lies behind the check must stand damage too.
+/// Returns the file with the checksum of its content, valid or not: later code must also withstand damage.
 #[cfg(test)]
 pub(crate) fn sealed_again(mut file: Vec<u8>) -> Vec<u8> {
     if file.len() > PLACE + N_DIGITS {

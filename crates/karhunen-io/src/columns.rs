@@ -1,7 +1,7 @@
-//! Batches of typed columns, as Parquet and Arrow files hold them, made into a table.
+//! Assembles a table from batches of typed columns, as Parquet and Arrow files store them.
 //!
-//! The numbers go into one buffer, column after column, which is how the files hold them: threads fill different
-//! columns, and nothing is copied twice.
+//! Numbers are written into one buffer in column-major order, the order of the files: threads fill different
+//! columns, and each value is copied once.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,38 +23,38 @@ use crate::rounded::{Rounded, is_held, limit};
 use crate::units::first_decorated;
 use crate::{Buffer, Cause, Data, Error, Label, ReadOptions, Result, Table, Values};
 
-/// How many groups of columns each thread is given: enough to even out those that take longer.
+/// Number of groups of columns per thread: several, to balance the load.
 const GROUPS_PER_THREAD: usize = 4;
 
 /// A file whose columns can be visited a few at a time.
 pub(crate) trait Batches: Sync {
-    /// Visits all rows of some columns, given as ascending positions, batch after batch.
+    /// Visits all rows of some columns, given as ascending positions, batch by batch.
     ///
     /// # Errors
     /// Those of `f`, and [`Cause::Format`] for damaged files.
     fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()>;
 }
 
-/// A file and what its header says.
+/// A file and the content of its header.
 pub(crate) struct Columns<'a> {
-    /// The file that messages name.
+    /// The file named in messages.
     pub(crate) path: &'a Path,
-    /// The format, as a table names it.
+    /// The format as reported in a table.
     pub(crate) format: &'static str,
-    /// Names and types.
+    /// Names and types of the columns.
     pub(crate) schema: &'a Schema,
-    /// Rows of each column.
+    /// Number of rows.
     pub(crate) n_rows: usize,
-    /// The content.
+    /// The data.
     pub(crate) batches: &'a dyn Batches,
 }
 
-/// What is first in a group of columns: by row, then column, from zero.
+/// First findings in a group of columns, ordered by row, then column, from zero.
 #[derive(Debug, Default)]
 struct First {
-    /// A value that is missing where there must be none.
+    /// A missing value in a column that must be complete.
     missing: Option<(usize, usize)>,
-    /// A whole number that was rounded.
+    /// An integer that was rounded.
     rounded: Option<(usize, usize, String)>,
 }
 
@@ -62,7 +62,7 @@ impl Columns<'_> {
     /// Reads the table.
     ///
     /// # Errors
-    /// Columns that are not numbers, missing values, options that fit no column, damaged files.
+    /// Columns that are not numbers, missing values, options that match no column, damaged files.
     pub(crate) fn table(&self, options: &ReadOptions) -> Result<Table> {
         let mut roles = Roles::of(self.path, self.schema, options)?;
         let mut notes = std::mem::take(&mut roles.notes);
@@ -104,7 +104,7 @@ impl Columns<'_> {
         Values::Dense { buffer: Buffer::Owned(values), n_rows: self.n_rows, n_cols, column_major: true }
     }
 
-    /// The names of the rows, unless what was found does not name them.
+    /// The names of the rows; `None` for an index that only counts them.
     fn sample_names(
         &self,
         roles: &Roles,
@@ -165,8 +165,8 @@ impl Columns<'_> {
         Ok(values)
     }
 
-    /// Columns of numbers, one after the other; nulls are NaN where there may be `holes`. Also what is said of the first whole
-    /// number that was rounded.
+    /// Reads columns of numbers into one column-major buffer; nulls become NaN if `holes`. Also returns a warning
+    /// about the first integer that was rounded.
     fn numbers<T: Scalar>(&self, columns: &[usize], holes: bool) -> Result<(Vec<T>, Option<String>)> {
         let what = format!("a table of {} rows and {} columns", self.n_rows, columns.len());
         let bytes = self.n_rows as f64 * columns.len() as f64 * size_of::<T>() as f64;
@@ -194,8 +194,8 @@ impl Columns<'_> {
         }
     }
 
-    /// Fills `out` with the columns of `group`; tells the first missing value where there must be none, and the first whole
-    /// number that was rounded.
+    /// Fills `out` with the columns of `group`; returns the first missing value, unless `holes`, and the first
+    /// integer that was rounded.
     fn fill<T: Scalar>(&self, group: &[usize], out: &mut [T], holes: bool) -> Result<First> {
         let (mut begin, mut found) = (0, First::default());
         if self.n_rows == 0 {
@@ -233,12 +233,12 @@ impl Columns<'_> {
     }
 }
 
-/// Whether the names are 0, 1, 2, …
+/// Tests whether the names are 0, 1, 2, …
 fn counts_rows(names: &[String]) -> bool {
     names.iter().enumerate().all(|(row, name)| name.parse() == Ok(row))
 }
 
-/// The first row whose name came before, and where.
+/// The first row with a repeated name, and the row of its first occurrence.
 fn first_repetition(names: &[String]) -> Option<(usize, usize)> {
     let mut seen = HashMap::with_capacity(names.len());
     names.iter().enumerate().find_map(|(row, name)| seen.insert(name, row).map(|earlier| (row, earlier)))
@@ -249,7 +249,7 @@ fn first_null(array: &ArrayRef) -> Option<usize> {
     (0..array.len()).find(|&row| nulls.is_null(row))
 }
 
-/// The first whole number that `T` does not hold, and its row.
+/// The first integer that `T` cannot represent, and its row.
 pub(crate) fn first_rounded<T: Scalar>(array: &ArrayRef) -> Option<(usize, String)> {
     let limit = limit::<T>() as u64;
     let first = |numbers: &mut dyn Iterator<Item = i128>| {
@@ -260,7 +260,7 @@ pub(crate) fn first_rounded<T: Scalar>(array: &ArrayRef) -> Option<(usize, Strin
     match array.data_type() {
         DataType::Int64 => {
             let values = array.as_primitive::<Int64Type>().values();
-            // Almost always there is none, and this is seen fast.
+            // Usually there is none; this test is fast.
             let small = values.iter().all(|value| value.unsigned_abs() <= limit);
             if small { None } else { first(&mut values.iter().map(|value| i128::from(*value))) }
         }
@@ -301,7 +301,7 @@ fn copy<T: Scalar>(path: &Path, array: &ArrayRef, out: &mut [T]) -> Result<()> {
     Ok(())
 }
 
-/// The content of a file as the decoders share it, not copied.
+/// Wraps the content of a file for the decoders without a copy.
 pub(crate) fn shared(bytes: crate::input::Bytes) -> bytes::Bytes {
     match bytes {
         crate::input::Bytes::Mapped(map) => bytes::Bytes::from_owner(map),

@@ -1,7 +1,7 @@
-//! Decoders written by others. On damaged files they may panic as well as fail; both are errors of the file.
+//! Runs decoders of other crates. On damaged files they may fail or panic; both become errors of the file.
 //!
-//! A panic is printed by the panic hook of the process before it is caught. This crate installs no hook, for hooks belong
-//! to programs: one that prints its own errors asks [`is_decoding`] in its hook and keeps silent where it says yes.
+//! The panic hook of the process runs before a panic is caught. This crate installs no hook, since hooks belong to
+//! programs: a program that prints its own errors prints nothing in its hook while [`is_decoding`] returns true.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -10,14 +10,14 @@ use std::path::Path;
 
 use crate::{Cause, Error, Result};
 
-/// Bytes that a decoder may take for itself.
+/// Maximum number of bytes of a decoder's own workspace.
 const WORKSPACE: f64 = (3u64 << 20) as f64;
 
 thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns whether this thread is inside a decoder whose panics become errors: a panic hook need not print them.
+/// Returns true while this thread runs a decoder whose panics become errors: a panic hook need not print them.
 ///
 /// ```
 /// let print = std::panic::take_hook();
@@ -31,10 +31,10 @@ pub fn is_decoding() -> bool {
     DECODING.get()
 }
 
-/// Runs a decoder on this thread; what it says, also by a panic, becomes an error of the file.
+/// Runs a decoder on this thread; an error or a panic becomes an error of the file.
 ///
 /// # Errors
-/// [`Cause::Format`]; [`karhunen::Error::Memory`] where the decoder had too little memory, which few of them tell.
+/// [`Cause::Format`]; [`karhunen::Error::Memory`] if memory was short, which few decoders report.
 pub(crate) fn run<R, E: Display>(
     path: &Path,
     decode: impl FnOnce() -> std::result::Result<R, E>,
@@ -48,10 +48,10 @@ pub(crate) fn run<R, E: Display>(
     })
 }
 
-/// Runs a decoder on this thread; a panic becomes its text.
+/// Runs a decoder on this thread; a panic becomes its message.
 ///
 /// # Errors
-/// The text of the panic.
+/// The message of the panic.
 pub(crate) fn caught<R>(decode: impl FnOnce() -> R) -> std::result::Result<R, String> {
     let before = DECODING.replace(true);
     let result = catch_unwind(AssertUnwindSafe(decode));
@@ -62,9 +62,9 @@ pub(crate) fn caught<R>(decode: impl FnOnce() -> R) -> std::result::Result<R, St
     })
 }
 
-/// What a decoder says of the file.
+/// The error of a decoder as an error of the file.
 pub(crate) fn damaged(path: &Path, error: &dyn Display) -> Error {
-    // Some decoders answer in several lines.
+    // Some decoders return several lines.
     let error = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     Error::new(path, Cause::Format(format!("is damaged or not supported ({error}); copy or write it again")))
 }
@@ -86,7 +86,7 @@ mod tests {
             "x: is damaged or not supported (too deep); copy or write it again"
         );
         assert!(!is_decoding());
-        // One in another ends with its own mark only.
+        // A nested call resets only its own mark.
         let both = run(path, || {
             let inner = caught(|| panic!("inner"));
             Ok::<_, String>((inner, is_decoding()))

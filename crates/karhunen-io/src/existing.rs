@@ -1,4 +1,4 @@
-//! What a file that exists holds, as far as its first bytes tell: so that a command can see whether it wrote the file.
+//! Identifies the content of an existing file from its first bytes, so that commands recognise files of karhunen.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use crate::read::{Format, sniff};
 use crate::write::{Format as Written, format_of};
 use crate::{Result, checkpoint_file, parquet};
 
-/// Bytes of a text that its first line may have.
+/// Maximum number of bytes of the first line of a text.
 const FIRST_LINE: usize = 1 << 22;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// There is no such file, or it is empty, or it is a stream or a device: nothing that could be lost.
+    /// The file does not exist, is empty, or is a stream or device: nothing can be lost.
     Nothing,
-    /// A model of karhunen, of a kind such as [`crate::SavedModel::KIND`].
+    /// A model of karhunen, with its kind, such as [`crate::SavedModel::KIND`].
     Model(String),
     /// The state of a fit.
     Checkpoint,
-    /// A table, by the names of its columns: text with the delimiter that the extension asks for, or Parquet.
+    /// A table, with its column names: Parquet, or text with the delimiter of the extension.
     Table(Vec<String>),
     /// Numbers without names: NPY.
     Array,
@@ -30,7 +30,7 @@ pub enum Existing {
 }
 
 impl Existing {
-    /// Looks at a file; of text at its first line, of others at what says how they are laid out.
+    /// Reads the first line of a text, or the header of another format.
     ///
     /// # Errors
     /// [`crate::Cause::Io`] if it cannot be read.
@@ -51,7 +51,7 @@ impl Existing {
     }
 }
 
-/// The kind of a model file, damaged or not, as long as its header can be read.
+/// The kind of a model file, damaged or not, if its header is readable.
 fn kind(bytes: &[u8]) -> Existing {
     let metadata = SafeTensors::read_metadata(bytes).ok().and_then(|(_, header)| header.metadata().clone());
     match metadata

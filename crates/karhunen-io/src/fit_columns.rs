@@ -1,4 +1,4 @@
-//! What a model file says of the columns of the table that was fitted.
+//! The columns of the fitted table, as recorded in a model file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::model_file::ModelFile;
 use crate::{Cause, Error, FittedTable, ReadOptions, Result};
 
-/// Adds what is known to the metadata.
+/// Adds the known columns to the metadata.
 pub(crate) fn insert(
     metadata: &mut BTreeMap<String, String>,
     feature_names: Option<&[String]>,
@@ -26,10 +26,10 @@ pub(crate) fn insert(
     }
 }
 
-/// One name for each feature, if there are any.
+/// The feature names, if recorded.
 ///
 /// # Errors
-/// [`Cause::Format`] for names that are damaged or of another number.
+/// [`Cause::Format`] for names that are damaged or of the wrong number.
 pub(crate) fn feature_names(path: &Path, file: &ModelFile, n_features: usize) -> Result<Option<Vec<String>>> {
     let names: Option<Vec<String>> = file.optional_json(path, "feature_names")?;
     match names {
@@ -44,7 +44,7 @@ pub(crate) fn feature_names(path: &Path, file: &ModelFile, n_features: usize) ->
     }
 }
 
-/// Columns beside the features, by name.
+/// The columns that are not features, by name.
 ///
 /// # Errors
 /// [`Cause::Format`] for damage.
@@ -52,7 +52,7 @@ pub(crate) fn set_aside(path: &Path, file: &ModelFile) -> Result<Vec<String>> {
     Ok(file.optional_json(path, "set_aside")?.unwrap_or_default())
 }
 
-/// The column that was asked for to name the rows.
+/// The column requested to name the rows.
 ///
 /// # Errors
 /// [`Cause::Format`] for damage.
@@ -60,7 +60,7 @@ pub(crate) fn id_column(path: &Path, file: &ModelFile) -> Result<Option<String>>
     file.optional_json(path, "id_column")
 }
 
-/// Options that leave out what was no feature in a fit, and name rows and columns as the fit did.
+/// Options that exclude the columns that were not features of the fit, and name rows and columns like the fit.
 pub(crate) fn read_options(options: ReadOptions, fitted: FittedTable) -> ReadOptions {
     ReadOptions { fitted: Some(fitted), ..options }
 }

@@ -1,4 +1,4 @@
-//! What numpy, scipy, pandas and pyarrow wrote (`tests/data/make_binary.py`), read back.
+//! Reads files that numpy, scipy, pandas and pyarrow wrote (`tests/data/make_binary.py`).
 
 use std::path::{Path, PathBuf};
 
@@ -260,7 +260,7 @@ fn the_index_of_pandas() {
     assert_eq!((table.sample_names, table.data.shape()), (names(&["1.5", "4.0"]), (2, 2)));
 }
 
-/// Every byte of small files of every format is changed, and every file is cut everywhere.
+/// Changes every byte of small files of every format, and truncates every file at every length.
 #[test]
 fn damaged_files_never_panic() {
     for name in

@@ -1,26 +1,26 @@
-//! Files of other programs: what each is, told by its first bytes, and how to get the table out of it.
+//! Files of other programs: recognises each by its first bytes and advises how to export the table.
 //!
-//! The advice is one command where there is one, with the name of the file in place of `{file}` and its name without
-//! extension in place of `{stem}`.
+//! The advice is a single command if possible; `{file}` stands for the name of the file, `{stem}` for it without
+//! extension.
 
 use std::path::Path;
 
-/// A kind of file that is known and not read.
+/// A known file format that is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Foreign {
-    /// What it is: "an Excel workbook".
+    /// A description: "an Excel workbook".
     what: &'static str,
-    /// What to do.
+    /// The advice.
     way: &'static str,
 }
 
-/// How a kind is told.
+/// A signature of a format.
 enum Sign {
     /// The file begins with these bytes.
     First(&'static [u8]),
     /// These bytes stand at an offset.
     At(usize, &'static [u8]),
-    /// The file begins with this text in small or large letters, after blanks.
+    /// The file begins with this text, in either case, after optional blanks.
     Text(&'static str),
 }
 
@@ -47,7 +47,7 @@ const HDF5: Foreign = Foreign {
           numpy.save('{stem}.npy', h5py.File('{file}')['NAME'][:])\"",
 };
 
-/// What each sign tells; the first that fits counts.
+/// The format of each signature; the first match counts.
 const KINDS: &[(Sign, Foreign)] = &[
     (First(b"\x28\xb5\x2f\xfd"), Foreign { what: "compressed with zstd", way: DECOMPRESS_FIRST }),
     (First(b"\xfd7zXZ"), Foreign { what: "compressed with xz", way: DECOMPRESS_FIRST }),
@@ -207,7 +207,7 @@ const ORC: Foreign = Foreign {
 const SAS7BDAT: &[u8] =
     b"\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\0\x09\xc7\x31\x8c";
 
-/// What HDF5 files with these extensions are.
+/// Formats based on HDF5, by extension.
 const HDF5_BY_NAME: [(&str, Foreign); 4] = [
     (
         "h5ad",
@@ -246,7 +246,7 @@ const JSON_LINES: Foreign = Foreign {
           pandas.read_json('{file}', lines=True).to_csv('{stem}.csv', index=False)\"",
 };
 
-/// What the content is, if it is of a known kind that is not read. A text that may be a table is none.
+/// The format of the content, if it is known and not read; `None` for a text that may be a table.
 pub(crate) fn recognise(bytes: &[u8], path: &Path) -> Option<Foreign> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let fits = |sign: &Sign| match sign {
@@ -266,19 +266,19 @@ pub(crate) fn recognise(bytes: &[u8], path: &Path) -> Option<Foreign> {
     found.or_else(|| old_stata(bytes)).or_else(|| orc(bytes)).or_else(|| json(text))
 }
 
-/// ORC stands at both ends, before the last byte: a column of text may be called so too.
+/// ORC occurs at both ends, before the last byte: the name of a column of text may begin with it too.
 fn orc(bytes: &[u8]) -> Option<Foreign> {
     let (_, rest) = bytes.split_last()?;
     (bytes.starts_with(b"ORC") && rest.ends_with(b"ORC")).then_some(ORC)
 }
 
-/// Stata before version 13: the release, the order of the bytes, a one and a zero.
+/// Stata before version 13: the release, the byte order, a one and a zero.
 fn old_stata(bytes: &[u8]) -> Option<Foreign> {
     let found = matches!(bytes, [102..=115, 1 | 2, 1, 0, ..]);
     found.then_some(Foreign { what: "a Stata file", way: PANDAS_STATA })
 }
 
-/// An object or a list of such. A header may begin with a bracket too, but not go on like this.
+/// A JSON object or list of objects. A header may also begin with a bracket, but not continue like this.
 fn json(text: &[u8]) -> Option<Foreign> {
     let text = text.trim_ascii_start();
     let after =
@@ -300,7 +300,7 @@ fn json(text: &[u8]) -> Option<Foreign> {
     is_list.then_some(JSON)
 }
 
-/// What a zip archive without NPY arrays is, by the names of its members.
+/// The format of a zip archive without NPY arrays, by the names of its members.
 pub(crate) fn of_archive(mut names: impl Iterator<Item = impl AsRef<str>>) -> Option<Foreign> {
     names.find_map(|name| match name.as_ref() {
         "xl/workbook.xml" | "xl/workbook.bin" => {
@@ -329,7 +329,7 @@ const ZARR: Foreign = Foreign {
           (['NAME'][:] for one of several)",
 };
 
-/// What a folder is, by the names in it.
+/// The format of a folder, by the names in it.
 pub(crate) fn of_folder(path: &Path) -> Foreign {
     let has = |name: &str| path.join(name).exists();
     let has_extension = |wanted: &str| {
@@ -355,14 +355,14 @@ pub(crate) fn of_folder(path: &Path) -> Foreign {
 }
 
 impl Foreign {
-    /// What it is and what to do, with the name of the file.
+    /// The description and the advice, with the name of the file.
     pub(crate) fn message(self, path: &Path) -> String {
         let Foreign { what, way } = self;
         format!("is {what}, which is not read; {}", with_names(way, path))
     }
 }
 
-/// Puts the names of the file into the advice, unless a shell or Python would read them otherwise.
+/// Inserts the names of the file into the advice, unless a shell or Python would interpret them.
 fn with_names(way: &str, path: &Path) -> String {
     let special = |c: char| c.is_control() || "'\"\\$`!".contains(c);
     let plain = |text: &&str| !text.is_empty() && *text != "-" && !text.contains(special);
@@ -384,7 +384,7 @@ mod tests {
                 Text(wanted) => [b"\xef\xbb\xbf \n", wanted.to_ascii_uppercase().as_bytes()].concat(),
             };
             assert_eq!(recognise(&bytes, Path::new("x")), Some(*kind), "{index}");
-            // A file that is cut within the sign is not known.
+            // A file truncated within its signature is unknown.
             assert_ne!(recognise(&bytes[..bytes.len() - 1], Path::new("x")), Some(*kind), "{index}");
         }
         for release in [104, 113, 114, 115] {
@@ -441,7 +441,7 @@ mod tests {
                 "is JSON, which is not read; write it as CSV: python -c \"import pandas; \
                  pandas.read_json('x.json').to_csv('x.csv', index=False)\"",
             ),
-            // A name that a shell would read otherwise is left out.
+            // A name that a shell would interpret is omitted.
             (
                 b"X\n\0\0\0\x03",
                 "x'; rm -r .rds",

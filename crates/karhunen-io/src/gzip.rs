@@ -1,4 +1,4 @@
-//! Content of gzip files (RFC 1952): one member or several, padded with zeros or not.
+//! Content of gzip files (RFC 1952): one or more members, with or without padding of zeros.
 
 use std::io::Read;
 
@@ -7,14 +7,14 @@ use karhunen::memory;
 
 use crate::Cause;
 
-/// What a member begins with.
+/// The first bytes of a member.
 pub(crate) const MAGIC: &[u8] = b"\x1f\x8b";
 
-/// Unpacks every member. Zeros behind the last one are padding, as tapes have it; anything else that is no member is refused.
+/// Decompresses every member. Zeros after the last member are padding, as on tapes; other trailing bytes are refused.
 ///
 /// # Errors
-/// [`Cause::Format`] for what is damaged or cut short; [`Cause::Option`] for more than `most` bytes; [`Cause::Library`] where they
-/// find no memory.
+/// [`Cause::Format`] for damaged or truncated files; [`Cause::Option`] for more than `most` bytes;
+/// [`Cause::Library`] for too little memory.
 pub(crate) fn unpacked(packed: &[u8], most: u64) -> Result<Vec<u8>, Cause> {
     let mut content = Vec::new();
     let mut rest = packed;
@@ -36,16 +36,16 @@ pub(crate) fn unpacked(packed: &[u8], most: u64) -> Result<Vec<u8>, Cause> {
     Ok(content)
 }
 
-/// Appends what `member` holds.
+/// Appends the content of `member`.
 fn unpack(member: &mut impl Read, content: &mut Vec<u8>, most: u64) -> Result<(), Cause> {
-    /// The first piece; the room doubles from there.
+    /// The first buffer size, doubled as needed.
     const FIRST: usize = 1 << 20;
     let damaged = |error: std::io::Error| {
         Cause::Format(format!("the gzip file is damaged or cut short ({error}); fetch or compress it again"))
     };
     loop {
         if content.len() == content.capacity() {
-            // One byte more than the limit tells that there is more.
+            // One byte beyond the limit reveals that the content exceeds it.
             let room = (2 * content.len())
                 .max(FIRST)
                 .min(usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1));
@@ -73,7 +73,7 @@ pub(crate) fn too_much(most: u64) -> Cause {
     beyond(most, " once it is unpacked")
 }
 
-/// The error for a pipe or a device that gives more than the limit.
+/// The error for a pipe or a device that exceeds the limit.
 pub(crate) fn endless(most: u64) -> Cause {
     beyond(most, "")
 }
@@ -86,7 +86,7 @@ fn beyond(most: u64, when: &str) -> Cause {
     ))
 }
 
-/// Room for `more` bytes.
+/// Reserves `more` bytes.
 ///
 /// # Errors
 /// [`Cause::Library`] with [`karhunen::Error::Memory`].
@@ -95,7 +95,7 @@ fn reserve(content: &mut Vec<u8>, more: usize) -> Result<(), Cause> {
     let advice =
         || "unpack it elsewhere and take fewer rows or columns, or raise the limit of memory".to_owned();
     memory::ask(&what, more as f64, advice)?;
-    // Asked for, but maybe taken by somebody else since.
+    // The probe succeeded, but another process may have taken the memory since.
     memory::reserve(content, more).map_err(|_| {
         Cause::Library(karhunen::Error::Memory {
             what,
@@ -156,7 +156,7 @@ mod tests {
             assert!(error.starts_with(&format!("holds more than {}", memory::size(most as f64))), "{error}");
             assert!(error.contains("--max-unpacked 64GB"), "{error}");
         }
-        // Two members count together.
+        // The limit applies to the sum of two members.
         let two = [packed(&[0; 60]), packed(&[0; 60])].concat();
         assert!(unpacked(&two, 119).is_err());
         assert_eq!(unpacked(&two, 120).unwrap().len(), 120);

@@ -1,4 +1,4 @@
-//! Tables with holes, and the same tables with their holes filled.
+//! Tables with missing values, and their completed copies.
 
 use std::path::Path;
 
@@ -13,15 +13,15 @@ use crate::replace::{Staged, stage};
 use crate::write::{Format as Written, format_of};
 use crate::{Error, NamedMatrix, ObservedData, ReadOptions, Result, Table, csv, stage_table};
 
-/// A table with holes, and the text that it was read from, if it was one.
+/// A table with missing values, and its text if it was read from one.
 #[derive(Debug)]
 pub struct HoledTable {
-    /// The table: values that are missing are NaN, or not stored.
+    /// The table: missing values are NaN, or not stored.
     pub table: Table,
     text: Option<(Input, Form)>,
 }
 
-/// Reads a table whose values may be missing; `-` reads the standard input.
+/// Reads a table whose values may be missing; `-` reads standard input.
 ///
 /// # Errors
 /// As [`crate::read`].
@@ -31,7 +31,7 @@ pub fn read_holed(path: &Path, options: &ReadOptions) -> Result<HoledTable> {
         if sniff(input.as_slice(), path) != Format::Text {
             return Ok(HoledTable { table: named(read_input(input, options)?, options)?, text: None });
         }
-        // A copy: the text is read a second time, when nothing checks any more that it is the same.
+        // Copies the text, which is read a second time after the last check for changes.
         let input = Input { path: input.path, bytes: Bytes::Owned(input.bytes.into_owned()) };
         let (table, form) = csv::read_form(&input, options)?;
         Ok(HoledTable { table: named(table, options)?, text: Some((input, form)) })
@@ -39,10 +39,10 @@ pub fn read_holed(path: &Path, options: &ReadOptions) -> Result<HoledTable> {
 }
 
 impl HoledTable {
-    /// Prepares a file with the holes filled by `value(row, column)`, in the format that the extension of `path` names.
-    /// Observed values keep their bits. From text to text with the same delimiter (`-` takes any) every letter but those
-    /// of the holes stays; otherwise columns of names and labels come first, and other columns set aside are left out.
-    ///
+    /// Prepares a file with the missing values replaced by `value(row, column)`, in the format of the extension of
+    /// `path`. Observed values keep their bits. From text to text with the same delimiter (`-` accepts any), all
+    /// other characters are unchanged; otherwise names and labels become the first columns, and other columns set
+    /// aside are omitted.
     /// # Errors
     /// As [`stage_table`]; [`crate::Cause::Library`] for infinite values.
     pub fn stage_filled(&self, path: &Path, value: &dyn Fn(usize, usize) -> f64) -> Result<Staged> {
@@ -86,7 +86,7 @@ impl HoledTable {
     }
 }
 
-/// What was observed, and `value` elsewhere.
+/// The observed values, and `value` elsewhere.
 fn filled<T: Scalar>(observed: &Observed<T>, value: &dyn Fn(usize, usize) -> f64) -> Matrix<T> {
     let (n, p) = observed.shape();
     let mut matrix = Matrix::zeros(n, p);

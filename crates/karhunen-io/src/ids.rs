@@ -1,13 +1,13 @@
-//! What the rows and columns of observed entries are called.
+//! The ids of the rows and columns of observed entries.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// One id for each row or column, in their order.
+/// One id for each row or column, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ids {
-    /// All are whole numbers.
+    /// Integers.
     Integers(Vec<i64>),
     /// Names.
     Texts(Vec<String>),
@@ -22,7 +22,7 @@ impl Ids {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no ids.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -43,7 +43,7 @@ impl Ids {
         (0..self.len()).map(|index| self.text(index).into_owned()).collect()
     }
 
-    /// A table in which ids are found; `None` where two are the same, as the names of columns may be.
+    /// A lookup table of the ids; `None` if ids repeat, as column names may.
     pub fn lookup(&self) -> Option<IdLookup<'_>> {
         match self {
             Ids::Integers(ids) => unique(ids.iter().copied()).map(IdLookup::Integers),
@@ -52,7 +52,7 @@ impl Ids {
     }
 }
 
-/// Where each id stands.
+/// The position of each id.
 #[derive(Clone, Debug)]
 pub enum IdLookup<'a> {
     /// Of whole numbers.
@@ -62,7 +62,7 @@ pub enum IdLookup<'a> {
 }
 
 impl IdLookup<'_> {
-    /// Row or column of an id. A whole number is found as it is written by default: `7`, not `07`.
+    /// Row or column of an id. An integer must be in canonical form: `7`, not `07`.
     pub fn find(&self, id: &str) -> Option<usize> {
         match self {
             IdLookup::Integers(places) => places.get(&integer(id.as_bytes())?).copied(),
@@ -71,7 +71,7 @@ impl IdLookup<'_> {
     }
 }
 
-/// The whole number that is written so, if it would be written so again: neither `07` nor `+7`.
+/// Parses an integer in canonical form: neither `07` nor `+7`.
 pub(crate) fn integer(text: &[u8]) -> Option<i64> {
     let (sign, digits) = match text {
         [b'-', digits @ ..] => (-1, digits),

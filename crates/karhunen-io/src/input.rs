@@ -1,4 +1,4 @@
-//! The bytes of a file: mapped, or owned where they come from a pipe, out of a compressed file, or are few.
+//! The bytes of a file: mapped, or owned if the file is a pipe, compressed or small.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::mapped::{Mapped, Stamp};
 use crate::{Cause, Error, ReadOptions, Result, foreign, gzip};
 
-/// A whole file, and the path that messages about it name.
+/// The content of a file, and the path for messages.
 #[derive(Debug)]
 pub(crate) struct Input {
     /// The path as the user gave it; `-` for standard input.
@@ -16,7 +16,7 @@ pub(crate) struct Input {
     pub(crate) bytes: Bytes,
 }
 
-/// Where the content lies.
+/// The bytes of a file.
 #[derive(Debug)]
 pub(crate) enum Bytes {
     /// A file mapped into memory.
@@ -26,7 +26,7 @@ pub(crate) enum Bytes {
 }
 
 impl Bytes {
-    /// The content in memory of its own.
+    /// Returns the content as an owned buffer.
     pub(crate) fn into_owned(self) -> Vec<u8> {
         match self {
             Bytes::Mapped(map) => map.to_vec(),
@@ -36,8 +36,8 @@ impl Bytes {
 }
 
 impl Input {
-    /// Maps the file, or reads all of standard input (`-`) or of what cannot be mapped, such as a pipe. What is made of the
-    /// content goes through [`Input::through`].
+    /// Maps the file, or reads all of standard input (`-`) or of a file that cannot be mapped, such as a pipe. Use
+    /// the content only within [`Input::through`].
     ///
     /// # Errors
     /// [`crate::Cause::Io`]; [`crate::Cause::Changed`].
@@ -45,10 +45,10 @@ impl Input {
         Self::open_within(path, u64::MAX)
     }
 
-    /// As [`Input::open`], of pipes and devices, which may never end, at most `most` bytes.
+    /// As [`Input::open`], but reads at most `most` bytes of pipes and devices, which may never end.
     ///
     /// # Errors
-    /// As [`Input::open`]; [`crate::Cause::Option`] for more.
+    /// As [`Input::open`]; [`crate::Cause::Option`] beyond `most` bytes.
     pub(crate) fn open_within(path: &Path, most: u64) -> Result<Self> {
         if path.as_os_str() == "-" {
             return Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(read_standard_input(path, most)?) });
@@ -69,8 +69,8 @@ impl Input {
         Ok(Self { path: path.to_owned(), bytes: Bytes::Owned(read_all(path, &file, most)?) })
     }
 
-    /// Reads the whole file into memory: for models, which are copied anyway, and in programs whose handlers of signals are
-    /// not ours to touch.
+    /// Reads the whole file into memory: for models, which are copied anyway, and for programs whose signal
+    /// handlers must not be changed.
     ///
     /// # Errors
     /// [`crate::Cause::Io`]; [`crate::Cause::Changed`].
@@ -89,10 +89,10 @@ impl Input {
         }
     }
 
-    /// What `work` makes of the content, unless the file changed meanwhile: whatever came of it is of no use then.
+    /// Returns the result of `work` on the content, unless the file changed meanwhile.
     ///
     /// # Errors
-    /// Those of [`Mapped::check_unchanged`], and else those of `work`.
+    /// Those of [`Mapped::check_unchanged`], otherwise those of `work`.
     pub(crate) fn through<R>(self, work: impl FnOnce(Self) -> Result<R>) -> Result<R> {
         let mapped = match &self.bytes {
             Bytes::Mapped(map) => Some(map.clone()),
@@ -111,7 +111,7 @@ fn open_file(path: &Path) -> Result<File> {
     File::open(path).map_err(|source| Error::io(path, "opening", source))
 }
 
-/// Where the system has no memory for a file of `n_bytes`, that is the error.
+/// The error of a failed read; a memory error if the system has no memory for `n_bytes`.
 fn reading_failed(path: &Path, source: std::io::Error, n_bytes: u64) -> Error {
     if source.kind() != std::io::ErrorKind::OutOfMemory {
         return Error::io(path, "reading", source);
@@ -125,7 +125,7 @@ fn reading_failed(path: &Path, source: std::io::Error, n_bytes: u64) -> Error {
     Error::new(path, cause.into())
 }
 
-/// All of a file, which must not change while it is read; of a pipe or a device at most `most` bytes.
+/// Reads a whole file, which must not change meanwhile; of a pipe or device at most `most` bytes.
 fn read_all(path: &Path, file: &File, most: u64) -> Result<Vec<u8>> {
     let metadata = file.metadata().map_err(|source| Error::io(path, "reading", source))?;
     let most = if metadata.is_file() { u64::MAX } else { most };
@@ -141,7 +141,7 @@ fn read_all(path: &Path, file: &File, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// All of the standard input: of a file that is redirected to it, as of any other.
+/// Reads all of standard input; a redirected file is treated like any other file.
 #[cfg(unix)]
 fn read_standard_input(path: &Path, most: u64) -> Result<Vec<u8>> {
     use std::os::fd::AsFd;
@@ -161,7 +161,7 @@ fn read_standard_input(path: &Path, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The content of a gzip file, or the file as it is.
+/// The content of a gzip file, or the file unchanged.
 pub(crate) fn decompressed(input: Input, options: &ReadOptions) -> Result<Input> {
     if !input.as_slice().starts_with(gzip::MAGIC) {
         return Ok(input);
@@ -173,7 +173,7 @@ pub(crate) fn decompressed(input: Input, options: &ReadOptions) -> Result<Input>
     })
 }
 
-/// The extension in small letters, without that of the compression.
+/// The extension in lower case, without that of the compression.
 pub(crate) fn extension(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -193,7 +193,7 @@ mod tests {
             error.to_string().starts_with("/dev/zero: holds more than 100 kB: stopped there;"),
             "{error}"
         );
-        // A file has an end: the limit is not for it.
+        // The limit does not apply to regular files, which have an end.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
         std::fs::write(&path, "1,2\n3,4\n").unwrap();
@@ -211,7 +211,7 @@ mod tests {
     }
 }
 
-/// The line of a text on which the byte at `offset` stands, from one.
+/// The line number, from one, of the byte at `offset`.
 pub(crate) fn line_of(text: &[u8], offset: usize) -> u64 {
     memchr::memchr_iter(b'\n', &text[..offset.min(text.len())]).count() as u64 + 1
 }

@@ -1,11 +1,11 @@
-//! Several files put in their places together, whenever the process dies.
+//! Publishes several files together, even if the process dies in between.
 //!
-//! A journal in the folder lists the renames before the first is made, and is removed after the last. Whoever reads or
-//! writes in that folder next, and finds a journal of a dead process, makes the renames that are left: so the files are all of
-//! one run. Folders are locked meanwhile, so several runs that write the same files do so one after the other.
+//! A journal in the folder lists the renames before the first and is removed after the last. The next process that
+//! reads or writes in that folder and finds the journal of a dead process completes its renames: so all files come
+//! from one run. The folders are locked meanwhile, so that runs writing the same files take turns.
 //!
-//! Outputs in several folders have the journal in the first, and in each of the others a note of where it is; the set is
-//! published from the moment that the journal is complete.
+//! If the outputs are in several folders, the first holds the journal and each of the others a note that points to
+//! it; the set is published as soon as the journal is complete.
 
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
@@ -18,61 +18,61 @@ use crate::{Cause, Error, Result, temporaries};
 const JOURNAL: &str = ".karhunen-journal";
 const FIRST: &str = "karhunen journal 2";
 const LAST: &str = "end";
-/// Most bytes of a journal.
+/// Maximum number of bytes of a journal.
 const LONGEST: u64 = 1 << 20;
-/// How long another run is waited for.
+/// Maximum time to wait for another run.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// One file, and where it goes.
+/// A file and its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rename {
     pub(crate) from: PathBuf,
     pub(crate) to: PathBuf,
 }
 
-/// A rename that a journal lists, and [`state`] of its target before.
+/// A rename listed in a journal, and the previous [`state`] of its target.
 #[derive(Debug, PartialEq, Eq)]
 struct Listed {
     rename: Rename,
     before: String,
 }
 
-/// What a journal says.
+/// The content of a journal.
 #[derive(Debug, PartialEq, Eq)]
 enum Journal {
     /// The renames of a set.
     Renames(Vec<Listed>),
-    /// The folder of the journal that lists them.
+    /// The folder that contains the journal.
     Elsewhere(PathBuf),
 }
 
-/// Folders in which no other run publishes, while this is held.
+/// Folders locked for publishing while this value exists.
 #[derive(Debug)]
 pub(crate) struct Folders {
     folders: Vec<PathBuf>,
-    /// Those that could be locked; not all file systems can.
+    /// The locks obtained; not all file systems support them.
     locks: Vec<File>,
 }
 
 impl Folders {
-    /// Locks the folders of `targets`, always in the same order, and ends what dead processes began there.
+    /// Locks the folders of `targets`, always in the same order, and completes the sets of dead processes there.
     pub(crate) fn of<'a>(targets: impl Iterator<Item = &'a Path>) -> Self {
         let folders: BTreeSet<PathBuf> = targets.map(folder_of).collect();
         let mut held = Self { folders: folders.into_iter().collect(), locks: Vec::new() };
         for folder in &held.folders {
             if let Some(lock) = lock(folder) {
                 held.locks.push(lock);
-                // What cannot be ended is told to those who read it.
+                // Readers report a set that cannot be completed.
                 let _ = complete(folder);
             }
         }
         held
     }
 
-    /// Makes the renames, all or none as far as any later run can see. `rename` makes one.
+    /// Makes the renames, all or none as seen by later runs. `rename` makes one.
     ///
     /// # Errors
-    /// Those of the journal, before anything is renamed; the first of `rename`, with those before it made.
+    /// An error of the journal, before any rename; or the first error of `rename`, after the renames before it.
     pub(crate) fn publish(
         &self,
         renames: &[Rename],
@@ -84,7 +84,7 @@ impl Folders {
         let begun = self.begin(renames);
         let outcome = begun.and_then(|()| (0..renames.len()).try_for_each(&mut rename));
         self.folders.iter().for_each(|folder| sync(folder));
-        // The list goes first: a note without it says that nothing is left to do.
+        // The journal is removed first: a note without a journal means that nothing is left to do.
         for folder in &self.folders {
             let _ = std::fs::remove_file(folder.join(JOURNAL));
         }
@@ -108,7 +108,7 @@ impl Folders {
     }
 }
 
-/// Size and time of change of a file, which tell whether somebody wrote it since.
+/// Size and modification time of a file, which reveal later writes.
 fn state(file: &Path) -> String {
     let of = |metadata: std::fs::Metadata| {
         let changed = metadata.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
@@ -117,21 +117,21 @@ fn state(file: &Path) -> String {
     file.metadata().ok().and_then(of).unwrap_or_else(|| "none".to_owned())
 }
 
-/// The folder of a file, under the name that all its names have in common.
+/// The canonical folder of a file.
 pub(crate) fn folder_of(file: &Path) -> PathBuf {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
 }
 
-/// Whether a set still has files to be put in their places.
+/// Returns true if a set still has files to be renamed.
 pub(crate) fn is_pending(folder: &Path) -> bool {
     folder.join(JOURNAL).symlink_metadata().is_ok()
 }
 
-/// Ends the publication of a set that `path` is part of, if a process died in the middle; waits for one that lives.
+/// Completes the set that contains `path` if its process died, or waits for a live process.
 ///
 /// # Errors
-/// [`Cause::Format`] where it cannot be ended here.
+/// [`Cause::Format`] if it cannot be completed here.
 pub(crate) fn before_reading(path: &Path) -> Result<()> {
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = folder_of(&target);
@@ -157,7 +157,7 @@ pub(crate) fn before_reading(path: &Path) -> Result<()> {
     Err(Error::new(path, Cause::Format(message)))
 }
 
-/// Whether a set that is not complete has this file.
+/// Tests whether an incomplete set contains this file.
 fn is_listed(journal: &Path, target: &Path) -> bool {
     let folder = folder_of(journal);
     match parse(&folder, &content(journal).unwrap_or_default()) {
@@ -165,12 +165,12 @@ fn is_listed(journal: &Path, target: &Path) -> bool {
             let mut renames = renames.iter().map(|listed| &listed.rename);
             renames.any(|Rename { from, to }| from.exists() && to.file_name() == target.file_name())
         }
-        // What the other folder says is told when its files are read.
+        // Reading that folder's files checks its journal.
         Some(Journal::Elsewhere(_)) | None => false,
     }
 }
 
-/// Makes the renames that a journal still asks for. The folder is locked, so whoever wrote the journal is dead.
+/// Makes the remaining renames of a journal. The folder is locked, so the process that wrote the journal is dead.
 fn complete(folder: &Path) -> std::io::Result<()> {
     let path = folder.join(JOURNAL);
     if !is_own(&path) {
@@ -183,12 +183,12 @@ fn complete(folder: &Path) -> std::io::Result<()> {
                     continue;
                 }
                 if state(&to) != before && from.exists() {
-                    // Somebody wrote the target since the process died: that file is the newer one.
+                    // The target was written after the process died and is newer.
                     std::fs::remove_file(from)?;
                     continue;
                 }
                 match std::fs::rename(from, to) {
-                    // It was made before.
+                    // This rename was made before.
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                     outcome => outcome?,
                 }
@@ -203,14 +203,15 @@ fn complete(folder: &Path) -> std::io::Result<()> {
                 complete(&first)?;
             }
         }
-        // Cut short: nothing was renamed yet.
+        // A truncated journal: no rename was made yet.
         _ => {}
     }
     std::fs::remove_file(path)
 }
 
-/// Returns whether the journal of `folder` may rename `from` to `to`: a temporary file of karhunen beside its target, in this folder or
-/// in one whose own note points here. A journal that came with other files, from an archive for example, has no say elsewhere.
+/// Returns whether the journal of `folder` may rename `from` to `to`: `from` must be a temporary file of karhunen
+/// beside its target, in this folder or in one whose own note points here. A journal unpacked from an archive
+/// cannot rename files elsewhere.
 fn may_rename(folder: &Path, from: &Path, to: &Path) -> bool {
     let beside = from.parent().is_some() && from.parent() == to.parent();
     let ours = from.file_name().is_some_and(temporaries::is_ours);
@@ -222,7 +223,7 @@ fn may_rename(folder: &Path, from: &Path, to: &Path) -> bool {
     beside && ours && from.parent().is_some_and(|there| there == folder || agrees(there))
 }
 
-/// What an ordinary file of the size of a journal holds.
+/// The content of a regular file no larger than a journal.
 fn content(journal: &Path) -> std::io::Result<Vec<u8>> {
     let metadata = journal.symlink_metadata()?;
     if metadata.is_file() && metadata.len() <= LONGEST {
@@ -232,7 +233,7 @@ fn content(journal: &Path) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// Whether there is a journal that this user wrote: nobody else says what is renamed here.
+/// Returns true if there is a journal that this user wrote; journals of other users are ignored.
 #[cfg(unix)]
 fn is_own(journal: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -269,7 +270,7 @@ fn write_journal(folder: &Path, journal: &Journal) -> std::io::Result<()> {
                        ends it, or remove .karhunen-journal";
         return Err(std::io::Error::other(message));
     }
-    // What lies there is no journal, or was cut short.
+    // The file is not a journal, or a truncated one.
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -283,7 +284,7 @@ fn write_journal(folder: &Path, journal: &Journal) -> std::io::Result<()> {
     written
 }
 
-/// What a whole journal says; paths are taken from its folder.
+/// Parses a complete journal; paths are relative to its folder.
 fn parse(folder: &Path, content: &[u8]) -> Option<Journal> {
     let words: Vec<&[u8]> = content.strip_suffix(b"\0")?.split(|byte| *byte == 0).collect();
     let [first, kind, rest @ .., last] = words.as_slice() else { return None };
@@ -315,7 +316,7 @@ fn path_of(word: &[u8]) -> Option<PathBuf> {
     std::str::from_utf8(word).ok().map(PathBuf::from)
 }
 
-/// Locks a folder, as long as the file is held; nothing where the file system cannot, or another run does not end.
+/// Locks a folder until the file is dropped; `None` without locks in the file system, or after a timeout.
 fn lock(folder: &Path) -> Option<File> {
     let file = File::open(folder).ok()?;
     let begin = Instant::now();
@@ -330,7 +331,7 @@ fn lock(folder: &Path) -> Option<File> {
     }
 }
 
-/// Waits until the names of a folder are on the disk, where the system can.
+/// Flushes the names of a folder to the disk, if the system can.
 fn sync(folder: &Path) {
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
@@ -341,7 +342,7 @@ fn sync(folder: &Path) {
 mod tests {
     use super::*;
 
-    /// Three files that hold `old`, two of them in one folder, and those that are to replace them.
+    /// Three files that hold `old`, two of them in one folder, and their replacements.
     fn set(root: &Path) -> Vec<Rename> {
         let renames: Vec<Rename> = ["a/m", "a/s.csv", "b/l\u{e9} \n.csv"]
             .iter()
@@ -363,7 +364,7 @@ mod tests {
         renames.iter().map(|rename| std::fs::read_to_string(&rename.to).unwrap()).collect()
     }
 
-    /// Files in the folders of a set.
+    /// Number of files in the folders of a set.
     fn n_files(renames: &[Rename]) -> usize {
         let folders: BTreeSet<PathBuf> = renames.iter().map(|rename| folder_of(&rename.to)).collect();
         folders.iter().map(|folder| std::fs::read_dir(folder).unwrap().count()).sum()
@@ -373,7 +374,7 @@ mod tests {
         Folders::of(renames.iter().map(|rename| rename.to.as_path()))
     }
 
-    /// As an archive might hold it.
+    /// A journal as an archive may contain it.
     #[test]
     fn a_journal_has_no_say_elsewhere_or_over_other_files() {
         let root = tempfile::tempdir().unwrap();
@@ -419,7 +420,7 @@ mod tests {
         std::fs::write(&renames[1].to, b"by hand").unwrap();
         before_reading(&renames[0].to).unwrap();
         assert_eq!(contents(&renames), ["new", "by hand", "new"]);
-        // The note in the other folder stays until somebody reads there.
+        // The note in the other folder stays until a process reads there.
         before_reading(&renames[2].to).unwrap();
         assert_eq!(n_files(&renames), 3);
     }
@@ -435,11 +436,11 @@ mod tests {
                 for Rename { from, to } in &renames[..n_made] {
                     std::fs::rename(from, to).unwrap();
                 }
-                // The process dies here, and its locks with it.
+                // The process dies here and releases its locks.
                 drop(folders);
                 before_reading(&renames[reader].to).unwrap();
                 assert_eq!(contents(&renames), ["new"; 3], "{n_made} renames made, {reader} read");
-                // A note in the other folder may stay until somebody reads there.
+                // A note in the other folder may stay until a process reads there.
                 before_reading(&renames[2].to).unwrap();
                 assert_eq!(n_files(&renames), 3);
             }
@@ -464,7 +465,7 @@ mod tests {
             }
         }
         std::fs::write(&journal, &whole).unwrap();
-        // A writer ends it as a reader does.
+        // A writer completes the set as a reader does.
         drop(Folders::of(std::iter::once(renames[2].to.as_path())));
         assert_eq!(contents(&renames), ["new"; 3]);
     }
@@ -476,7 +477,7 @@ mod tests {
         let make = |at: usize| std::fs::rename(&renames[at].from, &renames[at].to);
         of(&renames).publish(&renames, make).unwrap();
         assert_eq!((contents(&renames), n_files(&renames)), (vec!["new".to_owned(); 3], 3));
-        // A death in between, then a run that writes one of the files alone: what it wrote stays.
+        // A process dies, then another run writes one of the files alone: its content stays.
         let renames = set(root.path());
         of(&renames).begin(&renames).unwrap();
         let later = [Rename { from: root.path().join("later"), to: renames[1].to.clone() }];
@@ -507,7 +508,7 @@ mod tests {
         of(&renames).begin(&renames).unwrap();
         let journal = root.path().join("a").join(JOURNAL);
         if std::os::unix::fs::chown(&journal, Some(4711), None).is_err() {
-            // Only the superuser can make such a file.
+            // Only the superuser can create such a file.
             return;
         }
         let message = before_reading(&renames[0].to).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Rows that a kernel model keeps, as arrays of its file.
+//! The rows stored in a kernel model, as arrays of its file.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use karhunen::{KernelRows, Matrix};
 use crate::model_file::{ModelFile, Tensor, tensor_error};
 use crate::{Error, Result};
 
-/// Rows as arrays whose names begin with `name`; `single` where the data were f32, so that nothing is lost.
+/// Rows as arrays whose names begin with `name`; `single` if the data were f32, which loses nothing.
 pub(crate) fn row_tensors(name: &str, rows: &KernelRows, single: bool) -> Vec<Tensor> {
     match rows {
         KernelRows::Dense(rows) => {
@@ -28,7 +28,7 @@ fn part(name: &str, part: &str) -> String {
     format!("{name}_{part}")
 }
 
-/// Values in the type of the data: those of f32 data are the same in f64.
+/// Values in the type of the data: values of f32 data are exact in both types.
 fn values_tensor(name: &str, shape: &[usize], values: &[f64], single: bool) -> Tensor {
     let narrow = || -> Option<Vec<f32>> {
         values.iter().map(|x| Some(*x as f32).filter(|narrow| f64::from(*narrow) == *x)).collect()
@@ -39,7 +39,7 @@ fn values_tensor(name: &str, shape: &[usize], values: &[f64], single: bool) -> T
     }
 }
 
-/// The rows of a file.
+/// Reads the rows from a file.
 ///
 /// # Errors
 /// [`crate::Cause::Format`] for damage.
@@ -66,7 +66,7 @@ pub(crate) fn take_rows(
     Ok(KernelRows::Sparse { n_features, pointers: pointers?, indices, values })
 }
 
-/// Values of either type.
+/// Reads values of either type.
 fn take_values<const N: usize>(
     path: &Path,
     file: &mut ModelFile,

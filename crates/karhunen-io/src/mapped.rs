@@ -1,4 +1,4 @@
-//! A file mapped into memory. A change of the file while it is used is an error then, not the end of the process.
+//! A file mapped into memory. A change of the file during use is an error and does not end the process.
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use memmap2::Mmap;
 
 use crate::{Cause, Error, Result};
 
-/// A mapped file. Where the file becomes shorter than the map, or cannot be read any more, the map holds zeros;
-/// [`Mapped::check_unchanged`] tells of it. Clones share the map.
+/// A mapped file. If the file is truncated or becomes unreadable, the map holds zeros and
+/// [`Mapped::check_unchanged`] reports it. Clones share the map.
 #[derive(Clone, Debug)]
 pub struct Mapped(Arc<Map>);
 
-/// Fields are dropped in this order: the range is given up before its addresses are.
+/// Fields are dropped in this order: the range is unregistered before its addresses are unmapped.
 #[derive(Debug)]
 struct Map {
     #[cfg(unix)]
@@ -26,16 +26,16 @@ struct Map {
 }
 
 impl Mapped {
-    /// Maps a file that is not empty; `None` where no map can be guarded.
+    /// Maps a file that is not empty; `None` if the map cannot be guarded.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     #[allow(unsafe_code)]
     pub(crate) fn open(path: &Path, file: File) -> std::io::Result<Option<Self>> {
         let stamp = Stamp::of(&file.metadata()?);
-        // SAFETY: the map is only read, and as bytes or plain numbers, for which every pattern of bits is valid. A file that becomes
-        // shorter raises a signal, which the guard answers. One that is rewritten changes bytes that are borrowed: readers check
-        // every index and length that they take from them, and `check_unchanged` refuses what came of it.
+        // SAFETY: the map is only read, as bytes or plain numbers, for which every bit pattern is valid. A
+        // truncated file raises a signal, which the guard handles. A rewritten file changes borrowed bytes:
+        // readers check every index and length that they take from them, and `check_unchanged` fails.
         let bytes = unsafe { Mmap::map(&file)? };
         #[cfg(unix)]
         let Some(guard) = crate::bus_error::Guard::new(&bytes) else { return Ok(None) };
@@ -50,11 +50,11 @@ impl Mapped {
         Ok(Some(Self(Arc::new(map))))
     }
 
-    /// Checks that the file is as it was when it was opened: of the same length, not written to since, and readable. To be called
-    /// after the last use of the content, and before anything that came of it is relied upon.
+    /// Checks that the file is unchanged since it was opened: same length, not written to, and readable. Call it
+    /// after the last use of the content, and before using any result.
     ///
     /// # Errors
-    /// [`Cause::Changed`]; [`Cause::Io`] where a part could not be read.
+    /// [`Cause::Changed`]; [`Cause::Io`] if a part could not be read.
     pub fn check_unchanged(&self) -> Result<()> {
         let Map { file, path, stamp, .. } = &*self.0;
         stamp.check(path, file)?;
@@ -82,7 +82,7 @@ impl AsRef<[u8]> for Mapped {
     }
 }
 
-/// What changes where a file is written to.
+/// The properties of a file that change when it is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     len: u64,
@@ -143,7 +143,7 @@ mod tests {
         let expected =
             format!("{}: the file became shorter, from 100000 bytes to 40000, {advice}", path.display());
         assert_eq!(message(&map), expected);
-        // Even if it grows back.
+        // The file is refused even if it grows back.
         writing(&path).set_len(100_000).unwrap();
         assert!(message(&map).contains("ones: "), "{}", message(&map));
     }
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(map.len(), 5000);
 
         let (_folder, path, map) = mapped(5000);
-        // Clocks of file systems tick in milliseconds.
+        // File systems record times in milliseconds.
         std::thread::sleep(Duration::from_millis(50));
         let mut file = writing(&path);
         file.seek(SeekFrom::Start(100)).unwrap();
@@ -197,7 +197,7 @@ mod formats {
     use crate::read::read_input;
     use crate::{ErrorKind, ReadOptions};
 
-    /// Reads a copy of a file that is cut to `len` bytes once it is open.
+    /// Reads a copy of a file that is truncated to `len` bytes after it was opened.
     fn read_cut(name: &str, len: Option<u64>) -> Result<crate::Table> {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
         let folder = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! Names of rows or columns from a file of their own.
+//! Names of rows or columns from separate files.
 
 use std::path::{Path, PathBuf};
 
 use crate::input::{Input, decompressed};
 use crate::{Cause, Error, Place, ReadOptions, Result, Table};
 
-/// Gives a table the names that the options keep in files of their own.
+/// Adds to a table the names that the options take from separate files.
 ///
 /// # Errors
 /// Those of [`read_names`].
@@ -25,10 +25,10 @@ pub(crate) fn named(mut table: Table, options: &ReadOptions) -> Result<Table> {
     Ok(table)
 }
 
-/// One name for each row and for each column, where the options keep such in files of their own.
+/// The names of the rows and of the columns, if the options take them from separate files.
 type Lists = (Option<Vec<String>>, Option<Vec<String>>);
 
-/// The names of `n` rows and of `p` columns that the options keep in files of their own.
+/// Reads the names of `n` rows and of `p` columns from the separate files that the options give.
 ///
 /// # Errors
 /// Those of [`read_names`].
@@ -40,12 +40,12 @@ pub(crate) fn listed(options: &ReadOptions, n: usize, p: usize) -> Result<Lists>
     Ok((read(&options.sample_names, "rows", n)?, features))
 }
 
-/// Reads `n_expected` names of a text file, one on each line, whatever else the line holds. Empty lines at the end do
-/// not count; gzip is undone; `-` reads the standard input. `what` says in messages what they name.
+/// Reads `n_expected` names from a text file with one name per line; a line is a name in full. Empty lines at the
+/// end are ignored; gzip is decompressed; `-` reads standard input. Messages call the names `what`.
 ///
 /// # Errors
-/// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for what is no text, an empty line before the last name,
-/// or another number of names.
+/// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] if it is not text, has an empty line before the
+/// last name, or another number of names.
 fn read_names(path: &Path, what: &str, n_expected: usize, options: &ReadOptions) -> Result<Vec<String>> {
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         let bytes = input.as_slice();

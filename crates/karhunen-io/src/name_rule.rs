@@ -1,9 +1,8 @@
-//! The rule for names that nobody pointed at: whether the first line of a text table holds the names of its columns, and
-//! whether a column holds the names of its rows. Every command and every format asks here; `docs/names.md` has the rule
-//! as a table.
+//! The rule for names that no option gives: whether the first line of a text table holds the column names, and
+//! whether a column holds the row names. It serves every command and format; table in `docs/names.md`.
 //!
-//! What the user says comes first, then what a model knows of the table that it was fitted to, then the look of the
-//! table. A guess that the look does not settle carries a warning, which every command prints.
+//! Options take precedence, then the columns that a model was fitted to, then the content of the table. If the
+//! content does not settle the question, the result carries a warning that every command prints.
 
 use std::collections::HashSet;
 
@@ -11,57 +10,57 @@ use crate::csv::{Cell, Field};
 use crate::names::shell_word;
 use crate::units::{common_word, first_decorated};
 
-/// What a model knows of the table that it was fitted to.
+/// The columns of a fitted table, as its model records them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FittedTable {
-    /// One name for each feature, if the table had names.
+    /// One name for each feature, if the table had column names.
     pub feature_names: Option<Vec<String>>,
     /// Number of features.
     pub n_features: usize,
-    /// Columns beside the features, by name, or by number from 1 where the table had no names: labels and weights.
+    /// Columns that are not features, by name, or by number from 1 if the table had no names: labels and weights.
     pub set_aside: Vec<String>,
-    /// The column that named the rows, by name or by number, if it is known.
+    /// The column that named the rows, by name or number, if known.
     pub id_column: Option<String>,
 }
 
 impl FittedTable {
-    /// Columns by number, of a table without names that has as many columns as the fit: those set aside, and the one that
-    /// names the rows.
+    /// The indices of the columns set aside and of the one that names the rows, in a table without names that has
+    /// as many columns as the fitted table.
     pub(crate) fn numbered(&self, n_columns: usize) -> Option<(Vec<usize>, Option<usize>)> {
         let place =
             |number: &String| number.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < n_columns);
         let set_aside: Option<Vec<usize>> = self.set_aside.iter().map(place).collect();
         let (set_aside, id) = (set_aside?, self.id_column.as_ref().and_then(place));
         let n_known = self.n_features + set_aside.len() + usize::from(id.is_some());
-        // One more may name the rows without having been asked for.
+        // A further column may name the rows even though no option requested it.
         let fits = n_known == n_columns || (id.is_none() && n_known + 1 == n_columns);
         (self.feature_names.is_none() && fits).then_some((set_aside, id))
     }
 }
 
-/// What the first line of a text table holds.
+/// The content of the first line of a text table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FirstLine {
-    /// Values, without a doubt.
+    /// Values, certain.
     Values,
-    /// Names, without a doubt.
+    /// Names, certain.
     Names,
-    /// Numbers that are names by two signs at least.
+    /// Numbers, read as names on two or more pieces of evidence.
     CountingNames,
-    /// Numbers that are names by one sign.
+    /// Numbers, read as names on one piece of evidence.
     LikelyNames,
-    /// The names that the model knows, all of them numbers, in another order.
+    /// The names in the model, all of them numbers, in another order.
     MovedNames,
-    /// The names that the model knows, all of them numbers that a row could hold as well.
+    /// The names in the model, all of them numbers that could also be a row.
     KnownNumbers,
-    /// Numbers that run up or down as names may, without another sign: values.
+    /// Increasing or decreasing numbers without further evidence: values.
     CountingValues,
-    /// Whole numbers over decimals: values.
+    /// Integers over decimals: values.
     WholeValues,
 }
 
 impl FirstLine {
-    /// Whether the line is taken as names.
+    /// Returns true if the line is read as names.
     pub(crate) fn holds_names(self) -> bool {
         matches!(
             self,
@@ -69,12 +68,12 @@ impl FirstLine {
         )
     }
 
-    /// What the report of a command says of it.
+    /// The note for the report of a command.
     pub(crate) fn note(self) -> Option<&'static str> {
         (self == Self::CountingNames).then_some("the first line counts up or down and was taken as names")
     }
 
-    /// What every command says of it, for the guess may be wrong.
+    /// The warning that every command prints, since the guess may be wrong.
     pub(crate) fn warning(self) -> Option<&'static str> {
         match self {
             Self::Values | Self::Names | Self::CountingNames => None,
@@ -100,36 +99,36 @@ impl FirstLine {
     }
 }
 
-/// What the first column of a table holds, where nobody said.
+/// The content of the first column of a table, if no option states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FirstColumn {
-    /// Values, or text that is refused or set aside.
+    /// Values, or text to be refused or set aside.
     Values,
     /// The names of the rows.
     Names {
-        /// Whether they must differ: nothing but their text says that they are names.
+        /// True if they must differ: text is the only evidence for names.
         must_differ: bool,
-        /// What every command says, for the guess may be wrong.
+        /// The warning that every command prints, since the guess may be wrong.
         warning: Option<String>,
     },
 }
 
-/// How many cells a run of numbers must have to be taken as names where nothing else says so.
+/// Minimum length of a monotone sequence of numbers to count as names without other evidence.
 const LONG_RUN: usize = 8;
 
-/// The first records of a text table, and what is known of it.
+/// The first records of a text table, its decimal sign, and the fitted table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look<'a> {
     /// The first records.
     pub(crate) records: &'a [Vec<Field<'a>>],
-    /// Whether a comma separates the decimals.
+    /// True if the decimal sign is a comma.
     pub(crate) decimal_comma: bool,
-    /// What a model knows.
+    /// The fitted table, if there is a model.
     pub(crate) fitted: Option<&'a FittedTable>,
 }
 
 impl Look<'_> {
-    /// Whether the first line holds names.
+    /// Decides what the first line holds.
     pub(crate) fn first_line(&self) -> FirstLine {
         let Some((first, rest)) = self.records.split_first() else { return FirstLine::Values };
         match self.fitted {
@@ -142,7 +141,7 @@ impl Look<'_> {
         .unwrap_or_else(|| self.first_line_by_look(first, rest))
     }
 
-    /// Against a model whose features have names; `None` if these decide nothing.
+    /// Compares the line with the feature names of a model; `None` if they decide nothing.
     fn first_line_by_names(
         &self,
         first: &[Field],
@@ -165,11 +164,11 @@ impl Look<'_> {
         }
         let from = first.len().saturating_sub(names.len());
         if first[from..].iter().map(|field| &*field.text).eq(names.iter().map(String::as_bytes)) {
-            // A long row that holds just the names is no chance.
+            // A long row equal to the names is no coincidence.
             let doubtful = names.len() < LONG_RUN && self.could_be_a_row(first, rest);
             return Some(if doubtful { FirstLine::KnownNumbers } else { FirstLine::Names });
         }
-        // A corner may have a name of its own, or none.
+        // The corner above the row names may have a name of its own.
         let n_others = first.len() - usize::from(first.first().is_some_and(|corner| !is_known(&corner)));
         let found: HashSet<&[u8]> = first.iter().filter(is_known).map(|field| &*field.text).collect();
         let all_are_names = found.len() == n_others && n_others > 1;
@@ -177,16 +176,16 @@ impl Look<'_> {
         Some(if all_are_names && suffices { FirstLine::MovedNames } else { self.not_the_names(first, rest) })
     }
 
-    /// A first line of numbers where the model knows that features have no names.
+    /// Decides on a first line of numbers if the fitted table had no names.
     fn without_names(&self, first: &[Field], rest: &[Vec<Field>]) -> FirstLine {
-        // Programs that number columns without names write such a line: it is no row of the data, then.
+        // Programs that number unnamed columns write such a line, which is not a row of data.
         let numbers = self.numbers(first);
         let counts = counts_from_the_start(&numbers) && numbers.len() == first.len();
         if counts { FirstLine::CountingValues } else { self.not_the_names(first, rest) }
     }
 
-    /// A first line whose numbers are not the names that the model knows: values, in doubt where a fit would take them as
-    /// names, or would doubt whole numbers over decimals.
+    /// Decides on a first line of numbers that are not the names in the model: values, with a warning if a fit
+    /// would read names, or finds integers over decimals.
     fn not_the_names(&self, first: &[Field], rest: &[Vec<Field>]) -> FirstLine {
         if rest.is_empty() {
             return FirstLine::Values;
@@ -198,7 +197,8 @@ impl Look<'_> {
         }
     }
 
-    /// Whether each number of the first line lies within the range of its column and is no whole number over decimals.
+    /// Tests whether each number of the first line is in the range of its column, and none is an integer over
+    /// decimals.
     fn could_be_a_row(&self, first: &[Field], rest: &[Vec<Field>]) -> bool {
         let is_like = |(column, field): (usize, &Field)| {
             let Some(x) = self.number(field) else { return true };
@@ -223,7 +223,7 @@ impl Look<'_> {
             return match (unquoted_numbers, counts) {
                 (false, _) => FirstLine::Names,
                 (true, true) => FirstLine::LikelyNames,
-                // A row that is cut short: parsing says so.
+                // A truncated row: parsing reports it.
                 (true, false) => FirstLine::Values,
             };
         }
@@ -245,7 +245,7 @@ impl Look<'_> {
             return FirstLine::Names;
         }
         if let Some(found) = self.counting(first, rest) {
-            // A model whose features have no names has met a table without such a line.
+            // The fitted table of a model without feature names had no such line.
             return match (self.fitted, found) {
                 (None, found) => found,
                 (Some(_), FirstLine::LikelyNames | FirstLine::CountingNames) => FirstLine::CountingValues,
@@ -262,7 +262,7 @@ impl Look<'_> {
         FirstLine::Values
     }
 
-    /// Whether whole numbers stand over decimals in all of several columns.
+    /// Tests whether several columns all have integers over decimals.
     fn is_whole_over_decimals(&self, first: &[Field], rest: &[Vec<Field>]) -> bool {
         let stands_over_decimals = |(column, field): (usize, &Field)| {
             let decimal = self.column(rest, column).iter().filter(|value| value.fract() != 0.0).count();
@@ -273,8 +273,8 @@ impl Look<'_> {
             && !self.is_written_alike(first, rest)
     }
 
-    /// Whether every number of the first line is written with decimals, as many as most below it have: `100.000` over
-    /// `0.125` is no whole number.
+    /// Tests whether every number of the first line has as many decimals as most numbers below it: `100.000` over
+    /// `0.125` is not an integer.
     fn is_written_alike(&self, first: &[Field], rest: &[Vec<Field>]) -> bool {
         let sign = if self.decimal_comma { b',' } else { b'.' };
         let n_decimals = |field: &Field| {
@@ -291,7 +291,7 @@ impl Look<'_> {
         first.iter().enumerate().filter(is_number).all(is_alike)
     }
 
-    /// A name stands over numbers; over text it could as well be the first of them.
+    /// Tests whether a name is above numbers; above text it could be the first value.
     fn stands_over_numbers(&self, name: &Field, column: usize, rest: &[Vec<Field>]) -> bool {
         let below = || rest.iter().filter_map(|record| record.get(column));
         let unlike = match self.cell(name) {
@@ -301,8 +301,8 @@ impl Look<'_> {
         unlike && below().filter(|field| self.cell(field).is_numeric()).count() * 2 > below().count()
     }
 
-    /// A first line of numbers that run up or down as the rows below do not: names such as years and wavelengths, if another
-    /// sign says so too.
+    /// Tests for a first line of numbers that increase or decrease unlike the rows below: names such as years and
+    /// wavelengths, if there is other evidence.
     fn counting(&self, first: &[Field], rest: &[Vec<Field>]) -> Option<FirstLine> {
         let places: Vec<usize> =
             (0..first.len()).filter(|column| matches!(self.cell(&first[*column]), Cell::Number(_))).collect();
@@ -326,7 +326,7 @@ impl Look<'_> {
         let outside = numbers.iter().all(|x| *x > high) || numbers.iter().all(|x| *x < low);
         let long = numbers.len() >= LONG_RUN;
         let signs = match found {
-            // Rows of curves run up or down too, some of them all the way.
+            // Rows of curves increase or decrease too, some of them throughout.
             Run::OneWay => {
                 usize::from(whole_over_decimals || (outside && share_of_steps(&numbers, &below) < 2.0 / 3.0))
             }
@@ -342,15 +342,16 @@ impl Look<'_> {
         };
         Some(match signs {
             0 => FirstLine::CountingValues,
-            // What is written as the rows are may be one of them.
+            // Numbers written like the rows may be one of them.
             1 => FirstLine::LikelyNames,
             _ if written_alike => FirstLine::LikelyNames,
             _ => FirstLine::CountingNames,
         })
     }
 
-    /// Whether the first column names the rows. `records` are then those below the names. Of the `n_columns` that are not set
-    /// aside, the first among them, `names` are the names, if there are any; `nameless` says that the first has none of its own.
+    /// Decides whether the first column names the rows. `records` are then the records below the names.
+    /// `n_columns` columns are not set aside, `names` are their names, if any; `nameless` states that the first
+    /// column has no name.
     pub(crate) fn first_column(
         &self,
         n_columns: usize,
@@ -370,7 +371,7 @@ impl Look<'_> {
                 (Some(names), Some(known)) => names.iter().skip(1).eq(known),
                 _ => n_columns == fitted.n_features + 1,
             };
-            // Of a table without rows the names alone tell, where the model knows names.
+            // In a table without rows only the names decide, if the model has names.
             if all_others && (nameless || (self.records.is_empty() && known.is_some())) {
                 return certain;
             }
@@ -403,7 +404,7 @@ impl Look<'_> {
         FirstColumn::Names { must_differ: true, warning: unit_warning(&texts_of_cells, column) }
     }
 
-    /// Whether the first column is quoted and another is not, as R and karhunen write numbers that name rows.
+    /// Tests whether the first column is quoted and another is not, as R and karhunen write numeric row names.
     fn alone_in_quotes(&self) -> bool {
         let is_so = |record: &Vec<Field>| {
             record[0].quoted
@@ -432,14 +433,14 @@ impl Look<'_> {
         records.iter().filter_map(|record| self.number(record.get(column)?)).collect()
     }
 
-    /// Whether no cell of a record is text.
+    /// Tests whether no cell of a record is text.
     fn is_all_numbers(&self, record: &[Field]) -> bool {
         record.iter().all(|field| self.cell(field) != Cell::Text)
     }
 }
 
-/// Whether the first line of a table of triples or pairs holds names: its value is no number, or it has texts over whole
-/// numbers; `[row, column, value]` are the numbers of the columns that were asked for, those of pairs without a value.
+/// Tests whether the first line of triples or pairs holds names: its value is not a number, or it has text over
+/// integers. `[row, column, value]` are the column indices; pairs have no value.
 pub(crate) fn is_first_line_of_names(
     records: &[Vec<Field>],
     [row, column, value]: [Option<usize>; 3],
@@ -451,12 +452,12 @@ pub(crate) fn is_first_line_of_names(
     let (Some(first), second) = (records.first(), records.get(1)) else { return false };
     let ids =
         |record: &[Field], text| is_text(record, row) == Some(text) && is_text(record, column) == Some(text);
-    // Whole numbers beside a value that is none are the ids of a line with a fault.
+    // Integers beside an invalid value are the ids of a faulty line.
     let over_values = is_text(first, value) == Some(true) && !ids(first, false);
     over_values || (ids(first, true) && second.is_some_and(|second| ids(second, false)))
 }
 
-/// Whether the only line of triples or pairs holds names: text where the ids of the model are whole numbers.
+/// Tests whether the only line of triples or pairs holds names: text, while the ids in the model are integers.
 pub(crate) fn is_lone_line_of_names(
     records: &[Vec<Field>],
     [row, column, _]: [Option<usize>; 3],
@@ -472,8 +473,8 @@ pub(crate) fn is_lone_line_of_names(
     is_text(row) && is_text(column) && known.iter().all(|id| id.parse::<i64>().is_ok())
 }
 
-/// Whether the first line of triples or pairs, which is taken as one of them, may hold the numbers that programs write where
-/// columns have no names: 0, 1, 2, … or 1, 2, 3, … over decimals, or over ids that are text.
+/// Tests whether the first line of triples or pairs, read as an entry, may hold the numbers that programs write
+/// for unnamed columns: 0, 1, 2, … or 1, 2, 3, … over decimals, or over ids that are text.
 pub(crate) fn may_count_columns(
     records: &[Vec<Field>],
     [row, column, value]: [Option<usize>; 3],
@@ -498,7 +499,7 @@ pub(crate) fn may_count_columns(
     most(value, &is_decimal) || most(row, &is_text) || most(column, &is_text)
 }
 
-/// What is said of a column that names the rows though its cells are numbers with a unit of letters.
+/// The warning for a column that names the rows although its cells are numbers with a unit of letters.
 pub(crate) fn unit_warning(cells: &[&[u8]], column: &str) -> Option<String> {
     let unit = common_word(cells)?;
     Some(format!(
@@ -509,33 +510,33 @@ pub(crate) fn unit_warning(cells: &[&[u8]], column: &str) -> Option<String> {
     ))
 }
 
-/// Whether the model knows a column as a feature: it then names no rows.
+/// Returns true if the model has a feature of this name: the column then does not name rows.
 pub(crate) fn is_feature(name: &str, fitted: Option<&FittedTable>) -> bool {
     let known = fitted.and_then(|fitted| fitted.feature_names.as_deref());
     known.is_some_and(|known| known.iter().any(|feature| feature == name))
 }
 
-/// The number of fields that most records have; of equals the first.
+/// The most frequent number of fields of a record; the first one in case of a tie.
 pub(crate) fn usual_n_fields(records: &[Vec<Field>]) -> usize {
     let counts: Vec<usize> = records.iter().map(Vec::len).collect();
     let frequency = |&&n: &&usize| counts.iter().filter(|&&m| m == n).count();
     counts.iter().rev().max_by_key(frequency).copied().unwrap_or(0)
 }
 
-/// Whether a header of `n_names` leaves out the name of the first column, as R's `write.table` does. Over two columns
-/// that could as well be a title: there the first must hold text or quotes.
+/// Tests whether a header of `n_names` omits the name of the first column, as R's `write.table` does. With two
+/// columns the header could be a title: then the first column must be text or quoted.
 pub(crate) fn leaves_out_id(n_names: usize, rows: &[Vec<Field>]) -> bool {
     let is_name = |row: &Vec<Field>| row[0].quoted || !Cell::of(&row[0].text, false).is_numeric();
     n_names + 1 == usual_n_fields(rows) && (n_names > 1 || rows.iter().all(is_name))
 }
 
-/// How numbers run: a name such as a year or a wavelength follows from the one before, a measurement does not.
+/// How numbers run: names such as years or wavelengths follow a sequence, measurements do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Run {
     None,
-    /// Eight or more, all up or all down.
+    /// Eight or more, strictly increasing or decreasing.
     OneWay,
-    /// Three or more, by equal steps.
+    /// Three or more, in equal steps.
     EqualSteps,
 }
 
@@ -553,20 +554,20 @@ fn run(numbers: &[f64]) -> Run {
     }
 }
 
-/// Whether the numbers are 0, 1, 2, … or 1, 2, 3, …, two at least.
+/// Tests whether the numbers are 0, 1, 2, … or 1, 2, 3, …, at least two of them.
 fn counts_from_the_start(numbers: &[f64]) -> bool {
     let counts_from = |start: usize| numbers.iter().enumerate().all(|(i, x)| *x == (start + i) as f64);
     numbers.len() > 1 && (counts_from(0) || counts_from(1))
 }
 
-/// Whether the numbers, which go by equal steps, are years.
+/// Tests whether the numbers, which have equal steps, are years.
 fn are_years(numbers: &[f64]) -> bool {
     let step = (numbers[1] - numbers[0]).abs();
     [1.0, 2.0, 4.0, 5.0, 10.0].contains(&step)
         && numbers.iter().all(|x| x.fract() == 0.0 && (1500.0..2200.0).contains(x))
 }
 
-/// The share of the steps in the rows that go as the steps of the first line do.
+/// The fraction of the steps in the rows that have the direction of the first line.
 fn share_of_steps(numbers: &[f64], rows: &[Vec<f64>]) -> f64 {
     let direction = numbers[1] - numbers[0];
     let steps: Vec<f64> = rows.iter().flat_map(|row| row.windows(2)).map(|pair| pair[1] - pair[0]).collect();

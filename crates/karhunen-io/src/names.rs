@@ -1,4 +1,4 @@
-//! Columns that the user names: found, or refused with the names that exist.
+//! Finds columns by the names that the user gives, or refuses them with the list of existing names.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use crate::{Cause, Error, Result};
 
-/// At most this many names are listed in a message.
+/// Maximum number of names listed in a message.
 const LISTED: usize = 12;
 
 /// Longer names are shortened in messages.
 const MOST_LETTERS: usize = 80;
 
-/// Index of the column that the option `option` asks for: by name, or counted from one where there are no names.
+/// Index of the column that the option `option` names; counted from one if there are no names.
 ///
 /// # Errors
 /// [`Cause::Option`] for a name that does not exist or is not unique, with the closest or all names.
@@ -49,15 +49,15 @@ pub(crate) fn find_column(
     }
 }
 
-/// Where each name stands, for many that are looked for.
+/// The position of each name, for many look-ups.
 #[derive(Debug)]
 pub(crate) struct NameTable<'a> {
-    /// None for a name that repeats.
+    /// `None` for a name that repeats.
     places: HashMap<&'a str, Option<usize>>,
 }
 
 impl<'a> NameTable<'a> {
-    /// Of these names.
+    /// Indexes these names.
     pub(crate) fn of(names: &'a [String]) -> Self {
         let mut places = HashMap::with_capacity(names.len());
         for (place, name) in names.iter().enumerate() {
@@ -66,13 +66,13 @@ impl<'a> NameTable<'a> {
         Self { places }
     }
 
-    /// Index of the only column of a name.
+    /// Index of the only column with this name.
     pub(crate) fn only(&self, name: &str) -> Option<usize> {
         self.places.get(name).copied().flatten()
     }
 }
 
-/// A name as messages show it: the first 80 letters and an ellipsis where it is longer.
+/// A name as shown in messages: a longer one is cut after 80 characters and ends with an ellipsis.
 ///
 /// ```
 /// assert_eq!(karhunen_io::shortened("height"), "height");
@@ -85,7 +85,7 @@ pub fn shortened(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The names in backquotes, the first dozen of many.
+/// The names in backquotes, at most twelve.
 pub(crate) fn list(names: &[String]) -> String {
     let mut text: Vec<String> =
         names.iter().take(LISTED).map(|name| format!("`{}`", shortened(name))).collect();
@@ -95,7 +95,7 @@ pub(crate) fn list(names: &[String]) -> String {
     text.join(", ")
 }
 
-/// The name as it is typed in a shell, [`shortened`].
+/// A [`shortened`] name, quoted for a shell.
 ///
 /// ```
 /// assert_eq!(karhunen_io::shell_word("x.csv"), "x.csv");
@@ -111,7 +111,7 @@ pub fn shell_word(name: &str) -> String {
     }
 }
 
-/// The name nearest to `wanted`, if it is near: capitals ignored, at most a third of the letters differ.
+/// The closest name to `wanted`, ignoring case, if at most a third of the characters differ.
 fn closest<'a>(wanted: &str, names: &'a [String]) -> Option<&'a str> {
     let wanted: Vec<char> = wanted.to_lowercase().chars().collect();
     let limit = wanted.len() / 3;
@@ -123,7 +123,7 @@ fn closest<'a>(wanted: &str, names: &'a [String]) -> Option<&'a str> {
         .map(|(_, name)| name)
 }
 
-/// Letters to insert, delete or replace (Levenshtein), one row of the table at a time.
+/// Levenshtein distance, computed one row of the table at a time.
 fn edit_distance(a: &[char], b: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {

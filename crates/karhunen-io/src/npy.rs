@@ -1,5 +1,5 @@
-//! NPY: one array. Little-endian `float32` and `float64` are used where they lie in the mapped file; integers,
-//! booleans, half precision and the other byte order become `f64`.
+//! NPY: one array. Little-endian `float32` and `float64` are used in place in the mapped file; integers, booleans,
+//! half precision and big-endian numbers become `f64`.
 
 use std::io::Write;
 
@@ -17,14 +17,15 @@ type F16 = <Float16Type as ArrowPrimitiveType>::Native;
 /// Reads an array of one or two axes; one axis is one column.
 ///
 /// # Errors
-/// [`Cause::Format`] for anything but a whole array of numbers, [`Cause::Option`] for options about named columns.
+/// [`Cause::Format`] unless it is a complete array of numbers, [`Cause::Option`] for options about named
+/// columns.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(&input.path, "NPY", &[OptionName::Transpose])?;
     let path = input.path.clone();
     array_table(input, options.transpose, "NPY").map_err(|cause| Error::new(&path, cause))
 }
 
-/// Makes a table of an NPY file or of an unpacked member of an archive.
+/// Makes a table of an NPY file or of a decompressed member of an archive.
 pub(crate) fn array_table(
     input: Input,
     transpose: bool,
@@ -85,12 +86,12 @@ pub(crate) fn array_table(
     })
 }
 
-/// Whether the elements have this machine's byte order.
+/// Returns true if the elements have the byte order of this machine.
 pub(crate) fn native(header: &Header) -> bool {
     header.dtype.big_endian == cfg!(target_endian = "big") || header.dtype.size == 1
 }
 
-/// The bytes of the elements: exactly as many as the shape asks for.
+/// The bytes of the elements, exactly as many as the shape requires.
 pub(crate) fn elements<'a>(bytes: &'a [u8], header: &Header) -> std::result::Result<&'a [u8], Cause> {
     let found = &bytes[header.data_offset..];
     match header.n_bytes() {
@@ -110,7 +111,7 @@ pub(crate) fn elements<'a>(bytes: &'a [u8], header: &Header) -> std::result::Res
     }
 }
 
-/// The elements where they lie, or copied where they are not aligned.
+/// The elements in place, or copied if they are not aligned.
 fn buffer<T: Scalar>(input: Input, header: &Header) -> Buffer<T> {
     let offset = header.data_offset;
     match input.bytes {
@@ -123,7 +124,7 @@ fn buffer<T: Scalar>(input: Input, header: &Header) -> Buffer<T> {
     }
 }
 
-/// Converts elements of any type of number, in the order they have.
+/// Converts numbers of any type, in their order.
 ///
 /// # Errors
 /// [`Cause::Format`] for text.
@@ -150,7 +151,7 @@ pub(crate) fn to_f64(bytes: &[u8], header: &Header) -> std::result::Result<Vec<f
     })
 }
 
-/// The first whole number that `f64` does not hold, and its place among the elements.
+/// The first integer that `f64` cannot represent, with its index.
 pub(crate) fn first_rounded(bytes: &[u8], header: &Header) -> Option<(usize, String)> {
     let big = header.dtype.big_endian;
     let (elements, _) = bytes.as_chunks::<8>();
@@ -169,7 +170,7 @@ pub(crate) fn first_rounded(bytes: &[u8], header: &Header) -> Option<(usize, Str
     }
 }
 
-/// Applies `from_le` to each element, its bytes turned around where they are big-endian.
+/// Applies `from_le` to each element, with its bytes reversed if they are big-endian.
 pub(crate) fn convert<const N: usize, V>(bytes: &[u8], big: bool, from_le: impl Fn([u8; N]) -> V) -> Vec<V> {
     let (elements, _) = bytes.as_chunks::<N>();
     let turn = |mut element: [u8; N]| {
@@ -194,7 +195,7 @@ pub(crate) fn write<T: Scalar>(sink: &mut impl Write, matrix: &Matrix<T>) -> std
         "{{'descr': '{order}f{}', 'fortran_order': False, 'shape': ({n_rows}, {n_cols}), }}",
         size_of::<T>()
     );
-    // The elements begin at a multiple of 64 bytes, after blanks and a line break.
+    // The elements begin at a multiple of 64 bytes, after padding blanks and a newline.
     let unpadded = npy_header::MAGIC.len() + 4 + dictionary.len() + 1;
     let padding = unpadded.next_multiple_of(64) - unpadded;
     sink.write_all(npy_header::MAGIC)?;

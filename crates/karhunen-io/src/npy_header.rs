@@ -1,40 +1,40 @@
-//! The header of an NPY file: a Python dictionary of three entries, read without evaluating anything.
+//! Parses the header of an NPY file: a Python dictionary of three entries, without evaluating it.
 //!
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 
 use crate::Cause;
 
-/// What an NPY file begins with.
+/// The first bytes of an NPY file.
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The header of an array.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Header {
-    /// What the elements are.
+    /// The type of the elements.
     pub(crate) dtype: Dtype,
     /// Length of each axis.
     pub(crate) shape: Vec<usize>,
-    /// Whether the first axis, not the last, changes fastest.
+    /// True for column-major order.
     pub(crate) fortran_order: bool,
-    /// Where the elements begin, in bytes.
+    /// Offset of the elements, in bytes.
     pub(crate) data_offset: usize,
 }
 
-/// The type of the elements that can be read.
+/// A supported type of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dtype {
-    /// What the bytes of an element mean.
+    /// The kind of elements.
     pub(crate) kind: Kind,
-    /// Bytes of an element.
+    /// Number of bytes of an element.
     pub(crate) size: usize,
-    /// Whether the highest byte comes first.
+    /// True if the most significant byte comes first.
     pub(crate) big_endian: bool,
 }
 
-/// What the bytes of an element mean.
+/// The kind of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// IEEE numbers of 2, 4 or 8 bytes.
+    /// IEEE floating-point numbers of 2, 4 or 8 bytes.
     Float,
     /// Signed integers of 1 to 8 bytes.
     Int,
@@ -49,22 +49,22 @@ pub(crate) enum Kind {
 }
 
 impl Header {
-    /// Number of bytes that the elements take, if that can be counted.
+    /// Number of bytes of all elements; `None` on overflow.
     pub(crate) fn n_bytes(&self) -> Option<usize> {
         self.shape.iter().try_fold(self.dtype.size, |product, &axis| product.checked_mul(axis))
     }
 
-    /// The shape as Python writes it.
+    /// The shape in Python notation.
     pub(crate) fn shape_text(&self) -> String {
         let axes: Vec<_> = self.shape.iter().map(ToString::to_string).collect();
         if axes.len() == 1 { format!("({},)", axes[0]) } else { format!("({})", axes.join(", ")) }
     }
 }
 
-/// Reads the header that `bytes` begin with.
+/// Parses the header at the start of `bytes`.
 ///
 /// # Errors
-/// [`Cause::Format`] for what is not a header, is cut off, or declares elements that are not numbers or text.
+/// [`Cause::Format`] if it is not a header, is truncated, or declares elements that are not numbers or text.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Header, Cause> {
     if !bytes.starts_with(MAGIC) {
         return Err(Cause::Format("is not an NPY file: it does not begin with \\x93NUMPY".to_owned()));
@@ -112,7 +112,7 @@ fn structured(fields: &[String]) -> Cause {
     ))
 }
 
-/// The type that a string such as `<f8` names.
+/// Parses a type string such as `<f8`.
 fn dtype(descr: &str) -> Result<Dtype, Cause> {
     let refuse = |what: &str, advice: &str| {
         let shown: String = descr.chars().take(40).flat_map(char::escape_debug).collect();
@@ -154,7 +154,7 @@ enum Descr {
     Structured(Vec<String>),
 }
 
-/// Reads the literals that numpy writes; errors say what was expected at `at`.
+/// Parses the literals that numpy writes; errors state what was expected at offset `at`.
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
@@ -239,7 +239,7 @@ impl Parser<'_> {
                 .and_then(|digits| digits.parse().ok())
                 .ok_or("the length of an axis")?;
             self.at += digits;
-            // Python 2 wrote long integers with an L.
+            // Python 2 wrote long integers with a suffix L.
             self.take(b'L');
             shape.push(axis);
             if !self.take(b',') && self.peek() != Some(b')') {
@@ -249,7 +249,7 @@ impl Parser<'_> {
         Ok(shape)
     }
 
-    /// A type string, or the names of the fields of a structured type.
+    /// A type string, or the field names of a structured type.
     fn descr(&mut self) -> Parsed<Descr> {
         if self.peek() != Some(b'[') {
             return self.string().map(Descr::Plain);

@@ -11,14 +11,14 @@ use crate::options::OptionName;
 use crate::{Cause, Error, ObservedData, Place, ReadOptions, Result, Table};
 use crate::{foreign, gzip, npy, npz_sparse};
 
-/// Deflate makes at most 1032 bytes of one; what claims more is damaged or hostile.
+/// Deflate expands a byte to at most 1032 bytes; a member that declares more is damaged or hostile.
 const MOST_INFLATED: u64 = 1032;
 
-/// Reads the only array of an archive, the one that [`ReadOptions::array`] names, or a sparse matrix.
+/// Reads the only array of an archive, the array that [`ReadOptions::array`] names, or a sparse matrix.
 ///
 /// # Errors
-/// [`Cause::Format`] for archives and arrays that are damaged or not supported, [`Cause::Option`] where an array has
-/// to be chosen.
+/// [`Cause::Format`] for archives and arrays that are damaged or not supported, [`Cause::Option`] if an array must
+/// be chosen.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(&input.path, "NPZ", &[OptionName::Transpose, OptionName::Array])?;
     let mut archive = Archive::open(&input, options.most_unpacked())?;
@@ -45,7 +45,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     }
 }
 
-/// The stored entries of a sparse matrix, those in one place averaged; none of other archives.
+/// The stored entries of a sparse matrix, with repeated entries averaged; `None` for other archives.
 ///
 /// # Errors
 /// As [`read`].
@@ -63,7 +63,7 @@ pub(crate) struct Archive<'a> {
     pub(crate) input: &'a Input,
     zip: ZipArchive<Cursor<&'a [u8]>>,
     pub(crate) names: Vec<String>,
-    /// Most bytes that a packed member may hold.
+    /// Maximum number of bytes of a decompressed member.
     most_unpacked: u64,
 }
 
@@ -80,12 +80,12 @@ impl<'a> Archive<'a> {
         Ok(Self { input, zip, names, most_unpacked })
     }
 
-    /// Whether it holds a matrix of several arrays.
+    /// Returns true if the archive holds a sparse matrix.
     fn is_sparse(&self) -> bool {
         ["format", "shape"].iter().all(|part| self.names.iter().any(|name| name == part))
     }
 
-    /// An error of one array.
+    /// An error in one array.
     pub(crate) fn error(&self, name: &str, cause: Cause) -> Error {
         Error::at(&self.input.path, Place { name: Some(name.to_owned()), ..Place::default() }, cause)
     }
@@ -102,7 +102,7 @@ impl<'a> Archive<'a> {
         npy::array_table(member, transpose, "NPZ").map_err(|cause| self.error(name, cause))
     }
 
-    /// Unpacks a member into memory: never more than it declares, nor than its packed size can hold.
+    /// Decompresses a member: at most its declared size, and at most the size that its compressed bytes can hold.
     pub(crate) fn unpack(&mut self, name: &str) -> Result<Input> {
         let Self { input, zip, most_unpacked, .. } = self;
         let place = || Place { name: Some(name.to_owned()), ..Place::default() };
@@ -220,7 +220,7 @@ mod tests {
         format!("{matrix:?}")
     }
 
-    /// The same matrix or its transpose, in order, by the lines that `major` says.
+    /// The same matrix or its transpose, sorted, compressed along `major`.
     fn expected(major: Major, transpose: bool) -> String {
         let (n_rows, n_cols) = if transpose { (3, 2) } else { (2, 3) };
         let by_rows = (major == Major::Rows) != transpose;
@@ -276,7 +276,7 @@ mod tests {
             shape,
             ("data", of_f32(&[3.0, 2.0, 1.0])),
         ];
-        // A transposed matrix by rows is one by columns; triples are always put into rows.
+        // The transpose of compressed rows is compressed columns; triples always become rows.
         for (members, major, flips, n_notes) in
             [(csr(), Major::Rows, true, 2), (csc, Major::Columns, true, 0), (coo, Major::Rows, false, 0)]
         {

@@ -1,5 +1,5 @@
-//! The sparse matrices in an NPZ archive, as `scipy.sparse.save_npz` lays them out: `format`, `shape` and `data`
-//! beside the arrays that say where the values stand.
+//! Sparse matrices in NPZ archives as `scipy.sparse.save_npz` writes them: `format`, `shape` and `data`, and the
+//! arrays with the positions of the values.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use crate::{Cause, Data, Error, ObservedData, Place, ReadOptions, Result, Table,
 /// Reads the matrix of an archive that has a `format` and a `shape`.
 ///
 /// # Errors
-/// [`Cause::Format`] for arrays that are missing, of another type, or of a layout that is not read, and
-/// [`Cause::Format`] for arrays that contradict each other.
+/// [`Cause::Format`] for arrays that are missing, of another type, of an unsupported layout, or that contradict
+/// each other.
 pub(crate) fn read(mut archive: Archive<'_>, options: &ReadOptions) -> Result<Table> {
     let format = Array::of(&mut archive, "format")?.text();
     let (n_rows, n_cols) = shape(&mut archive)?;
@@ -50,7 +50,7 @@ pub(crate) fn read(mut archive: Archive<'_>, options: &ReadOptions) -> Result<Ta
     })
 }
 
-/// The stored entries of such an archive as they are observed; those in one place are averaged.
+/// The stored entries of such an archive as observed entries, with repeated entries averaged.
 ///
 /// # Errors
 /// As [`read`]; those of [`Observed::from_triples`].
@@ -99,14 +99,14 @@ fn shape(archive: &mut Archive<'_>) -> Result<(usize, usize)> {
     }
 }
 
-/// One unpacked array.
+/// One decompressed array.
 struct Array {
     name: &'static str,
     input: Input,
     header: Header,
 }
 
-/// Which arrays say where the values stand.
+/// The arrays that hold the positions of the values.
 enum Layout {
     Compressed { major: Major, indptr: Array, indices: Array },
     Triples { rows: Array, columns: Array },
@@ -163,7 +163,7 @@ impl Layout {
     }
 }
 
-/// The shape of a sparse matrix and where its values stand.
+/// The shape of a sparse matrix and the positions of its values.
 struct Places {
     n_rows: usize,
     n_cols: usize,
@@ -172,7 +172,7 @@ struct Places {
     may_repeat: bool,
 }
 
-/// What is wrong, and with which array if it is one.
+/// A fault, and the array that has it, if it is in one.
 struct Refusal {
     name: Option<&'static str>,
     cause: Cause,
@@ -193,7 +193,7 @@ impl From<karhunen::Error> for Refusal {
 }
 
 impl Places {
-    /// Puts the values in their places, in order, the repeated ones added up.
+    /// Puts the values in their positions, sorted, with repeated entries summed.
     fn fill<T: Scalar>(
         &self,
         values: &[T],
@@ -247,14 +247,14 @@ impl Places {
     }
 }
 
-/// Room for a pointer of each row is needed before any entry is looked at.
+/// Checks for the memory of one pointer per row, which is needed before any entry is read.
 fn check_room(lines: &str, n: usize) -> std::result::Result<(), Refusal> {
     let advice = || "check the shape, or leave out what holds no entries".to_owned();
     memory::ask(&format!("a matrix of {n} {lines}"), 8.0 * (n as f64 + 1.0), advice)
         .map_err(|error| Refusal { name: Some("shape"), cause: error.into() })
 }
 
-/// Checks compressed lines and puts them in order.
+/// Checks compressed rows or columns and sorts them.
 fn compressed<T: Scalar, P: IndexInt, I: IndexInt>(
     major: Major,
     (n_rows, n_cols): (usize, usize),
@@ -276,7 +276,7 @@ fn compressed<T: Scalar, P: IndexInt, I: IndexInt>(
     SparseMatrix::canonical(major, n_rows, n_cols, indptr, indices, values)
 }
 
-/// Indices as the file holds them.
+/// Integers in the type of the file.
 enum Integers {
     I32(Vec<i32>),
     I64(Vec<i64>),
@@ -323,7 +323,7 @@ impl Array {
         self.integers().map_err(|cause| Refusal { name: Some(self.name), cause })
     }
 
-    /// Indices of triples.
+    /// The indices of triples.
     fn unsigned(&self) -> std::result::Result<Vec<u32>, Refusal> {
         let values = self.named_integers()?.widened();
         let refuse = |value| Refusal {
@@ -335,7 +335,7 @@ impl Array {
         values.into_iter().map(|value| u32::try_from(value).map_err(|_| refuse(value))).collect()
     }
 
-    /// The text of a byte or unicode string, up to the zeros that fill it.
+    /// The text of a byte or unicode string, without trailing zeros.
     fn text(&self) -> String {
         let bytes = self.elements();
         match self.header.dtype.kind {

@@ -1,5 +1,5 @@
-//! Data with missing values in whichever format: tables with holes, sparse matrices whose stored values are what was
-//! observed, and triples.
+//! Data with missing values in any format: tables with missing values, sparse matrices whose stored values are the
+//! observed ones, and triples.
 
 use std::path::Path;
 
@@ -16,18 +16,18 @@ use crate::{
     Cause, Data, Error, Label, ReadOptions, Result, Table, Values, arrow, csv, matrix_market, npz, parquet,
 };
 
-/// How to read observed entries.
+/// Options for reading observed entries.
 #[derive(Clone, Debug, Default)]
 pub struct ObserveOptions {
-    /// The columns of a table of triples; a table of features, or a sparse matrix, if `None`.
+    /// The columns of a table of triples; `None` for a table of features or a sparse matrix.
     pub triples: Option<TripleColumns>,
-    /// What to do with a pair of row and column that is there twice, in triples and in sparse matrices.
+    /// Treatment of repeated (row, column) pairs in triples and in sparse matrices.
     pub duplicates: Duplicates,
-    /// Whether triples and the entries of Matrix Market files become `f64` rather than `f32`.
+    /// If true, triples and the entries of Matrix Market files become `f64`, otherwise `f32`.
     pub double: bool,
 }
 
-/// Observed entries in the type that they were read in.
+/// Observed entries in the type of the file.
 #[derive(Debug)]
 pub enum ObservedData {
     /// Single precision.
@@ -62,39 +62,40 @@ impl ObservedData {
     }
 }
 
-/// Observed entries as read from a file, and what their rows and columns are called.
+/// Observed entries as read from a file, and the ids of their rows and columns.
 #[derive(Debug)]
 pub struct ObservedTable {
     /// The entries.
     pub data: ObservedData,
-    /// One id for each row, if the file has such: in order, whole numbers by size if all are such, else all as text.
+    /// One id for each row, if the file has them, sorted: as integers if all ids are integers, otherwise as text.
     pub row_ids: Option<Ids>,
-    /// The same for the columns; of a table of features their names, in the order of the file.
+    /// One id for each column, likewise; of a table of features the column names, in the order of the file.
     pub column_ids: Option<Ids>,
-    /// What the column of row ids is called, if a table has names.
+    /// The name of the column of row ids, if the table has names.
     pub id_name: Option<String>,
-    /// Columns set aside by name.
+    /// Columns set aside by [`ReadOptions::labels`].
     pub labels: Vec<Label>,
     /// The column set aside by [`ReadOptions::weights_column`]: one number for each row.
     pub weights: Option<Vec<f64>>,
-    /// The columns of the triples, if the file holds such.
+    /// The columns of the triples, if the file holds triples.
     pub triples: Option<TripleColumns>,
-    /// The format that was found.
+    /// The detected format.
     pub format: &'static str,
-    /// What was decided on the way.
+    /// Choices made automatically.
     pub notes: Vec<String>,
-    /// What may be wrong with the entries as they were read: guesses that the look of the file does not settle, values that
-    /// were rounded. Each says what to do.
+    /// Possible faults: guesses that the content of the file does not settle, rounded values. Each states a
+    /// remedy.
     pub warnings: Vec<String>,
 }
 
-/// Reads observed entries; `-` reads the standard input. Of a table, empty cells, marks such as `NA`, nulls and NaN are
-/// missing; of a sparse matrix, what is not stored; of triples, what has no line, or a line without a value.
+/// Reads observed entries; `-` reads standard input. Missing are, in a table, empty cells, marks such as `NA`,
+/// nulls and NaN; in a sparse matrix, entries that are not stored; in triples, absent lines and lines without a
+/// value.
 ///
-/// Triples are held in 12 bytes each (20 with `double`), 4 or 8 more with weights, until the entries are ordered.
+/// Triples take 12 bytes each (20 with `double`), and 4 or 8 more with weights, until the entries are sorted.
 ///
 /// # Errors
-/// As [`crate::read`]; [`Cause::Value`] with its lines for a pair that is there twice where that is refused.
+/// Those of [`crate::read`]; [`Cause::Value`] with both lines for a repeated pair, if repeated pairs are refused.
 pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -> Result<ObservedTable> {
     let options = &ReadOptions { missing: true, ..options.clone() };
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
@@ -116,7 +117,7 @@ pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -
     })
 }
 
-/// Only triples can be averaged, and sparse matrices; only what has no type of its own can be given one.
+/// Refuses averages except for triples and sparse matrices, `double` except for triples and Matrix Market files.
 fn check_duplicates(path: &Path, how: &ObserveOptions) -> Result<()> {
     let refused = [
         (how.double, "--dtype f64", "Matrix Market"),
@@ -142,7 +143,7 @@ where
 {
     let path = input.path.clone();
     let (entries, format) = match &how.triples {
-        // What is not needed any more, such as the text, is let go before the entries are ordered.
+        // The input, such as the text, is freed before the entries are sorted.
         Some(columns) => read_entries::<T>(input, format, &columns.into(), options)?,
         None => match matrix_market::read_entries::<T>(&input, options)? {
             Some(entries) => (entries, "Matrix Market"),
@@ -177,7 +178,7 @@ where
     })
 }
 
-/// Reads triples, or pairs, in whichever format.
+/// Reads triples or pairs in any format.
 fn read_entries<T: Scalar>(
     input: Input,
     format: Format,
@@ -205,28 +206,28 @@ fn read_entries<T: Scalar>(
 /// Pairs of ids, as read from a file.
 #[derive(Debug)]
 pub struct Pairs {
-    /// What the two columns are called; `row` and `column` where they have no names.
+    /// The names of the two columns; `row` and `column` if they have none.
     pub names: [String; 2],
-    /// The ids of the rows, each once.
+    /// The unique ids of the rows.
     pub row_ids: Ids,
-    /// The ids of the columns, each once.
+    /// The unique ids of the columns.
     pub column_ids: Ids,
-    /// For each pair, which of the row ids.
+    /// For each pair, the index of its row id.
     pub rows: Vec<u32>,
-    /// For each pair, which of the column ids.
+    /// For each pair, the index of its column id.
     pub columns: Vec<u32>,
-    /// What may be wrong with the pairs as they were read, as of [`ObservedTable`].
+    /// Possible faults, as in [`ObservedTable::warnings`].
     pub warnings: Vec<String>,
-    /// What [`Pairs::line`] counts: `line`, or `row` of Parquet and Arrow.
+    /// The unit of [`Pairs::line`]: `line`, or `row` in Parquet and Arrow.
     pub unit: &'static str,
     lines: LineNumbers,
 }
 
 impl Pairs {
-    /// The line of a pair, from one; of Parquet and Arrow its row.
+    /// The line of a pair, from one; in Parquet and Arrow its row.
     ///
     /// # Panics
-    /// If there is no such pair.
+    /// If `pair` is out of range.
     pub fn line(&self, pair: usize) -> u64 {
         self.lines.line(pair)
     }
@@ -259,7 +260,7 @@ pub fn read_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> 
 }
 
 impl ObservedTable {
-    /// Of a sparse NPZ archive.
+    /// Observed entries of a sparse NPZ archive.
     fn averaged(data: ObservedData, options: &ReadOptions) -> Result<Self> {
         let (n, p) = data.shape();
         let (samples, features) = listed(options, n, p)?;
@@ -295,7 +296,7 @@ impl ObservedTable {
 }
 
 impl Data {
-    /// The values that are not NaN; of a sparse matrix, those stored.
+    /// The values that are not NaN; of a sparse matrix, the stored values.
     ///
     /// # Errors
     /// [`karhunen::Error::NonFinite`] for infinite values; [`karhunen::Error::Threads`].
@@ -361,7 +362,7 @@ mod tests {
         }
     }
 
-    /// The values row by row, NaN where nothing was observed.
+    /// The values row by row, NaN where missing.
     fn dense(data: &ObservedData) -> Vec<f64> {
         fn of<T: Scalar>(observed: &Observed<T>) -> Vec<f64> {
             let (n, p) = observed.shape();
@@ -427,7 +428,7 @@ mod tests {
             error.contains("t.mtx: line 5: row `1` has column `2` twice: here and on line 4;"),
             "{error}"
         );
-        // An entry without a value is no second one.
+        // A repeated pair without a value is not a duplicate.
         let text = b"user,item,rating\nann,Heat,4\nann,Heat,NA\n";
         let table = read("t.csv", text, &triples()).unwrap();
         assert_eq!(
@@ -467,13 +468,13 @@ mod tests {
         assert_eq!((&pairs.rows[..], &pairs.columns[..]), (&[1, 1, 0][..], &[0, 1, 0][..]));
         assert_eq!([0, 1, 2].map(|pair| pairs.line(pair)), [2, 4, 5]);
         assert_eq!(pairs.names, ["user", "item"]);
-        // Texts over whole numbers are names, whole numbers over whole numbers are ids.
+        // Text over integers holds names; integers over integers are ids.
         let numbered = read("u,i\n1,2\n3,4\n", ["1", "2"]);
         assert_eq!((numbered.rows.len(), numbered.names), (2, ["u", "i"].map(str::to_owned)));
         let bare = read("1,2\n3,4\n", ["1", "2"]);
         assert_eq!((bare.rows.len(), bare.names), (2, ["row", "column"].map(str::to_owned)));
         assert_eq!(read("u,i\nv,j\n", ["1", "2"]).rows.len(), 2);
-        // Numbers of columns over ids that are text are said to be taken as a pair.
+        // Column numbers over ids that are text are read as a pair, with a warning.
         assert_eq!(read("0,1\nann,Heat\nbob,Up\n", ["1", "2"]).warnings.len(), 1);
         assert!(numbered.warnings.is_empty() && bare.warnings.is_empty());
     }

@@ -1,4 +1,4 @@
-//! Parquet: typed columns in row groups, decoded by several threads, each its own columns.
+//! Parquet: typed columns in row groups; several threads decode different columns.
 
 use std::io::Write;
 use std::path::Path;
@@ -26,12 +26,12 @@ use crate::table::whole_numbers;
 use crate::triples::{Entries, Wanted, columnar};
 use crate::{Cause, Error, NamedMatrix, ReadOptions, Result, Table};
 
-/// Values that one thread decodes at a time.
+/// Number of values that a thread decodes at a time.
 const BATCH_VALUES: usize = 1 << 20;
-/// Values of a row group that is written: its columns are held in memory until it is full.
+/// Number of values of a row group on writing: its columns are held in memory until it is full.
 const GROUP_VALUES: usize = 1 << 24;
 
-/// Reads the columns of numbers, those that the options set aside, and the names of the rows.
+/// Reads the columns of numbers, the columns that the options set aside, and the names of the rows.
 ///
 /// # Errors
 /// Those of [`Columns::table`].
@@ -72,7 +72,7 @@ pub(crate) fn column_names(input: Input) -> Result<Vec<String>> {
     Ok(schema.fields().iter().map(|field| field.name().clone()).collect())
 }
 
-/// The file, names and types of its columns, and its number of rows.
+/// The file, the names and types of its columns, and its number of rows.
 fn open(path: &Path, bytes: Bytes, most_unpacked: u64) -> Result<(File<'_>, SchemaRef, usize)> {
     let bytes = columns::shared(bytes);
     check_schema(&bytes).map_err(|error| damaged(path, &error))?;
@@ -85,7 +85,7 @@ fn open(path: &Path, bytes: Bytes, most_unpacked: u64) -> Result<(File<'_>, Sche
     Ok((File { path, bytes, metadata }, schema, n_rows))
 }
 
-/// Refuses columns that claim to hold more than `most` bytes once they are unpacked.
+/// Refuses columns that declare more than `most` bytes after decompression.
 fn check_unpacked(metadata: &ArrowReaderMetadata, most: u64) -> std::result::Result<(), Cause> {
     let groups = metadata.metadata().row_groups().iter();
     let packed = groups
@@ -118,7 +118,8 @@ impl Batches for File<'_> {
     }
 }
 
-/// Writes a matrix in its own precision, compressed with zstd, the names of the rows and the labels in the first columns, as text.
+/// Writes a matrix in its own precision, compressed with zstd; row names and labels are the first columns, as
+/// text.
 ///
 /// # Errors
 /// Those of `sink`.
@@ -145,7 +146,7 @@ fn write_groups<T: Scalar>(
     });
     let fields = column_names.iter().map(|name| Field::new(name, kind.clone(), false));
     let schema = Arc::new(Schema::new(text_fields.chain(fields).collect::<Vec<_>>()));
-    // Few numbers, and no names of rows, come twice: a dictionary of them would only be thrown away again.
+    // Few numbers and no row names repeat: a dictionary of them would be discarded.
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_dictionary_enabled(false)
@@ -180,7 +181,7 @@ fn column_array<T: Scalar>(matrix: &Matrix<T>, rows: std::ops::Range<usize>, col
     }
 }
 
-/// What the encoder has written and nobody has taken yet: the encoder wants a sink that can change threads.
+/// The output of the encoder, not yet taken: the encoder requires a sink that can move between threads.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 

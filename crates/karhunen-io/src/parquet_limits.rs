@@ -1,24 +1,24 @@
-//! What the headers of a Parquet file declare, held to what its bytes can hold, before a decoder believes it.
+//! Checks that the sizes declared in a Parquet file are possible for its bytes, before a decoder relies on them.
 //!
-//! The decoder follows the nesting of columns on its stack, asks for memory for every child that a column declares and
-//! for every byte that a page does: a damaged or hostile file would end the process.
+//! The decoder recurses on the nesting of columns, and allocates memory for every declared child of a column and
+//! every declared byte of a page: a damaged or hostile file would end the process.
 
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 
 use crate::thrift::{Kind, Reader};
 
-/// How deeply columns may be nested; a table for karhunen has depth 1, and the metadata of Arrow goes to 64.
+/// Maximum depth of nested columns; a table for karhunen has depth 1, and the Arrow metadata reach 64.
 const MAX_DEPTH: usize = 64;
-/// Length of the footer and the mark behind it.
+/// Length of the footer length and the mark at the end of the file.
 const TRAILER: usize = 8;
 
-/// Refuses a footer whose columns are nested too deeply or declare more children than there are.
+/// Refuses a footer whose columns are nested too deeply or declare more children than exist.
 ///
 /// # Errors
-/// What is wrong.
+/// A message that states the fault.
 pub(crate) fn check_schema(file: &[u8]) -> Result<(), String> {
-    // What is no footer at all the decoder refuses in its own words.
+    // The decoder refuses a file without a footer in its own words.
     let Some((content, trailer)) = file.split_last_chunk::<TRAILER>() else { return Ok(()) };
     let length = u32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]) as usize;
     let Some(begin) = content.len().checked_sub(length) else { return Ok(()) };
@@ -37,13 +37,13 @@ pub(crate) fn check_schema(file: &[u8]) -> Result<(), String> {
     }
 }
 
-/// `None` where the list is cut off or not Thrift.
+/// `None` if the list is truncated or not Thrift.
 fn schema(reader: &mut Reader<'_>) -> Option<Result<(), String>> {
     let (kind, n) = reader.list()?;
     if kind != Kind::Struct {
         return None;
     }
-    // How many children are still to come, of each column that the next one lies in.
+    // For each column that contains the next one, the number of children still to come.
     let mut open: Vec<usize> = Vec::new();
     for index in 0..n {
         let mut n_children = 0;
@@ -67,7 +67,7 @@ fn schema(reader: &mut Reader<'_>) -> Option<Result<(), String>> {
         if n_children > 0 {
             open.push(n_children);
         }
-        // The root is no level of nesting.
+        // The root is not a level of nesting.
         if open.len() > MAX_DEPTH + 1 {
             return Some(Err(format!("columns are nested over {MAX_DEPTH} levels deep")));
         }
@@ -75,10 +75,10 @@ fn schema(reader: &mut Reader<'_>) -> Option<Result<(), String>> {
     Some(Ok(()))
 }
 
-/// Refuses columns that lie outside of the file, and pages that declare more than their bytes can hold.
+/// Refuses columns that lie outside the file, and pages that declare more than their bytes can hold.
 ///
 /// # Errors
-/// What is wrong.
+/// A message that states the fault.
 pub(crate) fn check_pages(metadata: &ParquetMetaData, file: &[u8]) -> Result<(), &'static str> {
     for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
         let begin = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
@@ -91,7 +91,7 @@ pub(crate) fn check_pages(metadata: &ParquetMetaData, file: &[u8]) -> Result<(),
     Ok(())
 }
 
-/// Most bytes that a codec makes of one.
+/// Maximum number of bytes that a codec expands one byte to.
 fn most_from_one(codec: Compression) -> u64 {
     match codec {
         Compression::UNCOMPRESSED => 1,
@@ -120,7 +120,7 @@ fn check_chunk(chunk: &[u8], most: u64) -> Result<(), &'static str> {
             }
             _ => Some(false),
         });
-        // What is no page the decoder refuses, if it comes to it.
+        // The decoder refuses invalid pages if it reads them.
         let (Some(()), Ok(unpacked), Ok(packed)) = (read, u64::try_from(unpacked), u64::try_from(packed))
         else {
             return Ok(());
@@ -152,7 +152,7 @@ mod tests {
         }
         footer.push(n as u8);
         for &n_children in columns {
-            // Of a leaf the type, INT32; optional; named x; its children; the end.
+            // For a leaf: the type INT32, optional, the name x, no children, end of structure.
             footer.extend(if n_children == 0 {
                 &b"\x15\x02\x25\x02\x18\x01x\x00"[..]
             } else {
@@ -162,7 +162,7 @@ mod tests {
                 footer.extend([n_children << 1, 0]);
             }
         }
-        // No rows, no groups, the end.
+        // No rows, no row groups, end of structure.
         footer.extend(b"\x16\x00\x19\x0c\x00");
         let length = (footer.len() as u32).to_le_bytes();
         [b"PAR1", &footer[..], &length, b"PAR1"].concat()
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn columns_may_be_nested_but_not_without_end() {
         assert_eq!(check_schema(&nested(MAX_DEPTH)), Ok(()));
-        // The decoder takes what is let through.
+        // The decoder accepts the files that pass the check.
         assert!(read(nested(MAX_DEPTH)).contains("holds"), "{}", read(nested(MAX_DEPTH)));
         for depth in [MAX_DEPTH + 1, 5_000, 1_000_000] {
             assert_eq!(
@@ -190,7 +190,7 @@ mod tests {
                 "x.parquet: is damaged or not supported (columns are nested over 64 levels deep); copy or write it again"
             );
         }
-        // Many columns side by side are not deep.
+        // Many columns side by side are not nested.
         let mut wide = vec![100];
         wide.extend([2, 0, 0].repeat(100));
         wide[0] = 0x3f;
@@ -212,14 +212,14 @@ mod tests {
 
     #[test]
     fn pages_hold_what_they_declare() {
-        // Type 0, unpacked, packed, the end of the header, and the bytes.
+        // Page type 0, uncompressed and compressed size, end of the header, and the bytes.
         let page = |unpacked: u8, packed: u8| {
             [&[0x15, 0, 0x15, unpacked << 1, 0x15, packed << 1, 0], &vec![0; packed.into()][..]].concat()
         };
         assert_eq!(check_chunk(&[page(9, 9), page(4, 5)].concat(), 1), Ok(()));
         assert!(check_chunk(&[page(9, 9), page(6, 5)].concat(), 1).is_err());
         assert_eq!(check_chunk(&[page(9, 9), page(6, 5)].concat(), 2), Ok(()));
-        // What is cut off, or no page, is left to the decoder.
+        // Truncated or invalid pages are left to the decoder.
         assert_eq!(check_chunk(&page(9, 9)[..12], 1), Ok(()));
         assert_eq!(check_chunk(b"\xff\xff", 1), Ok(()));
     }

@@ -1,4 +1,4 @@
-//! One entry for every format: what a file is, its content says first and its name second.
+//! One entry point for all formats: the content of a file determines its format, then its name.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use crate::{
     matrix_market, npy, npz, parquet,
 };
 
-/// What is said of a Matrix Market file without its first line.
+/// The message for a Matrix Market file without its first line.
 pub(crate) const NO_BANNER: &str = "named .mtx, but the first line does not begin with %%MatrixMarket";
 
-/// What a content is.
+/// The format of a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Npy,
@@ -26,30 +26,31 @@ pub(crate) enum Format {
     Arrow,
     MatrixMarket,
     Text,
-    /// A file with components, not data.
+    /// A model or checkpoint, not data.
     Model,
-    /// Something known that is not read.
+    /// A known format that is not read.
     Foreign(Foreign),
-    /// Named .mtx, without the first line of such a file.
+    /// A file named .mtx without the first line of that format.
     NoBanner,
 }
 
-/// Reads a table or a sparse matrix, in whichever format the file is; `-` reads the standard input. Files compressed
-/// with gzip are read as they are.
+/// Reads a table or a sparse matrix in any supported format; `-` reads standard input. Files compressed with gzip
+/// are decompressed.
 ///
-/// A file that is written to while it is read is refused. Where the values lie in the file ([`crate::Buffer::Mapped`]), call
-/// [`crate::Data::check_unchanged`] after their last use. A file that is replaced by another of the same name is read on as it was.
+/// A file that is written to during the read is refused. If the values stay in the file
+/// ([`crate::Buffer::Mapped`]), call [`crate::Data::check_unchanged`] after their last use. If another file
+/// replaces it under the same name, the old content is read.
 ///
 /// # Errors
-/// [`Cause::Io`] if it cannot be opened or read; [`Cause::Changed`]; [`Cause::Option`] for options that the format has no use for or that
-/// name what the file does not have; [`Cause::Format`] and [`Cause::Value`] for content that cannot be used, with the
-/// line and the column where there are such.
+/// [`Cause::Io`] if the file cannot be opened or read; [`Cause::Changed`]; [`Cause::Option`] for options that the
+/// format does not use or that name absent parts of the file; [`Cause::Format`] and [`Cause::Value`] for invalid
+/// content, with line and column if there are any.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?
         .through(|input| named(read_input(input, options)?, options))
 }
 
-/// What a file can hold.
+/// The content of a file.
 #[derive(Debug)]
 pub enum Content {
     /// Data.
@@ -65,8 +66,8 @@ pub enum Content {
     Checkpoint(Box<Checkpoint>),
 }
 
-/// Reads a table as [`read`] does, but with NaN where a value is missing, a model as [`crate::load_any_model`] does, or a
-/// checkpoint, whichever the file holds.
+/// Reads a table as [`read`] does, but with NaN for missing values; a model as [`crate::load_any_model`] does; or
+/// a checkpoint, depending on the content.
 ///
 /// # Errors
 /// Those of [`read`] and [`crate::load_any_model`].
@@ -81,14 +82,14 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
             let (saved, version) = any_model::from_file(path, file)?;
             return Ok(Content::Model { saved, version });
         }
-        // What a sparse matrix does not store is zero for most, so that it has no holes to show.
+        // Entries that a sparse matrix does not store usually are zeros: no missing values are reported.
         let missing = !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz);
         let options = &ReadOptions { missing, ..options.clone() };
         Ok(Content::Table(Box::new(named(read_input(input, options)?, options)?)))
     })
 }
 
-/// Hands the content to the reader of its format.
+/// Passes the content to the reader of its format.
 pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
     let refuse =
         |input: Input, message: &str| Err(Error::new(&input.path, Cause::Format(message.to_owned())));
@@ -108,7 +109,7 @@ pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
     }
 }
 
-/// What is said of a model or a checkpoint that is given as data.
+/// The error for a model or a checkpoint given as data.
 pub(crate) fn no_data(input: &Input) -> Error {
     let message = if ModelFile::read(input).is_ok_and(|file| file.kind == checkpoint_file::KIND) {
         format!(
@@ -122,7 +123,7 @@ pub(crate) fn no_data(input: &Input) -> Error {
     Error::new(&input.path, Cause::Format(message))
 }
 
-/// What the content is by its first bytes, and where they say nothing by the file's name.
+/// The format by the first bytes, or by the name of the file if they do not decide.
 pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
     const FIRST_BYTES: [(&[u8], Format); 6] = [
         (b"\x93NUMPY", Format::Npy),
@@ -131,7 +132,7 @@ pub(crate) fn sniff(bytes: &[u8], path: &Path) -> Format {
         (b"PK\x05\x06", Format::Npz),
         (b"ARROW1\0", Format::Arrow),
         (b"\xff\xff\xff\xff", Format::Arrow),
-        // What follows tells the file from a text whose first column is called so.
+        // The following bytes distinguish the file from a text whose first column is called so.
         (b"PAR1", Format::Parquet),
     ];
     let is_text =

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all: written beside the target, then renamed into its place.
+//! Files that appear whole or not at all: written beside the target, then renamed to it.
 
 use std::fs::{File, Metadata};
 use std::io::{BufWriter, Write};
@@ -10,20 +10,20 @@ use tempfile::NamedTempFile;
 use crate::journal::{Folders, Rename, folder_of, is_pending};
 use crate::{Error, Result, temporaries};
 
-/// Files that are not in their places yet, but for those of a set whose journal is complete: a later run puts them there.
+/// Files not yet renamed, except those of a set whose journal is complete: a later run renames them.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the files that were being written or wait for [`Staged::commit`]: for a process that is about to end without
-/// returning from what it was doing.
+/// Removes the files that are being written or wait for [`Staged::commit`]: for a process that ends without
+/// returning from its work.
 pub fn discard_unfinished() {
     for path in unfinished().drain(..) {
-        // Where it cannot be removed there is nobody left to tell.
+        // If the file cannot be removed, nothing can report it.
         let _ = std::fs::remove_file(path);
     }
 }
 
-/// As [`discard_unfinished`], but allocates nothing and waits for no other thread: for a process without memory. Files stay, for
-/// the next run to remove, where another thread is changing the list.
+/// As [`discard_unfinished`], but allocates nothing and does not wait for other threads: for a process without
+/// memory. If another thread is changing the list, the files stay, for the next run to remove.
 pub fn discard_unfinished_at_once() {
     if let Ok(unfinished) = UNFINISHED.try_lock() {
         for path in unfinished.iter() {
@@ -36,33 +36,33 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that is complete and waits beside its place. Dropped without [`Staged::commit`], it is removed.
+/// A complete file beside its target. It is removed if dropped without [`Staged::commit`].
 #[derive(Debug)]
 #[must_use = "the file is removed unless it is committed"]
 pub struct Staged {
     /// The path as the user gave it.
     path: PathBuf,
-    /// Nothing where the target is no ordinary file and was written directly.
+    /// `None` if the target is not a regular file and was written directly.
     beside: Option<Beside>,
 }
 
 impl Staged {
-    /// Puts the file in its place.
+    /// Renames the file to its target.
     ///
     /// # Errors
-    /// As [`publish`]; the target is then as it was.
+    /// As [`publish`]; the target is then unchanged.
     pub fn commit(self) -> Result<()> {
         publish(vec![self], false)
     }
 }
 
-/// Puts files in their places, all or none as far as any later run of karhunen can see: what a process that is killed leaves
-/// undone is done by whoever reads or writes there next. Files that are write-protected, or that belong to another user, are
-/// replaced only by `force`.
+/// Renames files to their targets, all or none as seen by later runs of karhunen: if the process is killed, the
+/// next process that reads or writes there completes the renames. Files that are write-protected or belong to
+/// another user are replaced only with `force`.
 ///
 /// # Errors
-/// [`crate::Cause::Io`]: a file that must not be replaced, and the targets are as they were; or the system refuses in the
-/// middle.
+/// [`crate::Cause::Io`]: if a file must not be replaced, all targets are unchanged; the system may also refuse a
+/// rename.
 pub fn publish(staged: Vec<Staged>, force: bool) -> Result<()> {
     let mut files: Vec<(PathBuf, Option<Beside>)> = Vec::new();
     for Staged { path, beside } in staged {
@@ -80,7 +80,7 @@ pub fn publish(staged: Vec<Staged>, force: bool) -> Result<()> {
     let folders = Folders::of(renames.iter().map(|rename| rename.to.as_path()));
     let outcome = folders.publish(&renames, |next| {
         if next == 0 {
-            // From the first rename on the set is all new: none of its files may be discarded.
+            // From the first rename on, the set is published: none of its files may be discarded.
             unfinished().retain(|path| renames.iter().all(|rename| rename.from != *path));
         }
         match files[next].1.take() {
@@ -94,18 +94,18 @@ pub fn publish(staged: Vec<Staged>, force: bool) -> Result<()> {
     outcome.map_err(|source| Error::io(&at, "writing", source))
 }
 
-/// Checks, before any work, that a file can be written and may be replaced: as [`publish`] does without `force`, and that its
-/// folder takes new files. Standard streams and devices pass.
+/// Checks, before any work, that a file can be written and may be replaced, as [`publish`] does without `force`,
+/// and that its folder accepts new files. Standard streams and devices pass.
 ///
 /// # Errors
-/// [`crate::Cause::Io`]; of the kind `PermissionDenied` where `force` would help.
+/// [`crate::Cause::Io`]; with kind `PermissionDenied` if `force` would help.
 pub fn check_writable(path: &Path, force: bool) -> Result<()> {
     let writing = |source| Error::io(path, "writing", source);
     match target_of(path).map_err(writing)? {
         Target::Direct(_) | Target::StandardOutput => Ok(()),
         Target::File(target, existing) => {
             let beside = Beside::new(target, existing.as_ref()).map_err(|source| {
-                // No option can make the folder writable.
+                // No option makes the folder writable.
                 writing(std::io::Error::other(source))
             })?;
             if force { Ok(()) } else { check_target(&beside.target, beside.keeps_owner).map_err(writing) }
@@ -113,11 +113,11 @@ pub fn check_writable(path: &Path, force: bool) -> Result<()> {
     }
 }
 
-/// Refuses to replace what its owner has protected, or what belongs to somebody else.
+/// Refuses to replace a write-protected file or a file of another user.
 fn check_target(target: &Path, keeps_owner: bool) -> std::io::Result<()> {
     let refuse = |message: &str| Err(std::io::Error::new(std::io::ErrorKind::PermissionDenied, message));
     let Ok(metadata) = std::fs::metadata(target) else { return Ok(()) };
-    // The superuser may write it all the same; the protection was meant for just that.
+    // The superuser could write it, which the protection is meant to prevent.
     if metadata.permissions().readonly() {
         return refuse("the file is write-protected");
     }
@@ -131,17 +131,18 @@ fn check_target(target: &Path, keeps_owner: bool) -> std::io::Result<()> {
     }
 }
 
-/// A file beside its target, on the list of unfinished ones while it exists.
+/// A file beside its target, listed in [`UNFINISHED`] while it exists.
 #[derive(Debug)]
 struct Beside {
     file: Option<NamedTempFile>,
     target: PathBuf,
-    /// Whether it has the owner and the group of the target.
+    /// True if it has the owner and the group of the target.
     keeps_owner: bool,
 }
 
 impl Beside {
-    /// A new file with the permissions, owner and group of the target as far as possible, or those of any new file.
+    /// Creates a file with the permissions, owner and group of the target as far as possible, or with the
+    /// defaults.
     fn new(target: PathBuf, existing: Option<&Metadata>) -> std::io::Result<Self> {
         let folder = folder_of(&target);
         let own = unfinished().clone();
@@ -149,7 +150,7 @@ impl Beside {
         if !is_pending(&folder) {
             temporaries::sweep_once(&folder, &own);
         }
-        // The list is locked until the file is on it.
+        // The list stays locked until the file is on it.
         let mut unfinished = unfinished();
         let file = temporaries::create(&folder)?;
         unfinished.push(file.path().to_owned());
@@ -182,7 +183,7 @@ impl Drop for Beside {
     }
 }
 
-/// Gives a file the owner and the group of another; whether that could be done.
+/// Gives a file the owner and the group of another; returns whether that succeeded.
 #[cfg(unix)]
 fn keep_owner(file: &File, existing: &Metadata) -> bool {
     use std::os::unix::fs::{MetadataExt, fchown};
@@ -196,18 +197,18 @@ fn keep_owner(_: &File, _: &Metadata) -> bool {
     true
 }
 
-/// What a path of an output stands for.
+/// The target of an output path.
 enum Target {
     StandardOutput,
     /// A pipe or a device, which is written directly.
     Direct(PathBuf),
-    /// An ordinary file, links resolved, and what is known of it if it exists.
+    /// A regular file with links resolved, and its metadata if it exists.
     File(PathBuf, Option<Metadata>),
 }
 
-/// Where links lead, of which the last may lead to a file that does not exist yet.
+/// Follows links, of which the last may point to a file that does not exist yet.
 fn followed(path: &Path) -> PathBuf {
-    /// As many as Linux follows.
+    /// The limit of Linux.
     const LINKS: usize = 40;
     let mut target = path.to_owned();
     for _ in 0..LINKS {
@@ -221,7 +222,7 @@ fn target_of(path: &Path) -> std::io::Result<Target> {
     if path.as_os_str() == "-" {
         return Ok(Target::StandardOutput);
     }
-    // A link stays a link: its target is replaced.
+    // A link is kept: its target is replaced.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| followed(path));
     match std::fs::metadata(&target) {
         Ok(metadata) if metadata.is_dir() => Err(std::io::ErrorKind::IsADirectory.into()),
@@ -230,9 +231,9 @@ fn target_of(path: &Path) -> std::io::Result<Target> {
     }
 }
 
-/// Writes a file through `content`, beside the target, which keeps its old content until [`Staged::commit`] and its
-/// permissions and owner if it exists. `-` is the standard output; it, and what is no ordinary file, such as a pipe, is written
-/// directly.
+/// Writes a file through `content` beside the target, which keeps its old content until [`Staged::commit`], and
+/// its permissions and owner if it exists. `-` is standard output; standard output and files that are not regular,
+/// such as pipes, are written directly.
 ///
 /// # Errors
 /// [`crate::Cause::Io`].
@@ -254,7 +255,7 @@ pub(crate) fn stage(
             let beside = Beside::new(target, existing.as_ref()).map_err(writing)?;
             if let Some(file) = &beside.file {
                 write_all(file.as_file(), content).map_err(writing)?;
-                // The name must not reach the disk before the content does.
+                // The content must reach the disk before the name does.
                 file.as_file().sync_all().map_err(writing)?;
             }
             Ok(staged(Some(beside)))
@@ -338,7 +339,7 @@ mod tests {
         let message = format!("{}: writing failed: the file is write-protected", path.display());
         assert_eq!(check_writable(&path, false).unwrap_err().to_string(), message);
         assert_eq!(write_file(&path, |sink| sink.write_all(b"new")).unwrap_err().to_string(), message);
-        // With it nothing else is put in its place.
+        // With standard output in the set, no file is replaced.
         let both = || {
             [&other, &path]
                 .map(|path| stage(path, |sink| sink.write_all(b"new")).unwrap())
@@ -362,7 +363,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m");
         std::fs::write(&path, b"old").unwrap();
-        // Only the superuser can give files away.
+        // Only the superuser can change the owner of files.
         if chown(&path, Some(4711), Some(4712)).is_ok() {
             write_file(&path, |sink| sink.write_all(b"new")).unwrap();
             let metadata = std::fs::metadata(&path).unwrap();

@@ -1,4 +1,4 @@
-//! What each column of a Parquet or Arrow file is for.
+//! The role of each column of a Parquet or Arrow file.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::name_rule::is_feature;
 use crate::names::{NameTable, find_column, shell_word, shortened};
 use crate::{Cause, Error, Place, ReadOptions, Result, RowNames};
 
-/// What a column is for.
+/// The role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Numbers to fit.
@@ -19,7 +19,7 @@ pub(crate) enum Role {
     Label,
     /// The weights of the rows.
     Weights,
-    /// Nothing: an index that pandas stored and nobody asked for, or known to be no feature.
+    /// Unused: an index that pandas stored and no option requested, or known not to be a feature.
     Unused,
 }
 
@@ -28,11 +28,11 @@ pub(crate) enum Role {
 pub(crate) struct Roles {
     /// One for each column of the file.
     pub(crate) roles: Vec<Role>,
-    /// How the column of names was found.
+    /// How the column of row names was found.
     pub(crate) id: IdOrigin,
-    /// The columns of labels, in the order in which they were asked for.
+    /// The columns of labels, in the order of the options.
     pub(crate) labels: Vec<usize>,
-    /// What was decided.
+    /// Choices made automatically.
     pub(crate) notes: Vec<String>,
 }
 
@@ -43,12 +43,13 @@ pub(crate) enum IdOrigin {
     Asked,
     /// The index of a pandas table: dropped if it only counts the rows.
     Index,
-    /// The first column, being text: it must not repeat.
+    /// The first column, which is text: its values must differ.
     FirstText,
 }
 
 impl Roles {
-    /// Decides from the schema and the options; refuses columns that are neither numbers nor set aside.
+    /// Determines the roles from the schema and the options; refuses columns that are neither numbers nor set
+    /// aside.
     ///
     /// # Errors
     /// [`Cause::Option`] for options that name no column, [`Cause::Value`] for columns that are not numbers.
@@ -71,7 +72,7 @@ impl Roles {
         (0..self.roles.len()).filter(|&column| self.roles[column] == role).collect()
     }
 
-    /// The columns that the options name.
+    /// Assigns the roles that the options name.
     fn assign(&mut self, path: &Path, names: &[String], options: &ReadOptions) -> Result<()> {
         let id = match &options.row_names {
             RowNames::Column(name) => Some(("--row-names", name, Role::Id)),
@@ -105,7 +106,7 @@ impl Roles {
         Ok(())
     }
 
-    /// Finds the column of names where the user left it open.
+    /// Finds the column of row names if the options leave it open.
     fn detect(&mut self, schema: &Schema, names: &[String], options: &ReadOptions) {
         let fitted = options.fitted.as_ref();
         let mut wanted = options.row_names == RowNames::Auto && !self.roles.contains(&Role::Id);
@@ -131,7 +132,7 @@ impl Roles {
         }
     }
 
-    /// Refuses what cannot play its role.
+    /// Refuses columns that do not suit their role.
     fn check(&self, path: &Path, schema: &Schema) -> Result<()> {
         let refused = |column: usize, message: String| {
             Err(Error::at(path, place(schema, None, column), Cause::Value(message)))
@@ -177,7 +178,7 @@ impl Roles {
     }
 }
 
-/// The place of a column, with the row from zero if it is one cell.
+/// The place of a column, or of one cell with its row from zero.
 pub(crate) fn place(schema: &Schema, row: Option<usize>, column: usize) -> Place {
     Place {
         line: None,
@@ -187,7 +188,7 @@ pub(crate) fn place(schema: &Schema, row: Option<usize>, column: usize) -> Place
     }
 }
 
-/// The columns that pandas stored its index in: those its metadata names, and those called as it calls them.
+/// The columns in which pandas stored its index: those named in its metadata, and those with its default names.
 fn pandas_index(schema: &Schema, names: &[String]) -> Vec<usize> {
     let metadata = schema.metadata().get("pandas").and_then(|text| serde_json::from_str(text).ok());
     let listed: Vec<String> = metadata
@@ -202,7 +203,7 @@ fn pandas_index(schema: &Schema, names: &[String]) -> Vec<usize> {
     (0..names.len()).filter(|&column| is_index(&names[column])).collect()
 }
 
-/// Whether a column becomes numbers. A column of nulls does: each of them is then a missing value.
+/// Returns true if a column becomes numbers. So does a column of nulls, all of them missing values.
 pub(crate) fn is_number(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, values) => is_number(values),

@@ -1,22 +1,22 @@
-//! Whole numbers that a file holds and floating-point numbers do not: ids of many digits are the usual case, and two of
-//! them may become one number.
+//! Integers in a file that floating-point numbers cannot represent: usually ids of many digits, two of which may
+//! become one number.
 
 use karhunen::Scalar;
 
 use crate::Place;
 use crate::names::shortened;
 
-/// The first such number of a file.
+/// The first such integer of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rounded {
-    /// As it stands in the file.
+    /// Its text in the file.
     pub(crate) text: String,
-    /// Where.
+    /// Its place.
     pub(crate) place: Place,
 }
 
 impl Rounded {
-    /// What every command says of it, where values become `T`.
+    /// The warning that every command prints if values become `T`.
     pub(crate) fn warning<T: Scalar>(&self) -> String {
         let Place { line, row, column, name } = &self.place;
         let name = name.as_ref().map_or_else(String::new, |name| format!(" (`{}`)", shortened(name)));
@@ -37,12 +37,12 @@ impl Rounded {
     }
 }
 
-/// From here on floating-point numbers pass over whole numbers.
+/// From this number on, not every integer is a floating-point number.
 pub(crate) fn limit<T: Scalar>() -> f64 {
     if T::NAME == f32::NAME { 16_777_216.0 } else { 9_007_199_254_740_992.0 }
 }
 
-/// The whole number that `text` begins with, up to a delimiter, if it is one that `T` does not hold.
+/// The integer at the start of `text`, up to a delimiter, if `T` cannot represent it.
 pub(crate) fn rounded_text<T: Scalar>(text: &[u8]) -> Option<String> {
     let sign = usize::from(text.first().is_some_and(|byte| b"+-".contains(byte)));
     let n_digits = text[sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -55,7 +55,7 @@ pub(crate) fn rounded_text<T: Scalar>(text: &[u8]) -> Option<String> {
     (!is_held).then(|| number.to_owned())
 }
 
-/// Whether `T` holds a whole number.
+/// Returns true if `T` represents the integer exactly.
 pub(crate) fn is_held<T: Scalar>(exact: i128) -> bool {
     T::from_f64(exact as f64).to_f64() as i128 == exact
 }

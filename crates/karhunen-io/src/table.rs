@@ -1,4 +1,4 @@
-//! What every reader returns: values in memory or mapped, with the names that came with them.
+//! The result of every reader: values in memory or mapped, with their names.
 
 use karhunen::{Block, Dense, Matrix, RowBlocks, Scalar, Source, SparseMatrix};
 
@@ -12,20 +12,20 @@ pub struct Table {
     pub data: Data,
     /// One name for each row, from an id column.
     pub sample_names: Option<Vec<String>>,
-    /// What the id column is called, if the table has names.
+    /// The name of the id column, if the table has names.
     pub id_name: Option<String>,
     /// One name for each column.
     pub feature_names: Option<Vec<String>>,
-    /// Columns set aside by name ([`crate::ReadOptions::labels`]): not part of `data`.
+    /// Columns set aside by [`crate::ReadOptions::labels`]: not part of `data`.
     pub labels: Vec<Label>,
     /// The column set aside by [`crate::ReadOptions::weights_column`]: one number for each row.
     pub weights: Option<Vec<f64>>,
-    /// The format that was found, as `inspect` names it: `"CSV"`, `"Matrix Market"`, …
+    /// The detected format, as `inspect` names it: `"CSV"`, `"Matrix Market"`, …
     pub format: &'static str,
-    /// What was decided on the way that the user may want to know: the delimiter found, an id column set aside.
+    /// Choices made automatically that may interest the user: the delimiter found, an id column set aside.
     pub notes: Vec<String>,
-    /// What may be wrong with the table as it was read: guesses that its look does not settle, values that were rounded. Each
-    /// says what to do.
+    /// Possible faults of the table: guesses that its content does not settle, rounded values. Each states a
+    /// remedy.
     pub warnings: Vec<String>,
 }
 
@@ -34,11 +34,11 @@ pub struct Table {
 pub struct Label {
     /// Its name.
     pub name: String,
-    /// One text for each row, as it stands in the file.
+    /// One text for each row, as in the file.
     pub values: Vec<String>,
 }
 
-/// Values in the type that the file holds them in: `f32` stays `f32`, all else becomes `f64`.
+/// Values in the type of the file: `f32` stays `f32`, all other types become `f64`.
 #[derive(Debug)]
 pub enum Data {
     /// Single precision.
@@ -47,21 +47,21 @@ pub enum Data {
     F64(Values<f64>),
 }
 
-/// Values in the layout that the file gives them.
+/// Values in the layout of the file.
 #[derive(Debug)]
 pub enum Values<T> {
-    /// Rows or columns one after the other in one buffer.
+    /// Rows or columns in one contiguous buffer.
     Dense {
         /// The values.
         buffer: Buffer<T>,
-        /// Rows.
+        /// Number of rows.
         n_rows: usize,
-        /// Columns.
+        /// Number of columns.
         n_cols: usize,
-        /// Whether columns, not rows, lie side by side.
+        /// True if the values of a column are contiguous, false if those of a row are.
         column_major: bool,
     },
-    /// Blocks of rows, as a parallel reader leaves them.
+    /// Blocks of rows, as returned by a parallel reader.
     Blocks(Vec<Matrix<T>>),
     /// Compressed rows or columns.
     Sparse(SparseMatrix<T>),
@@ -76,7 +76,7 @@ pub enum Buffer<T> {
     Mapped {
         /// The whole file.
         map: Mapped,
-        /// Where the values begin, in bytes: a multiple of the size of `T`.
+        /// Offset of the values in bytes: a multiple of the size of `T`.
         offset: usize,
         /// Number of values.
         len: usize,
@@ -107,7 +107,7 @@ impl<T: Scalar> Values<T> {
         }
     }
 
-    /// Lends the values to a fit.
+    /// Borrows the values as a data source.
     ///
     /// # Errors
     /// Those of [`Dense`] and [`RowBlocks`] for a buffer that does not fit its shape.
@@ -128,8 +128,8 @@ impl<T: Scalar> Values<T> {
 }
 
 impl Data {
-    /// Checks that values which lie in a mapped file are still those that were read: to be called after their last use, before
-    /// anything that came of them is relied upon. All other values are copies, for which there is nothing to check.
+    /// Checks that values in a mapped file are unchanged since they were read. Call it after their last use and
+    /// before using any result. Other values are copies and always pass.
     ///
     /// # Errors
     /// Those of [`Mapped::check_unchanged`].
@@ -165,18 +165,18 @@ pub struct NamedMatrix<'a, T> {
     pub matrix: &'a Matrix<T>,
     /// One name for each row, written as the first column.
     pub row_names: Option<&'a [String]>,
-    /// What stands above the names of the rows.
+    /// The header of the column of row names.
     pub row_header: &'a str,
-    /// More columns of text, behind the names of the rows.
+    /// More columns of text, after the row names.
     pub labels: &'a [Label],
     /// One name for each column.
     pub column_names: &'a [String],
-    /// Whether names of rows and labels that are whole numbers, all of a column, are written as numbers: ids that belong to no
-    /// other numbers. Otherwise text has quotes around them, so that they are not taken for data.
+    /// If true, a column of row names or labels that are all integers is written as numbers: ids for use without
+    /// other numbers. Otherwise text is quoted, so that it is not read as data.
     pub numeric_ids: bool,
 }
 
-/// Texts as whole numbers, if all are some that would be written so again.
+/// Parses texts as integers, if all are integers in canonical form.
 pub(crate) fn whole_numbers(texts: &[String]) -> Option<Vec<i64>> {
     let number = |text: &String| text.parse::<i64>().ok().filter(|number| number.to_string() == *text);
     texts.iter().map(number).collect()

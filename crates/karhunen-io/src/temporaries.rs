@@ -1,8 +1,9 @@
 //! Temporary files beside their targets: locked while their process lives, removed by a later run once it is dead.
 //!
-//! The name tells the running system, the process, and that the file is ours: `.karhunen-1f0c2a9b-4711-x8Kq2D.tmp`. Who holds
-//! no lock is dead, also where several machines share a folder, if their file system passes locks on. Where it does not,
-//! a lock of another machine cannot be seen, so files of another running system are left alone for a day.
+//! The name identifies the running system, the process, and karhunen: `.karhunen-1f0c2a9b-4711-x8Kq2D.tmp`. A file
+//! without a lock belongs to a dead process; this also holds for a folder shared by several machines, if the file
+//! system shares locks. If it does not, locks of another machine are invisible, so files of another running system
+//! are kept for a day.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,12 +16,12 @@ use tempfile::NamedTempFile;
 
 const PREFIX: &str = ".karhunen-";
 const SUFFIX: &str = ".tmp";
-/// How long a file of another running system is left alone.
+/// How long files of another running system are kept.
 const FOREIGN: Duration = Duration::from_hours(24);
-/// How often a name is tried while other runs look for dead files.
+/// Maximum number of attempts to create a file while other runs remove dead files.
 const ATTEMPTS: usize = 16;
 
-/// Tells this running system from others and from itself before it was started.
+/// Identifies this running system among others and among its own restarts.
 static SYSTEM: LazyLock<String> = LazyLock::new(|| {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let id: String = id.chars().filter(char::is_ascii_hexdigit).take(8).collect();
@@ -30,7 +31,7 @@ static SYSTEM: LazyLock<String> = LazyLock::new(|| {
 /// A new file in `folder`, locked, under a name that no other file has.
 ///
 /// # Errors
-/// The system's.
+/// Errors of the system.
 pub(crate) fn create(folder: &Path) -> std::io::Result<NamedTempFile> {
     std::fs::metadata(folder)?;
     let prefix = format!("{PREFIX}{}-{}-", *SYSTEM, std::process::id());
@@ -39,14 +40,14 @@ pub(crate) fn create(folder: &Path) -> std::io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Less what the user's mask takes away.
+        // The system subtracts the user's umask.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     for _ in 0..ATTEMPTS {
-        // The kind alone: the error itself shows a name that the user never gave.
+        // Only the kind: the error itself shows a name that the user did not give.
         let file = builder.tempfile_in(folder).map_err(|error| std::io::Error::from(error.kind()))?;
         match file.as_file().try_lock() {
-            // Between its making and its lock another run may have removed it.
+            // Another run may have removed the file before it was locked.
             Ok(()) if file.path().exists() => return Ok(file),
             Ok(()) | Err(TryLockError::WouldBlock) => {}
             // A file system without locks.
@@ -56,8 +57,8 @@ pub(crate) fn create(folder: &Path) -> std::io::Result<NamedTempFile> {
     Err(std::io::Error::other("other runs take every temporary file for one of a dead process"))
 }
 
-/// Removes the files of dead processes from a folder, the first time that this process asks; `own` are the files of this one. A
-/// set of outputs that a dead process began must be in its places: its files are no litter.
+/// Removes the files of dead processes from a folder, once per process; `own` are the files of this process. Call
+/// it after sets of outputs of dead processes are completed: their files must stay.
 pub(crate) fn sweep_once(folder: &Path, own: &[PathBuf]) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
@@ -71,25 +72,25 @@ fn sweep(folder: &Path, own: &[PathBuf]) {
         let name = entry.file_name();
         let Some((system, _)) = owner(&name) else { continue };
         let (ours, path) = (system == *SYSTEM, entry.path());
-        // Locks within one process do not tell its own files on every file system, and in a container every process may
+        // On some file systems, locks do not protect a process from itself, and in a container every process may
         // have the same number.
         if own.contains(&path) || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
         let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
         if file.try_lock().is_ok() && (ours || untouched(&file)) {
-            // Where it cannot be removed it stays for a run that may.
+            // If the file cannot be removed, a later run may be able to.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Whether a file has the name of a temporary file of some run.
+/// Returns true if the name is that of a temporary file of karhunen.
 pub(crate) fn is_ours(name: &OsStr) -> bool {
     owner(name).is_some()
 }
 
-/// The system and the process of a temporary file, by its name.
+/// The system and the process in the name of a temporary file.
 fn owner(name: &OsStr) -> Option<(String, u32)> {
     let name = name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     let mut parts = name.splitn(3, '-');
@@ -135,7 +136,7 @@ mod tests {
         assert!(!at(&dead).exists() && !namesake.exists());
         assert!(own.path().exists() && at(&living).exists());
         assert!(others.iter().all(|name| at(name).exists()), "{:?}", names(folder.path()));
-        // Of another machine, or of this one before it was started again, after a day.
+        // Files of another machine, or of this one before a restart, after a day.
         let old = File::options().write(true).open(at(others[1])).unwrap();
         old.set_modified(SystemTime::now() - Duration::from_hours(25)).unwrap();
         drop((old, held));

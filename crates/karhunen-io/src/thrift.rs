@@ -1,14 +1,14 @@
-//! The compact protocol of Thrift, as far as the headers of Parquet files need it: fields are visited or passed over.
+//! The compact protocol of Thrift as far as Parquet headers need it: fields are visited or skipped.
 //!
 //! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>
 
-/// How deeply structures may be nested in what is passed over, as in the decoder of Parquet.
+/// Maximum depth of structures that are skipped, as in the Parquet decoder.
 const MAX_DEPTH: usize = 64;
 
 /// The type of a field or of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A truth value in the header of a field; a byte in a list.
+    /// A Boolean in the header of a field; a byte in a list.
     Boolean,
     Byte,
     /// An integer of 16, 32 or 64 bits.
@@ -39,7 +39,7 @@ impl Kind {
     }
 }
 
-/// Reads from the front of `bytes`; `None` is the answer to all that is cut off or not Thrift.
+/// Reads from the front of `bytes`; returns `None` for truncated or invalid input.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
         Self { bytes }
     }
 
-    /// Bytes not yet read.
+    /// Number of bytes not yet read.
     pub(crate) fn n_left(&self) -> usize {
         self.bytes.len()
     }
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
         let mut value = 0_u64;
         for shift in (0..70).step_by(7) {
             let byte = self.byte()?;
-            // What stands beyond 64 bits is lost, as it is in the decoder.
+            // Bits beyond 64 are lost, as in the decoder.
             value |= u64::from(byte & 0x7f).wrapping_shl(shift);
             if byte & 0x80 == 0 {
                 return Some(value);
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         Some((coded >> 1) as i64 ^ -((coded & 1) as i64))
     }
 
-    /// The type of the elements of a list and their number.
+    /// The type and number of the elements of a list.
     pub(crate) fn list(&mut self) -> Option<(Kind, usize)> {
         let header = self.byte()?;
         let n = match header >> 4 {
@@ -97,8 +97,8 @@ impl<'a> Reader<'a> {
         Some((kind, n))
     }
 
-    /// Visits the fields of a structure: `visit` is given the number and the type of a field and says whether it has read
-    /// it; if not, the field is passed over.
+    /// Visits the fields of a structure: `visit` receives the number and the type of a field and returns whether
+    /// it has read it; otherwise the field is skipped.
     pub(crate) fn structure(
         &mut self,
         visit: &mut dyn FnMut(i64, Kind, &mut Self) -> Option<bool>,
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Every element takes a byte or more, so that a number of elements that is a lie ends with the bytes.
+    /// Every element takes at least a byte, so a false number of elements ends with the bytes.
     fn pass_element(&mut self, kind: Kind, depth: usize) -> Option<()> {
         self.pass_value(if kind == Kind::Boolean { Kind::Byte } else { kind }, depth)
     }

@@ -1,33 +1,34 @@
-//! Numbers with something beside them: units, currencies, signs that group the thousands.
+//! Numbers with additional characters: units, currencies, thousands separators.
 
-/// What stands beside a number in a cell of text.
+/// The characters beside a number in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit<'a> {
-    /// Nothing, or the cell holds no number.
+    /// None, or the cell holds no number.
     None,
-    /// Signs that group the thousands.
+    /// Thousands separators.
     Grouped,
     /// A percent sign or a currency.
     Sign,
-    /// What no word holds: `<`, `*`, parentheses, a minus beyond ASCII, an exponent with `D`, units such as `°C` and `mg/l`.
+    /// Characters that occur in no word: `<`, `*`, parentheses, a minus beyond ASCII, an exponent with `D`, units
+    /// such as `°C` and `mg/l`.
     Mark,
     /// Letters, such as `kg`.
     Word(&'a [u8]),
 }
 
-/// Signs of currencies, and the codes of the most traded ones.
+/// Currency signs, and the codes of the most traded currencies.
 const CURRENCIES: [char; 13] = ['$', '€', '£', '¥', '₹', '₽', '₩', '₺', '₴', '₪', '₫', '₱', '₿'];
 const CODES: [&str; 16] = [
     "USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "AUD", "CAD", "SEK", "NOK", "DKK", "PLN", "BRL", "ZAR",
     "RUB",
 ];
-/// What separates groups of three digits beside commas and points: blanks of several widths, apostrophes.
+/// Separators of groups of three digits besides commas and points: blanks of several widths, apostrophes.
 const SEPARATORS: [char; 6] = [' ', '\u{a0}', '\u{2009}', '\u{202f}', '\'', '\u{2019}'];
-/// A minus, and the dash that stands for it.
+/// The minus sign, and the dash used for it.
 const MINUSES: [char; 2] = ['\u{2212}', '\u{2013}'];
 
 impl<'a> Unit<'a> {
-    /// That of a cell.
+    /// Classifies a cell.
     pub(crate) fn of(cell: &'a [u8]) -> Self {
         if is_grouped_number(cell) {
             return Unit::Grouped;
@@ -63,7 +64,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// What to do so that the cell is read as a number; none where it holds no number, or a word beside it.
+    /// The advice that makes the cell a number; `None` if it holds no number, or a word beside it.
     pub(crate) fn advice(cell: &[u8]) -> Option<&'static str> {
         let text = std::str::from_utf8(cell).unwrap_or_default();
         match Unit::of(cell) {
@@ -79,8 +80,8 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// The first of the cells of a column that show that it holds numbers with something beside them, and names no rows; `n_texts`
-/// of them are no numbers.
+/// The index of the first cell which shows that a column holds numbers with additional characters and does not
+/// name rows; `n_texts` of the cells are not numbers.
 pub(crate) fn first_decorated(cells: &[&[u8]], n_texts: usize) -> Option<usize> {
     let units: Vec<Unit> = cells.iter().map(|cell| Unit::of(cell)).collect();
     let is_beside = |unit: &Unit| matches!(unit, Unit::Sign | Unit::Mark);
@@ -89,14 +90,14 @@ pub(crate) fn first_decorated(cells: &[&[u8]], n_texts: usize) -> Option<usize> 
     grouped.or_else(|| units.iter().position(is_beside).filter(|_| most))
 }
 
-/// The letters that stand beside the numbers of all cells, several.
+/// The letters beside the numbers of all cells, if there are several cells.
 pub(crate) fn common_word<'a>(cells: &[&'a [u8]]) -> Option<&'a [u8]> {
     let first: &'a [u8] = cells.first().copied()?;
     let Unit::Word(word) = Unit::of(first) else { return None };
     (cells.len() > 1 && cells.iter().all(|cell| Unit::of(cell) == Unit::Word(word))).then_some(word)
 }
 
-/// What is inside of parentheses, behind `<` and the like, or behind a minus that is not ASCII; none without such.
+/// The text in parentheses, after `<` and similar signs, or after a minus that is not ASCII, if there is one.
 fn without_marks(cell: &str) -> Option<&str> {
     let inside = || cell.strip_prefix('(')?.strip_suffix(')');
     let compared =
@@ -104,7 +105,7 @@ fn without_marks(cell: &str) -> Option<&str> {
     inside().or_else(compared).or_else(|| cell.strip_prefix(MINUSES)).map(str::trim)
 }
 
-/// Whether what stands behind a number is a mark, an exponent with `D`, an error, or a unit that is no word.
+/// Tests whether the text after a number is a mark, an exponent with `D`, an error, or a unit that is not a word.
 fn is_mark(behind: &str) -> bool {
     let is_unit_sign = |c: char| "°ºµμΩÅ²³/·^".contains(c);
     let stars = behind.chars().all(|c| "*†‡".contains(c));
@@ -124,12 +125,12 @@ fn is_mark(behind: &str) -> bool {
     stars || exponent().unwrap_or(false) || error() || unit()
 }
 
-/// A number in a notation that is not read: digits with commas and points among them, or groups of three digits.
+/// Tests for an unsupported notation: digits with commas and points, or groups of three digits.
 pub(crate) fn is_grouped_number(found: &[u8]) -> bool {
     (found.contains(&b',') && is_digits_and(found, b".,")) || is_grouped_by_separators(found)
 }
 
-/// Whether blanks or apostrophes separate groups of three digits.
+/// Tests whether blanks or apostrophes separate groups of three digits.
 fn is_grouped_by_separators(found: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(found) else { return false };
     let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -145,7 +146,7 @@ fn is_grouped_by_separators(found: &[u8]) -> bool {
         && are_digits(decimals.get(1..).unwrap_or_default())
 }
 
-/// Whether the cell begins with a digit, behind a sign, and holds digits and `others` alone.
+/// Tests whether the cell begins with a digit after an optional sign, and holds only digits and `others`.
 pub(crate) fn is_digits_and(found: &[u8], others: &[u8]) -> bool {
     let digits = found.strip_prefix(b"-").unwrap_or(found);
     digits.first().is_some_and(u8::is_ascii_digit)

@@ -1,4 +1,4 @@
-//! Weights of rows or columns from a file of their own.
+//! Reads weights of rows or columns from a separate file.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::{Cause, Data, Error, Place, ReadOptions, Result, Values};
 /// Reads weights: a text file of one column, with or without a header, or an NPY file of one dimension.
 ///
 /// # Errors
-/// Those of [`crate::read`]; [`Cause::Format`] for more than one column, or another number of weights than
+/// Those of [`crate::read`]; [`Cause::Format`] for more than one column, or a number of weights other than
 /// `n_expected`; [`Cause::Value`] for a negative weight, with its line.
 pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> {
     let options = &ReadOptions::default();
@@ -50,7 +50,7 @@ pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> 
     })
 }
 
-/// What is advised for tables of data does not help here.
+/// Replaces advice for tables of data, which does not apply to weights.
 fn in_weights(mut error: Error) -> Error {
     if let Cause::Value(message) = &*error.cause {
         let (what, _) = message.split_once(';').unwrap_or((message.as_str(), ""));

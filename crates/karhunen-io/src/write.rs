@@ -1,4 +1,4 @@
-//! Tables to files, in the format that the extension names.
+//! Writes tables to files in the format of the extension.
 
 use std::path::Path;
 
@@ -15,19 +15,19 @@ pub(crate) enum Format {
     Parquet,
 }
 
-/// Writes a table: `.csv`, `.tsv`, `.npy` (without names and labels) or `.parquet` by the extension of `path`, or CSV to the
-/// standard output if that is `-`. Numbers in text read back as the same bits. A file is written beside the target and
+/// Writes a table: `.csv`, `.tsv`, `.npy` (without names and labels) or `.parquet` by the extension of `path`, or
+/// CSV to standard output for `-`. Numbers in text parse to the same bits. A file is written beside the target and
 /// renamed, so that the target is never half-written.
 ///
 /// # Errors
 /// [`Cause::Option`] for another extension, [`Cause::Library`] unless there is one name for each row and column,
-/// [`Cause::Io`] if writing fails; the target is then as it was.
+/// [`Cause::Io`] if writing fails; the target is then unchanged.
 pub fn write_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<()> {
     stage_table(path, table)?.commit()
 }
 
-/// As [`write_table`], leaving the file beside the target until [`Staged::commit`]: for several files that are to
-/// appear together. The standard output is written at once.
+/// As [`write_table`], but leaves the file beside the target until [`Staged::commit`]: for several files that must
+/// appear together. Standard output is written at once.
 ///
 /// # Errors
 /// As [`write_table`].
@@ -45,18 +45,18 @@ pub fn stage_table<T: Scalar>(path: &Path, table: &NamedMatrix<T>) -> Result<Sta
     })
 }
 
-/// Prepares a file of these bytes beside its place until [`Staged::commit`], like [`stage_table`].
+/// Writes a file of these bytes beside its target until [`Staged::commit`], like [`stage_table`].
 ///
 /// # Errors
-/// [`Cause::Io`]; the target is then as it was.
+/// [`Cause::Io`]; the target is then unchanged.
 pub fn stage_bytes(path: &Path, bytes: &[u8]) -> Result<Staged> {
     stage(path, |sink| sink.write_all(bytes))
 }
 
-/// Checks, before any work, that [`write_table`] knows the format that `path` asks for.
+/// Checks, before any work, that [`write_table`] supports the extension of `path`.
 ///
 /// # Errors
-/// [`Cause::Option`] for an extension that it does not know.
+/// [`Cause::Option`] for an unsupported extension.
 pub fn check_table_path(path: &Path) -> Result<()> {
     format_of(path).map(|_| ())
 }
@@ -76,10 +76,10 @@ fn check_names(
     }
 }
 
-/// The format that the extension of a path names.
+/// The format of the extension of a path.
 ///
 /// # Errors
-/// [`Cause::Option`] for an extension of none.
+/// [`Cause::Option`] for an unsupported extension.
 pub(crate) fn format_of(path: &Path) -> Result<Format> {
     if path.as_os_str() == "-" {
         return Ok(Format::Text { delimiter: b',' });

@@ -1,4 +1,4 @@
-//! Rows of a text table, parsed in blocks by several threads straight into the matrices that a fit reads.
+//! Parses the rows of a text table in blocks by several threads, directly into the matrices that a fit reads.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::refusal::{Reason, Refusal};
 use crate::Error;
 use crate::rounded::{limit, rounded_text};
 
-/// Rows of one block.
+/// The rows of one block.
 #[derive(Debug)]
 pub(super) struct Rows {
     /// The columns of numbers.
@@ -27,15 +27,15 @@ pub(super) struct Rows {
     pub(super) labels: Vec<Vec<String>>,
     /// The column of weights.
     pub(super) weights: Vec<f64>,
-    /// Where the first whole number stands that became another, in bytes, and its column.
+    /// Byte offset and column of the first integer that was rounded.
     pub(super) rounded: Option<(usize, usize)>,
 }
 
-/// Parses all rows, in blocks of about `block_bytes`: where they begin and end does not depend on the number of
-/// threads, which is that of the current rayon pool.
+/// Parses all rows, in blocks of about `block_bytes`. The block boundaries do not depend on the number of threads,
+/// which is that of the current rayon pool.
 ///
 /// # Errors
-/// What is wrong with the first row, in the order of the file, that cannot be read.
+/// The refusal of the first row, in the order of the file, that cannot be read.
 pub(super) fn parse(
     text: &[u8],
     dialect: &Dialect,
@@ -55,11 +55,11 @@ pub(super) fn parse(
         Some(rows)
     };
     let parsed: Vec<Option<Result<Rows, Refusal>>> = blocks.par_iter().enumerate().map(parse_block).collect();
-    // Blocks are left out only behind one that was refused, which ends this.
+    // Only blocks after a refused block are left out, and a refusal ends this function.
     parsed.into_iter().flatten().collect()
 }
 
-/// Asks for the memory that the numbers take.
+/// Probes whether the memory for the numbers can be allocated.
 ///
 /// # Errors
 /// [`karhunen::Error::Memory`], as a [`crate::Cause`].
@@ -106,7 +106,7 @@ struct BlockParser<'a> {
 impl<'a> BlockParser<'a> {
     fn new(text: &'a [u8], range: Range<usize>, dialect: &'a Dialect, columns: &'a Columns) -> Self {
         let n_lines = memchr_iter(b'\n', &text[range.clone()]).count() + 1;
-        // A number and what separates it from the next take two bytes at least.
+        // A number and its delimiter take two bytes at least.
         let n_values = (n_lines * columns.count(Role::Value)).min(range.len() / 2 + 1);
         let n_labels = columns.roles.iter().filter(|role| matches!(role, Role::Label(_))).count();
         Self {
@@ -188,7 +188,7 @@ impl<'a> BlockParser<'a> {
         self.unusual_number(column)
     }
 
-    /// Remembers the first whole number that `f64` does not hold; `start` is where it begins, behind its quote if it has one.
+    /// Records the first integer that `f64` cannot represent; `start` is the offset of its first digit or quote.
     #[cold]
     fn note_rounding(&mut self, start: usize, column: usize) {
         if self.rounded.is_none() && rounded_text::<f64>(&self.text[start..]).is_some() {
@@ -196,7 +196,7 @@ impl<'a> BlockParser<'a> {
         }
     }
 
-    /// A number in quotes, between blanks, with a decimal comma, or none at all.
+    /// Parses a cell that the fast path rejects: quoted, padded with blanks, with a decimal comma, or no number.
     #[cold]
     fn unusual_number(&mut self, column: usize) -> Result<(f64, Ending), Refusal> {
         let start = self.scanner.clone();
@@ -218,7 +218,7 @@ impl<'a> BlockParser<'a> {
         Err(self.refuse_cell(start, column, &field, reason))
     }
 
-    /// Says that a record has too few or too many fields, if it has; what is wrong with its cells comes second.
+    /// Returns the refusal of a record with a wrong number of fields, or else of the cell.
     fn refuse_cell(&self, mut rest: Scanner, column: usize, field: &Field, reason: Reason) -> Refusal {
         let expected = self.columns.roles.len();
         match rest.count_rest() {

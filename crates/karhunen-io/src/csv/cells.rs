@@ -1,4 +1,4 @@
-//! What a cell holds: a number, nothing, or text.
+//! The content of a cell: a number, a missing value, or text.
 
 /// Texts that stand for a missing value, besides an empty cell.
 const MISSING: [&[u8]; 15] = [
@@ -6,12 +6,12 @@ const MISSING: [&[u8]; 15] = [
     b"?", b"-", b".",
 ];
 
-/// What a cell holds.
+/// The content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Cell {
     /// A finite number.
     Number(f64),
-    /// No value.
+    /// A missing value.
     Missing,
     /// An infinite number, or one beyond the range of `f64`.
     Infinite,
@@ -20,7 +20,7 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// Reads a cell without the blanks around it.
+    /// Classifies a cell, ignoring the blanks around it.
     pub(crate) fn of(text: &[u8], decimal_comma: bool) -> Self {
         if text.is_empty() || MISSING.contains(&text) {
             return Cell::Missing;
@@ -33,7 +33,7 @@ impl Cell {
         }
     }
 
-    /// Whether a cell of this kind belongs into a column of numbers, though it may have to be filled first.
+    /// Returns true if the cell may be part of a column of numbers, finite or not.
     pub(crate) fn is_numeric(self) -> bool {
         self != Cell::Text
     }

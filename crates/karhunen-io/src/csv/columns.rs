@@ -1,4 +1,4 @@
-//! What each column of a text table is for.
+//! The role of each column of a text table.
 
 use std::path::Path;
 
@@ -10,37 +10,37 @@ use crate::name_rule::{FirstColumn, Look, leaves_out_id};
 use crate::names::{NameTable, find_column};
 use crate::{Cause, Error, ReadOptions, Result, RowNames};
 
-/// So many columns are looked for one after the other; more, in a table of all names.
+/// Up to this number of columns are searched one by one; more are looked up in a table of all names.
 const FEW: usize = 8;
 
-/// What a column is for.
+/// The role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Numbers to fit.
     Value,
     /// The names of the rows.
     Id,
-    /// Text to set aside: the number of the label in [`ReadOptions::labels`].
+    /// Text set aside: the index of the label in [`ReadOptions::labels`].
     Label(usize),
     /// The weights of the rows.
     Weight,
-    /// Nothing: known to be no feature.
+    /// Unused: known not to be a feature.
     Unused,
 }
 
-/// The columns of a table, and where its first row begins.
+/// The columns of a table, and the offset of its first row.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     pub(super) roles: Vec<Role>,
-    /// One for each column, if the table has a header.
+    /// One name for each column, if the table has a header.
     pub(super) names: Option<Vec<String>>,
-    /// The id column was found, not asked for: its texts must differ.
+    /// True if the id column was found automatically: its texts must then differ.
     pub(super) id_must_differ: bool,
-    /// What is doubtful about the column that names the rows.
+    /// A warning about the column that names the rows.
     pub(super) warning: Option<String>,
-    /// Where the first row begins, in bytes.
+    /// Offset of the first row, in bytes.
     pub(super) first_row: usize,
-    /// Values may be missing: they are then NaN.
+    /// True if values may be missing: they become NaN.
     pub(super) holes: bool,
 }
 
@@ -48,7 +48,7 @@ impl Columns {
     /// Decides from the header, the first rows and the options.
     ///
     /// # Errors
-    /// Options that name no column; columns of text that are not set aside; no column of numbers, no row.
+    /// Options that name no column; columns of text that are not set aside; tables without numbers or without rows.
     pub(super) fn of(
         path: &Path,
         text: &[u8],
@@ -99,7 +99,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// The columns that the options name.
+    /// Assigns the roles that the options name.
     fn assign(&mut self, path: &Path, options: &ReadOptions) -> Result<()> {
         let id = match &options.row_names {
             RowNames::Column(name) => Some(("--row-names", name, Role::Id)),
@@ -138,7 +138,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Refuses the columns of numbers that hold text.
+    /// Refuses columns of numbers that contain text.
     fn text_columns(&self, sample: &Sample, dialect: &Dialect) -> Option<Refusal> {
         let is_refused =
             |&column: &usize| self.roles[column] == Role::Value && is_text(sample, column, dialect);
@@ -155,12 +155,12 @@ impl Columns {
         Some(Refusal::cell(field.offset, first, reason))
     }
 
-    /// How lines without any text are read.
+    /// Returns how lines without text are read.
     pub(super) fn blank_lines(&self) -> BlankLines {
         if self.roles.len() == 1 { BlankLines::Records } else { BlankLines::Skipped }
     }
 
-    /// Number of columns with a role.
+    /// Number of columns with the given role.
     pub(super) fn count(&self, role: Role) -> usize {
         self.roles.iter().filter(|&&r| r == role).count()
     }
@@ -177,7 +177,7 @@ impl Columns {
     }
 }
 
-/// The names of the first record, if it holds names, and where the next record begins.
+/// The names in the first record, if it holds names, and the offset of the next record.
 pub(super) fn read_header(
     text: &[u8],
     dialect: &Dialect,
@@ -203,7 +203,7 @@ pub(super) fn read_header(
     }
 }
 
-/// Names the column that R leaves out, and by number all others without a name.
+/// Names the unnamed id column as R leaves it out, and numbers all other columns without a name.
 fn complete(mut names: Vec<String>, nameless_id: bool) -> Vec<String> {
     if nameless_id {
         names.insert(0, String::new());
@@ -216,7 +216,7 @@ fn complete(mut names: Vec<String>, nameless_id: bool) -> Vec<String> {
     names
 }
 
-/// Whether most cells of a column hold text.
+/// Tests whether most cells of a column hold text.
 fn is_text(sample: &Sample, column: usize, dialect: &Dialect) -> bool {
     let cells = sample.iter().filter_map(|record| record.get(column));
     let (mut text, mut numeric) = (0, 0);

@@ -1,11 +1,11 @@
-//! How a text table is written: delimiter and decimal sign, from its first records.
+//! Detects the delimiter and the decimal sign of a text table from its first records.
 
 use super::cells::Cell;
 use super::fields::{BlankLines, Delimiter, Ending, Field, Scanner};
 use crate::ReadOptions;
 use crate::name_rule::{FirstLine, Look, usual_n_fields};
 
-/// In this order where nothing else decides.
+/// Candidates, in the order of preference for ties.
 const CANDIDATES: [Delimiter; 5] = [
     Delimiter::Byte(b'\t'),
     Delimiter::Byte(b';'),
@@ -13,24 +13,25 @@ const CANDIDATES: [Delimiter; 5] = [
     Delimiter::Byte(b','),
     Delimiter::Blanks,
 ];
-/// Records looked at, and bytes after which three records must do.
+/// Maximum number of records in the sample; after the given number of bytes, three records suffice.
 const SAMPLE_RECORDS: usize = 100;
 const SAMPLE_BYTES: usize = 1 << 20;
 
 /// The first records of a table, cut into fields.
 pub(super) type Sample<'a> = Vec<Vec<Field<'a>>>;
 
-/// How a table is written.
+/// The notation of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Dialect {
     pub(super) delimiter: Delimiter,
     pub(super) decimal_comma: bool,
-    /// What the first record holds.
+    /// The content of the first record.
     pub(super) first_line: FirstLine,
 }
 
 impl Dialect {
-    /// What the options say, and for the rest what the first records look like. Also returns these, without the header.
+    /// Detects the notation from the options, and otherwise from the first records. Also returns these records
+    /// without the header.
     pub(super) fn detect<'a>(text: &'a [u8], options: &ReadOptions, named_tsv: bool) -> (Self, Sample<'a>) {
         let (delimiter, mut sample) = match options.delimiter {
             Some(byte) => {
@@ -64,7 +65,7 @@ fn sample(text: &[u8], delimiter: Delimiter) -> Sample<'_> {
     {
         let mut record = Vec::new();
         loop {
-            // A quote that does not close ends the sample: parsing says where it stands.
+            // An unclosed quote ends the sample: parsing reports its position.
             let Ok(field) = scanner.field() else { return records };
             let ending = field.ending;
             record.push(field);
@@ -77,9 +78,9 @@ fn sample(text: &[u8], delimiter: Delimiter) -> Sample<'_> {
     records
 }
 
-/// The candidate under which most records have equally many fields, at least two, and most fields are numbers.
-/// Tabs are taken without comparison if there are any in a file that is named so. Blanks give way to commas between the names
-/// of the first line: they group thousands, or stand in texts.
+/// The candidate that gives most records the same number of fields, at least two, and the most numeric fields. In
+/// a file named `.tsv`, tabs are chosen without comparison if there are any. If the names in the first line are
+/// separated by commas, commas take precedence over blanks, which may group thousands or occur in text.
 fn detect_delimiter(text: &[u8], named_tsv: bool) -> (Delimiter, Sample<'_>) {
     let commas = sample(text, Delimiter::Byte(b','));
     let n_names = names_between_commas(&commas);
@@ -100,8 +101,8 @@ fn detect_delimiter(text: &[u8], named_tsv: bool) -> (Delimiter, Sample<'_>) {
     (best.0, best.1)
 }
 
-/// The number of names that commas separate in the first record, if it holds no numbers and most others have as many fields;
-/// otherwise 0. Under a comma that separates decimals the first line of a table without names holds numbers.
+/// The number of comma-separated names in the first record, if it holds no numbers and as many fields as most others;
+/// otherwise 0. Where the comma is the decimal sign, the first line of a table without names holds numbers.
 fn names_between_commas(records: &[Vec<Field>]) -> usize {
     let Some((first, rest)) = records.split_first() else { return 0 };
     let cells = || first.iter().map(|field| Cell::of(&field.text, false));
@@ -110,7 +111,8 @@ fn names_between_commas(records: &[Vec<Field>]) -> usize {
     if are_names && usual_n_fields(rest) == first.len() { first.len() } else { 0 }
 }
 
-/// The first candidate under which the first record holds all these names, as [`ReadOptions::delimiter`] says it.
+/// The first candidate that separates the first record into fields with all these names, as a value of
+/// [`ReadOptions::delimiter`].
 pub(super) fn delimiter_between<'a>(text: &[u8], names: impl Iterator<Item = &'a str> + Clone) -> Option<u8> {
     let holds_all = |delimiter: &&Delimiter| {
         let records = sample(text, **delimiter);

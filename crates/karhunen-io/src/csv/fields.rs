@@ -1,59 +1,59 @@
-//! Fields of a text table, one after the other: quotes, blanks and line ends are understood here only.
+//! Splits a text table into fields; only this module interprets quotes, blanks and line ends.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::{memchr, memchr2, memchr3};
 
-/// What separates fields.
+/// A field delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delimiter {
     /// One character.
     Byte(u8),
-    /// Any run of blanks and tabs; those at the ends of a line are no fields.
+    /// Any run of blanks and tabs; blanks at the ends of a line separate nothing.
     Blanks,
 }
 
-/// What follows a field.
+/// The end of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// Another field.
+    /// Another field follows.
     Field,
-    /// The next line, or the end of the text.
+    /// The record ends: a new line or the end of the text follows.
     Record,
 }
 
 /// One field.
 #[derive(Clone, Debug)]
 pub(crate) struct Field<'a> {
-    /// Where it begins, with its quote if it has one.
+    /// Offset of its first byte, including its quote.
     pub(super) offset: usize,
-    /// Where it ends, without the blanks behind it.
+    /// Offset of its end, without trailing blanks.
     pub(super) end: usize,
-    /// Its text: without quotes if quoted, otherwise without the blanks around it.
+    /// Its text, without quotes or surrounding blanks.
     pub(crate) text: Cow<'a, [u8]>,
-    /// Whether it stands in quotes.
+    /// True if the field is quoted.
     pub(crate) quoted: bool,
-    /// What follows it.
+    /// Its ending.
     pub(super) ending: Ending,
 }
 
-/// A quoted field that is not closed as it should be.
+/// An incorrectly closed quoted field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// No closing quote before the end of the text.
     Unclosed {
-        /// Where the quote opens.
+        /// Offset of the opening quote.
         offset: usize,
     },
     /// Text between the closing quote and the delimiter.
     AfterQuote {
-        /// Where that text begins.
+        /// Offset of that text.
         offset: usize,
     },
 }
 
-/// Walks through the fields of a text.
+/// Iterates over the fields of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Scanner<'a> {
     text: &'a [u8],
@@ -62,17 +62,17 @@ pub(super) struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Begins at `at`, the start of a line.
+    /// Starts at offset `at`, the start of a line.
     pub(super) fn new(text: &'a [u8], at: usize, delimiter: Delimiter) -> Self {
         Self { text, at, delimiter }
     }
 
-    /// Where it stands.
+    /// The current offset.
     pub(super) fn offset(&self) -> usize {
         self.at
     }
 
-    /// At the start of a line: passes over blank lines, and tells whether a record follows.
+    /// Call at the start of a line: skips blank lines and returns whether a record follows.
     pub(super) fn begin_record(&mut self, blank_lines: BlankLines) -> bool {
         loop {
             self.skip_blanks();
@@ -84,8 +84,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next field as a number, if it is an unquoted, finite one without blanks before it; otherwise `None`, and
-    /// nothing is consumed. This is where the time of reading goes.
+    /// The next field as a number, if it is unquoted, finite and without leading blanks; otherwise `None`, and
+    /// nothing is consumed. Reading spends most of its time here.
     #[inline(always)]
     pub(super) fn number(&mut self) -> Option<(f64, Ending)> {
         let rest = &self.text[self.at..];
@@ -96,8 +96,8 @@ impl<'a> Scanner<'a> {
         Some((value, self.end_behind(length)?))
     }
 
-    /// The next field as a whole number, if it is one of at most 18 digits that would be written so again, unquoted and
-    /// without blanks before it; otherwise `None`, and nothing is consumed.
+    /// The next field as an integer, if it is unquoted, without leading blanks, in canonical form and of at most
+    /// 18 digits; otherwise `None`, and nothing is consumed.
     #[inline(always)]
     pub(super) fn integer(&mut self) -> Option<(i64, Ending)> {
         let rest = &self.text[self.at..];
@@ -121,7 +121,7 @@ impl<'a> Scanner<'a> {
         Some((if negative { -number } else { number }, ending))
     }
 
-    /// Consumes an unquoted field of `length` bytes and what ends it, if that is what follows.
+    /// Consumes an unquoted field of `length` bytes and its ending, if an ending follows.
     #[inline(always)]
     fn end_behind(&mut self, length: usize) -> Option<Ending> {
         let rest = &self.text[self.at..];
@@ -142,7 +142,7 @@ impl<'a> Scanner<'a> {
         Some(ending)
     }
 
-    /// The next field.
+    /// Consumes the next field.
     pub(super) fn field(&mut self) -> Result<Field<'a>, Fault> {
         self.skip_blanks();
         let offset = self.at;
@@ -160,7 +160,7 @@ impl<'a> Scanner<'a> {
         Ok(Field { offset, end: offset + text.len(), text: Cow::Borrowed(text), quoted: false, ending })
     }
 
-    /// Passes over the rest of the record, and counts its fields.
+    /// Skips the rest of the record and counts its fields.
     pub(super) fn count_rest(&mut self) -> Result<usize, Fault> {
         let mut n_fields = 1;
         while self.field()?.ending == Ending::Field {
@@ -198,7 +198,7 @@ impl<'a> Scanner<'a> {
         Ok(Field { offset, end: close + 1, text, quoted: true, ending })
     }
 
-    /// Behind the text of a field: consumes what ends it.
+    /// Call after the text of a field: consumes its ending.
     fn end_of_field(&mut self) -> Ending {
         match self.delimiter {
             Delimiter::Blanks => self.end_of_blanks(),
@@ -232,12 +232,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// What lines without any text are.
+/// The interpretation of lines without text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlankLines {
-    /// Nothing: they are passed over.
+    /// Blank lines are skipped.
     Skipped,
-    /// Records of one empty field, in a table of one column.
+    /// Blank lines are records of one empty field, in a table of one column.
     Records,
 }
 
@@ -245,7 +245,7 @@ fn at_line_end(rest: &[u8]) -> bool {
     matches!(rest, [] | [b'\n', ..] | [b'\r', b'\n', ..] | [b'\r'])
 }
 
-/// Length of the line end that `rest` begins with.
+/// Length of the line end at the start of `rest`, or zero.
 fn line_end(rest: &[u8]) -> usize {
     match rest {
         [b'\r', b'\n', ..] => 2,
@@ -258,7 +258,7 @@ fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// Where the field whose quote opens at `open` closes: the next quote that is not doubled.
+/// Offset of the closing quote of the field that opens at `open`: the next quote that is not doubled.
 fn closing_quote(text: &[u8], open: usize) -> Option<usize> {
     let mut at = open + 1;
     loop {
@@ -270,14 +270,14 @@ fn closing_quote(text: &[u8], open: usize) -> Option<usize> {
     }
 }
 
-/// Start of the first record that begins after `target`. `from`, not after `target`, is the start of a record: whether
-/// a newline ends a record depends on the quotes since then.
+/// Start of the first record that begins after `target`. `from <= target` is the start of a record: the quotes
+/// since then decide whether a newline ends a record.
 pub(super) fn next_record(text: &[u8], from: usize, target: usize, delimiter: Delimiter) -> usize {
     let mut at = from;
     loop {
         let begin = at.max(target);
         let newline = memchr(b'\n', &text[begin..]).map_or(text.len(), |n| begin + n);
-        // Quoted fields that open before that newline: it may lie within the last of them.
+        // Skips the quoted fields that open before that newline: the last may contain it.
         loop {
             let Some(open) = opening_quote(text, at..newline, delimiter) else {
                 return (newline + 1).min(text.len());
@@ -293,7 +293,7 @@ pub(super) fn next_record(text: &[u8], from: usize, target: usize, delimiter: De
     }
 }
 
-/// The first quote in `range` that opens a field: only blanks lie between it and a delimiter or the start of a line.
+/// The first quote in `range` that opens a field: only blanks separate it from a delimiter or the start of a line.
 fn opening_quote(text: &[u8], range: Range<usize>, delimiter: Delimiter) -> Option<usize> {
     let mut at = range.start;
     loop {

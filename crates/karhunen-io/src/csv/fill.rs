@@ -1,4 +1,4 @@
-//! A text table with its holes filled: all other letters stay as they are.
+//! Writes a text table with its missing values filled in; all other characters are unchanged.
 
 use std::io::Write;
 
@@ -18,11 +18,11 @@ impl Form {
         }
     }
 
-    /// The text of `input` with `value(row, column)` where the value of a feature is missing, in the fewest digits that
-    /// read back as the same bits.
+    /// The text of `input` with each missing value of a feature replaced by `value(row, column)`, in the fewest
+    /// digits that parse to the same bits.
     ///
     /// # Errors
-    /// None for what was read before.
+    /// None, if the text was read before.
     pub(crate) fn fill(&self, input: &Input, value: &dyn Fn(usize, usize) -> f64) -> Result<Vec<u8>> {
         let bytes = input.as_slice();
         let text = table_text(&input.path, bytes)?;
@@ -50,7 +50,7 @@ impl Form {
             }
             row += 1;
         }
-        // To the end, with the blank lines that do not count.
+        // Copies the rest, including ignored blank lines.
         filled.extend(&bytes[before + copied..]);
         Ok(filled)
     }

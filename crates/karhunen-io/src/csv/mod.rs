@@ -1,7 +1,7 @@
-//! Tables as text: values separated by commas, semicolons, tabs, bars or blanks.
+//! Text tables: values separated by commas, semicolons, tabs, bars or blanks.
 //!
-//! The first records tell how the table is written ([`dialect`]) and what its columns are for ([`columns`]); then blocks
-//! of whole lines are parsed by several threads ([`blocks`]). All of them read fields through [`fields`].
+//! The first records determine the notation of the table ([`dialect`]) and the roles of its columns ([`columns`]);
+//! then several threads parse blocks of whole lines ([`blocks`]). All of them read fields through [`fields`].
 
 mod blocks;
 mod cells;
@@ -35,14 +35,14 @@ use crate::options::OptionName;
 use crate::rounded::{Rounded, rounded_text};
 use crate::{Buffer, Cause, Data, Error, Label, Place, ReadOptions, Result, RowNames, Table, Values};
 
-/// Text parsed at a time by a thread.
+/// Number of bytes that a thread parses at a time.
 const BLOCK_BYTES: usize = 4 << 20;
 
 /// Reads a text table; all numbers become `f64`.
 ///
 /// # Errors
-/// [`Cause::Option`] for options that do not fit; [`Cause::Format`] and [`Cause::Value`] with line and column for the
-/// first cell that is not a finite number, and the first line with another number of fields than the first.
+/// [`Cause::Option`] for options that do not match the table; [`Cause::Format`] and [`Cause::Value`] with line and
+/// column for the first cell that is not a finite number, and for a different number of fields.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     read_form(&input, options).map(|(table, _)| table)
 }
@@ -59,14 +59,14 @@ fn read_in_blocks(path: &Path, bytes: &[u8], options: &ReadOptions, block_bytes:
     read_with_form(path, bytes, options, block_bytes).map(|(table, _)| table)
 }
 
-/// How a table is written: enough to find its cells again.
+/// The notation of a table: sufficient to find its cells again.
 #[derive(Debug)]
 pub(crate) struct Form {
     dialect: Dialect,
     columns: Columns,
 }
 
-/// As [`read`], also telling how the table is written.
+/// As [`read`]; also returns the notation of the table.
 ///
 /// # Errors
 /// As [`read`].
@@ -102,7 +102,7 @@ fn read_with_form(
     Ok((table, Form { dialect, columns }))
 }
 
-/// What is said of a whole number that was rounded, by its place in bytes and its column.
+/// A warning about an integer that was rounded, given its byte offset and column.
 fn rounded_warning(text: &[u8], names: Option<&[String]>, (offset, column): (usize, usize)) -> String {
     let place = Place {
         line: Some(line_of(text, offset)),
@@ -118,7 +118,7 @@ fn named_tsv(path: &Path) -> bool {
     matches!(crate::input::extension(path).as_deref(), Some("tsv" | "tab"))
 }
 
-/// The text without a byte order mark and the blank lines at its end.
+/// The text without byte order mark and trailing blank lines.
 fn table_text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8]> {
     let refuse = |message: &str| Err(Error::new(path, Cause::Format(message.to_owned())));
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -158,7 +158,7 @@ fn check_delimiter(path: &Path, options: &ReadOptions) -> Result<()> {
     }
 }
 
-/// Runs `work` with the threads asked for.
+/// Runs `work` in a pool of the requested number of threads.
 pub(crate) fn in_pool<R: Send>(
     path: &Path,
     n_threads: Option<usize>,
@@ -234,7 +234,7 @@ fn notes(columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Vec<Str
     notes
 }
 
-/// Texts that repeat do not name rows: such a column is a label.
+/// Refuses an id column found automatically whose texts repeat: it is a label.
 fn check_ids(
     text: &[u8],
     dialect: &Dialect,

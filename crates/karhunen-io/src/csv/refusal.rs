@@ -1,4 +1,4 @@
-//! Why a text table is refused, and the message that says where and what to do.
+//! Reasons to refuse a text table, and messages that state position and remedy.
 
 use std::path::Path;
 
@@ -10,69 +10,69 @@ use crate::names::shell_word;
 use crate::units::{Unit, is_digits_and, is_grouped_number};
 use crate::{Cause, Error, Place};
 
-/// At most this many letters of a cell are shown.
+/// Maximum number of characters of a cell in a message.
 const SHOWN: usize = 40;
-/// Columns of text that a message names.
+/// Maximum number of columns of text in a message.
 const MOST_LABELS: usize = 12;
 
-/// The first thing that is wrong with a table.
+/// The first fault of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
-    /// Where, in bytes.
+    /// Offset in bytes.
     pub(super) offset: usize,
     /// The column, from zero.
     pub(super) column: Option<usize>,
-    /// What.
+    /// The fault.
     pub(super) reason: Reason,
 }
 
-/// What is wrong.
+/// A fault.
 #[derive(Clone, Debug)]
 pub(super) enum Reason {
-    /// A cell without a value; the text that stands for it.
+    /// A cell without a value, and its text.
     Missing(Vec<u8>),
     /// A number that is infinite or too large.
     Infinite(Vec<u8>),
-    /// A number beyond the single precision that is asked for.
+    /// A number outside the range of the requested single precision.
     TooLarge(Vec<u8>),
     /// A value of a triple that is not a number.
     NoValue(Vec<u8>),
-    /// A weight of a triple that is none.
+    /// An invalid weight of a triple.
     Weight(Vec<u8>),
     /// An id of a triple that is empty.
     EmptyId,
-    /// More ids than can be counted.
+    /// More ids than 32 bits can count.
     TooManyIds,
     /// A cell that is not a number.
     Text(Vec<u8>),
-    /// Columns of text, with the first cell of the first of them.
+    /// Columns of text, with the first cell of the first column.
     TextColumns {
-        /// What the cell holds.
+        /// The text of the cell.
         found: Vec<u8>,
-        /// The columns, as `--label` takes them.
+        /// The columns, in the syntax of `--label`.
         columns: Vec<String>,
     },
-    /// A first column of text in which a text comes twice.
+    /// A first column of text in which a text repeats.
     RepeatedId {
         /// The text.
         found: Vec<u8>,
-        /// The line where it stood before.
+        /// The line of its first occurrence.
         line: u64,
-        /// The column, as `--label` takes it.
+        /// The column, in the syntax of `--label`.
         column: String,
     },
-    /// A record with another number of fields.
+    /// A record with a different number of fields.
     Ragged {
-        /// Its fields.
+        /// Its number of fields.
         found: usize,
-        /// Those of the first record.
+        /// The number of fields of the first record.
         expected: usize,
     },
     /// Bytes that are not UTF-8 in a name or a label.
     Encoding,
-    /// A quote that never closes.
+    /// A quote that is never closed.
     Unclosed,
-    /// Text behind a closing quote.
+    /// Text after a closing quote.
     AfterQuote,
 }
 
@@ -87,12 +87,12 @@ impl From<Fault> for Refusal {
 }
 
 impl Refusal {
-    /// The error of a cell.
+    /// A fault of a cell.
     pub(super) fn cell(offset: usize, column: usize, reason: Reason) -> Self {
         Self { offset, column: Some(column), reason }
     }
 
-    /// The message, with the line that `text` has at the offset and the name of the column.
+    /// The message, with the line of the offset in `text` and the name of the column.
     pub(super) fn into_error(self, path: &Path, text: &[u8], names: Option<&[String]>) -> Error {
         let name = self.column.and_then(|column| names?.get(column)).filter(|name| !name.is_empty());
         let place = Place {
@@ -167,7 +167,7 @@ impl Reason {
     }
 }
 
-/// A number by all rules but that of the decimal comma: where it is refused, that rule was in force.
+/// Tests whether a number is valid with a decimal point: if it is refused, a decimal comma was expected.
 fn is_with_point(found: &[u8]) -> bool {
     matches!(Cell::of(found, false), Cell::Number(_))
 }
@@ -196,7 +196,7 @@ fn text_columns_message(found: &[u8], columns: &[String], label: &str) -> String
     )
 }
 
-/// The error for a number with a unit or mark, in a column of such cells.
+/// The message for a number with a unit or mark, in a column of such cells.
 pub(crate) fn decorated_message(found: &[u8], label: &str) -> Option<String> {
     let advice = Unit::advice(found)?;
     Some(format!(

@@ -1,4 +1,4 @@
-//! Detection as a table, and the parser against slower or independent ones.
+//! Tests detection with a table of cases, and the parser against slower or independent implementations.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::RowNames;
 
-/// Smallest blocks: every record in one of its own.
+/// The smallest block size: every record is a block.
 const TINY: usize = 1;
 
 fn parse(text: &str, options: &ReadOptions, block_bytes: usize) -> Result<Table> {
@@ -26,7 +26,7 @@ fn texts(names: &[&str]) -> Option<Vec<String>> {
     Some(names.iter().map(|&name| name.to_owned()).collect())
 }
 
-/// The text, its format, the names of the columns and of the rows, and the first row.
+/// The text, its format, the column names, the row names, and the first row.
 type Case = (&'static str, &'static str, Option<Vec<String>>, Option<Vec<String>>, &'static [f64]);
 
 #[test]
@@ -97,7 +97,7 @@ fn tables_are_recognised() {
 
 #[test]
 fn commas_between_names_win_over_blanks_within_cells() {
-    // Before, `A,12` and `500,33` were the cells of the first row.
+    // A regression: `A,12` and `500,33` were the cells of the first row.
     let error = parse("id,income,age\nA,12 500,33\nB,9 800,41\n", &ReadOptions::default(), TINY).unwrap_err();
     assert!(
         error.to_string().starts_with("t.csv: line 2: column 2 (`income`): `12 500` is not a number"),
@@ -235,14 +235,14 @@ proptest! {
             ::csv::Reader::from_reader(text.as_bytes()).records().map(|r| r.unwrap()).collect();
         prop_assert_eq!(records.len(), rows.len());
         for (i, record) in records.iter().enumerate() {
-            // Outside quotes, blanks around a cell do not count; only numbers are written so.
+            // Blanks around an unquoted cell are ignored; only numbers are written unquoted.
             prop_assert_eq!(&table.labels[0].values[i], &record[0]);
             prop_assert_eq!(&table.labels[1].values[i], &record[1]);
             prop_assert_eq!(values(&table)[i][0], record[2].parse::<f64>().unwrap());
         }
     }
 
-    /// Quotes, blanks and decimal commas leave the fast path; the numbers are the same bits.
+    /// Quotes, blanks and decimal commas leave the fast path; the numbers have the same bits.
     #[test]
     fn every_notation_gives_the_same_bits(
         numbers in prop::collection::vec(any::<f64>().prop_filter("finite", |x| x.is_finite()), 2..60),
@@ -275,7 +275,7 @@ proptest! {
         }
     }
 
-    /// No input makes the reader panic or hang, and blocks never change what is read.
+    /// No input makes the reader panic or loop forever, and block boundaries never change the result.
     #[test]
     fn any_text_gives_the_same_answer_in_blocks_of_any_size(
         text in "([0-9a-z,;\" \t\r\n.|-]|1,2\n){0,80}",
@@ -309,7 +309,7 @@ fn a_first_line_of_whole_numbers_over_decimals_is_noted() {
     }
 }
 
-/// Rows, whether the columns and the rows have names, and whether a guess is said.
+/// Number of rows, whether columns and rows have names, and whether there is a warning.
 type Read = (usize, bool, bool, bool);
 
 fn looked(text: &str, fitted: Option<crate::FittedTable>) -> Read {
@@ -322,7 +322,7 @@ fn looked(text: &str, fitted: Option<crate::FittedTable>) -> Read {
 #[test]
 fn numbers_are_names_by_signs_that_data_lack() {
     let cases: [(&str, Read); 16] = [
-        // Counting as the lines below do not: whole over decimals; years; outside; none of these.
+        // Increasing unlike the lines below: integers over decimals; years; outside the range; none of these.
         ("0,1,2\n0.5,0.1,0.3\n", (1, true, false, true)),
         ("1990,1991,1992\n5,4,2\n7,1,3\n", (2, true, false, false)),
         ("1,2,3\n5,1,2\n4,4,1\n", (3, false, false, true)),
@@ -333,10 +333,10 @@ fn numbers_are_names_by_signs_that_data_lack() {
         ("400,402,405,410,411,412,415,420\n5,1,2,9,2,4,7,1\n", (1, true, false, true)),
         ("0.1,0.2,0.4,0.7,0.8,0.9,1.1,1.3\n9.1,8.2,8.4,7.7,7.8,6.9,6.1,8.3\n", (1, true, false, true)),
         ("0.1,0.2,0.4,0.7,0.8,0.9,1.1,1.3\n2.1,2.2,2.4,2.3,2.8,2.9,3.1,3.3\n", (2, false, false, true)),
-        // Whole numbers written with as many decimals as the rows: they may be one, and are no sign.
+        // Integers written with as many decimals as the rows: the line may be a row.
         ("2018.00,2019.00,2020.00\n1.25,0.50,2.10\n0.75,1.50,0.12\n", (2, true, false, true)),
         ("7.0,3.0,9.0\n1.2,0.5,2.1\n0.7,1.5,0.1\n", (3, false, false, false)),
-        // Holes and short lines.
+        // Missing values and short lines.
         (",8.5,0.5\n7.5,6.5,6\n5,5,5\n", (3, false, false, false)),
         (",,\n7.5,6.5,6\n", (2, false, false, false)),
         (",a,b\n7,5,7\n8,6,8\n", (2, true, true, false)),
@@ -369,7 +369,7 @@ fn a_model_knows_better_than_the_look_of_a_table() {
         ("x,y,z\n0.5,0.1,0.3\n", fitted(None, 3), (1, true, false, false)),
         ("x,1,2,3\ny,0.5,0.1,0.3\n", fitted(None, 3), (2, false, true, true)),
         ("10,20,30\n0.5,0.1,0.3\n", fitted(Some(&letters), 3), (2, false, false, true)),
-        // Names that a row could hold as well: the line is taken as names, and that is said.
+        // Names that could also be a row: the line is read as names, with a warning.
         ("0,1,2\n2,1,0\n0,2,1\n0,0,2\n", fitted(Some(&["0", "1", "2"]), 3), (3, true, false, true)),
         ("0,1,2\n2,1,0.5\n1,2,1\n", fitted(Some(&["0", "1", "2"]), 3), (2, true, false, false)),
         ("\"0\",\"1\",\"2\"\n2,1,0\n0,2,2\n", fitted(Some(&["0", "1", "2"]), 3), (2, true, false, false)),
@@ -404,7 +404,7 @@ fn columns_known_to_be_no_features_are_left_out_where_they_exist() {
     assert_eq!(values(&table), [[0.5], [1.5]]);
     let table = parse("n,a\nx,0.5\ny,1.5\n", &options, TINY).unwrap();
     assert_eq!((table.feature_names, table.sample_names), (texts(&["a"]), texts(&["x", "y"])));
-    // What the user says comes first.
+    // The options take precedence.
     let options = ReadOptions { labels: vec!["group".to_owned()], row_names: RowNames::None, ..options };
     let table = parse("id,a,group\n7,0.5,x\n8,1.5,y\n", &options, TINY).unwrap();
     assert_eq!(table.feature_names, texts(&["id", "a"]));

@@ -1,4 +1,4 @@
-//! Tables of triples as text, in blocks parsed by several threads, each with a numbering of ids of its own.
+//! Tables of triples as text, parsed in blocks by several threads; each thread numbers its own ids.
 
 use std::ops::Range;
 use std::path::Path;
@@ -24,12 +24,12 @@ use crate::triples::lines::LineNumbers;
 use crate::triples::{Chunk, Entries, Role, Wanted, axes};
 use crate::{Cause, Error, Place, ReadOptions, Result};
 
-/// Reads the columns wanted, by name or by number. Values that are empty or marked as missing become NaN.
+/// Reads the requested columns, by name or by number. Empty values and missing-value marks become NaN.
 ///
 /// # Errors
-/// [`crate::Cause::Option`] for columns that are not there; [`crate::Cause::Format`] and [`crate::Cause::Value`] with
-/// line and column for lines with another number of fields than the first, ids that are empty, values and weights that
-/// are no numbers.
+/// [`crate::Cause::Option`] for columns that do not exist; [`crate::Cause::Format`] and [`crate::Cause::Value`]
+/// with line and column for lines with a different number of fields than the first, for empty ids, and for values
+/// and weights that are not numbers.
 pub(crate) fn read_triples<T: Scalar>(
     input: &Input,
     wanted: &Wanted,
@@ -63,7 +63,7 @@ pub(super) fn in_blocks<T: Scalar>(
     let names = names.as_deref();
     let n_columns = names.map_or(sample.first().map_or(0, Vec::len), <[_]>::len);
     let roles = wanted.roles(path, names, n_columns)?;
-    // No pairs are none to predict, no entries are no rows for a model; there is none to fit.
+    // An empty table is valid input for a model, but not for a fit.
     if first_row >= text.len() && roles.contains(&Role::Value) && options.fitted.is_none() {
         return refuse_empty("the table has names but no rows");
     }
@@ -81,10 +81,10 @@ pub(super) fn in_blocks<T: Scalar>(
     Ok(entries)
 }
 
-/// Where a whole number stands that became another, in bytes, and its column.
+/// Byte offset and column of an integer that was rounded.
 type RoundedAt = Option<(usize, usize)>;
 
-/// Decides whether the first record holds names: by the option, by columns asked for by name, or by its cells.
+/// Decides whether the first record holds names: by the option, by columns requested by name, or by its cells.
 fn first_line(sample: &Sample, wanted: &Wanted, options: &ReadOptions, decimal_comma: bool) -> FirstLine {
     let column = |role| {
         let number = wanted.columns.iter().find(|(other, _)| *other == role)?.1.parse::<usize>().ok()?;
@@ -104,7 +104,7 @@ fn first_line(sample: &Sample, wanted: &Wanted, options: &ReadOptions, decimal_c
     }
 }
 
-/// How the text is cut into fields, and what they are.
+/// Notation and columns of the text.
 struct Layout<'a> {
     text: &'a [u8],
     dialect: Dialect,
@@ -113,7 +113,7 @@ struct Layout<'a> {
     first_row: usize,
 }
 
-/// What one thread has read: its ids, its blocks, and what is wrong with the first that it could not read.
+/// The results of one thread: ids, blocks, and the first fault.
 #[derive(Default)]
 struct Worker<T> {
     ids: [Interner; 2],
@@ -129,7 +129,7 @@ struct Block<T> {
 }
 
 impl Layout<'_> {
-    /// The entries, and where the first whole number stands that became another.
+    /// The entries, and the position of the first integer that was rounded.
     fn entries<T: Scalar>(
         &self,
         block_bytes: usize,
@@ -159,7 +159,7 @@ impl Layout<'_> {
         Ok((Entries::assemble(chunks, [rows, columns], self.axes.clone(), lines), first_rounded))
     }
 
-    /// Reads block after block until there are no more, or an earlier one was refused.
+    /// Reads blocks until none are left or an earlier block was refused.
     fn work<T: Scalar>(
         &self,
         number: usize,
@@ -212,7 +212,7 @@ impl Layout<'_> {
         Ok(Block { chunk: Chunk { worker, rows, columns, values, weights }, n_newlines, offsets, rounded })
     }
 
-    /// Where the records of a block begin, in lines behind its first, where some lines are blank or records go over several.
+    /// The line of each record of a block, relative to its first, if lines are blank or records span several lines.
     fn offsets(&self, range: &Range<usize>) -> std::result::Result<Vec<u32>, Refusal> {
         let mut scanner = Scanner::new(&self.text[..range.end], range.start, self.dialect.delimiter);
         let (mut offsets, mut line, mut at) = (Vec::new(), 0, range.start);
@@ -313,7 +313,7 @@ impl<T: Scalar> Reader<'_, '_, T> {
         self.unusual_number(column, role)
     }
 
-    /// Remembers the first whole number that `T` does not hold.
+    /// Records the first integer that `T` cannot represent.
     #[cold]
     fn note_rounding(&mut self, start: usize, column: usize) {
         if self.rounded.is_none() && rounded_text::<T>(&self.layout.text[start..]).is_some() {
@@ -321,7 +321,7 @@ impl<T: Scalar> Reader<'_, '_, T> {
         }
     }
 
-    /// A number in quotes, between blanks, with a decimal comma, or none at all.
+    /// Parses a value that the fast path rejects: quoted, padded with blanks, with a decimal comma, or no number.
     #[cold]
     fn unusual_number(&mut self, column: usize, role: Role) -> std::result::Result<(T, Ending), Refusal> {
         let rest = self.scanner.clone();

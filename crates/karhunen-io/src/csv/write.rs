@@ -1,4 +1,4 @@
-//! Tables as text: each number in the fewest digits that read back as the same bits.
+//! Writes tables as text: each number in the fewest digits that parse to the same bits.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use super::cells::Cell;
 use crate::NamedMatrix;
 use crate::table::whole_numbers;
 
-/// Numbers formatted at a time by a thread, and such pieces held in memory at a time.
+/// Number of values that a thread formats at a time, and number of such pieces held in memory.
 const PIECE_VALUES: usize = 1 << 14;
 const PIECES: usize = 64;
 
@@ -47,7 +47,7 @@ pub(crate) fn write<T: Scalar>(
     Ok(())
 }
 
-/// Columns of text: those that are ids in numbers, and stand without quotes.
+/// Tests which text columns are integer ids, written without quotes.
 fn numeric<T>(table: &NamedMatrix<T>) -> Vec<bool> {
     let texts = table.row_names.into_iter().chain(table.labels.iter().map(|label| &label.values[..]));
     texts.map(|texts| table.numeric_ids && whole_numbers(texts).is_some()).collect()
@@ -70,7 +70,7 @@ fn lines<T: Scalar>(
             lines.push(delimiter);
         }
         for value in table.matrix.row(row) {
-            // Debug is the shortest text that reads back, with an exponent where that is shorter.
+            // `Debug` gives the shortest text that parses to the same bits, with or without exponent.
             write!(lines, "{value:?}").expect("writing to memory does not fail");
             if lines.ends_with(b".0") {
                 lines.truncate(lines.len() - 2);
@@ -87,8 +87,7 @@ fn end_line(lines: &mut Vec<u8>) {
     lines.push(b'\n');
 }
 
-/// A name, in quotes if it would not read back as the same text: names that look like numbers too, so that they are
-/// not taken for data.
+/// Writes a name, quoted if it would otherwise parse differently; this includes names that look like numbers.
 fn push_name(lines: &mut Vec<u8>, name: &str, delimiter: u8) {
     let bytes = name.as_bytes();
     let special = |byte: &u8| [delimiter, b'"', b'\n', b'\r', b'\t', b';', b'|'].contains(byte);

@@ -1,4 +1,4 @@
-//! The entries of coordinate files, in blocks of lines parsed by several threads.
+//! Reads the entries of coordinate files, in blocks of lines parsed by several threads.
 
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ use crate::triples::columnar::TOO_LARGE;
 use crate::triples::lines::LineNumbers;
 use crate::{Cause, Values};
 
-/// Text parsed at a time by a thread.
+/// Number of bytes that a thread parses at a time.
 const BLOCK_BYTES: usize = 4 << 20;
 
-/// Entries compressed by rows; those given more than once are added up, and counted in a note.
+/// The entries as compressed rows; repeated entries are summed, and a note states their number.
 pub(super) fn matrix(cursor: Cursor, banner: Banner, size: [usize; 3], transpose: bool) -> Parsed<Found> {
     let size_line = cursor.at;
     let Entries { rows, columns, values, shape, warnings, .. } =
@@ -86,18 +86,18 @@ fn in_blocks<T: Scalar>(
     Ok(Entries { rows, columns, values, weights, shape, ids, axes, unit, lines, warnings })
 }
 
-/// What a block holds, up to what is wrong with it.
+/// The entries of a block, up to its first fault.
 struct Block<T> {
     rows: Vec<u32>,
     columns: Vec<u32>,
     values: Vec<T>,
-    /// Lines that hold an entry.
+    /// Number of lines that hold an entry.
     n_lines: usize,
     n_newlines: usize,
-    /// Lines behind the first of the block, of each entry.
+    /// The line of each entry, relative to the first line of the block.
     offsets: Option<Vec<u32>>,
     refusal: Option<Refusal>,
-    /// Where the first whole number stands that became another.
+    /// Byte offset of the first integer that was rounded.
     rounded: Option<usize>,
 }
 
@@ -108,7 +108,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Ranges of whole lines.
+    /// Cuts the text into ranges of whole lines.
     fn cut(&self, from: usize, block_bytes: usize) -> Vec<Range<usize>> {
         let (mut ranges, mut start) = (Vec::new(), from);
         while start < self.bytes.len() {
@@ -179,7 +179,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// On which line each entry of a block stands, where there are other lines or entries that stand for two.
+    /// The line of each entry of a block, if it contains other lines, or lines that stand for two entries.
     fn offsets<T>(&self, range: &Range<usize>, block: &Block<T>) -> Vec<u32> {
         let mut offsets = Vec::with_capacity(block.rows.len());
         let mut starts = self.starts(range);
@@ -194,7 +194,7 @@ impl Reading<'_> {
         offsets
     }
 
-    /// Where the lines of a block begin that hold entries.
+    /// Start offsets of the lines of a block that hold entries.
     fn starts(&self, range: &Range<usize>) -> impl Iterator<Item = usize> {
         let mut cursor = Cursor { bytes: &self.bytes[..range.end], at: range.start, rounded: None };
         std::iter::from_fn(move || {
@@ -205,7 +205,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Refuses more or fewer lines than the size line promises, unless something is wrong before.
+    /// Refuses a number of lines that differs from the size line, unless an earlier line is faulty.
     fn check_count<T>(&self, ranges: &[Range<usize>], blocks: &[Block<T>], n_entries: usize) -> Parsed<()> {
         let mut n_read = 0;
         let promised = if n_entries == 1 { "1 entry".to_owned() } else { format!("{n_entries} entries") };
@@ -217,7 +217,7 @@ impl Reading<'_> {
                 return refuse(line, message);
             }
             if block.refusal.is_some() {
-                // What is wrong there is told first.
+                // The fault in that line is reported first.
                 return Ok(());
             }
             n_read += block.n_lines;
@@ -230,7 +230,7 @@ impl Reading<'_> {
     }
 }
 
-/// Of a symmetric matrix the file holds the lower triangle; the diagonal of a skew-symmetric one is zero.
+/// The file of a symmetric matrix holds the lower triangle; the diagonal of a skew-symmetric one is zero.
 fn check_triangle(line: usize, symmetry: Symmetry, row: u32, column: u32) -> Parsed<()> {
     if row < column {
         let place = format!("({}, {})", row + 1, column + 1);

@@ -1,4 +1,4 @@
-//! The numbers of a Matrix Market file, one after the other.
+//! Reads the numbers of a Matrix Market file in order.
 
 use memchr::memchr;
 
@@ -6,11 +6,11 @@ use super::{Field, Parsed, Refusal, refuse};
 use crate::Cause;
 use crate::rounded::{limit, rounded_text};
 
-/// Walks through the numbers of the file.
+/// Iterates over the numbers of the file.
 pub(super) struct Cursor<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
-    /// Where the first whole number stands that became another.
+    /// Byte offset of the first integer that was rounded.
     pub(super) rounded: Option<usize>,
 }
 
@@ -21,7 +21,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// At the start of a line: passes over comments and empty lines, and tells whether another line follows.
+    /// Call at the start of a line: skips comments and empty lines and returns whether another line follows.
     pub(super) fn next_line(&mut self) -> bool {
         loop {
             self.skip_blanks();
@@ -51,7 +51,7 @@ impl Cursor<'_> {
         (ends && self.at > start).then_some(number)
     }
 
-    /// A row or column, from zero.
+    /// Reads a row or column number; returns it counted from zero.
     pub(super) fn index(&mut self, axis: &str, bound: usize) -> Parsed<u32> {
         self.skip_blanks();
         let start = self.at;

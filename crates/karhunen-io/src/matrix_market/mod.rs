@@ -36,7 +36,7 @@ struct Banner {
     symmetry: Symmetry,
 }
 
-/// What is wrong, and where in bytes.
+/// A fault, and its byte offset.
 struct Refusal {
     offset: usize,
     cause: Cause,
@@ -49,14 +49,14 @@ impl Refusal {
     }
 }
 
-/// A matrix, and what is said of it.
+/// A matrix, its notes and its warnings.
 struct Found {
     values: Values<f64>,
     notes: Vec<String>,
     warnings: Vec<String>,
 }
 
-/// What is said of a whole number that was rounded, at an offset in bytes.
+/// A warning about an integer that was rounded, at a byte offset.
 fn rounded_warning(bytes: &[u8], offset: usize) -> String {
     let place = Place { line: Some(line_of(bytes, offset)), ..Place::default() };
     let text = rounded_text::<f64>(&bytes[offset..]).unwrap_or_default();
@@ -69,11 +69,11 @@ fn refuse<T>(offset: usize, message: impl Into<String>) -> Parsed<T> {
     Err(Refusal { offset, cause: Cause::Format(message.into()) })
 }
 
-/// Reads a matrix: coordinates become compressed rows, an array stays one dense buffer by columns. Entries given more
-/// than once are added up, and counted in the notes.
+/// Reads a matrix: coordinates become compressed rows, an array one dense column-major buffer. Repeated entries
+/// are summed, and a note states their number.
 ///
 /// # Errors
-/// [`Cause::Format`] and [`Cause::Value`] with the line of what cannot be read.
+/// [`Cause::Format`] and [`Cause::Value`] with the line that cannot be read.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(&input.path, "Matrix Market", &[OptionName::Transpose])?;
     let bytes = input.as_slice();
@@ -96,7 +96,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     })
 }
 
-/// Reads coordinates as entries, whether they are there twice or not; `None` for an array.
+/// Reads coordinates as entries, repeated or not; `None` for an array.
 ///
 /// # Errors
 /// As [`read`].
@@ -123,7 +123,7 @@ fn parse(bytes: &[u8], transpose: bool) -> Parsed<Found> {
     Ok(Found { values, notes: Vec::new(), warnings })
 }
 
-/// The banner, where the size line begins, the size, and what follows.
+/// The banner, the offset of the size line, the size, and a cursor at the first entry.
 fn header(bytes: &[u8]) -> Parsed<(Banner, usize, [usize; 3], Cursor<'_>)> {
     let banner = banner(bytes)?;
     let mut cursor =
@@ -209,7 +209,7 @@ fn array(
         Symmetry::Symmetric => n_rows.checked_add(1).and_then(|n| n.checked_mul(n_rows)).map(|n| n / 2),
         Symmetry::Skew => n_rows.saturating_sub(1).checked_mul(n_rows).map(|n| n / 2),
     };
-    // A value takes two bytes at least (but for the last), whatever the size line promises.
+    // A value takes at least two bytes, except the last, whatever the size line declares.
     let fits = |&n: &usize| n <= cursor.bytes.len();
     let Some(n_values) = n_values.filter(fits) else {
         return refuse(size_line, format!("the file is too short for an array of {n_rows} x {n_cols}"));
@@ -235,7 +235,7 @@ fn array(
     Ok((Values::Dense { buffer: Buffer::Owned(values), n_rows, n_cols, column_major }, warnings))
 }
 
-/// The whole matrix from its lower triangle, by columns.
+/// Unfolds a lower triangle, by columns, into the whole matrix.
 fn unfold(triangle: &[f64], n: usize, symmetry: Symmetry) -> Vec<f64> {
     let mut full = vec![0.0; n * n];
     let (skip, sign) = if symmetry == Symmetry::Skew { (1, -1.0) } else { (0, 1.0) };

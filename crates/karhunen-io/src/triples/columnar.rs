@@ -1,4 +1,4 @@
-//! Triples in Parquet and Arrow files: ids of any type, columns decoded side by side.
+//! Triples in Parquet and Arrow files: ids of any type, columns decoded in parallel.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::roles::{is_number, place};
 use crate::rounded::Rounded;
 use crate::{Cause, Error, Result};
 
-/// A file of triples, and what its header says.
+/// A file of triples and the content of its header.
 pub(crate) struct File<'a> {
     pub(crate) path: &'a Path,
     pub(crate) schema: &'a Schema,
@@ -26,10 +26,10 @@ pub(crate) struct File<'a> {
 }
 
 impl File<'_> {
-    /// Reads the columns wanted.
+    /// Reads the requested columns.
     ///
     /// # Errors
-    /// Columns that are not there or of a type without use; missing ids, infinite values, with their rows.
+    /// Columns that do not exist or have an unsupported type; missing ids and infinite values, with their rows.
     pub(crate) fn entries<T: Scalar>(&self, wanted: &Wanted) -> Result<Entries<T>> {
         let names: Vec<String> = self.schema.fields().iter().map(|field| field.name().clone()).collect();
         let roles = wanted.roles(self.path, Some(&names), names.len())?;
@@ -53,7 +53,7 @@ impl File<'_> {
         Ok(entries)
     }
 
-    /// Visits a column with the number of the first row of each part.
+    /// Visits a column in parts, with the number of the first row of each.
     fn visit(&self, column: usize, mut f: impl FnMut(usize, &ArrayRef) -> Result<()>) -> Result<()> {
         let mut begin = 0;
         self.batches.visit(&[column], &mut |batch| {
@@ -73,7 +73,7 @@ impl File<'_> {
         Error::at(self.path, place(self.schema, Some(row), column), Cause::Value(message))
     }
 
-    /// Room for a value of each row, as many as the file declares.
+    /// An empty vector with capacity for one value per row, as many as the file declares.
     fn empty<V>(&self) -> Result<Vec<V>> {
         let mut values = Vec::new();
         karhunen::memory::reserve(&mut values, self.n_rows).map_err(|_| {
@@ -92,7 +92,7 @@ impl File<'_> {
         let target = if kind.is_integer() { DataType::Int64 } else { DataType::LargeUtf8 };
         let (mut numbers, mut interner) = (self.empty()?, Interner::default());
         self.visit(column, |begin, array| {
-            // What has no 64-bit integer of its own is text, as are all other types.
+            // Integers beyond 64 signed bits become text, like all other types.
             let exact = decoder::run(self.path, || arrow_cast::cast(array, &target))?;
             let (exact, target) = if exact.logical_null_count() > array.logical_null_count() {
                 let text = decoder::run(self.path, || arrow_cast::cast(array, &DataType::LargeUtf8))?;
@@ -118,7 +118,7 @@ impl File<'_> {
         Ok((numbers, interner))
     }
 
-    /// The numbers of a column, and the first whole number that was rounded.
+    /// The numbers of a column, and the first integer that was rounded.
     fn numbers<T: Scalar>(&self, column: usize, role: Role) -> Result<(Vec<T>, Option<Rounded>)> {
         let kind = self.schema.field(column).data_type();
         if !is_number(kind) {
@@ -159,11 +159,11 @@ impl File<'_> {
     }
 }
 
-/// What is said of infinite values.
+/// The message for infinite values.
 pub(crate) const TOO_LARGE: &str =
     "values are finite, and within the range of their type (--dtype f64 has the larger)";
 
-/// The id of a number with decimals that has none: pandas makes such of whole numbers with holes.
+/// The id without a fraction of zero: pandas stores integers with missing values as floating-point numbers.
 fn whole<'a>(text: &'a str, kind: &DataType) -> &'a str {
     if kind.is_floating() { text.strip_suffix(".0").unwrap_or(text) } else { text }
 }

@@ -1,16 +1,16 @@
-//! Ids as they are met, numbered as they come; in the end in the order of the ids.
+//! Numbers ids in the order of occurrence and finally sorts them.
 
 use std::collections::HashMap;
 
 use crate::ids::{Ids, integer};
 
-/// Whole numbers from zero to this are found in a table, without hashing.
+/// Integers from zero to this limit are looked up in an array, without hashing.
 const SMALL: usize = 1 << 22;
 
-/// The ids that one thread has met, and their numbers.
+/// The ids that one thread has read, and their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
-    /// The number of each small id, from one; zero for none.
+    /// The number of each small id, from one; zero if it has not occurred.
     small: Vec<u32>,
     integers: HashMap<i64, u32>,
     texts: HashMap<Box<str>, u32>,
@@ -18,7 +18,7 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    /// The number of an id; `None` if there are more than 32 bits can count.
+    /// The number of an id; `None` if 32 bits cannot count the ids.
     #[inline]
     pub(crate) fn integer(&mut self, id: i64) -> Option<u32> {
         match usize::try_from(id).ok().filter(|id| *id < SMALL) {
@@ -43,7 +43,7 @@ impl Interner {
         }
     }
 
-    /// The same for an id as it is written: whole numbers that are written as by default are numbers.
+    /// As `integer`, for an id as text; an integer in canonical form is an integer.
     pub(crate) fn text(&mut self, id: &str) -> Option<u32> {
         if let Some(id) = integer(id.as_bytes()) {
             return self.integer(id);
@@ -62,15 +62,15 @@ impl Interner {
         Some(number)
     }
 
-    /// Whole numbers and their numbers.
+    /// Integers and their numbers.
     fn numbered_integers(&self) -> impl Iterator<Item = (i64, u32)> {
         let small = self.small.iter().enumerate().filter(|(_, number)| **number > 0);
         let small = small.map(|(id, number)| (id as i64, number - 1));
         small.chain(self.integers.iter().map(|(id, number)| (*id, *number)))
     }
 
-    /// All ids in order, and for each of `parts` where its ids stand: whole numbers by size if all are such, else all as
-    /// text, byte by byte. The order depends on neither threads nor the order of the file.
+    /// All ids, sorted, and for each of `parts` the positions of its ids: integers in numeric order if all are
+    /// integers, otherwise text in byte order. The order depends neither on threads nor on the order of the file.
     pub(crate) fn merge(parts: &[Self]) -> (Ids, Vec<Vec<u32>>) {
         if parts.iter().all(|part| part.texts.is_empty()) {
             let numbered: Vec<Vec<(i64, u32)>> =

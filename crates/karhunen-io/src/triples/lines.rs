@@ -1,6 +1,6 @@
-//! On which line of the file each entry stands: four bytes for an entry at most, and none where each line is an entry.
+//! The line of each entry in its file: at most four bytes for an entry, and none if each line is an entry.
 
-/// Where the entries of a file stand.
+/// The lines of the entries of a file.
 #[derive(Debug, Default)]
 pub(crate) struct LineNumbers {
     blocks: Vec<Block>,
@@ -11,12 +11,12 @@ pub(crate) struct LineNumbers {
 struct Block {
     first_entry: usize,
     first_line: u64,
-    /// Lines behind the first one, of each entry; each on its own line if `None`.
+    /// The line of each entry, relative to the first; `None` if each entry is on its own line.
     offsets: Option<Vec<u32>>,
 }
 
 impl LineNumbers {
-    /// Adds the entries that follow: `n` of them, on lines from `first_line`.
+    /// Appends `n` entries, on lines from `first_line`.
     pub(crate) fn push(&mut self, n: usize, first_line: u64, offsets: Option<Vec<u32>>) {
         self.blocks.push(Block { first_entry: self.n_entries, first_line, offsets });
         self.n_entries += n;

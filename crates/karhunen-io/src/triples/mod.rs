@@ -1,7 +1,7 @@
-//! Tables of triples: in each line the id of a row, the id of a column, and a value.
+//! Tables of triples: each line holds a row id, a column id and a value.
 //!
-//! Each thread numbers the ids that it meets ([`interner`]); when all lines are read, ids are put in order and the numbers
-//! replaced. An entry takes 12 bytes until then (`f32`), and is copied once.
+//! Each thread numbers the ids that it reads ([`interner`]); after the last line, the ids are sorted and the
+//! numbers replaced. An entry takes 12 bytes until then (`f32`), and is copied once.
 
 pub(crate) mod columnar;
 pub(crate) mod interner;
@@ -21,17 +21,17 @@ use lines::LineNumbers;
 /// The columns of a table of triples, by name or by number from one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TripleColumns {
-    /// The ids of the rows: users.
+    /// The row ids, such as users.
     pub row: String,
-    /// The ids of the columns: items.
+    /// The column ids, such as items.
     pub column: String,
-    /// The values: ratings.
+    /// The values, such as ratings.
     pub value: String,
     /// The weights of the entries, inverse variances up to a factor, if there are any.
     pub weight: Option<String>,
 }
 
-/// What a column of the file is.
+/// The role of a column of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Row,
@@ -41,7 +41,7 @@ pub(crate) enum Role {
     Unused,
 }
 
-/// The columns that are read: those of pairs have no value.
+/// The requested columns; pairs have no value.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     /// The option that names them, for messages.
@@ -62,12 +62,12 @@ impl From<&TripleColumns> for Wanted {
 }
 
 impl Wanted {
-    /// Whether the names of the file are meant, rather than numbers of columns: all are there.
+    /// Returns true if all are column names of the file, which take precedence over numbers.
     pub(crate) fn are_names(&self, names: &[String]) -> bool {
         self.columns.iter().all(|(_, wanted)| names.contains(wanted))
     }
 
-    /// Whether all can be numbers of columns.
+    /// Returns true if all may be column numbers.
     pub(crate) fn are_numbers(&self) -> bool {
         self.columns.iter().all(|(_, wanted)| wanted.parse::<usize>().is_ok())
     }
@@ -75,7 +75,7 @@ impl Wanted {
     /// The role of each column.
     ///
     /// # Errors
-    /// [`Cause::Option`] for a column that is not there, or that is wanted twice.
+    /// [`Cause::Option`] for a column that does not exist or is requested twice.
     pub(crate) fn roles(&self, path: &Path, names: Option<&[String]>, n_columns: usize) -> Result<Vec<Role>> {
         let mut roles = vec![Role::Unused; n_columns];
         let by_name = names.filter(|names| self.are_names(names) || !self.are_numbers());
@@ -91,7 +91,7 @@ impl Wanted {
     }
 }
 
-/// What rows and columns are called: as their columns are, where these have names.
+/// The terms for rows and columns: the names of their id columns, if these have names.
 pub(crate) fn axes(roles: &[Role], names: Option<&[String]>) -> [String; 2] {
     let name = |role, default: &str| {
         let column = roles.iter().position(|other| *other == role);
@@ -101,29 +101,29 @@ pub(crate) fn axes(roles: &[Role], names: Option<&[String]>) -> [String; 2] {
     [name(Role::Row, "row"), name(Role::Column, "column")]
 }
 
-/// Entries as they stand in a file, rows and columns numbered.
+/// Entries in the order of the file, with rows and columns as numbers.
 #[derive(Debug)]
 pub(crate) struct Entries<T> {
     pub(crate) rows: Vec<u32>,
     pub(crate) columns: Vec<u32>,
-    /// NaN where the value is missing; none where only pairs are read.
+    /// NaN if the value is missing; empty if only pairs are read.
     pub(crate) values: Vec<T>,
     pub(crate) weights: Option<Vec<T>>,
     pub(crate) shape: (usize, usize),
     pub(crate) ids: Option<[Ids; 2]>,
-    /// What rows and columns are called in messages: `user` and `item`.
+    /// The terms for rows and columns in messages: `user` and `item`.
     pub(crate) axes: [String; 2],
-    /// What the numbers of `lines` count: `line`, or `row` of files without lines.
+    /// The unit of `lines`: `line`, or `row` in files without lines.
     pub(crate) unit: &'static str,
     pub(crate) lines: LineNumbers,
-    /// What may be wrong with the entries as they were read.
+    /// Possible faults of the entries.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Entries of a block of lines, with the numbers that their thread gave the ids.
+/// The entries of a block of lines, with the ids as numbered by their thread.
 #[derive(Debug)]
 pub(crate) struct Chunk<T> {
-    /// Which thread's.
+    /// Index of the thread.
     pub(crate) worker: usize,
     pub(crate) rows: Vec<u32>,
     pub(crate) columns: Vec<u32>,
@@ -132,7 +132,7 @@ pub(crate) struct Chunk<T> {
 }
 
 impl<T: Scalar> Entries<T> {
-    /// From blocks in the order of the file; each is freed when it is copied.
+    /// Concatenates blocks in the order of the file; each is freed after it is copied.
     pub(crate) fn assemble(
         chunks: Vec<Chunk<T>>,
         interners: [Vec<Interner>; 2],
@@ -172,7 +172,7 @@ impl<T: Scalar> Entries<T> {
     /// The entries by rows and by columns.
     ///
     /// # Errors
-    /// [`Cause::Value`] with the lines of a pair that is there twice; [`Cause::Library`].
+    /// [`Cause::Value`] with the lines of a repeated pair; [`Cause::Library`].
     pub(crate) fn observed(
         &self,
         path: &Path,
@@ -191,7 +191,7 @@ impl<T: Scalar> Entries<T> {
         })
     }
 
-    /// The pair of a row and a column that is there twice.
+    /// The error for a repeated pair of row and column.
     fn repeated(&self, path: &Path, row: usize, column: usize) -> Error {
         let is_it = |entry: &usize| {
             let weight = self.weights.as_ref().map_or(1.0, |weights| weights[*entry].to_f64());
@@ -223,7 +223,7 @@ impl<T: Scalar> Entries<T> {
     }
 }
 
-/// The numbers of all ids, each in its place.
+/// Replaces the numbers that each thread gave its ids by the positions of the ids.
 fn placed(chunks: Vec<(usize, Vec<u32>)>, places: &[Vec<u32>]) -> Vec<u32> {
     let mut all = Vec::with_capacity(chunks.iter().map(|(_, chunk)| chunk.len()).sum());
     for (worker, chunk) in chunks {
