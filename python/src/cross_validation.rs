@@ -46,12 +46,7 @@ pub(crate) fn cross_validate<'py>(
 }
 
 fn named(penalty: Regularization) -> (&'static str, f64) {
-    match penalty {
-        Regularization::None => ("none", 0.0),
-        Regularization::Ridge(size) => ("ridge", size),
-        Regularization::Weighted(size) => ("weighted", size),
-        Regularization::Path => ("path", 0.0),
-    }
+    (penalty.name(), penalty.size().unwrap_or(0.0))
 }
 
 struct Validate {

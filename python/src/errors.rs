@@ -1,6 +1,6 @@
 //! Errors of the engine as exceptions of Python.
 
-use karhunen::{Error, ErrorKind};
+use karhunen::{Choice, Error, ErrorKind, Kernel};
 use karhunen_io::Cause;
 use pyo3::exceptions::{
     PyKeyboardInterrupt, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
@@ -134,11 +134,7 @@ fn argument<'a>(option: &'a str, value: &str) -> (&'a str, String) {
 
 /// scikit-learn's name of a kernel.
 fn kernel_name(name: &str) -> &str {
-    match name {
-        "polynomial" => "poly",
-        "additive-chi2" => "additive_chi2",
-        name => name,
-    }
+    Kernel::of_name(name).map_or(name, |kernel| kernel.named().python)
 }
 
 /// A value of an option as Python writes it.

@@ -134,8 +134,8 @@ impl IncompleteModel {
 
     /// Why it stopped.
     #[getter]
-    fn stop(&self) -> String {
-        format!("{:?}", self.model.convergence().stop).to_lowercase()
+    fn stop(&self) -> &'static str {
+        self.model.convergence().stop.name()
     }
 
     #[getter]

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use karhunen::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
+use karhunen::{IncompletePca, MeanPrior, Regularization};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::observer::threads_for;
-use crate::options::unknown;
+use crate::options::{choice, choice_of};
 
 /// What is set aside to stop early.
 #[derive(FromPyObject)]
@@ -76,16 +76,6 @@ impl IncompleteOptions {
     pub(crate) fn into_pca(self, cost: f64, n_observed: usize) -> PyResult<IncompletePca> {
         /// A fit makes at least as many passes.
         const PASSES: f64 = 20.0;
-        let Some(method) = Method::ALL.into_iter().find(|method| method.name() == self.method) else {
-            let names = Method::ALL.map(Method::name).join("', '");
-            return Err(unknown("method", &self.method, &format!("'{names}'")));
-        };
-        let mean = match self.mean.as_str() {
-            "none" => MeanMode::None,
-            "fixed" => MeanMode::Fixed,
-            "joint" => MeanMode::Joint,
-            name => return Err(unknown("mean", name, "'joint', 'fixed', 'none'")),
-        };
         let regularization =
             self.regularization.map(|(name, penalty)| regularization(&name, penalty)).transpose()?;
         let time_limit = match self.time_limit {
@@ -99,16 +89,16 @@ impl IncompleteOptions {
         let (count, value) = self.mean_prior;
         Ok(IncompletePca {
             n_components: self.n_components,
-            method,
+            method: choice("method", &self.method)?,
             alpha: self.alpha,
             regularization,
             prior_variance: self.prior_variance,
-            mean,
+            mean: choice("mean", &self.mean)?,
             mean_prior: MeanPrior { count, value },
             row_offsets: self.row_offsets,
             step: self.step,
             inner_iterations: self.inner_iterations,
-            online_rule: online_rule(&self.online_rule)?,
+            online_rule: choice("online_rule", &self.online_rule)?,
             tol: self.tol,
             gradient_tol: self.gradient_tol,
             angle_tol: self.angle_tol,
@@ -125,23 +115,7 @@ impl IncompleteOptions {
     }
 }
 
-/// The rule of a name.
-pub(crate) fn online_rule(name: &str) -> PyResult<OnlineRule> {
-    match name {
-        "diagonal" => Ok(OnlineRule::Diagonal),
-        "rls" => Ok(OnlineRule::Rls),
-        "oja" => Ok(OnlineRule::Oja),
-        name => Err(unknown("online_rule", name, "'diagonal', 'rls', 'oja'")),
-    }
-}
-
 /// The penalty of a name.
 pub(crate) fn regularization(name: &str, penalty: f64) -> PyResult<Regularization> {
-    match name {
-        "none" => Ok(Regularization::None),
-        "path" => Ok(Regularization::Path),
-        "ridge" => Ok(Regularization::Ridge(penalty)),
-        "weighted" => Ok(Regularization::Weighted(penalty)),
-        name => Err(unknown("regularization", name, "'none', 'path', 'ridge', 'weighted'")),
-    }
+    choice_of("regularization", name, |_| true, ["", ""]).map(|kind: Regularization| kind.with_size(penalty))
 }

@@ -1,9 +1,9 @@
 //! The options of kernel methods, as Python passes them.
 
-use karhunen::{Gamma, Kernel, KernelPca, KernelRoute, Landmarks, Nystrom, PreImage};
+use karhunen::{Gamma, Kernel, KernelPca, Named, Nystrom, PreImage};
 use pyo3::prelude::*;
 
-use crate::options::unknown;
+use crate::options::{choice, choice_of, choice_or_auto};
 
 /// A coefficient, or the name of a rule.
 #[derive(FromPyObject)]
@@ -31,40 +31,26 @@ impl KernelOption {
         let gamma = match self.gamma {
             None => Gamma::PerFeature,
             Some(Coefficient::Value(value)) => Gamma::Value(value),
-            Some(Coefficient::Rule(name)) => match name.as_str() {
-                "scale" => Gamma::Scale,
-                "median" => Gamma::Median,
-                _ => return Err(unknown("gamma", &name, "a number, None, 'scale', 'median'")),
-            },
-        };
-        let (degree, coef0) = (self.degree, self.coef0);
-        Ok(match self.kernel.as_str() {
-            "linear" => Kernel::Linear,
-            "poly" | "polynomial" => Kernel::Polynomial { degree, gamma, coef0 },
-            "rbf" => Kernel::Rbf { gamma },
-            "laplacian" => Kernel::Laplacian { gamma },
-            "sigmoid" => Kernel::Sigmoid { gamma, coef0 },
-            "cosine" => Kernel::Cosine,
-            "additive_chi2" => Kernel::AdditiveChi2,
-            "chi2" => Kernel::Chi2 { gamma },
-            "precomputed" => Kernel::Precomputed,
-            "custom" => Kernel::Custom,
-            name => {
-                let names = "'linear', 'poly', 'rbf', 'laplacian', 'sigmoid', 'cosine', 'additive_chi2', 'chi2', \
-                             'precomputed', or give a function";
-                return Err(unknown("kernel", name, names));
+            Some(Coefficient::Rule(name)) => {
+                let is_rule = |row: &Named<Gamma>| row.choice != Gamma::PerFeature && !row.takes_number;
+                choice_of("gamma", &name, is_rule, ["a number, None, ", ""])?
             }
-        })
-    }
-}
-
-/// The rule for landmarks of a name.
-pub(crate) fn landmark_rule(name: &str) -> PyResult<Landmarks> {
-    match name {
-        "uniform" => Ok(Landmarks::Uniform),
-        "kmeans++" => Ok(Landmarks::KMeansPlusPlus),
-        "leverage" => Ok(Landmarks::LeverageScores),
-        _ => Err(unknown("landmarks", name, "'uniform', 'kmeans++', 'leverage'")),
+        };
+        if self.kernel == Kernel::Custom.name() {
+            return Ok(Kernel::Custom);
+        }
+        let is_name = |row: &Named<Kernel>| row.choice != Kernel::Custom;
+        let mut kernel = choice_of("kernel", &self.kernel, is_name, ["", ", or give a function"])?;
+        let (of_gamma, of_degree, of_coef0) = kernel.parameters_mut();
+        if let Some(place) = of_gamma {
+            *place = gamma;
+        }
+        for (place, value) in [(of_degree, self.degree), (of_coef0, self.coef0)] {
+            if let Some(place) = place {
+                *place = value;
+            }
+        }
+        Ok(kernel)
     }
 }
 
@@ -93,37 +79,14 @@ impl KernelOptions {
     /// # Errors
     /// `ValueError` for names that the engine does not know.
     pub(crate) fn into_pca(self) -> PyResult<KernelPca> {
-        let routes = [
-            KernelRoute::Full,
-            KernelRoute::Stored,
-            KernelRoute::Tiles,
-            KernelRoute::Nystrom,
-            KernelRoute::Fourier,
-        ];
-        let solver = match self.solver.as_str() {
-            "auto" => None,
-            name => match routes.iter().find(|route| route.name() == name) {
-                Some(route) => Some(*route),
-                None => {
-                    let names = routes.map(KernelRoute::name).join("', '");
-                    return Err(unknown("solver", name, &format!("'auto', '{names}'")));
-                }
-            },
-        };
-        let pre_image = match self.pre_image.as_deref() {
-            None => None,
-            Some("ridge") => Some(PreImage::Ridge { alpha: self.alpha }),
-            Some("fixed-point") => Some(PreImage::FixedPoint),
-            Some("auto") => Some(PreImage::Auto { alpha: self.alpha }),
-            Some(name) => return Err(unknown("pre_image", name, "'auto', 'ridge', 'fixed-point'")),
-        };
+        let pre_image = self.pre_image.map(|way| choice::<PreImage>("pre_image", &way)).transpose()?;
         Ok(KernelPca {
             kernel: self.kernel.into_kernel()?,
             n_components: self.n_components,
-            solver,
-            landmarks: landmark_rule(&self.landmarks)?,
+            solver: choice_or_auto("solver", &self.solver)?,
+            landmarks: choice("landmarks", &self.landmarks)?,
             n_features: self.n_features,
-            pre_image,
+            pre_image: pre_image.map(|way| way.with_ridge(self.alpha)),
             tol: self.tol,
             max_iter: self.max_iter,
             block_size: None,
@@ -155,7 +118,7 @@ impl NystromOptions {
         Ok(Nystrom {
             kernel: self.kernel.into_kernel()?,
             n_landmarks: self.n_landmarks,
-            landmarks: landmark_rule(&self.landmarks)?,
+            landmarks: choice("landmarks", &self.landmarks)?,
             seed: self.seed,
             n_threads: self.n_threads,
         })

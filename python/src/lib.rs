@@ -53,6 +53,8 @@ mod _core {
     #[pymodule_export]
     use crate::nystrom_map::{NystromMap, fit_nystrom};
     #[pymodule_export]
+    use crate::options::names_in_files;
+    #[pymodule_export]
     use crate::state::{from_state, load, save, to_state};
     #[pymodule_export]
     use crate::stream::Stream;

@@ -1,6 +1,8 @@
 //! The options of a fit, as Python passes them.
 
-use karhunen::{NComponents, Pca, Route, Weighting};
+use std::collections::HashMap;
+
+use karhunen::{Choice, Kernel, Landmarks, NComponents, Named, Pca};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -34,23 +36,6 @@ impl Options {
     /// # Errors
     /// `ValueError` for names that the engine does not know.
     pub(crate) fn into_pca(self) -> PyResult<Pca> {
-        let routes = [Route::Svd, Route::Covariance, Route::Gram, Route::BlockKrylov];
-        let solver = match self.solver.as_str() {
-            "auto" => None,
-            name => match routes.iter().find(|route| route.name() == name) {
-                Some(route) => Some(*route),
-                None => {
-                    let names = routes.map(Route::name).join("', '");
-                    return Err(unknown("solver", name, &format!("'auto', '{names}'")));
-                }
-            },
-        };
-        let weighting = match self.weighting.as_str() {
-            "frequency" => Weighting::Frequency,
-            "importance" => Weighting::Importance,
-            "population" => Weighting::Population,
-            name => return Err(unknown("weighting", name, "'frequency', 'importance', 'population'")),
-        };
         Ok(Pca {
             n_components: match self.n_components {
                 None => NComponents::All,
@@ -61,8 +46,8 @@ impl Options {
             },
             center: self.center,
             scale: self.scale,
-            weighting,
-            solver,
+            weighting: choice("weighting", &self.weighting)?,
+            solver: choice_or_auto("solver", &self.solver)?,
             tol: self.tol,
             max_iter: self.max_iter,
             block_size: None,
@@ -73,6 +58,42 @@ impl Options {
     }
 }
 
-pub(crate) fn unknown(option: &str, name: &str, allowed: &str) -> PyErr {
+/// The choice of a name.
+///
+/// # Errors
+/// `ValueError` with the names that there are.
+pub(crate) fn choice<C: Choice>(option: &str, name: &str) -> PyResult<C> {
+    choice_of(option, name, |row| !row.takes_number, ["", ""])
+}
+
+/// As [`choice`], or none of them where the name is `"auto"`.
+pub(crate) fn choice_or_auto<C: Choice>(option: &str, name: &str) -> PyResult<Option<C>> {
+    if name == "auto" { Ok(None) } else { choice_of(option, name, |_| true, ["'auto', ", ""]).map(Some) }
+}
+
+/// As [`choice`], of some rows of the table; messages name other values before and after them.
+pub(crate) fn choice_of<C: Choice>(
+    option: &str,
+    name: &str,
+    is_offered: impl Fn(&Named<C>) -> bool,
+    [before, after]: [&str; 2],
+) -> PyResult<C> {
+    let rows = || C::TABLE.iter().filter(|row| is_offered(row));
+    rows().find(|row| row.is_called(name)).map(|row| row.choice).ok_or_else(|| {
+        let names: Vec<_> = rows().map(|row| format!("'{}'", row.python)).collect();
+        unknown(option, name, &format!("{before}{}{after}", names.join(", ")))
+    })
+}
+
+fn unknown(option: &str, name: &str, allowed: &str) -> PyErr {
     PyValueError::new_err(format!("{option} = '{name}' is not known; choose one of {allowed}"))
+}
+
+/// The names in files of choices that have another name here, each with that name.
+#[pyfunction]
+pub(crate) fn names_in_files() -> HashMap<&'static str, &'static str> {
+    fn of<C: Choice>() -> impl Iterator<Item = (&'static str, &'static str)> {
+        C::TABLE.iter().filter(|row| row.file != row.python).map(|row| (row.file, row.python))
+    }
+    of::<Kernel>().chain(of::<Landmarks>()).collect()
 }

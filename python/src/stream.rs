@@ -9,8 +9,9 @@ use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob};
 use crate::errors::to_python;
 use crate::incomplete_model::IncompleteModel;
-use crate::incomplete_options::{IncompleteOptions, online_rule};
+use crate::incomplete_options::IncompleteOptions;
 use crate::observer::run;
+use crate::options::choice;
 use crate::state::{of_json, to_json};
 
 /// Components that have learned from some rows. It never changes: what has learned more is a new one.
@@ -31,8 +32,8 @@ impl Stream {
         mean: bool,
         row_offsets: bool,
     ) -> PyResult<Self> {
-        let stream =
-            IncompleteStream::new(n_components, n_features, online_rule(rule)?, seed).map_err(to_python)?;
+        let stream = IncompleteStream::new(n_components, n_features, choice("online_rule", rule)?, seed)
+            .map_err(to_python)?;
         let stream = if mean { stream } else { stream.without_mean() };
         Ok(Self { stream: Arc::new(if row_offsets { stream.with_row_offsets() } else { stream }) })
     }

@@ -3,14 +3,15 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
-use karhunen::{KernelRoute, NComponents, Route, Weighting};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueHint};
+use karhunen::{Choice, KernelRoute, NComponents, Route, Weighting};
 
 use crate::error::{Failure, Result};
 use crate::input_args::{InputArgs, ThreadArgs};
 use crate::kernel_args::KernelArgs;
 use crate::missing_args::FitMissingArgs;
-use crate::values::{JsonExtent, at_least_one};
+use crate::values::{JsonExtent, at_least_one, choice, possible_value};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -73,8 +74,8 @@ pub(crate) struct WeightArgs {
     #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
     /// What the weights mean, which decides the divisor of variances [default: frequency]
-    #[arg(long, value_enum)]
-    pub(crate) weighting: Option<WeightingArg>,
+    #[arg(long, value_parser = choice::<Weighting>())]
+    pub(crate) weighting: Option<Weighting>,
     /// Weight of every column: a file of one column with or without a header
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) feature_weights: Option<PathBuf>,
@@ -124,7 +125,7 @@ pub(crate) struct FitOutputArgs {
 #[command(next_help_heading = "Solver")]
 pub(crate) struct SolverArgs {
     /// Route to the components
-    #[arg(long, value_enum, default_value_t = SolverArg::Auto)]
+    #[arg(long, default_value = AUTO, value_parser = solver())]
     pub(crate) solver: SolverArg,
     /// Residual, relative to the largest eigenvalue, at which block Krylov iteration stops [default: 1e-8 for
     /// double, 1e-6 for single precision, 1e-5 with --kernel]; of fits with --missing, the relative fall of the cost
@@ -149,48 +150,33 @@ pub(crate) struct SolverArgs {
     pub(crate) threads: ThreadArgs,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum WeightingArg {
-    /// Times each row was seen; divisor: their sum - 1
-    Frequency,
-    /// Relative importance; a constant factor changes nothing
-    Importance,
-    /// The weighted rows are the whole population; divisor: the sum
-    Population,
-}
-
-impl From<WeightingArg> for Weighting {
-    fn from(arg: WeightingArg) -> Self {
-        match arg {
-            WeightingArg::Frequency => Weighting::Frequency,
-            WeightingArg::Importance => Weighting::Importance,
-            WeightingArg::Population => Weighting::Population,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
+/// A route to the components, of one kind or the other.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum SolverArg {
-    /// The cheapest by predicted time and memory
     Auto,
-    /// Singular values of the data themselves: the most accurate
-    Svd,
-    /// Eigenvectors of the covariance matrix: many rows, few columns
-    Covariance,
-    /// Eigenvectors of the inner products of the rows: few rows, many columns
-    Gram,
-    /// The leading components by iteration: large both ways
-    BlockKrylov,
-    /// With --kernel: all eigenvectors of the kernel matrix
-    Full,
-    /// With --kernel: the leading ones by iteration, the matrix held in memory
-    Stored,
-    /// With --kernel: the same, the matrix computed anew in every pass
-    Tiles,
-    /// With --kernel: some rows, the landmarks, stand for all
-    Nystrom,
-    /// With --kernel rbf or laplacian: random Fourier features
-    Fourier,
+    Pca(Route),
+    Kernel(KernelRoute),
+}
+
+/// The name of no route.
+const AUTO: &str = "auto";
+
+fn solver() -> impl TypedValueParser<Value = SolverArg> {
+    let auto = PossibleValue::new(AUTO).help("The cheapest by predicted time and memory");
+    let of_kernels = |row| {
+        let value = possible_value::<KernelRoute>(row);
+        value.help(format!("With --kernel: {}", row.help))
+    };
+    let values = [auto]
+        .into_iter()
+        .chain(Route::TABLE.iter().map(possible_value))
+        .chain(KernelRoute::TABLE.iter().map(of_kernels));
+    PossibleValuesParser::new(values).map(|name| {
+        let route = || Route::of_name(&name).map(SolverArg::Pca);
+        let of_kernels = || KernelRoute::of_name(&name).map(SolverArg::Kernel);
+        // The parser lets no other name pass.
+        route().or_else(of_kernels).unwrap_or(SolverArg::Auto)
+    })
 }
 
 impl SolverArg {
@@ -201,13 +187,9 @@ impl SolverArg {
     pub(crate) fn route(self) -> Result<Option<Route>> {
         match self {
             SolverArg::Auto => Ok(None),
-            SolverArg::Svd => Ok(Some(Route::Svd)),
-            SolverArg::Covariance => Ok(Some(Route::Covariance)),
-            SolverArg::Gram => Ok(Some(Route::Gram)),
-            SolverArg::BlockKrylov => Ok(Some(Route::BlockKrylov)),
-            _ => Err(Failure::Usage(format!(
-                "--solver {} needs a kernel; say --kernel rbf or another, or give another solver",
-                self.name()
+            SolverArg::Pca(route) => Ok(Some(route)),
+            SolverArg::Kernel(route) => Err(Failure::Usage(format!(
+                "--solver {route} needs a kernel; say --kernel rbf or another, or give another solver"
             ))),
         }
     }
@@ -219,21 +201,11 @@ impl SolverArg {
     pub(crate) fn kernel_route(self) -> Result<Option<KernelRoute>> {
         match self {
             SolverArg::Auto => Ok(None),
-            SolverArg::Full => Ok(Some(KernelRoute::Full)),
-            SolverArg::Stored => Ok(Some(KernelRoute::Stored)),
-            SolverArg::Tiles => Ok(Some(KernelRoute::Tiles)),
-            SolverArg::Nystrom => Ok(Some(KernelRoute::Nystrom)),
-            SolverArg::Fourier => Ok(Some(KernelRoute::Fourier)),
-            _ => Err(Failure::Usage(format!(
-                "--solver {} does not go with a kernel; give full, stored, tiles, nystrom or fourier",
-                self.name()
+            SolverArg::Kernel(route) => Ok(Some(route)),
+            SolverArg::Pca(route) => Err(Failure::Usage(format!(
+                "--solver {route} does not go with a kernel; give full, stored, tiles, nystrom or fourier"
             ))),
         }
-    }
-
-    /// As it is typed.
-    fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The summary of a fit with missing values as text.
 
-use karhunen::{IncompleteModel, StopReason};
+use karhunen::{Choice, IncompleteModel};
 
 use crate::commands::loadings;
 use crate::figures::{count, duration, percent, significant};
@@ -54,7 +54,12 @@ impl IncompleteReport<'_> {
             1 => "1 iteration".to_owned(),
             n => format!("{} iterations", count(n)),
         };
-        wrapped(out, "stopped", &format!("after {iterations}: {}", stop(convergence.stop)), layout.width);
+        wrapped(
+            out,
+            "stopped",
+            &format!("after {iterations}: {}", convergence.stop.named().help),
+            layout.width,
+        );
         let held_out = convergence
             .held_out_rmse
             .map_or_else(String::new, |rmse| format!(", of the entries set aside {}", significant(rmse)));
@@ -101,18 +106,4 @@ pub(crate) fn fitted(model: &IncompleteModel) -> String {
         if observed == 1 { "entry" } else { "entries" },
         percent(observed as f64 / (n as f64 * p as f64))
     )
-}
-
-fn stop(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::Tolerance => "the cost fell by less than the tolerance",
-        StopReason::Gradient => "the gradient was below its tolerance",
-        StopReason::Angle => "the loadings turned by less than their tolerance",
-        StopReason::Rmse => "the error moved by less than its tolerance",
-        StopReason::Exhausted => "no step lowered the cost any more",
-        StopReason::HeldOut => "the error of the entries set aside no longer fell",
-        StopReason::Iterations => "at the largest number of iterations",
-        StopReason::TimeLimit => "at the time limit",
-        _ => "for a reason that this version does not know",
-    }
 }

@@ -2,18 +2,19 @@
 
 use std::num::NonZeroUsize;
 
-use clap::{Args, ValueEnum};
-use karhunen::{Gamma, Kernel, Landmarks, PreImage};
+use clap::Args;
+use clap::builder::TypedValueParser;
+use karhunen::{Choice, Gamma, Kernel, Landmarks, PreImage};
 
 use crate::error::{Failure, Result};
-use crate::values::{at_least_one, memory};
+use crate::values::{at_least_one, choice, choice_of, memory};
 
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Kernel")]
 pub(crate) struct KernelArgs {
     /// Find components in the feature space of a kernel
-    #[arg(long, value_enum)]
-    pub(crate) kernel: Option<KernelArg>,
+    #[arg(long, value_parser = kernel())]
+    pub(crate) kernel: Option<Kernel>,
     /// Coefficient of the kernel: a number, scale for 1 / (columns * variance), median for 1 / the median distance (squared
     /// for rbf), or auto for 1 / columns [default: auto]
     #[arg(long, value_name = "NUMBER|scale|median|auto", value_parser = gamma)]
@@ -25,8 +26,8 @@ pub(crate) struct KernelArgs {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) coef0: Option<f64>,
     /// How --solver nystrom chooses its landmarks [default: uniform]
-    #[arg(long, value_enum)]
-    pub(crate) landmarks: Option<LandmarksArg>,
+    #[arg(long, value_parser = choice::<Landmarks>())]
+    pub(crate) landmarks: Option<Landmarks>,
     /// Landmarks of --solver nystrom, or features of --solver fourier [default: 1000, or four times -k if that is more]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) kernel_features: Option<NonZeroUsize>,
@@ -34,63 +35,8 @@ pub(crate) struct KernelArgs {
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory_limit: Option<u64>,
     /// Keep what reconstruct finds rows from scores with; the ridge of a regression is --alpha
-    #[arg(long, value_enum)]
-    pub(crate) pre_image: Option<PreImageArg>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KernelArg {
-    /// x.y: principal component analysis itself
-    Linear,
-    /// (gamma x.y + coef0)^degree
-    #[value(alias = "poly")]
-    Polynomial,
-    /// exp(-gamma |x - y|^2)
-    Rbf,
-    /// exp(-gamma |x - y|_1)
-    Laplacian,
-    /// tanh(gamma x.y + coef0)
-    Sigmoid,
-    /// x.y / (|x| |y|)
-    Cosine,
-    /// -sum (x - y)^2 / (x + y)
-    #[value(alias = "additive_chi2")]
-    AdditiveChi2,
-    /// exp(-gamma sum (x - y)^2 / (x + y))
-    Chi2,
-    /// DATA is the kernel matrix
-    Precomputed,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LandmarksArg {
-    /// Any rows
-    Uniform,
-    /// Rows far from each other
-    #[value(name = "kmeans++")]
-    KMeansPlusPlus,
-    /// By approximate ridge leverage scores
-    Leverage,
-}
-
-impl From<LandmarksArg> for Landmarks {
-    fn from(arg: LandmarksArg) -> Self {
-        match arg {
-            LandmarksArg::Uniform => Landmarks::Uniform,
-            LandmarksArg::KMeansPlusPlus => Landmarks::KMeansPlusPlus,
-            LandmarksArg::Leverage => Landmarks::LeverageScores,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PreImageArg {
-    /// Fixed-point where it is defined, which is the better, otherwise ridge
-    Auto,
-    /// Kernel ridge regression of the rows on their scores
-    Ridge,
-    /// Fixed-point iteration, for rbf on the exact solvers
-    FixedPoint,
+    #[arg(long, value_parser = choice::<PreImage>())]
+    pub(crate) pre_image: Option<PreImage>,
 }
 
 impl KernelArgs {
@@ -125,28 +71,14 @@ impl KernelArgs {
     ///
     /// # Errors
     /// [`Failure::Usage`] for a parameter that the kernel does not have.
-    pub(crate) fn kernel(&self, kernel: KernelArg) -> Result<Kernel> {
-        const DEGREE: f64 = 3.0;
-        const COEF0: f64 = 1.0;
-        let gamma = self.gamma.unwrap_or_default();
-        let (degree, coef0) = (self.degree.unwrap_or(DEGREE), self.coef0.unwrap_or(COEF0));
-        let (kernel, has_coef0, has_degree) = match kernel {
-            KernelArg::Linear => (Kernel::Linear, false, false),
-            KernelArg::Polynomial => (Kernel::Polynomial { degree, gamma, coef0 }, true, true),
-            KernelArg::Rbf => (Kernel::Rbf { gamma }, false, false),
-            KernelArg::Laplacian => (Kernel::Laplacian { gamma }, false, false),
-            KernelArg::Sigmoid => (Kernel::Sigmoid { gamma, coef0 }, true, false),
-            KernelArg::Cosine => (Kernel::Cosine, false, false),
-            KernelArg::AdditiveChi2 => (Kernel::AdditiveChi2, false, false),
-            KernelArg::Chi2 => (Kernel::Chi2 { gamma }, false, false),
-            KernelArg::Precomputed => (Kernel::Precomputed, false, false),
-        };
-        let useless = [
-            ("--gamma", self.gamma.is_some() && kernel.gamma().is_none()),
-            ("--degree", self.degree.is_some() && !has_degree),
-            ("--coef0", self.coef0.is_some() && !has_coef0),
+    pub(crate) fn kernel(&self, mut kernel: Kernel) -> Result<Kernel> {
+        let (gamma, degree, coef0) = kernel.parameters_mut();
+        let parameters = [
+            ("--gamma", set(gamma, self.gamma)),
+            ("--degree", set(degree, self.degree)),
+            ("--coef0", set(coef0, self.coef0)),
         ];
-        match useless.into_iter().find(|(_, useless)| *useless) {
+        match parameters.into_iter().find(|(_, is_known)| !is_known) {
             None => Ok(kernel),
             Some((option, _)) => Err(Failure::Usage(format!(
                 "{option} has no effect with --kernel {}; leave it out",
@@ -160,30 +92,38 @@ impl KernelArgs {
     /// # Errors
     /// [`Failure::Usage`] for a ridge without a regression.
     pub(crate) fn pre_image(&self, alpha: Option<f64>) -> Result<Option<PreImage>> {
-        /// scikit-learn's.
-        const ALPHA: f64 = 1.0;
-        let ridge = alpha.unwrap_or(ALPHA);
         match (self.pre_image, alpha) {
-            (Some(PreImageArg::Auto), _) => Ok(Some(PreImage::Auto { alpha: ridge })),
-            (Some(PreImageArg::Ridge), _) => Ok(Some(PreImage::Ridge { alpha: ridge })),
+            (way, None) => Ok(way),
+            (Some(way @ (PreImage::Auto { .. } | PreImage::Ridge { .. })), Some(alpha)) => {
+                Ok(Some(way.with_ridge(alpha)))
+            }
             (_, Some(_)) => Err(Failure::Usage(
                 "--alpha is the ridge of --pre-image ridge or auto; say which, or leave it out".to_owned(),
             )),
-            (Some(PreImageArg::FixedPoint), None) => Ok(Some(PreImage::FixedPoint)),
-            (None, None) => Ok(None),
         }
     }
 }
 
-fn gamma(text: &str) -> std::result::Result<Gamma, String> {
-    match text {
-        "scale" => return Ok(Gamma::Scale),
-        "median" => return Ok(Gamma::Median),
-        "auto" => return Ok(Gamma::PerFeature),
-        _ => {}
+/// A kernel by its name; the command line has no functions.
+fn kernel() -> impl TypedValueParser<Value = Kernel> {
+    choice_of(|row| row.choice != Kernel::Custom)
+}
+
+/// Sets a parameter that was given; whether the kernel has it, if it was.
+fn set<T>(place: Option<&mut T>, given: Option<T>) -> bool {
+    match (place, given) {
+        (Some(place), Some(given)) => *place = given,
+        (None, Some(_)) => return false,
+        (_, None) => {}
     }
-    let number = text.parse::<f64>().ok().filter(|gamma| *gamma > 0.0 && gamma.is_finite());
-    number.map(Gamma::Value).ok_or_else(|| "give a positive number, scale, median or auto".to_owned())
+    true
+}
+
+fn gamma(text: &str) -> std::result::Result<Gamma, String> {
+    let number = || text.parse().ok().filter(|gamma: &f64| *gamma > 0.0 && gamma.is_finite());
+    Gamma::of_name(text)
+        .or_else(|| number().map(Gamma::Value))
+        .ok_or_else(|| "give a positive number, scale, median or auto".to_owned())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::fit_args::{FitArgs, SolverArgs};
 use crate::fit_files::FitFiles;
 use crate::fit_weights::column_or_file;
 use crate::input_args::read_options;
-use crate::kernel_args::{KernelArg, KernelArgs};
+use crate::kernel_args::KernelArgs;
 use crate::paths::one_standard_input;
 
 /// Components that a fit keeps at most if `-k` does not say.
@@ -38,7 +38,7 @@ impl KernelPlan {
     ///
     /// # Errors
     /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
-    pub(crate) fn resolve(args: FitArgs, kernel: KernelArg) -> Result<Self> {
+    pub(crate) fn resolve(args: FitArgs, kernel: Kernel) -> Result<Self> {
         refuse_useless(&args)?;
         let FitArgs { data, n_components, weights, output, input, solver, missing, kernel: asked, .. } = args;
         let pca = options(&asked, kernel, &solver, missing.alpha)?;
@@ -80,12 +80,7 @@ impl KernelPlan {
 }
 
 /// The options of a fit, but for the number of components.
-fn options(
-    asked: &KernelArgs,
-    kernel: KernelArg,
-    solver: &SolverArgs,
-    alpha: Option<f64>,
-) -> Result<KernelPca> {
+fn options(asked: &KernelArgs, kernel: Kernel, solver: &SolverArgs, alpha: Option<f64>) -> Result<KernelPca> {
     let defaults = KernelPca::default();
     let kernel = asked.kernel(kernel)?;
     let route = solver.solver.kernel_route()?;
@@ -94,7 +89,7 @@ fn options(
         kernel,
         n_components: defaults.n_components,
         solver: route,
-        landmarks: asked.landmarks.map_or(defaults.landmarks, Into::into),
+        landmarks: asked.landmarks.unwrap_or(defaults.landmarks),
         n_features: asked.kernel_features.map(usize::from),
         pre_image: asked.pre_image(alpha)?,
         tol: solver.tol,

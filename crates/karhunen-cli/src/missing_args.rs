@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use karhunen::{Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
+use karhunen::{Choice, Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 use karhunen_io::TripleColumns;
 
 use crate::checkpoints::CheckpointArgs;
 use crate::error::{Failure, Result};
-use crate::values::seconds;
+use crate::values::{choice, seconds};
 
 /// The heading of options of fits with missing values.
 pub(crate) const MISSING: &str = "Missing values";
@@ -46,15 +45,15 @@ pub(crate) struct MissingArgs {
     /// Empty cells, NA, nulls and NaN are missing, and so is what a sparse matrix does not store
     #[arg(
         long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
-        value_parser = method()
+        value_parser = choice::<Method>()
     )]
     pub(crate) missing: Option<Method>,
     /// Variance of the scores of vb-fixed [default: a thousand mean squares of the data]
     #[arg(long, value_name = "VARIANCE")]
     pub(crate) prior_variance: Option<f64>,
     /// Mean of each column: fitted with the components, fixed to that of the observed entries, or none [default: joint]
-    #[arg(long, value_enum)]
-    pub(crate) mean: Option<MeanArg>,
+    #[arg(long, value_parser = choice::<MeanMode>())]
+    pub(crate) mean: Option<MeanMode>,
     /// Pseudo-observations of the mean of each column: how many, and of which value [default: the mean of all entries]
     #[arg(long, value_name = "COUNT[:VALUE]", value_parser = mean_prior)]
     pub(crate) mean_prior: Option<MeanPrior>,
@@ -65,8 +64,8 @@ pub(crate) struct MissingArgs {
     #[arg(long, value_name = "RATE")]
     pub(crate) step: Option<f64>,
     /// How online learns from a row [default: diagonal]
-    #[arg(long, value_enum)]
-    pub(crate) online_rule: Option<OnlineRuleArg>,
+    #[arg(long, value_parser = choice::<OnlineRule>())]
+    pub(crate) online_rule: Option<OnlineRule>,
     /// How often ccd fits scores and loadings of a component in turn [default: 3]
     #[arg(long, value_name = "N")]
     pub(crate) inner_iterations: Option<usize>,
@@ -109,8 +108,8 @@ pub(crate) struct TriplesArgs {
     #[arg(long, value_name = "ROW,COLUMN,VALUE[,WEIGHT]", value_parser = triples)]
     pub(crate) triples: Option<TripleColumns>,
     /// What to do with a row and a column that have several values, in triples and sparse matrices [default: refuse]
-    #[arg(long, value_enum)]
-    pub(crate) duplicates: Option<DuplicatesArg>,
+    #[arg(long, value_parser = choice::<Duplicates>())]
+    pub(crate) duplicates: Option<Duplicates>,
     /// Type of the values of triples and Matrix Market: f32 holds 7 digits in half the memory [default: f32]
     #[arg(long, value_enum)]
     pub(crate) dtype: Option<DtypeArg>,
@@ -121,10 +120,7 @@ impl TriplesArgs {
     pub(crate) fn options(&self) -> karhunen_io::ObserveOptions {
         karhunen_io::ObserveOptions {
             triples: self.triples.clone(),
-            duplicates: match self.duplicates {
-                Some(DuplicatesArg::Average) => Duplicates::Average,
-                Some(DuplicatesArg::Refuse) | None => Duplicates::Refuse,
-            },
+            duplicates: self.duplicates.unwrap_or_default(),
             double: matches!(self.dtype, Some(DtypeArg::F64)),
         }
     }
@@ -199,54 +195,6 @@ impl FitMissingArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum MeanArg {
-    /// Fitted with the components
-    Joint,
-    /// The mean of the observed entries
-    Fixed,
-    /// Zero
-    None,
-}
-
-impl From<MeanArg> for MeanMode {
-    fn from(arg: MeanArg) -> Self {
-        match arg {
-            MeanArg::Joint => MeanMode::Joint,
-            MeanArg::Fixed => MeanMode::Fixed,
-            MeanArg::None => MeanMode::None,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum OnlineRuleArg {
-    /// Each loading by its own curvature
-    Diagonal,
-    /// Recursive least squares
-    Rls,
-    /// Along the gradient, with a learning rate that falls
-    Oja,
-}
-
-impl From<OnlineRuleArg> for OnlineRule {
-    fn from(arg: OnlineRuleArg) -> Self {
-        match arg {
-            OnlineRuleArg::Diagonal => OnlineRule::Diagonal,
-            OnlineRuleArg::Rls => OnlineRule::Rls,
-            OnlineRuleArg::Oja => OnlineRule::Oja,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum DuplicatesArg {
-    /// An error that names them and their lines
-    Refuse,
-    /// The mean, by weight
-    Average,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum DtypeArg {
     /// Single precision
     F32,
@@ -254,47 +202,12 @@ pub(crate) enum DtypeArg {
     F64,
 }
 
-fn method() -> impl TypedValueParser<Value = Method> {
-    let values = Method::ALL.map(|method| PossibleValue::new(method.name()).help(about(method)));
-    PossibleValuesParser::new(values).map(|name| {
-        // The parser lets no other name pass.
-        Method::ALL.into_iter().find(|method| method.name() == name).unwrap_or_default()
-    })
-}
-
-/// A method in a few words.
-fn about(method: Method) -> &'static str {
-    match method {
-        Method::Auto => "By the data; the summary says which and why",
-        Method::Imputation => "Holes are filled by the fit, which is fitted again",
-        Method::Soft => "As imputation, with shrunken singular values",
-        Method::Em => "Alternating least squares without a penalty",
-        Method::Als => "Alternating least squares with a penalty",
-        Method::Ccd => "Cyclic coordinate descent, one component at a time",
-        Method::Gradient => "Gradient descent",
-        Method::Natural => "Natural gradient descent",
-        Method::Newton => "Gradient descent scaled by second derivatives",
-        Method::Cg => "Preconditioned conjugate gradients",
-        Method::Ridge => "Sweeps of als, then conjugate gradients",
-        Method::Map => "Most probable loadings and scores, variances learned",
-        Method::Ppca => "Probabilistic PCA by expectation maximisation",
-        Method::Vb => "Variational Bayes, factorial posteriors; drops components without support",
-        Method::VbFixed => "As vb, with one fixed variance of all scores",
-        Method::VbFull => "Variational Bayes, posteriors of full covariance; drops components likewise",
-        Method::Online => "One row at a time",
-        _ => "",
-    }
-}
-
 fn regularization(text: &str) -> std::result::Result<Regularization, String> {
     if text.contains(',') {
         return Err("a fit has one penalty; karhunen cross-validate compares several".to_owned());
     }
-    if text == "path" {
-        return Ok(Regularization::Path);
-    }
     let rule = || "give a positive number, weighted: and a positive number, path, or none".to_owned();
-    penalty(text).ok_or_else(rule)
+    Regularization::of_name(text).or_else(|| penalty(text)).ok_or_else(rule)
 }
 
 /// A penalty of a size: a number, `weighted:` and a number, or `none`.
@@ -356,13 +269,6 @@ pub(crate) fn pair(text: &str) -> std::result::Result<[String; 2], String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_method_is_described() {
-        for method in Method::ALL {
-            assert!(!about(method).is_empty(), "{method:?}");
-        }
-    }
 
     #[test]
     fn penalties_priors_and_columns() {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use karhunen::{NComponents, Pca, Route, Scalar, Weighting};
+use karhunen::{NComponents, Pca, Route, Scalar};
 use karhunen_io::{Data, ReadOptions, SavedModel, Values};
 
 use crate::error::{Failure, Result};
@@ -58,7 +58,7 @@ impl FitPlan {
         let pca = Pca {
             center: !no_center,
             scale,
-            weighting: weights.weighting.map_or(Weighting::Frequency, Into::into),
+            weighting: weights.weighting.unwrap_or_default(),
             ..solver_options(&solver)?
         };
         Ok(Self {

@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use karhunen::{Choice, Named};
 
 /// How much the JSON summary says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -12,6 +14,26 @@ pub(crate) enum JsonExtent {
     Summary,
     /// Everything
     Full,
+}
+
+/// A choice by the names of its table, where a name is enough for it.
+pub(crate) fn choice<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
+    choice_of(|row: &Named<C>| !row.takes_number)
+}
+
+/// As [`choice`], of some rows.
+pub(crate) fn choice_of<C: Choice + Send + Sync>(
+    is_offered: impl Fn(&Named<C>) -> bool,
+) -> impl TypedValueParser<Value = C> {
+    let values = C::TABLE.iter().filter(|row| is_offered(row)).map(possible_value);
+    // The parser lets no other name pass.
+    PossibleValuesParser::new(values).try_map(|name| C::of_name(&name).ok_or("not a choice"))
+}
+
+/// A choice as clap describes it.
+pub(crate) fn possible_value<C>(row: &Named<C>) -> PossibleValue {
+    let aliases = (row.python != row.name).then_some(row.python);
+    PossibleValue::new(row.name).aliases(aliases).help(row.help)
 }
 
 /// A count of something that there must be.

@@ -7,6 +7,8 @@
 
 #[path = "../src/affine.rs"]
 mod affine;
+#[path = "../src/choice.rs"]
+mod choice;
 #[path = "../src/error.rs"]
 mod error;
 #[path = "../src/exec.rs"]

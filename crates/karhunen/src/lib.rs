@@ -16,6 +16,7 @@
 //! design decisions have a page each in the folder `docs` of the repository.
 
 mod affine;
+mod choice;
 mod error;
 mod exec;
 mod incomplete;
@@ -31,6 +32,7 @@ mod solver;
 mod source;
 mod weights;
 
+pub use choice::{Choice, Named};
 pub use error::{Error, ErrorKind, Result};
 pub use exec::{Exec, Flow, Iteration, Observer, Unobserved};
 pub use incomplete::{

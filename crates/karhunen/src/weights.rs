@@ -1,5 +1,6 @@
 //! Meanings of sample weights, and the divisor of each.
 
+use crate::choice::{Choice, Named, plain_names};
 use crate::error::{Error, Result};
 use crate::scalar;
 
@@ -7,7 +8,6 @@ use crate::scalar;
 ///
 /// With unit weights, [`Weighting::Frequency`] and [`Weighting::Importance`] both give n - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Weighting {
     /// Row i was seen `w_i` times: the result equals PCA of the repeated rows. Divisor `s - 1`, `s` the sum of
     /// weights; `s` must be at least 2, so weights normalised to sum to one are refused.
@@ -19,6 +19,20 @@ pub enum Weighting {
     /// The weighted rows are the whole population: divisor `s`.
     Population,
 }
+
+impl Choice for Weighting {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Frequency, "frequency", "Times each row was seen; divisor: their sum - 1"),
+        Named::new(Self::Importance, "importance", "Relative importance; a constant factor changes nothing"),
+        Named::new(
+            Self::Population,
+            "population",
+            "The weighted rows are the whole population; divisor: the sum",
+        ),
+    ];
+}
+
+plain_names!(Weighting);
 
 /// Weights of a fit. By default every row and column has weight one.
 #[derive(Clone, Copy, Debug, Default)]

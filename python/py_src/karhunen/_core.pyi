@@ -531,6 +531,7 @@ def fit_nystrom(
 def save_nystrom(path: str | PathLike[str], map: NystromMap, feature_names: list[str] | None = None) -> None:
     """Write the file of a feature map."""
 
+def names_in_files() -> dict[str, str]: ...
 def load_nystrom(
     path: str | PathLike[str], function: _BlockKernel | None = None
 ) -> tuple[NystromMap, list[str] | None, str]:

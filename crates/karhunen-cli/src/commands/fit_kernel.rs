@@ -14,7 +14,6 @@ use crate::fit_args::FitArgs;
 use crate::fit_files::{Part, id_column};
 use crate::fit_weights::FitWeights;
 use crate::hints;
-use crate::kernel_args::KernelArg;
 use crate::kernel_plan::KernelPlan;
 use crate::kernel_report::{KernelReport, kept_line, kernel_line};
 use crate::kernel_summary::{KernelFitSummary, KernelSummary};
@@ -24,7 +23,7 @@ use crate::progress::Progress;
 use crate::report::Seconds;
 
 /// Fits, writes and reports.
-pub(crate) fn run(args: FitArgs, kernel: KernelArg) -> Result<()> {
+pub(crate) fn run(args: FitArgs, kernel: Kernel) -> Result<()> {
     let plan = KernelPlan::resolve(args, kernel)?;
     let progress = Progress::new(plan.files.quiet);
     let mut dataset = Dataset::read(&plan.data, &plan.read, &progress)?;

@@ -1,8 +1,6 @@
 //! `karhunen inspect`: what a model or a data file holds.
 
-use karhunen::{
-    Checkpoint, Exec, Fingerprint, IncompletePca, Moments, Observed, Scalar, Unobserved, Weighting,
-};
+use karhunen::{Checkpoint, Exec, Fingerprint, IncompletePca, Moments, Observed, Scalar, Unobserved};
 use karhunen_io::{
     AnyModel, Content, Data, Ids, ObservedData, SavedIncomplete, SavedKernel, SavedModel, TripleColumns,
     Values,
@@ -74,11 +72,8 @@ fn model(args: &InspectArgs, saved: &SavedModel, version: &str) -> Result<()> {
         count(saved.model.n_features()),
         saved.model.parts().dtype
     );
-    let weighting = format!(
-        "weights: {}, sum {}",
-        weighting_name(saved.model.options().weighting),
-        sum(saved.model.sum_of_weights())
-    );
+    let weighting =
+        format!("weights: {}, sum {}", saved.model.options().weighting, sum(saved.model.sum_of_weights()));
     let data = [fitted, weighting, treatment(&saved.model, "")];
     let report = ModelReport { model: &saved.model, features, data: &data, seconds: None, written: &[] };
     print(&report.render(Layout::of(&console::Term::stdout())))
@@ -349,13 +344,5 @@ impl OnValues for ColumnMoments {
     fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output {
         let source = values.source()?;
         Exec::run(self.n_threads, &Unobserved, |exec| Moments::of(&*source, None, exec))
-    }
-}
-
-fn weighting_name(weighting: Weighting) -> &'static str {
-    match weighting {
-        Weighting::Frequency => "frequency",
-        Weighting::Importance => "importance",
-        Weighting::Population => "population",
     }
 }

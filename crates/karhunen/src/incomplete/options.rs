@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::choice::{Choice, Named, named, plain_names};
 use crate::incomplete::factors::FactorSide;
 
 /// Most components for which `auto` takes posteriors of full covariance.
@@ -9,7 +10,6 @@ const MOST_FULL: usize = 32;
 
 /// The algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Method {
     /// Chosen by the data; the fitted model says which and why.
@@ -51,51 +51,39 @@ pub enum Method {
     VbFull,
 }
 
-impl Method {
-    /// All methods, in the order of the documentation.
-    pub const ALL: [Method; 17] = [
-        Method::Auto,
-        Method::Imputation,
-        Method::Soft,
-        Method::Em,
-        Method::Als,
-        Method::Ccd,
-        Method::Gradient,
-        Method::Natural,
-        Method::Newton,
-        Method::Cg,
-        Method::Ridge,
-        Method::Map,
-        Method::Ppca,
-        Method::Vb,
-        Method::VbFixed,
-        Method::VbFull,
-        Method::Online,
+impl Choice for Method {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Auto, "auto", "By the data; the summary says which and why"),
+        Named::new(Self::Imputation, "imputation", "Holes are filled by the fit, which is fitted again"),
+        Named::new(Self::Soft, "soft", "As imputation, with shrunken singular values"),
+        Named::new(Self::Em, "em", "Alternating least squares without a penalty"),
+        Named::new(Self::Als, "als", "Alternating least squares with a penalty"),
+        Named::new(Self::Ccd, "ccd", "Cyclic coordinate descent, one component at a time"),
+        Named::new(Self::Gradient, "gradient", "Gradient descent"),
+        Named::new(Self::Natural, "natural", "Natural gradient descent"),
+        Named::new(Self::Newton, "newton", "Gradient descent scaled by second derivatives"),
+        Named::new(Self::Cg, "cg", "Preconditioned conjugate gradients"),
+        Named::new(Self::Ridge, "ridge", "Sweeps of als, then conjugate gradients"),
+        Named::new(Self::Map, "map", "Most probable loadings and scores, variances learned"),
+        Named::new(Self::Ppca, "ppca", "Probabilistic PCA by expectation maximisation"),
+        Named::new(
+            Self::Vb,
+            "vb",
+            "Variational Bayes, factorial posteriors; drops components without support",
+        ),
+        Named::new(Self::VbFixed, "vb-fixed", "As vb, with one fixed variance of all scores"),
+        Named::new(
+            Self::VbFull,
+            "vb-full",
+            "Variational Bayes, posteriors of full covariance; drops components likewise",
+        ),
+        Named::new(Self::Online, "online", "One row at a time"),
     ];
+}
 
-    /// The name, the same on the command line and in Python.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Auto => "auto",
-            Method::Imputation => "imputation",
-            Method::Soft => "soft",
-            Method::Em => "em",
-            Method::Als => "als",
-            Method::Ccd => "ccd",
-            Method::Gradient => "gradient",
-            Method::Natural => "natural",
-            Method::Newton => "newton",
-            Method::Cg => "cg",
-            Method::Ridge => "ridge",
-            Method::Ppca => "ppca",
-            Method::Map => "map",
-            Method::Vb => "vb",
-            Method::VbFixed => "vb-fixed",
-            Method::VbFull => "vb-full",
-            Method::Online => "online",
-        }
-    }
+plain_names!(Method);
 
+impl Method {
     /// Whether the model is a posterior: the noise is learned, predictions have its error bars.
     pub(crate) fn has_posterior(self) -> bool {
         self == Method::Ppca || self.has_posterior_loadings()
@@ -141,7 +129,6 @@ impl Method {
 
 /// How one sample moves the loadings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum OnlineRule {
     /// Each loading by its own curvature, a decaying sum of squared scores.
     #[default]
@@ -153,16 +140,15 @@ pub enum OnlineRule {
     Oja,
 }
 
-impl OnlineRule {
-    /// The name, the same on the command line and in Python.
-    pub fn name(self) -> &'static str {
-        match self {
-            OnlineRule::Diagonal => "diagonal",
-            OnlineRule::Rls => "rls",
-            OnlineRule::Oja => "oja",
-        }
-    }
+impl Choice for OnlineRule {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Diagonal, "diagonal", "Each loading by its own curvature"),
+        Named::new(Self::Rls, "rls", "Recursive least squares"),
+        Named::new(Self::Oja, "oja", "Along the gradient, with a learning rate that falls"),
+    ];
 }
+
+plain_names!(OnlineRule);
 
 /// Squared penalties on loadings and scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -179,6 +165,37 @@ pub enum Regularization {
     Path,
 }
 
+impl Choice for Regularization {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::None, "none", "Least squares"),
+        Named::new(Self::Path, "path", "The best by the error of entries set aside"),
+        Named::new(Self::Ridge(1.0), "ridge", "A penalty on squared scores and loadings").with_number(),
+        Named::new(Self::Weighted(1.0), "weighted", "So much of each entry").with_number(),
+    ];
+}
+
+named!(Regularization);
+
+impl Regularization {
+    /// The number of a penalty that has one.
+    pub fn size(self) -> Option<f64> {
+        match self {
+            Regularization::Ridge(lambda) | Regularization::Weighted(lambda) => Some(lambda),
+            Regularization::None | Regularization::Path => None,
+        }
+    }
+
+    /// The same kind of penalty with this number, if it has one.
+    #[must_use]
+    pub fn with_size(self, lambda: f64) -> Self {
+        match self {
+            Regularization::Ridge(_) => Regularization::Ridge(lambda),
+            Regularization::Weighted(_) => Regularization::Weighted(lambda),
+            Regularization::None | Regularization::Path => self,
+        }
+    }
+}
+
 impl std::fmt::Display for Regularization {
     /// As it is typed on the command line: `none`, `path`, `0.5`, `weighted:0.5`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -193,7 +210,6 @@ impl std::fmt::Display for Regularization {
 
 /// What the mean of each feature is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum MeanMode {
     /// Zero.
     None,
@@ -204,16 +220,15 @@ pub enum MeanMode {
     Joint,
 }
 
-impl MeanMode {
-    /// The name, the same on the command line and in Python.
-    pub fn name(self) -> &'static str {
-        match self {
-            MeanMode::None => "none",
-            MeanMode::Fixed => "fixed",
-            MeanMode::Joint => "joint",
-        }
-    }
+impl Choice for MeanMode {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Joint, "joint", "Fitted with the components"),
+        Named::new(Self::Fixed, "fixed", "The mean of the observed entries"),
+        Named::new(Self::None, "none", "Zero"),
+    ];
 }
+
+plain_names!(MeanMode);
 
 /// Pseudo-observations that every feature has beside its entries: a Dirichlet prior of its mean. Methods that learn the noise take
 /// them for a normal prior about their value, whose variance is the mean square of the entries about it over their number.

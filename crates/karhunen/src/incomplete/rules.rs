@@ -117,10 +117,7 @@ impl IncompletePca {
 
     fn rules_of_penalties(&self) -> Vec<Rule> {
         let (method, regularization) = (self.method, self.regularization);
-        let lambda = match regularization {
-            Some(Regularization::Ridge(lambda) | Regularization::Weighted(lambda)) => Some(lambda),
-            _ => None,
-        };
+        let lambda = regularization.and_then(Regularization::size);
         let path = regularization == Some(Regularization::Path);
         let value = || regularization.map_or_else(String::new, |r| r.to_string());
         vec![

@@ -1,5 +1,6 @@
 //! Kernel functions: parameters, requirements on the data, and values on tiles.
 
+use crate::choice::{Choice, Named, named};
 use crate::error::{Error, Result};
 use crate::linalg::tiles::exp::{Exp, exp_scaled, tanh_affine};
 use crate::linalg::tiles::pairs::{Pairing, squared_distances, width};
@@ -23,6 +24,17 @@ pub enum Gamma {
     /// This number, finite and positive.
     Value(f64),
 }
+
+impl Choice for Gamma {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::PerFeature, "auto", "1 / columns").in_files("per-feature"),
+        Named::new(Self::Scale, "scale", "1 / (columns * variance)"),
+        Named::new(Self::Median, "median", "1 / the median distance (squared for rbf)"),
+        Named::new(Self::Value(1.0), "value", "A positive number").with_number(),
+    ];
+}
+
+named!(Gamma);
 
 /// A kernel `k(x, y)`; gamma is a number or a rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,10 +84,38 @@ pub enum Kernel {
     Custom,
 }
 
+/// scikit-learn's, as those below.
+const GAMMA: Gamma = Gamma::PerFeature;
+const DEGREE: f64 = 3.0;
+const COEF0: f64 = 1.0;
+
+impl Choice for Kernel {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Linear, "linear", "x.y: principal component analysis itself"),
+        Named::new(
+            Self::Polynomial { degree: DEGREE, gamma: GAMMA, coef0: COEF0 },
+            "polynomial",
+            "(gamma x.y + coef0)^degree",
+        )
+        .in_python("poly"),
+        Named::new(Self::Rbf { gamma: GAMMA }, "rbf", "exp(-gamma |x - y|^2)"),
+        Named::new(Self::Laplacian { gamma: GAMMA }, "laplacian", "exp(-gamma |x - y|_1)"),
+        Named::new(Self::Sigmoid { gamma: GAMMA, coef0: COEF0 }, "sigmoid", "tanh(gamma x.y + coef0)"),
+        Named::new(Self::Cosine, "cosine", "x.y / (|x| |y|)"),
+        Named::new(Self::AdditiveChi2, "additive-chi2", "-sum (x - y)^2 / (x + y)")
+            .in_python("additive_chi2"),
+        Named::new(Self::Chi2 { gamma: GAMMA }, "chi2", "exp(-gamma sum (x - y)^2 / (x + y))"),
+        Named::new(Self::Precomputed, "precomputed", "DATA is the kernel matrix"),
+        Named::new(Self::Custom, "custom", "A function of the caller"),
+    ];
+}
+
+named!(Kernel);
+
 impl Default for Kernel {
     /// The radial basis function with gamma = 1 / n_features.
     fn default() -> Self {
-        Self::Rbf { gamma: Gamma::PerFeature }
+        Self::Rbf { gamma: GAMMA }
     }
 }
 
@@ -116,19 +156,15 @@ where
 }
 
 impl Kernel {
-    /// The name in messages, such as `"rbf"`.
-    pub fn name(&self) -> &'static str {
+    /// Its parameters, to be set: gamma, the power and the constant, each where it has one.
+    pub fn parameters_mut(&mut self) -> (Option<&mut Gamma>, Option<&mut f64>, Option<&mut f64>) {
         match self {
-            Self::Linear => "linear",
-            Self::Polynomial { .. } => "polynomial",
-            Self::Rbf { .. } => "rbf",
-            Self::Laplacian { .. } => "laplacian",
-            Self::Sigmoid { .. } => "sigmoid",
-            Self::Cosine => "cosine",
-            Self::AdditiveChi2 => "additive-chi2",
-            Self::Chi2 { .. } => "chi2",
-            Self::Precomputed => "precomputed",
-            Self::Custom => "custom",
+            Self::Polynomial { degree, gamma, coef0 } => (Some(gamma), Some(degree), Some(coef0)),
+            Self::Sigmoid { gamma, coef0 } => (Some(gamma), None, Some(coef0)),
+            Self::Rbf { gamma } | Self::Laplacian { gamma } | Self::Chi2 { gamma } => {
+                (Some(gamma), None, None)
+            }
+            _ => (None, None, None),
         }
     }
 
@@ -147,12 +183,7 @@ impl Kernel {
     /// This kernel with the coefficient `value`, if the kernel has one.
     #[must_use]
     pub(super) fn with_gamma(mut self, value: f64) -> Self {
-        if let Self::Polynomial { gamma, .. }
-        | Self::Rbf { gamma }
-        | Self::Laplacian { gamma }
-        | Self::Sigmoid { gamma, .. }
-        | Self::Chi2 { gamma } = &mut self
-        {
+        if let (Some(gamma), ..) = self.parameters_mut() {
             *gamma = Gamma::Value(value);
         }
         self

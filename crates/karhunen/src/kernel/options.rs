@@ -1,5 +1,6 @@
 //! The options of a fit and their checks.
 
+use crate::choice::{Choice, Named, named, plain_names};
 use crate::error::{Error, Result};
 use crate::kernel::features::FREQUENCIES;
 use crate::kernel::function::Kernel;
@@ -12,7 +13,6 @@ const MOST_FEATURES: usize = 1 << 31;
 /// The rule that chooses landmarks. Every rule draws at most `8 * n_landmarks` candidate rows (5,000 at least), in
 /// proportion to their weights without replacement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Landmarks {
     /// Uniformly at random; with weights, in proportion to them, as if rows were repeated.
     #[default]
@@ -25,16 +25,17 @@ pub enum Landmarks {
     LeverageScores,
 }
 
-impl Landmarks {
-    /// The name in options and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Uniform => "uniform",
-            Self::KMeansPlusPlus => "kmeans++",
-            Self::LeverageScores => "leverage",
-        }
-    }
+impl Choice for Landmarks {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Uniform, "uniform", "Any rows"),
+        Named::new(Self::KMeansPlusPlus, "kmeans++", "Rows far from each other")
+            .in_files("k-means-plus-plus"),
+        Named::new(Self::LeverageScores, "leverage", "By approximate ridge leverage scores")
+            .in_files("leverage-scores"),
+    ];
 }
+
+plain_names!(Landmarks);
 
 /// The method that computes rows from scores, for dense data.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +62,38 @@ pub enum PreImage {
     },
 }
 
+/// The ridge that scikit-learn takes.
+const RIDGE: f64 = 1.0;
+
+impl Choice for PreImage {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(
+            Self::Auto { alpha: RIDGE },
+            "auto",
+            "Fixed-point where it is defined, which is the better, otherwise ridge",
+        ),
+        Named::new(
+            Self::Ridge { alpha: RIDGE },
+            "ridge",
+            "Kernel ridge regression of the rows on their scores",
+        ),
+        Named::new(Self::FixedPoint, "fixed-point", "Fixed-point iteration, for rbf on the exact solvers"),
+    ];
+}
+
+named!(PreImage);
+
 impl PreImage {
+    /// The same way with this ridge, if it has one.
+    #[must_use]
+    pub fn with_ridge(self, alpha: f64) -> Self {
+        match self {
+            Self::Auto { .. } => Self::Auto { alpha },
+            Self::Ridge { .. } => Self::Ridge { alpha },
+            Self::FixedPoint => self,
+        }
+    }
+
     /// The method that is used, never [`PreImage::Auto`].
     pub(super) fn resolved(self, kernel: &Kernel, approximates: bool) -> Self {
         match self {

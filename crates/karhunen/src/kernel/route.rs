@@ -1,8 +1,9 @@
 //! The routes to kernel principal components.
 
+use crate::choice::{Choice, Named, plain_names};
+
 /// A route to the kernel principal components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum KernelRoute {
     /// All eigenvectors of the centred kernel matrix, formed, shape (n, n) in f64.
@@ -29,21 +30,16 @@ impl KernelRoute {
     pub(super) fn iterates(self) -> bool {
         matches!(self, Self::Stored | Self::Tiles)
     }
-
-    /// The name in options, reports and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Stored => "stored",
-            Self::Tiles => "tiles",
-            Self::Nystrom => "nystrom",
-            Self::Fourier => "fourier",
-        }
-    }
 }
 
-impl std::fmt::Display for KernelRoute {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
+impl Choice for KernelRoute {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Full, "full", "All eigenvectors of the kernel matrix"),
+        Named::new(Self::Stored, "stored", "The leading ones by iteration, the matrix held in memory"),
+        Named::new(Self::Tiles, "tiles", "The same, the matrix computed anew in every pass"),
+        Named::new(Self::Nystrom, "nystrom", "Some rows, the landmarks, stand for all"),
+        Named::new(Self::Fourier, "fourier", "Random Fourier features, for rbf and laplacian"),
+    ];
 }
+
+plain_names!(KernelRoute);

@@ -1,8 +1,9 @@
 //! The routes to the principal components.
 
+use crate::choice::{Choice, Named, plain_names};
+
 /// A route to the principal components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Route {
     /// Singular values of the data matrix by orthogonal reductions, without squaring the condition number.
     Svd,
@@ -14,20 +15,21 @@ pub enum Route {
     BlockKrylov,
 }
 
-impl Route {
-    /// The name in options, reports and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Route::Svd => "svd",
-            Route::Covariance => "covariance",
-            Route::Gram => "gram",
-            Route::BlockKrylov => "block-krylov",
-        }
-    }
+impl Choice for Route {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Svd, "svd", "Singular values of the data themselves: the most accurate"),
+        Named::new(
+            Self::Covariance,
+            "covariance",
+            "Eigenvectors of the covariance matrix: many rows, few columns",
+        ),
+        Named::new(
+            Self::Gram,
+            "gram",
+            "Eigenvectors of the inner products of the rows: few rows, many columns",
+        ),
+        Named::new(Self::BlockKrylov, "block-krylov", "The leading components by iteration: large both ways"),
+    ];
 }
 
-impl std::fmt::Display for Route {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
+plain_names!(Route);

@@ -2,6 +2,7 @@
 
 mod cases;
 mod choice;
+mod choices;
 mod density;
 mod expect;
 mod golden;

@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The modules and their layers: lower numbers only, never the same number.
+const LAYERS: [(&str, u8); 20] = [
+    ("choice", 0),
 /// The modules and their layers. A module imports from lower layers only.
-const LAYERS: [(&str, u8); 19] = [
     ("error", 0),
     ("random", 0),
     ("scalar", 0),

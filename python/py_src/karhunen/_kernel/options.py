@@ -8,6 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 
+from karhunen._core import names_in_files
 from karhunen._kernel.function import BlockKernel
 from karhunen._shared.choices import EigenSolver, Kernel, KernelRoute
 from karhunen._shared.options import (
@@ -22,14 +23,8 @@ from karhunen._shared.options import (
 
 #: scikit-learn's names of solvers, and the route of the engine that does the same.
 SKLEARN_EIGEN_SOLVERS: dict[str, KernelRoute] = {"dense": "full", "arpack": "stored", "randomized": "stored"}
-#: What files call what estimators call otherwise.
-_NAMES: dict[str, Any] = {
-    "polynomial": "poly",
-    "additive-chi2": "additive_chi2",
-    "k-means-plus-plus": "kmeans++",
-    "leverage-scores": "leverage",
-    "per-feature": None,
-}
+#: The names here of choices that have another name in files.
+_NAMES = names_in_files()
 #: Passes that None allows.
 MAX_ITER = 1000
 #: Kernels that have no meaning for negative values.
@@ -138,7 +133,9 @@ def _gamma(parameters: dict[str, Any]) -> dict[str, Any]:
     if "gamma" not in parameters:
         return {}
     rule = parameters["gamma"]
-    return {"gamma": rule["value"] if isinstance(rule, dict) else _NAMES.get(rule, rule)}
+    if isinstance(rule, dict):
+        return {"gamma": rule["value"]}
+    return {"gamma": None if rule == "per-feature" else rule}
 
 
 def _variant(value: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -11,13 +11,13 @@ pub(crate) use crate::incomplete::data::split::Share;
 use std::any::Any;
 use std::sync::Arc;
 
+use crate::choice::{Choice, Named, plain_names};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::scalar::Scalar;
 
 /// Treatment of repeated (row, column) pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Duplicates {
     /// Return an error that names the row and the column.
     #[default]
@@ -25,6 +25,15 @@ pub enum Duplicates {
     /// Take the (weighted) mean of the values and the sum of the weights.
     Average,
 }
+
+impl Choice for Duplicates {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Refuse, "refuse", "An error that names them and their lines"),
+        Named::new(Self::Average, "average", "The mean, by weight"),
+    ];
+}
+
+plain_names!(Duplicates);
 
 /// Entries in coordinate format: `values[e]` was observed in row `rows[e]`, column `columns[e]`.
 #[derive(Clone, Copy, Debug)]

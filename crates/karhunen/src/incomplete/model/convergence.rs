@@ -1,12 +1,12 @@
 //! How a fit went: why it stopped, its iterations, and far predictions.
 
+use crate::choice::{Choice, Named, plain_names};
 use crate::error::Result;
 use crate::incomplete::factors::state_arrays::{count, damaged};
 use crate::incomplete::options::Method;
 
 /// Why a fit stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum StopReason {
     /// The cost fell by less than the tolerance.
@@ -27,19 +27,23 @@ pub enum StopReason {
     TimeLimit,
 }
 
-impl StopReason {
-    /// All reasons, in the order of their codes.
-    const ALL: [StopReason; 8] = [
-        StopReason::Tolerance,
-        StopReason::Gradient,
-        StopReason::Angle,
-        StopReason::Rmse,
-        StopReason::Exhausted,
-        StopReason::HeldOut,
-        StopReason::Iterations,
-        StopReason::TimeLimit,
+/// In the order of the codes of checkpoints.
+impl Choice for StopReason {
+    const TABLE: &'static [Named<Self>] = &[
+        Named::new(Self::Tolerance, "tolerance", "the cost fell by less than the tolerance"),
+        Named::new(Self::Gradient, "gradient", "the gradient was below its tolerance"),
+        Named::new(Self::Angle, "angle", "the loadings turned by less than their tolerance"),
+        Named::new(Self::Rmse, "rmse", "the error moved by less than its tolerance"),
+        Named::new(Self::Exhausted, "exhausted", "no step lowered the cost any more"),
+        Named::new(Self::HeldOut, "heldout", "the error of the entries set aside no longer fell"),
+        Named::new(Self::Iterations, "iterations", "at the largest number of iterations"),
+        Named::new(Self::TimeLimit, "timelimit", "at the time limit"),
     ];
+}
 
+plain_names!(StopReason);
+
+impl StopReason {
     /// As a number in a checkpoint.
     pub(crate) fn code(self) -> f64 {
         Self::ALL.iter().position(|reason| *reason == self).map_or(f64::NAN, |code| code as f64)
