@@ -7,10 +7,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules and their layers: lower numbers only, never the same number.
-const LAYERS: [(&str, u8); 20] = [
-    ("choice", 0),
 /// The modules and their layers. A module imports from lower layers only.
+const LAYERS: [(&str, u8); 20] = [
+    ("choice", 1),
     ("error", 0),
     ("random", 0),
     ("scalar", 0),
@@ -34,7 +33,7 @@ const LAYERS: [(&str, u8); 20] = [
 ];
 
 /// All modules that solvers may import: matrices, without statistics.
-const SOLVER_IMPORTS: [&str; 6] = ["operator", "linalg", "random", "scalar", "error", "exec"];
+const SOLVER_IMPORTS: [&str; 7] = ["operator", "linalg", "random", "scalar", "choice", "error", "exec"];
 
 /// Names that one module alone may use: a library, the creation of generators, the hash of positions.
 const OWNED: [(&str, &str); 9] = [
