@@ -1,4 +1,4 @@
-//! Cross-validation over entries: how many components, and which penalty, predict best what was not fitted.
+//! Cross-validation over entries, for the number of components and the penalty.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,9 +13,8 @@ use crate::incomplete::options::{IncompletePca, Regularization};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
 
-/// A grid of options to compare by the error of entries that were set aside, in folds of equal size: each entry is in one of
-/// them, at random, but for those that are alone in their row or column. A fold leaves the last entry of a row or column where
-/// it is.
+/// A grid of options to compare by held-out error, in random folds of equal size. Entries alone in their row or
+/// column belong to no fold, and a fold does not hold out the last entry of a row or column.
 ///
 /// ```
 /// use karhunen::{CrossValidation, Dense, IncompletePca, Method, Observed, Unobserved};
@@ -33,11 +32,11 @@ use crate::scalar::{Scalar, compiled};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct CrossValidation {
-    /// Into how many parts entries are cut; as many as can be set aside at most.
+    /// Number of folds, at most the number of entries that can be held out.
     pub n_folds: usize,
-    /// Numbers of components; that of the options if empty.
+    /// Candidate numbers of components; that of the options if empty.
     pub n_components: Vec<usize>,
-    /// Penalties; those of the options if empty.
+    /// Candidate penalties; those of the options if empty.
     pub regularization: Vec<Regularization>,
 }
 
@@ -47,7 +46,7 @@ impl Default for CrossValidation {
     }
 }
 
-/// What cross-validation found for one choice of options.
+/// Result of cross-validation for one choice of options.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CrossValidated {
@@ -55,11 +54,11 @@ pub struct CrossValidated {
     pub n_components: usize,
     /// The penalty; `None` for the default of the method.
     pub regularization: Option<Regularization>,
-    /// Root mean squared error of the entries of each fold, of a fit of all others.
+    /// Root mean squared error of each held-out fold.
     pub errors: Vec<f64>,
-    /// Their mean.
+    /// Mean of the errors.
     pub mean: f64,
-    /// The standard error of the mean: the standard deviation of the errors over the square root of their number.
+    /// Standard error of the mean: standard deviation of the errors over the square root of their number.
     pub standard_error: f64,
 }
 
@@ -72,13 +71,13 @@ impl CrossValidated {
         Self { n_components, regularization, errors, mean, standard_error }
     }
 
-    /// `pca` with this choice.
+    /// `pca` with these options.
     #[must_use]
     pub fn options(&self, pca: &IncompletePca) -> IncompletePca {
         apply(pca, (self.n_components, self.regularization))
     }
 
-    /// Fewer components are simpler, and of as many those that are shrunk more.
+    /// Fewer components are simpler, then larger penalties.
     fn complexity(&self) -> (usize, f64) {
         let shrinkage = match self.regularization {
             Some(Regularization::Ridge(lambda) | Regularization::Weighted(lambda)) => lambda,
@@ -92,7 +91,7 @@ impl CrossValidated {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct CrossValidationTable {
-    /// At least one.
+    /// Never empty.
     choices: Vec<CrossValidated>,
 }
 
@@ -102,7 +101,7 @@ impl CrossValidationTable {
         &self.choices
     }
 
-    /// The choice of lowest mean error; one that is no number is the worst.
+    /// The choice with the lowest mean error; NaN is the worst error.
     pub fn best(&self) -> &CrossValidated {
         let first = &self.choices[0];
         let is_better = |other: &CrossValidated, best: &CrossValidated| {
@@ -131,13 +130,13 @@ fn apply(pca: &IncompletePca, (n_components, regularization): Candidate) -> Inco
 }
 
 impl CrossValidation {
-    /// Fits every choice to every fold's complement, several fits at a time, each on one thread: the errors have the same
-    /// bits for every number of threads. Each fit starts afresh, from the seed of `pca`, which the folds depend on too.
-    /// Memory: a copy of the entries for each thread.
+    /// Fits every choice to the complement of every fold, several fits in parallel, each on one thread: the errors
+    /// have the same bits for any number of threads. Every fit starts from the seed of `pca`, which also
+    /// determines the folds. Memory: a copy of the entries per thread.
     ///
     /// # Errors
-    /// As [`IncompletePca::fit`] for every choice; [`Error::Option`] for fewer than two folds, [`Error::Folds`] for more than
-    /// there are entries to set aside; [`Error::Stopped`] if the observer asks to stop.
+    /// As [`IncompletePca::fit`] for every choice; [`Error::Option`] for fewer than two folds; [`Error::Folds`]
+    /// for more folds than entries that can be held out; [`Error::Stopped`] if the observer requests cancellation.
     pub fn run<T: Scalar>(
         &self,
         pca: &IncompletePca,
@@ -177,7 +176,7 @@ impl CrossValidation {
         Exec::run(pca.n_threads, observer, |exec| {
             let exec = exec.phase(PHASE);
             let watch = Watch { observer, done: &done, n_jobs };
-            // The largest fits first: the last to end should be short.
+            // The largest fits start first, so that the last to end are short.
             exec.fill(&mut errors, 1, |job, error| {
                 let (choice, fold) = (choices[choices.len() - 1 - job / self.n_folds], job % self.n_folds);
                 error[0] = self.error_of(&apply(pca, choice), data, fold, &watch)?;
@@ -190,7 +189,7 @@ impl CrossValidation {
         Ok(CrossValidationTable { choices: choices.collect() })
     }
 
-    /// The error of the entries of a fold, of a fit of all others.
+    /// The held-out error of a fold, after a fit to the other entries.
     fn error_of<T: Scalar>(
         &self,
         pca: &IncompletePca,
@@ -204,7 +203,7 @@ impl CrossValidation {
         error(&fit::fit(&pca, &kept, &context)?, &aside)
     }
 
-    /// Zeros for the error of every choice in every fold.
+    /// Allocates an error per choice and fold.
     fn room_for_errors(&self, n_choices: usize) -> Result<Vec<f64>> {
         let too_many = || {
             self.refuse("the errors of all folds of all choices do not fit in memory; ask for fewer folds")
@@ -229,7 +228,7 @@ impl CrossValidation {
     }
 }
 
-/// Root mean squared error of predictions, weighted as the entries are.
+/// Root mean squared error of predictions, weighted by entry weights and multiplicities.
 fn error<T: Scalar>(model: &IncompleteModel, aside: &Observed<T>) -> Result<f64> {
     let (mut squares, mut total) = (0.0, 0.0);
     for row in 0..aside.n_samples() {
@@ -247,7 +246,7 @@ fn error<T: Scalar>(model: &IncompleteModel, aside: &Observed<T>) -> Result<f64>
 
 const PHASE: &str = "cross-validation";
 
-/// Passes on the wish to stop, and how many fits are done.
+/// Observer of a fit that forwards cancellation and reports the number of finished fits.
 struct Watch<'a> {
     observer: &'a dyn Observer,
     done: &'a AtomicUsize,

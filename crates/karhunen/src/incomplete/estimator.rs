@@ -1,4 +1,4 @@
-//! The fit of [`IncompletePca`]: which rows and columns take part, then the fit of these.
+//! Entry points of a fit: selection of rows and columns, then their fit.
 
 use crate::error::{Error, Result};
 use crate::exec::Observer;
@@ -13,22 +13,22 @@ use crate::incomplete::start::Start;
 use crate::scalar::{Scalar, compiled};
 
 impl IncompletePca {
-    /// Fits the observed entries.
+    /// Fits the model to the observed entries.
     ///
     /// # Errors
-    /// [`Error::NComponents`]; [`Error::Option`] for an option outside its rule or without use for the method;
-    /// [`Error::NothingObserved`]; [`Error::NothingSetAside`] where `early_stopping` finds no entry to set aside; [`Error::Threads`]; [`Error::Decomposition`] where values are beyond the range of
-    /// their type.
+    /// [`Error::NComponents`]; [`Error::Option`] for an option that is invalid or has no effect on the method;
+    /// [`Error::NothingObserved`]; [`Error::NothingSetAside`] if `early_stopping` can hold out no entry;
+    /// [`Error::Threads`]; [`Error::Decomposition`] for values beyond the range of their type.
     pub fn fit<T: Scalar>(&self, data: &Observed<T>) -> Result<IncompleteModel> {
         self.fit_with(data, &FitContext::default())
     }
 
-    /// As [`IncompletePca::fit`], from a given start if there is one (no sweeps are made before the first iteration),
-    /// telling `observer` how far it has come.
+    /// As [`IncompletePca::fit`], from a given start if any (without sweeps before the first iteration), with
+    /// progress reports to `observer`.
     ///
     /// # Errors
-    /// As [`IncompletePca::fit`]; [`Error::Shape`] and [`Error::NonFinite`] for the start; [`Error::Stopped`] if the
-    /// observer asks to stop.
+    /// As [`IncompletePca::fit`]; [`Error::Shape`] and [`Error::NonFinite`] for the start; [`Error::Stopped`] if
+    /// the observer requests cancellation.
     pub fn fit_observed<T: Scalar>(
         &self,
         data: &Observed<T>,
@@ -38,11 +38,11 @@ impl IncompletePca {
         self.fit_with(data, &FitContext { start, observer: Some(observer), ..FitContext::default() })
     }
 
-    /// As [`IncompletePca::fit`], with what `context` holds: a start, an observer, checkpoints, where to go on.
+    /// As [`IncompletePca::fit`], with the start, observer and checkpoints of `context`.
     ///
     /// # Errors
-    /// As [`IncompletePca::fit_observed`]; [`Error::OtherFit`] and [`Error::CheckpointDamaged`] where it goes on from a
-    /// checkpoint; [`Error::CheckpointNotKept`].
+    /// As [`IncompletePca::fit_observed`]; [`Error::OtherFit`] and [`Error::CheckpointDamaged`] for a checkpoint
+    /// to continue from; [`Error::CheckpointNotKept`].
     pub fn fit_with<T: Scalar>(
         &self,
         data: &Observed<T>,

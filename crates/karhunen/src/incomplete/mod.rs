@@ -1,9 +1,9 @@
-//! Principal component analysis of data with missing values, at a cost linear in what was observed.
+//! Principal component analysis of data with missing values, at a cost linear in the number of observed entries.
 //!
-//! The model is `x_ij = mu_j + a_j . s_i + noise`, with an offset `b_i` of each row where it is asked for; only observed
-//! entries take part. After T. Raiko, A. Ilin and
-//! J. Karhunen, "Principal component analysis for large scale problems with lots of missing values" (2007),
-//! doi:10.1007/978-3-540-74958-5_69. Every method minimises one cost, F of [`problem`], up to its penalties.
+//! The model is `x_ij = mu_j + b_i + a_j . s_i + noise` with optional row offsets `b_i`; only observed entries
+//! take part. After T. Raiko, A. Ilin and J. Karhunen, "Principal component analysis for large scale problems with
+//! lots of missing values" (2007), doi:10.1007/978-3-540-74958-5_69. Every method minimises one cost, F of
+//! `factors/objective.rs`, up to its penalties.
 
 mod cross_validation;
 mod data;

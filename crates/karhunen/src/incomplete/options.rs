@@ -1,27 +1,27 @@
-//! The options of a fit, and their rules.
+//! Options of a fit.
 
 use std::time::Duration;
 
 use crate::choice::{Choice, Named, named, plain_names};
 use crate::incomplete::factors::FactorSide;
 
-/// Most components for which `auto` takes posteriors of full covariance.
+/// Most components for which `auto` chooses posteriors with full covariances.
 const MOST_FULL: usize = 32;
 
-/// The algorithm.
+/// The algorithm of a fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
-    /// Chosen by the data; the fitted model says which and why.
+    /// Chosen from the options; the fitted model reports the choice and its reason.
     #[default]
     Auto,
-    /// Imputation by a truncated singular value decomposition: holes are filled with the fit, which is fitted again.
+    /// Iterated imputation by a truncated singular value decomposition of the completed matrix.
     Imputation,
-    /// The same with singular values shrunk by the ridge.
+    /// As `Imputation`, with singular values shrunk by the ridge.
     Soft,
     /// Least squares by alternating exact solutions: the EM algorithm of Grung & Manne.
     Em,
-    /// The same with a ridge.
+    /// As `Em`, with a ridge.
     Als,
     /// Cyclic coordinate descent, one component at a time.
     Ccd,
@@ -33,21 +33,22 @@ pub enum Method {
     Newton,
     /// Conjugate gradients, preconditioned by the second derivatives to the power `alpha`, with an exact line search.
     Cg,
-    /// Learning from one row at a time; an iteration is a pass over all rows.
+    /// Online learning from one row at a time; an iteration is a pass over all rows.
     Online,
     /// Ridge: three sweeps of alternating least squares, then conjugate gradients, with exact gauge steps.
     Ridge,
-    /// The most probable loadings and scores, variances learned. It may end with no component at all where data are sparse.
+    /// Most probable loadings and scores with learned variances. Sparse data may leave no component.
     Map,
-    /// Probabilistic PCA: expectation maximisation with a posterior of the scores and a value of the loadings.
+    /// Probabilistic PCA: expectation maximisation with posteriors of the scores and point estimates of the
+    /// loadings.
     Ppca,
-    /// Variational Bayes with factorial posteriors and learned variances, for many components: those that the data do not
-    /// support are left out.
+    /// Variational Bayes with factorial posteriors and learned variances, for many components; prunes components
+    /// that the data do not support.
     Vb,
-    /// The same with one variance of all scores, held.
+    /// As `Vb`, with one fixed variance of all scores.
     VbFixed,
-    /// Variational Bayes with posteriors of full covariance and learned variances: components that the data do not support
-    /// are left out.
+    /// Variational Bayes with full covariances and learned variances; prunes components that the data do not
+    /// support.
     VbFull,
 }
 
@@ -84,17 +85,17 @@ impl Choice for Method {
 plain_names!(Method);
 
 impl Method {
-    /// Whether the model is a posterior: the noise is learned, predictions have its error bars.
+    /// Whether the method returns a posterior, with learned noise and error bars.
     pub(crate) fn has_posterior(self) -> bool {
         self == Method::Ppca || self.has_posterior_loadings()
     }
 
-    /// Whether loadings have a posterior that the scores of new rows depend on.
+    /// Whether the posterior of the loadings enters the scores of new rows.
     pub(crate) fn has_posterior_loadings(self) -> bool {
         matches!(self, Method::Vb | Method::VbFixed | Method::VbFull)
     }
 
-    /// The factor that has the unit of the data, where the prior of the other has variance one whatever the unit.
+    /// The factor with the unit of the data, if the prior of the other has variance one in any unit.
     pub(crate) fn unit_side(self) -> Option<FactorSide> {
         match self {
             Method::Ppca | Method::VbFull => Some(FactorSide::Loadings),
@@ -103,7 +104,7 @@ impl Method {
         }
     }
 
-    /// Whether the variances of the noise and of a prior take the place of penalties.
+    /// Whether learned variances of noise and priors replace penalties.
     pub(crate) fn learns_variances(self) -> bool {
         self.has_posterior() || self == Method::Map
     }
@@ -112,12 +113,12 @@ impl Method {
         matches!(self, Method::Auto | Method::Newton | Method::Cg | Method::Ridge)
     }
 
-    /// Whether penalties may be given.
+    /// Whether the method accepts penalties.
     pub(crate) fn uses_penalties(self) -> bool {
         !matches!(self, Method::Em | Method::Imputation | Method::Online) && !self.learns_variances()
     }
 
-    /// Whether iterations go down the gradient of F under penalties that stay.
+    /// Whether iterations descend along the gradient of F under fixed penalties.
     pub(crate) fn minimises_f(self) -> bool {
         self != Method::Online && !self.learns_variances()
     }
@@ -127,16 +128,16 @@ impl Method {
     }
 }
 
-/// How one sample moves the loadings.
+/// Update of the loadings by one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnlineRule {
-    /// Each loading by its own curvature, a decaying sum of squared scores.
+    /// Scales each loading by its own curvature, a decaying sum of squared scores.
     #[default]
     Diagonal,
-    /// Recursive least squares: all loadings of a feature by all its curvatures, decaying sums of products of scores. As many
-    /// times the cost and the memory of `Diagonal` as there are components.
+    /// Recursive least squares: decaying sums of all products of scores per feature. Time and memory are those of
+    /// `Diagonal` times the number of components.
     Rls,
-    /// Along the gradient, with a learning rate that falls with the number of samples.
+    /// Follows the gradient, with a learning rate that falls with the number of rows.
     Oja,
 }
 
@@ -154,14 +155,15 @@ plain_names!(OnlineRule);
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Regularization {
-    /// None: least squares.
+    /// No penalties: least squares.
     None,
-    /// `lambda (|A|^2 + |S|^2)`, in the units of the data: shrinks every singular value alike.
+    /// `lambda (|A|^2 + |S|^2)`, in the units of the data: shrinks all singular values by the same amount.
     Ridge(f64),
     /// `lambda` times the number of entries of each row and column.
     Weighted(f64),
-    /// The best of a path of ridges by the error of entries set aside: from the largest that leaves anything down by 0.7,
-    /// each fit begun where the last ended, until the error has risen twice. Needs `early_stopping`.
+    /// The best of a path of ridges by held-out error. Penalties fall by the factor 0.7 from the largest that
+    /// leaves a component; each fit starts from the previous one, until the error has risen twice. Needs
+    /// `early_stopping`.
     Path,
 }
 
@@ -177,7 +179,7 @@ impl Choice for Regularization {
 named!(Regularization);
 
 impl Regularization {
-    /// The number of a penalty that has one.
+    /// The parameter `lambda`, if the penalty has one.
     pub fn size(self) -> Option<f64> {
         match self {
             Regularization::Ridge(lambda) | Regularization::Weighted(lambda) => Some(lambda),
@@ -185,7 +187,7 @@ impl Regularization {
         }
     }
 
-    /// The same kind of penalty with this number, if it has one.
+    /// Replaces the parameter `lambda`, if the penalty has one.
     #[must_use]
     pub fn with_size(self, lambda: f64) -> Self {
         match self {
@@ -197,7 +199,7 @@ impl Regularization {
 }
 
 impl std::fmt::Display for Regularization {
-    /// As it is typed on the command line: `none`, `path`, `0.5`, `weighted:0.5`.
+    /// Formats as on the command line: `none`, `path`, `0.5`, `weighted:0.5`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Regularization::None => f.write_str("none"),
@@ -208,12 +210,12 @@ impl std::fmt::Display for Regularization {
     }
 }
 
-/// What the mean of each feature is.
+/// Treatment of the mean of each feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MeanMode {
     /// Zero.
     None,
-    /// The mean of the observed entries, or that of the start. Biased where being observed depends on the value.
+    /// The mean of the observed entries, or that of the start. Biased if missingness depends on the value.
     Fixed,
     /// Fitted with the components.
     #[default]
@@ -230,22 +232,23 @@ impl Choice for MeanMode {
 
 plain_names!(MeanMode);
 
-/// Pseudo-observations that every feature has beside its entries: a Dirichlet prior of its mean. Methods that learn the noise take
-/// them for a normal prior about their value, whose variance is the mean square of the entries about it over their number.
+/// Pseudo-observations of every feature: a Dirichlet prior of its mean. Methods that learn the noise use a normal
+/// prior about `value`, with variance the mean square of the entries about it over `count`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MeanPrior {
-    /// How many; zero for none.
+    /// Number of pseudo-observations; zero for none.
     pub count: f64,
-    /// Their value; the mean of all observed entries if `None`.
+    /// Value of the pseudo-observations; the mean of all observed entries if `None`.
     pub value: Option<f64>,
 }
 
-/// Principal component analysis of data with missing values: options are plain data, [`IncompletePca::fit`] is the verb.
+/// Options of principal component analysis of data with missing values, and its entry point
+/// [`IncompletePca::fit`].
 ///
 /// ```
 /// use karhunen::{Dense, IncompletePca, Observed};
-/// // Rank one but for a hole: row 2 is twice row 0.
+/// // Rank one with a missing entry: row 2 is twice row 0.
 /// let x = [1.0, 2.0, 3.0, -1.0, -2.0, -3.0, 2.0, f64::NAN, 6.0, -2.0, -4.0, -6.0];
 /// let observed = Observed::from_dense(&Dense::row_major(&x, 4, 3)?, None)?;
 /// let pca = IncompletePca { method: karhunen::Method::Em, ..IncompletePca::new(1) };
@@ -256,62 +259,61 @@ pub struct MeanPrior {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct IncompletePca {
-    /// How many components to fit, from 1 to min(n_samples, n_features).
+    /// Number of components, from 1 to min(n_samples, n_features).
     pub n_components: usize,
     /// The algorithm.
     pub method: Method,
     /// The power of the second derivatives in `newton`, `cg` and `ridge`, from 0 to 1.
     pub alpha: f64,
-    /// Penalties; if `None`, none for the methods of least squares, and for `als`, `ridge` and `soft` a ridge of the standard
-    /// deviation of the entries about their means.
+    /// Penalties. If `None`, none for least squares, and for `als`, `ridge` and `soft` a ridge equal to the
+    /// standard deviation of the entries about their means.
     pub regularization: Option<Regularization>,
-    /// The variance of the scores of `vb-fixed`, broad: a thousand mean squares of the data if `None`.
+    /// The broad variance of the scores of `vb-fixed`; a thousand mean squares of the data if `None`.
     pub prior_variance: Option<f64>,
-    /// What the mean is.
+    /// Treatment of the mean.
     pub mean: MeanMode,
     /// Pseudo-observations of the mean.
     pub mean_prior: MeanPrior,
-    /// Whether each row has an offset, `x_ij = mu_j + b_i + a_j . s_i`: a level of its own in all columns, as the mean is one
-    /// of a column in all rows. Where scores have penalties or a prior, offsets are drawn to zero by a variance that the data
-    /// tell; in least squares they are free.
+    /// Whether each row has an offset in all columns, `x_ij = mu_j + b_i + a_j . s_i`. If scores have penalties or
+    /// a prior, so have offsets, with a variance estimated from the data; in least squares offsets are free.
     pub row_offsets: bool,
-    /// The first learning rate of `gradient`, `natural` and `newton`; found by a line search if `None`.
+    /// The first learning rate of `gradient`, `natural` and `newton`; a line search if `None`.
     pub step: Option<f64>,
-    /// How `online` learns from a row.
+    /// Learning rule of `online`.
     pub online_rule: OnlineRule,
-    /// How often `ccd` fits scores and loadings of a component in turn before it goes on to the next.
+    /// Alternations of scores and loadings of a component in each sweep of `ccd`.
     pub inner_iterations: usize,
-    /// The fit stops when the cost falls by less than this share of itself in one iteration (on average over ten where
-    /// iterations are cheap). Zero for never.
+    /// Stops the fit when the relative decrease of the cost per iteration is below `tol` (on average over ten
+    /// iterations where these are cheap). Zero disables the rule.
     pub tol: f64,
-    /// The fit also stops when `sqrt(g' H^-1 g / F)` falls below this: `g` is the gradient of the cost F and `H` the diagonal
-    /// of its second derivatives, so this is the share of the cost that one step of the diagonal Newton method promises
-    /// to gain (twice it), to the power one half. For methods that minimise F; two passes over the entries each time.
+    /// Also stops the fit when `sqrt(g' H^-1 g / F)` is below this, with `g` the gradient of the cost F and `H`
+    /// the diagonal of its second derivatives: the square root of twice the relative gain that a diagonal Newton
+    /// step predicts. For methods that minimise F; each check takes two passes over the entries.
     pub gradient_tol: Option<f64>,
-    /// The fit also stops when the largest principal angle between the loadings of two iterations, in radians, falls
-    /// below this; below 1e-7 only in `f64`.
+    /// Also stops the fit when the largest principal angle between the loadings of two iterations, in radians, is
+    /// below this; values below 1e-7 only in `f64`.
     pub angle_tol: Option<f64>,
-    /// The fit also stops when the error of the entries fitted moved by less than this share of itself in ten iterations (in a
-    /// hundred where iterations are cheap).
+    /// Also stops the fit when the relative change of the error of the fitted entries over ten iterations (a
+    /// hundred where these are cheap) is below this.
     pub rmse_tol: Option<f64>,
-    /// Most iterations, of each start or penalty.
+    /// Most iterations per start or penalty.
     pub max_iter: usize,
-    /// The share of the entries that is set aside to stop when their error no longer falls, between 0 and 1, as
-    /// [`Observed::split`](crate::Observed::split) does it with random numbers of its own; the best factors are kept. `None` for none;
-    /// [`IncompletePca::held_out_of`] is a good share.
+    /// Fraction of the entries held out for early stopping, between 0 and 1: the fit stops when their error stops
+    /// falling, and keeps the best factors. Split as by [`Observed::split`](crate::Observed::split), with other
+    /// random numbers. `None` for none; [`IncompletePca::held_out_of`] is a good fraction.
     pub early_stopping: Option<f64>,
-    /// Whether the fit is made again with all entries once those set aside have told how far to go: as many iterations from
-    /// the same start, or to its end with the best penalty of a path. Needs `early_stopping`.
+    /// Whether to refit to all entries after early stopping: with as many iterations from the same start, or to
+    /// convergence with the best penalty of a path. Needs `early_stopping`.
     pub refit: bool,
-    /// Most time that iterations may take, of all starts; the fit stops after the first that ends later.
+    /// Time limit of the iterations of all starts; the fit stops after the first iteration that exceeds it.
     pub time_limit: Option<Duration>,
-    /// Random starts; the best result is kept.
+    /// Number of random starts; the best result is kept.
     pub n_starts: usize,
-    /// Seed of the random starts and of the entries set aside.
+    /// Seed of the random starts and of the held-out entries.
     pub seed: u64,
-    /// Keep the covariances of scores and loadings, for error bars: `4 c^2` bytes for each row and column.
+    /// Whether to keep covariances of scores and loadings, for error bars: `4 c^2` bytes per row and column.
     pub error_bars: bool,
-    /// Threads; those of the current rayon pool if `None`. The result does not depend on them.
+    /// Number of threads; those of the current rayon pool if `None`. Results do not depend on it.
     pub n_threads: Option<usize>,
 }
 
@@ -346,11 +348,11 @@ impl Default for IncompletePca {
 }
 
 impl IncompletePca {
-    /// The share of the entries that early stopping sets aside where none is given, of large data.
+    /// Default fraction held out for early stopping, for large data.
     pub const HELD_OUT: f64 = 0.02;
 
-    /// The share of `n_observed` entries that early stopping sets aside where none is given: 0.02, or what fifty entries are,
-    /// up to 0.2. The error of fewer entries would be too uncertain to stop by: that of fifty has a standard error of a tenth.
+    /// Default fraction of `n_observed` entries held out for early stopping: 0.02, or fifty entries up to 0.2. The
+    /// error of fifty entries has a standard error of a tenth; that of fewer is too uncertain.
     ///
     /// ```
     /// use karhunen::IncompletePca;
@@ -363,17 +365,17 @@ impl IncompletePca {
         (LEAST / n_observed.max(1) as f64).clamp(Self::HELD_OUT, MOST)
     }
 
-    /// Fits `n_components` components; everything else at its default.
+    /// Options for `n_components` components, with defaults for the rest.
     pub fn new(n_components: usize) -> Self {
         Self { n_components, ..Self::default() }
     }
 
-    /// Number of scores of a row: of its components, and its offset if it has one.
+    /// Number of scores per row: components, plus one with row offsets.
     pub(crate) fn n_scores(&self) -> usize {
         self.n_components + usize::from(self.row_offsets)
     }
 
-    /// The method, and why.
+    /// The method and the reason for it.
     pub(crate) fn chosen(&self) -> (Method, String) {
         let (method, reason) = match self.method {
             Method::Auto if self.regularization == Some(Regularization::None) => {

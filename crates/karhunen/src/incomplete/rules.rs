@@ -1,4 +1,4 @@
-//! What options must obey.
+//! Validation of options.
 
 use crate::error::{Error, Result};
 use crate::incomplete::data::{Observed, Share};
@@ -6,10 +6,10 @@ use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, Onl
 use crate::incomplete::start::Start;
 use crate::scalar::Scalar;
 
-/// One rule: whether it is obeyed, the option, its value, and what it says.
+/// A validation rule: (satisfied, option, value, message).
 type Rule = (bool, &'static str, String, &'static str);
 
-/// Most fits of a component in turn: after some tens the two sides no longer move.
+/// Most alternations per component in `ccd`; they converge after some tens.
 const MOST_INNER: usize = 1000;
 /// Most random starts.
 const MOST_STARTS: usize = 1_000_000;
@@ -19,7 +19,7 @@ fn positive(x: f64) -> bool {
 }
 
 impl IncompletePca {
-    /// Rules of the weights of rows.
+    /// Checks the multiplicities of rows against the method.
     pub(crate) fn check_data<T: Scalar>(&self, data: &Observed<T>) -> Result<()> {
         match (self.method, data.sample_weights()) {
             (Method::Online, Some(_)) => Err(Error::Option {
@@ -31,7 +31,7 @@ impl IncompletePca {
         }
     }
 
-    /// Every rule of options, data and start.
+    /// Checks options, data and start.
     pub(crate) fn check_all<T: Scalar>(&self, data: &Observed<T>, start: Option<&Start>) -> Result<()> {
         self.check(data.shape(), start.is_some())?;
         self.check_data(data)?;
@@ -42,7 +42,7 @@ impl IncompletePca {
         start.map_or(Ok(()), |start| start.check(data.shape(), self.n_components))
     }
 
-    /// Every rule of the options.
+    /// Checks the options for data of a given shape.
     pub(crate) fn check(&self, (n_samples, n_features): (usize, usize), has_start: bool) -> Result<()> {
         if n_samples == 0 || n_features == 0 {
             return Err(Error::Empty { n_samples, n_features });
@@ -54,7 +54,7 @@ impl IncompletePca {
         self.check_alone(has_start)
     }
 
-    /// Every rule but that of the number of components, which depends on the data.
+    /// Checks the options, except n_components, whose limit depends on the data.
     pub(crate) fn check_alone(&self, has_start: bool) -> Result<()> {
         let mut rules = self.rules_of_method();
         rules.extend(self.rules_of_penalties());
@@ -248,7 +248,7 @@ impl IncompletePca {
     }
 }
 
-/// A value as it was given; what was not given breaks no rule.
+/// Displays an optional value; an absent one satisfies every rule.
 fn given(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }

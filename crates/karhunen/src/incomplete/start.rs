@@ -1,21 +1,21 @@
-//! Given factors that a fit begins with.
+//! Given initial factors of a fit.
 
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 
-/// Where a fit begins: any factors, orthogonal or not.
+/// Initial factors of a fit, orthogonal or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
     /// Shape (n_features, n_components).
     pub loadings: Matrix,
     /// Shape (n_samples, n_components).
     pub scores: Matrix,
-    /// One value for each feature; the mean of the observed entries if `None`.
+    /// Initial means, shape (n_features,); those of the observed entries if `None`.
     pub mean: Option<Vec<f64>>,
 }
 
 impl Start {
-    /// Refuses shapes that do not fit and values that are not finite.
+    /// Refuses wrong shapes and values that are not finite.
     pub(crate) fn check(&self, (n, p): (usize, usize), c: usize) -> Result<()> {
         let mean = self.mean.as_deref();
         for (what, axis, found, expected) in [

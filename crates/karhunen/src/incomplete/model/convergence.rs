@@ -1,33 +1,33 @@
-//! How a fit went: why it stopped, its iterations, and far predictions.
+//! Convergence of a fit: the reason for its stop, its iterations, and out-of-range predictions.
 
 use crate::choice::{Choice, Named, plain_names};
 use crate::error::Result;
 use crate::incomplete::factors::state_arrays::{count, damaged};
 use crate::incomplete::options::Method;
 
-/// Why a fit stopped.
+/// Reason for the stop of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The cost fell by less than the tolerance.
+    /// The relative decrease of the cost fell below `tol`.
     Tolerance,
-    /// The gradient was below its tolerance.
+    /// The relative gradient fell below `gradient_tol`.
     Gradient,
-    /// The loadings turned by less than their tolerance.
+    /// The angle between consecutive loadings fell below `angle_tol`.
     Angle,
-    /// The error of the entries fitted moved by less than its tolerance.
+    /// The relative change of the error of the fitted entries fell below `rmse_tol`.
     Rmse,
-    /// No step lowers the cost any more.
+    /// No step lowers the cost.
     Exhausted,
-    /// The error of the entries set aside no longer fell.
+    /// The error of the held-out entries stopped falling.
     HeldOut,
-    /// The largest number of iterations.
+    /// The fit reached `max_iter`.
     Iterations,
-    /// The time limit.
+    /// The fit reached `time_limit`.
     TimeLimit,
 }
 
-/// In the order of the codes of checkpoints.
+/// In the order of the codes in checkpoints.
 impl Choice for StopReason {
     const TABLE: &'static [Named<Self>] = &[
         Named::new(Self::Tolerance, "tolerance", "the cost fell by less than the tolerance"),
@@ -44,7 +44,7 @@ impl Choice for StopReason {
 plain_names!(StopReason);
 
 impl StopReason {
-    /// As a number in a checkpoint.
+    /// The code in a checkpoint.
     pub(crate) fn code(self) -> f64 {
         Self::ALL.iter().position(|reason| *reason == self).map_or(f64::NAN, |code| code as f64)
     }
@@ -54,93 +54,93 @@ impl StopReason {
     }
 }
 
-/// Where one iteration ended.
+/// Result of one iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TraceEntry {
-    /// Its number; zero is the start, which methods that learn variances leave out: it has no cost yet.
+    /// Number of the iteration. Zero is the start, absent for methods that learn variances, which have no cost
+    /// yet.
     pub iteration: usize,
-    /// The cost that the method minimises: F, twice the negative logarithm of the posterior (`map`) or the negative
-    /// evidence bound (`ppca`, `vb`, `vb-fixed`, `vb-full`).
+    /// The cost that the method minimises: F, twice the negative log posterior (`map`), or the negative evidence
+    /// lower bound (`ppca`, `vb`, `vb-fixed`, `vb-full`).
     pub cost: f64,
-    /// Root mean squared error of the entries fitted.
+    /// Root mean squared error of the fitted entries.
     pub rmse: f64,
-    /// Root mean squared error of the entries set aside, where it was computed.
+    /// Root mean squared error of the held-out entries, in iterations that compute it.
     pub held_out_rmse: Option<f64>,
-    /// The learning rate of the next iteration, of methods that have one.
+    /// The learning rate of the next iteration, if the method has one.
     pub step: Option<f64>,
     /// Seconds since the first iteration began.
     pub seconds: f64,
 }
 
-/// How a fit went.
+/// Convergence of a fit.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IncompleteConvergence {
-    /// The method that was used.
+    /// The method of the fit.
     pub method: Method,
-    /// Why: chosen, or asked for.
+    /// Reason for the method: an automatic choice, or `asked for`.
     pub reason: String,
-    /// Why it stopped.
+    /// Reason for the stop.
     pub stop: StopReason,
     /// The cost of the model.
     pub cost: f64,
-    /// Root mean squared error of the entries fitted, of the model.
+    /// Root mean squared error of the fitted entries under the model.
     pub rmse: f64,
-    /// Root mean squared error of the entries set aside, of the model.
+    /// Root mean squared error of the held-out entries under the model.
     pub held_out_rmse: Option<f64>,
-    /// Every iteration of the run that was kept.
+    /// Every iteration of the selected run.
     pub trace: Vec<TraceEntry>,
-    /// Every run: one for each start, or for each penalty of a path.
+    /// Every run: one per start, or per penalty of a path.
     #[cfg_attr(feature = "serde", serde(default))]
     pub runs: Vec<RunSummary>,
-    /// Whether the model was fitted again to all entries, those set aside included.
+    /// Whether the model was refitted to all entries, including the held-out ones.
     #[cfg_attr(feature = "serde", serde(default))]
     pub refitted: bool,
-    /// Predictions of missing entries far outside what was observed, if there are any: the entries do not determine the fit
-    /// there.
+    /// Out-of-range predictions of missing entries, if any: there the entries do not determine the fit.
     #[cfg_attr(feature = "serde", serde(default))]
     pub far: Option<FarPredictions>,
 }
 
-/// How one run of a fit ended.
+/// Result of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RunSummary {
     /// The penalty, on a path of penalties.
     pub lambda: Option<f64>,
-    /// The cost at its end, or where the error of the entries set aside was lowest.
+    /// The cost at the end of the run, or at the lowest held-out error.
     pub cost: f64,
-    /// Root mean squared error of the entries fitted, there.
+    /// Root mean squared error of the fitted entries at that iteration.
     pub rmse: f64,
-    /// Root mean squared error of the entries set aside, there.
+    /// Root mean squared error of the held-out entries at that iteration.
     pub held_out_rmse: Option<f64>,
-    /// Iterations that were made.
+    /// Number of iterations.
     pub n_iterations: usize,
 }
 
 impl IncompleteConvergence {
-    /// Whether the fit ended by itself, rather than at a limit.
+    /// Whether the fit met a criterion of convergence, and not a limit.
     pub fn converged(&self) -> bool {
         !matches!(self.stop, StopReason::Iterations | StopReason::TimeLimit)
     }
 }
 
-/// Predictions of missing entries that lie far outside the observed entries of their columns: by more than ten standard
-/// deviations beyond the lowest or the highest. Where a row or a column has few entries, components that were fitted without a
-/// penalty or a prior may take any size; fewer components, a penalty or a method that learns variances will help.
+/// Predictions of missing entries more than ten standard deviations outside the observed range of their column.
+/// Without penalty or prior, components of rows or columns with few entries may take any size; use fewer
+/// components, a penalty, or a method that learns variances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FarPredictions {
-    /// How many were found: of all missing entries where these are few, otherwise of those of the rows and columns with the
-    /// largest scores and loadings.
+    /// Number of such predictions, among all missing entries if these are few, otherwise among the rows and
+    /// columns with the largest scores and loadings.
     pub count: usize,
-    /// The row of the farthest.
+    /// Row of the farthest prediction.
     pub row: usize,
-    /// Its column.
+    /// Column of the farthest prediction.
     pub column: usize,
-    /// What is predicted there.
+    /// Value of the farthest prediction.
     pub value: f64,
-    /// How far that is beyond the observed entries of the column, in standard deviations of these.
+    /// Its distance from the observed range of the column, in standard deviations of the observed entries.
     pub deviations: f64,
 }

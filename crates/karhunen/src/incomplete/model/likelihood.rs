@@ -1,4 +1,4 @@
-//! The model as a normal density of what was observed of a row.
+//! Log-likelihood of rows: a normal density of their observed entries.
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer};
@@ -9,15 +9,15 @@ use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::scalar::{Scalar, compiled};
 
-/// Rows at a time.
+/// Number of rows per piece of work.
 const ROWS: usize = 64;
 
 impl IncompleteModel {
-    /// The log-likelihood of each row: of its observed entries `x` with weights `w` under the normal distribution that the
-    /// learned variances make of them, `ln N(x; mu + V m, V S V' + v diag(1/w))`, with the rows of the components
-    /// and the mean that belong to these entries, the prior `N(m, S)` of the scores (and the offset) and the noise variance
-    /// `v`. Scores are summed over, not fitted; loadings are taken at their value. A row without entries has zero. By
-    /// the matrix determinant lemma: a matrix of the size of the components for each row.
+    /// The log-likelihood of each row, shape (n_rows,): `ln N(x; mu + V m, V S V' + v diag(1/w))` of its observed
+    /// entries `x` with weights `w`, where `mu` and `V` are mean and components at these entries, `N(m, S)` is the
+    /// prior of the scores (and of the offset) and `v` the noise variance. Scores are integrated out; loadings
+    /// count as certain. A row without entries has log-likelihood zero. The matrix determinant lemma reduces the
+    /// work to one matrix of order n_components per row.
     ///
     /// ```
     /// use karhunen::{Dense, IncompletePca, Method, Observed, Unobserved};
@@ -25,7 +25,7 @@ impl IncompleteModel {
     /// let rows = Observed::from_dense(&Dense::row_major(&x, 5, 2)?, None)?;
     /// let model = IncompletePca { method: Method::Ppca, ..IncompletePca::new(1) }.fit(&rows)?;
     /// let found = model.score_samples(&rows, None, &Unobserved)?;
-    /// // Of one entry: mean and variance of its column.
+    /// // With one entry: mean and variance of its column.
     /// let variance = model.explained_variance()[0] * model.components()[(0, 0)].powi(2) + model.noise_variance();
     /// let expected = -0.5 * ((2.0 - model.mean()[0]).powi(2) / variance + (std::f64::consts::TAU * variance).ln());
     /// assert!((found[2] - expected).abs() < 1e-2);
@@ -33,8 +33,8 @@ impl IncompleteModel {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Option`] for a method that learns no variances, and for a fit without noise; [`Error::Shape`] for another
-    /// number of columns; [`Error::Threads`]; [`Error::Stopped`].
+    /// [`Error::Option`] for a method that learns no variances, and for a fit without noise; [`Error::Shape`] for
+    /// another number of columns; [`Error::Threads`]; [`Error::Stopped`].
     pub fn score_samples<T: Scalar>(
         &self,
         rows: &Observed<T>,
@@ -70,20 +70,20 @@ impl IncompleteModel {
     }
 }
 
-/// What the rows share.
+/// Parameters of the density that all rows share.
 struct Density<'a> {
-    /// Loadings of the components and, where rows have offsets, of the offset, shape (n_features, `c`).
+    /// Loadings of the components and, with row offsets, of the offset, shape (n_features, c).
     loadings: Matrix,
-    /// Of each feature: the mean and what the means of the scores add.
+    /// Mean of each feature under the prior of the scores.
     centre: Vec<f64>,
     prior: &'a Prior,
-    /// The upper triangle of the precision of the scores times the noise variance, in rows of `stride` values; of a
-    /// component without variance, that of the unit matrix.
+    /// Upper triangle of the precision of the scores times the noise variance, in rows of `stride` values; rows of
+    /// the unit matrix for inactive components.
     precision: Vec<f64>,
     log_determinant: f64,
     c: usize,
     stride: usize,
-    /// Components without variance.
+    /// Inactive components.
     silent: Vec<usize>,
     noise: f64,
 }
@@ -99,7 +99,7 @@ impl<'a> Density<'a> {
             });
         }
         let noise = parts.noise_variance;
-        // NaN is no variance either.
+        // NaN is refused as well.
         if noise.is_nan() || noise <= 0.0 {
             return Err(Error::Option {
                 option: "noise_variance",
@@ -143,8 +143,8 @@ impl<'a> Density<'a> {
         })
     }
 
-    /// `-1/2 (n ln 2 pi v - sum ln w + ln |P + V'WV| - ln |P| + q / v)` with the precision `P` of the scores times `v`, and `q`
-    /// the least of the squares of what is left and of scores, `(x - V s)' W (x - V s) + s' P s`.
+    /// `-1/2 (n ln 2 pi v - sum ln w + ln |P + V'WV| - ln |P| + q / v)`, where `P` is the precision of the scores
+    /// times `v` and `q` the minimum over `s` of `(x - V s)' W (x - V s) + s' P s`.
     fn of_row<T: Scalar>(&self, rows: &Observed<T>, row: usize) -> Result<f64> {
         let line = rows.rows().line(row);
         let (c, stride) = (self.c, self.stride);
@@ -187,7 +187,7 @@ impl<'a> Density<'a> {
     }
 }
 
-/// Makes rows and columns of the components without variance those of the unit matrix.
+/// Replaces rows and columns of inactive components by those of the unit matrix.
 fn isolate(values: &mut [f64], (m, stride): (usize, usize), silent: &[usize]) {
     let mut upper = Upper { values, m, stride };
     silent.iter().for_each(|k| upper.isolate(*k, 1.0));

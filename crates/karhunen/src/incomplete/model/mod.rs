@@ -1,4 +1,4 @@
-//! The fitted model: components, scores, and everything else that it consists of.
+//! The fitted model.
 
 pub(crate) mod convergence;
 pub(crate) mod likelihood;
@@ -15,69 +15,71 @@ use crate::incomplete::model::convergence::{IncompleteConvergence, RunSummary};
 use crate::incomplete::options::IncompletePca;
 use crate::linalg::Matrix;
 
-/// Scores of rows, and their offsets.
+/// Scores and offsets of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowScores {
     /// Shape (n_rows, n_components).
     pub scores: Matrix,
-    /// One for each row, of fits with row offsets.
+    /// The offset of each row, shape (n_rows,), of fits with row offsets.
     pub offsets: Option<Vec<f64>>,
 }
 
-/// Everything a model consists of, as plain data.
+/// The content of a model, as plain data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IncompleteParts {
     /// Orthonormal rows, shape (n_components, n_features).
     pub components: Matrix,
     /// The mean of each feature.
     pub mean: Vec<f64>,
-    /// Variance along each component, descending: of the scores, divisor n_samples - 1; of a posterior the expected moments
-    /// `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`.
+    /// Variance along each component, descending: variance of the scores with divisor n_samples - 1, or for a
+    /// posterior the expected moments `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`.
     pub explained_variance: Vec<f64>,
-    /// The same as a share of the total variance: never more than one together.
+    /// Explained variance over total variance; the sum is at most one.
     pub explained_variance_ratio: Vec<f64>,
     /// Norms of the columns of the scores.
     pub singular_values: Vec<f64>,
-    /// Variance of complete rows by the fit, summed over features: what components explain, what offsets of rows do, and what
-    /// is left of the observed entries, or the noise of a posterior. With complete data, that of the data.
+    /// Variance of complete rows under the fit, summed over features: that of the components, of the row offsets,
+    /// and the residual variance of the observed entries or the noise of a posterior. For complete data, the
+    /// variance of the data.
     pub total_variance: f64,
-    /// Variance of an observation about its prediction; of one with weight w, this divided by w.
+    /// Variance of an observation about its prediction; an observation of weight w has this variance over w.
     pub noise_variance: f64,
     /// Shape (n_samples, n_components).
     pub scores: Matrix,
-    /// The offset of each sample, where rows have offsets.
+    /// The offset of each sample, shape (n_samples,), with row offsets.
     pub row_offsets: Option<Vec<f64>>,
-    /// Posterior covariances of the scores of each sample; of one row more, the last, where rows have offsets.
+    /// Posterior covariances of the scores of each sample; with row offsets the last row and column belong to the
+    /// offset.
     pub score_covariances: Option<Covariances>,
     /// Posterior covariances of the loadings of each feature.
     pub loading_covariances: Option<Covariances>,
     /// Posterior variance of the mean of each feature.
     pub mean_variance: Vec<f64>,
-    /// What scores of new rows are drawn to.
+    /// Gaussian prior on the scores of new rows.
     pub prior: Prior,
-    /// Entries observed of each feature.
+    /// Number of observed entries of each feature.
     pub n_observed: Vec<usize>,
     /// The options of the fit.
     pub options: IncompletePca,
     /// `"f32"` or `"f64"`: the type of the data.
     pub dtype: String,
-    /// How the fit went.
+    /// Convergence of the fit.
     pub convergence: IncompleteConvergence,
 }
 
 /// A predicted entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
-    /// Its mean.
+    /// Predicted mean.
     pub value: f64,
-    /// Variance of the value without noise; `None` where the fit kept no error bars.
+    /// Variance of the value without noise; `None` if the fit kept no error bars.
     pub variance: Option<f64>,
-    /// Variance of the noise that an observation adds.
+    /// Noise variance of an observation.
     pub noise_variance: f64,
 }
 
 impl Prediction {
-    /// Standard deviation of a new observation, noise included.
+    /// Standard deviation of a new observation, including noise.
     pub fn std(&self) -> Option<f64> {
         self.variance.map(|variance| (variance + self.noise_variance).sqrt())
     }
@@ -88,7 +90,7 @@ impl Prediction {
     }
 }
 
-/// A fitted principal component analysis of incomplete data. Made by [`IncompletePca::fit`].
+/// A fitted principal component analysis of data with missing values, made by [`IncompletePca::fit`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct IncompleteModel {
     parts: IncompleteParts,
@@ -97,7 +99,7 @@ pub struct IncompleteModel {
 impl TryFrom<IncompleteParts> for IncompleteModel {
     type Error = Error;
 
-    /// Checks that the shapes agree, and that numbers and options are such as a fit gives.
+    /// Checks shapes, ranges of numbers, and options.
     fn try_from(parts: IncompleteParts) -> Result<Self> {
         let (c, p) = parts.components.shape();
         let n = parts.scores.n_rows();
@@ -142,18 +144,18 @@ impl IncompleteModel {
         self.parts.components.n_rows()
     }
 
-    /// Number of columns of the data.
+    /// Number of columns.
     pub fn n_features(&self) -> usize {
         self.parts.components.n_cols()
     }
 
-    /// Number of rows fitted.
+    /// Number of fitted rows.
     pub fn n_samples(&self) -> usize {
         self.parts.scores.n_rows()
     }
 
-    /// Principal axes as orthonormal rows, shape (n_components, n_features), in order of variance. In each row the entry
-    /// of largest absolute value is positive.
+    /// Principal axes as orthonormal rows, shape (n_components, n_features), in order of variance. The entry of
+    /// largest absolute value in each row is positive.
     pub fn components(&self) -> &Matrix {
         &self.parts.components
     }
@@ -163,14 +165,15 @@ impl IncompleteModel {
         &self.parts.mean
     }
 
-    /// Variance of the scores along each component, descending; divisor n_samples - 1. Of a posterior the expected moments,
-    /// `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`: posterior means alone are shrunk; of `vb-fixed`, whose prior is held, that of the means.
+    /// Variance of the scores along each component, descending; divisor n_samples - 1. For a posterior the
+    /// expected moments `(1/n) sum_i E s_ik^2 sum_j E v_jk^2`, because posterior means alone are shrunk; for
+    /// `vb-fixed`, whose prior is fixed, the variance of the posterior means.
     pub fn explained_variance(&self) -> &[f64] {
         &self.parts.explained_variance
     }
 
-    /// Explained variance as a share of the variance that complete rows have by the fit (which is the variance of the data
-    /// where nothing is missing): what components explain over all rows, what offsets do, and what is left.
+    /// Explained variance over the total variance of complete rows under the fit: that of the components, of the
+    /// row offsets, and the residual variance. For complete data the total is the variance of the data.
     pub fn explained_variance_ratio(&self) -> &[f64] {
         &self.parts.explained_variance_ratio
     }
@@ -185,57 +188,57 @@ impl IncompleteModel {
         self.parts.noise_variance
     }
 
-    /// Scores of the rows fitted, shape (n_samples, n_components).
+    /// Scores of the fitted rows, shape (n_samples, n_components).
     pub fn scores(&self) -> &Matrix {
         &self.parts.scores
     }
 
-    /// The offset of each row fitted, where rows have offsets: they sum to zero over rows with entries (where the mean is
-    /// fitted), and components to zero over features, so that this is the level of a row in all columns.
+    /// The offset of each fitted row, with row offsets. Offsets sum to zero over rows with entries (if the mean is
+    /// fitted), and components to zero over features: an offset is the common part of a row.
     pub fn row_offsets(&self) -> Option<&[f64]> {
         self.parts.row_offsets.as_deref()
     }
 
-    /// Posterior covariances of the scores; of one row more, the last, where rows have offsets.
+    /// Posterior covariances of the scores; with row offsets the last row and column belong to the offset.
     pub fn score_covariances(&self) -> Option<&Covariances> {
         self.parts.score_covariances.as_ref()
     }
 
-    /// How the fit went.
+    /// Convergence of the fit.
     pub fn convergence(&self) -> &IncompleteConvergence {
         &self.parts.convergence
     }
 
-    /// Adds the record of all runs of the fit.
+    /// Records all runs of the fit.
     pub(crate) fn record(&mut self, runs: Vec<RunSummary>, refitted: bool) {
         self.parts.convergence.runs = runs;
         self.parts.convergence.refitted = refitted;
     }
 
-    /// Numbers the row of the farthest prediction as it is called outside; `None` where it is no row there.
+    /// Renumbers the row of the farthest prediction; drops the record if `name` returns `None`.
     pub(crate) fn rename_rows(&mut self, name: impl Fn(usize) -> Option<usize>) {
         let far = &mut self.parts.convergence.far;
         *far = far.and_then(|far| Some(FarPredictions { row: name(far.row)?, ..far }));
     }
 
-    /// The same with the scores (and their covariances) of other rows.
+    /// Replaces scores, offsets and score covariances.
     pub(crate) fn with_rows(self, rows: RowScores, score_covariances: Option<Covariances>) -> Self {
         let RowScores { scores, offsets } = rows;
         Self { parts: IncompleteParts { scores, row_offsets: offsets, score_covariances, ..self.parts } }
     }
 
-    /// The same with other columns: `change` keeps the parts together.
+    /// Changes the columns of all parts; `change` keeps them consistent.
     pub(crate) fn with_columns(mut self, change: impl FnOnce(&mut IncompleteParts)) -> Self {
         change(&mut self.parts);
         self
     }
 
-    /// Scores of a row: of its components, and its offset if it has one.
+    /// Number of scores per row: components, plus one with row offsets.
     pub(super) fn n_scores(&self) -> usize {
         self.n_components() + usize::from(self.parts.row_offsets.is_some())
     }
 
-    /// Everything, as plain data.
+    /// The content of the model, as plain data.
     pub fn parts(&self) -> &IncompleteParts {
         &self.parts
     }

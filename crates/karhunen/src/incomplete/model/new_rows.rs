@@ -1,5 +1,5 @@
-//! The normal equations of the scores of rows given a model: `G = sum w E v v' + P`, `b = sum w y v + P m`, where `v` are the
-//! loadings of a feature (and the one of the offset), uncertain or not, and `y` is an entry less its mean.
+//! Normal equations of the scores of rows under a model: `G = sum w E v v' + P`, `b = sum w y v + P m`, with `v`
+//! the (uncertain) loadings of a feature, one for the offset, and `y` an entry less its mean.
 
 use pulp::{Simd, WithSimd};
 
@@ -15,27 +15,27 @@ use crate::linalg::decomp::cholesky::{BLOCK, Upper, add_blocks};
 use crate::linalg::simd::dispatch;
 use crate::scalar::{Scalar, largest};
 
-/// Most moments that are kept, 64 MiB of them.
+/// Most stored moments, 64 MiB.
 const MOST_KEPT: usize = 1 << 23;
-/// Features whose moments are found at a time.
+/// Number of features per piece of work.
 const FEATURES: usize = 64;
 
-/// What rows need of a model.
+/// Loadings of a model, prepared for the normal equations of rows.
 pub(crate) struct ModelLoadings<'a> {
     parts: &'a IncompleteParts,
-    /// Components, and scores of a row: one more where rows have offsets.
+    /// Number of components, and of scores per row: one more with row offsets.
     free: usize,
     c: usize,
     stride: usize,
-    /// `v` and the mean of each feature, in rows of `stride` values and one.
+    /// `v` and the mean of each feature, in rows of `stride + 1` values.
     values: Vec<f64>,
-    /// Covariances of the loadings where scores depend on them: a feature that is hardly known says little of a row.
+    /// Covariances of the loadings, if scores depend on them: uncertain features inform scores less.
     spread: Option<&'a Covariances>,
-    /// `E v v'` of each feature, lower triangles row after row, filled up to whole blocks; none where there are too many.
+    /// `E v v'` of each feature, lower triangles by rows, padded to whole blocks; `None` if there are too many.
     moments: Option<Vec<f64>>,
-    /// The sum of all of them, if a row has few holes.
+    /// The sum of all moments, if any row is nearly full.
     all: Option<Vec<f64>>,
-    /// Components without variance: their scores are zero, and certainly so.
+    /// Inactive components, whose scores are zero without uncertainty.
     silent: Vec<usize>,
 }
 
@@ -76,7 +76,7 @@ impl<'a> ModelLoadings<'a> {
         Ok(found)
     }
 
-    /// Values of a lower triangle, filled up.
+    /// Padded length of a lower triangle.
     fn width(&self) -> usize {
         (self.c * (self.c + 1) / 2).next_multiple_of(BLOCK)
     }
@@ -96,15 +96,15 @@ impl<'a> ModelLoadings<'a> {
     }
 }
 
-/// `G s = b` of one row, and room for that of the next.
+/// The normal equations `G s = b` of one row; the memory serves all rows.
 pub(crate) struct Equations {
-    /// The upper triangle, in rows of `stride` values.
+    /// The upper triangle of `G`, in rows of `stride` values.
     g: Vec<f64>,
     b: Vec<f64>,
     c: usize,
     stride: usize,
     silent: Vec<usize>,
-    /// The lower triangle, row after row, and one more.
+    /// The lower triangle of `G` by rows, padded.
     packed: Vec<f64>,
     moment: Vec<f64>,
     room: Vec<f64>,
@@ -126,7 +126,7 @@ impl Equations {
         }
     }
 
-    /// Takes the equations of a row.
+    /// Forms the equations of a row.
     pub(crate) fn set<T: Scalar>(&mut self, loadings: &ModelLoadings<'_>, lines: &EntryLines<T>, row: usize) {
         let (c, stride, parts) = (self.c, self.stride, loadings.parts);
         self.b.fill(0.0);
@@ -149,7 +149,7 @@ impl Equations {
                 self.g[k * stride + l] += if l >= k { p } else { 0.0 };
             }
         }
-        // As large as the others: it must not make them look like rounding.
+        // The size of the other diagonals, so that none of them counts as rounding.
         let largest = largest((0..c).map(|k| self.g[k * stride + k]));
         for k in &self.silent {
             Upper { values: &mut self.g, m: c, stride }.isolate(*k, largest);
@@ -157,7 +157,7 @@ impl Equations {
         }
     }
 
-    /// Solves, with the least norm where `G` is singular; `G` is of no use after it.
+    /// Solves the equations, with least norm if `G` is singular; overwrites `G`.
     pub(crate) fn solve(&mut self) -> Result<()> {
         let mut upper = Upper { values: &mut self.g, m: self.c, stride: self.stride };
         // Scores and offsets share the unit of the data.
@@ -165,12 +165,12 @@ impl Equations {
         Ok(())
     }
 
-    /// What [`Equations::solve`] found.
+    /// The solution of [`Equations::solve`].
     pub(crate) fn solution(&self) -> &[f64] {
         &self.b[..self.c]
     }
 
-    /// The upper triangle of the inverse, zero where `G` is singular.
+    /// The upper triangle of the inverse of `G`; zero if `G` is singular.
     pub(crate) fn inverse(&self) -> Matrix {
         let (c, stride) = (self.c, self.stride);
         let (mut factored, mut room) = (self.g.clone(), vec![0.0; self.g.len()]);
@@ -185,7 +185,7 @@ impl Equations {
     }
 }
 
-/// The sums of one row.
+/// Arguments of the sums over one row.
 struct Sum<'a, 'b, T> {
     loadings: &'a ModelLoadings<'b>,
     lines: &'a EntryLines<T>,
@@ -197,7 +197,7 @@ struct Sum<'a, 'b, T> {
 
 impl<T: Scalar> WithSimd for Sum<'_, '_, T> {
     type Output = ();
-    /// Compiled for the vectors of this processor.
+    /// Compiled for the vector extensions.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { loadings, lines, row, packed, moment, b } = self;

@@ -1,4 +1,4 @@
-//! Predictions: of single entries, of many pairs, of whole rows, with their error bars.
+//! Predictions of single entries, many pairs and whole rows, with error bars.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,17 +11,17 @@ use crate::linalg::finite::{all_finite, beyond_range};
 use crate::linalg::{IndexInt, Matrix};
 use crate::scalar::{Scalar, compiled};
 
-/// Pairs predicted at a time.
+/// Number of pairs per piece of work.
 const PAIRS: usize = 1 << 12;
-/// Values of whole rows predicted at a time.
+/// Number of values per piece of work on whole rows.
 const VALUES: usize = 1 << 15;
 
 impl IncompleteModel {
-    /// The prediction of an entry of the data fitted, observed or not, with its variance:
-    /// `v' C_i v + s' C_j s + var mu_j`, of a posterior also `tr C_j C_i`, plus the noise for a new observation.
+    /// Predicts an entry of the fitted data, observed or not, with variance `v' C_i v + s' C_j s + var mu_j`, plus
+    /// `tr C_j C_i` for a posterior, plus the noise for a new observation.
     ///
     /// # Errors
-    /// [`Error::Option`] for a row or column outside the data fitted; [`Error::PredictionOverflow`].
+    /// [`Error::Option`] for a row or column outside the fitted data; [`Error::PredictionOverflow`].
     pub fn predict(&self, row: usize, column: usize) -> Result<Prediction> {
         self.check_pair(row as i128, column as i128)?;
         let parts = self.parts();
@@ -39,9 +39,9 @@ impl IncompleteModel {
         }
     }
 
-    /// Predictions of many entries of the data fitted, with their standard deviations if `noise` says of what:
-    /// of new observations (`Some(true)`) or of values without noise (`Some(false)`). Row `e` of the result is
-    /// `(value)` or `(value, deviation)` of the entry `(rows[e], columns[e])`.
+    /// Predicts many entries of the fitted data. Row `e` of the result is `(value)` or `(value, deviation)` of the
+    /// entry `(rows[e], columns[e])`. The deviation is that of a new observation for `noise = Some(true)`, and
+    /// that of the value without noise for `Some(false)`.
     ///
     /// ```
     /// use karhunen::{Dense, IncompletePca, Observed, Unobserved};
@@ -54,8 +54,8 @@ impl IncompleteModel {
     /// ```
     ///
     /// # Errors
-    /// As [`IncompleteModel::predict`]; [`Error::Shape`] for ids of different lengths; [`Error::Option`] for deviations of
-    /// a fit without error bars; [`Error::Stopped`].
+    /// As [`IncompleteModel::predict`]; [`Error::Shape`] for ids of different lengths; [`Error::Option`] for
+    /// deviations of a fit without error bars; [`Error::Stopped`].
     pub fn predict_pairs<I: IndexInt>(
         &self,
         rows: &[I],
@@ -97,12 +97,13 @@ impl IncompleteModel {
         }
     }
 
-    /// The values that scores stand for, row after row into `out`, which has `n_rows * n_features` places: of rows of offset
-    /// zero where rows have offsets. [`IncompleteModel::values_into`] takes both.
+    /// Reconstructs values from scores, row after row, into `out` of length n_rows * n_features. Row offsets are
+    /// zero; see [`IncompleteModel::values_into`].
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of components, or of places; [`Error::NonFinite`] for a NaN or infinite score;
-    /// [`Error::ValueOverflow`] for a value beyond the range of the type; [`Error::Stopped`].
+    /// [`Error::Shape`] for another number of components or another length of `out`; [`Error::NonFinite`] for a
+    /// NaN or infinite score; [`Error::ValueOverflow`] for a value beyond the range of the type;
+    /// [`Error::Stopped`].
     pub fn inverse_transform_into<T: Scalar>(
         &self,
         scores: &Matrix,
@@ -113,11 +114,13 @@ impl IncompleteModel {
         self.fill_values((scores, None), out, n_threads, observer)
     }
 
-    /// The values that scores and offsets stand for, as [`IncompleteModel::rows_observed`] gives them, row after row into
-    /// `out`, which has `n_rows * n_features` places. Without offsets it is as [`IncompleteModel::inverse_transform_into`].
+    /// Reconstructs values from scores and offsets, as [`IncompleteModel::rows_observed`] returns them, row after
+    /// row into `out` of length n_rows * n_features. Without offsets equal to
+    /// [`IncompleteModel::inverse_transform_into`].
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of components, of offsets, or of places; [`Error::Stopped`].
+    /// [`Error::Shape`] for another number of components or offsets, or another length of `out`;
+    /// [`Error::Stopped`].
     pub fn values_into<T: Scalar>(
         &self,
         rows: &RowScores,
@@ -179,12 +182,13 @@ impl IncompleteModel {
         if finite.into_inner() { Ok(()) } else { Err(beyond_range(scores, out, p)) }
     }
 
-    /// Standard deviations of the values that [`IncompleteModel::inverse_transform_into`] gives, for the scores and
-    /// covariances of [`IncompleteModel::rows_with_covariances`]: of new observations with `noise`, of values without
-    /// noise otherwise.
+    /// Standard deviations of the values of [`IncompleteModel::inverse_transform_into`], given the scores and
+    /// covariances of [`IncompleteModel::rows_with_covariances`]: of new observations with `noise`, otherwise of
+    /// values without noise.
     ///
     /// # Errors
-    /// As there; [`Error::Option`] for a fit without error bars; [`Error::PredictionOverflow`].
+    /// As [`IncompleteModel::inverse_transform_into`]; [`Error::Option`] for a fit without error bars;
+    /// [`Error::PredictionOverflow`].
     pub fn deviations_into<T: Scalar>(
         &self,
         rows: (&Matrix, &Covariances),
@@ -224,7 +228,7 @@ impl IncompleteModel {
         })
     }
 
-    /// The values that scores stand for, shape (n_rows, n_features), of rows of offset zero where rows have offsets.
+    /// Reconstructs values from scores, shape (n_rows, n_features), with row offsets of zero.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of components.
@@ -235,7 +239,7 @@ impl IncompleteModel {
         Ok(values)
     }
 
-    /// The rows with their holes filled by predictions; observed values stay as they are.
+    /// Fills missing entries of rows by predictions, shape (n_rows, n_features); observed values are unchanged.
     ///
     /// # Errors
     /// As [`IncompleteModel::transform`].
@@ -276,7 +280,7 @@ impl IncompleteModel {
         Ok(())
     }
 
-    /// Covariances of the scores fitted, where there are any.
+    /// Covariances of the scores of the fitted rows; an error if the fit kept none.
     fn error_bars(&self) -> Result<&Covariances> {
         let parts = self.parts();
         let both = parts.score_covariances.as_ref().filter(|_| parts.loading_covariances.is_some());
@@ -287,7 +291,7 @@ impl IncompleteModel {
         })
     }
 
-    /// The offset of a row fitted.
+    /// The offset of a fitted row, or zero.
     fn offset(&self, row: usize) -> f64 {
         self.parts().row_offsets.as_ref().map_or(0.0, |offsets| offsets[row])
     }
@@ -299,7 +303,7 @@ impl IncompleteModel {
         parts.mean[column] + (products.sum::<f64>() + offset)
     }
 
-    /// The variance of a value without noise, where scores have covariance `row` of `covariances`.
+    /// The variance of a value without noise, with covariance `row` of `covariances` for its scores.
     fn variance(&self, scores: &[f64], covariances: &Covariances, row: usize, column: usize) -> Option<f64> {
         let parts = self.parts();
         let loadings = parts.loading_covariances.as_ref()?;
@@ -308,16 +312,16 @@ impl IncompleteModel {
         } else {
             0.0
         };
-        // Beyond the components there is the offset, whose loading is one.
+        // The score after the components is the offset, of loading one.
         let loading = |k: usize| if k < scores.len() { parts.components[(k, column)] } else { 1.0 };
         let of_scores = covariances.quadratic(row, loading);
         let of_loadings = loadings.quadratic(column, |k| scores[k]);
         let sum = of_scores + of_loadings + parts.mean_variance[column] + of_both;
-        // Rounding of the covariances may leave less than nothing.
+        // Rounding of the covariances may leave a negative sum.
         Some(if sum < 0.0 { 0.0 } else { sum })
     }
 
-    /// The standard deviation of an observation with `noise`, of a value without noise otherwise.
+    /// The standard deviation of an observation with `noise`, otherwise of a value without noise.
     fn deviation(
         &self,
         scores: &[f64],

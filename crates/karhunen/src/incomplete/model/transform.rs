@@ -1,4 +1,4 @@
-//! Scores of rows that a model has not seen.
+//! Scores of new rows.
 
 use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
@@ -10,13 +10,13 @@ use crate::linalg::Matrix;
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
 
-/// Rows that are transformed at a time.
+/// Number of rows per piece of work.
 const ROWS: usize = 64;
 
 impl IncompleteModel {
-    /// Scores of new rows with holes, shape (n_rows, n_components): the best given the components, as the fit weighs
-    /// entries against its penalties. A row without entries gets the scores of the prior. Where rows have offsets these are
-    /// solved for as well; [`IncompleteModel::rows_observed`] has both.
+    /// Scores of new rows with missing entries, shape (n_rows, n_components): the minimiser of the cost of the fit
+    /// given the components. A row without entries gets the mean of the prior. Row offsets are solved for as well;
+    /// [`IncompleteModel::rows_observed`] returns both.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of columns; [`Error::Decomposition`] for values beyond range;
@@ -25,11 +25,11 @@ impl IncompleteModel {
         self.transform_observed(rows, self.parts().options.n_threads, &Unobserved)
     }
 
-    /// As [`IncompleteModel::transform`], on a number of threads of its own (those of the current rayon pool if `None`),
-    /// telling `observer` how far it has come.
+    /// As [`IncompleteModel::transform`], on `n_threads` threads (those of the current rayon pool if `None`), with
+    /// progress reports to `observer`.
     ///
     /// # Errors
-    /// As [`IncompleteModel::transform`]; [`Error::Stopped`] if the observer asks to stop.
+    /// As [`IncompleteModel::transform`]; [`Error::Stopped`] if the observer requests cancellation.
     pub fn transform_observed<T: Scalar>(
         &self,
         rows: &Observed<T>,
@@ -39,7 +39,7 @@ impl IncompleteModel {
         Ok(self.rows_observed(rows, n_threads, observer)?.scores)
     }
 
-    /// Scores and offsets of new rows.
+    /// Scores and row offsets of new rows.
     ///
     /// ```
     /// use karhunen::{Dense, IncompletePca, Observed, Unobserved};
@@ -71,7 +71,7 @@ impl IncompleteModel {
         observer: &dyn Observer,
     ) -> Result<RowScores> {
         let all = self.n_scores();
-        // As they are found, and as they are given.
+        // Two copies exist at a time: during the passes and in the result.
         let mut found = zeros("a matrix of scores", rows.n_samples(), 2 * all, all)?;
         self.each_row(rows, &mut found, (n_threads, observer), |equations, out| {
             equations.solve()?;
@@ -84,9 +84,9 @@ impl IncompleteModel {
         self.split(rows.n_samples(), found.chunks_exact(all.max(1)))
     }
 
-    /// As [`IncompleteModel::rows_observed`], with the covariance of the scores (and the offset, the last) of each row: the
-    /// noise variance times the inverse of its normal equations. Without penalties it is zero for rows of fewer entries
-    /// than components.
+    /// As [`IncompleteModel::rows_observed`], with the covariance of the scores (and of the offset, the last) of
+    /// each row: the noise variance times the inverse of its normal equations. Without penalties it is zero for
+    /// rows with fewer entries than components.
     ///
     /// # Errors
     /// As [`IncompleteModel::transform_observed`].
@@ -142,7 +142,7 @@ impl IncompleteModel {
         Ok((rows.scores, covariances))
     }
 
-    /// Scores and offsets of `n` rows that begin with them.
+    /// Splits `n` rows of scores followed by offsets.
     fn split<'a>(&self, n: usize, rows: impl Iterator<Item = &'a [f64]> + Clone) -> Result<RowScores> {
         let c = self.n_components();
         let scores = Matrix::from_vec(n, c, rows.clone().flat_map(|row| &row[..c]).copied().collect())?;
@@ -150,7 +150,7 @@ impl IncompleteModel {
         Ok(RowScores { scores, offsets })
     }
 
-    /// Calls `f` with the normal equations of every row and its share of `out`.
+    /// Calls `f` with the normal equations of every row and its part of `out`.
     fn each_row<T: Scalar>(
         &self,
         rows: &Observed<T>,
@@ -185,7 +185,7 @@ impl IncompleteModel {
     }
 }
 
-/// Zeros for `n` rows of `width` numbers, where there is memory for `alive` of each row.
+/// Zeros for `n` rows of `width` numbers, after a check of memory for `alive` numbers per row.
 fn zeros(what: &str, n: usize, alive: usize, width: usize) -> Result<Vec<f64>> {
     let advice = || "take fewer rows at a time, or raise the limit of memory".to_owned();
     memory::ask(&format!("{what} of {n} rows"), 8.0 * n as f64 * alive as f64, advice)?;

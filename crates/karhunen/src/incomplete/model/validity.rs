@@ -1,4 +1,4 @@
-//! Rules of the numbers of a model, which may come from a file that was changed.
+//! Ranges of the numbers of a model, which may come from a damaged or edited file.
 
 use crate::error::{Error, Result};
 use crate::incomplete::model::IncompleteParts;
@@ -7,11 +7,11 @@ type Rule = (fn(f64) -> bool, &'static str);
 
 const FINITE: Rule = (f64::is_finite, "it must be finite");
 const SIZE: Rule = (|x| x >= 0.0 && x.is_finite(), "it must be finite and not negative");
-/// Norms may be beyond f64 where variances are not.
+/// Norms may exceed `f64` where variances do not.
 const NORM: Rule = (|x| x >= 0.0, "it must not be negative");
 
 impl IncompleteParts {
-    /// Refuses numbers that no fit gives, and options outside their rules.
+    /// Refuses numbers that no fit returns, and invalid options.
     pub(crate) fn check_values(&self) -> Result<()> {
         let total = [self.total_variance];
         let noise = [self.noise_variance];
