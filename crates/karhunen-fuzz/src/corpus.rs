@@ -1,4 +1,4 @@
-//! What mutation begins with: good files of every format, and files that were trouble before.
+//! The seed files of mutation: valid files of every format, and inputs that once broke an invariant.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,17 @@ use crate::targets::Target;
 /// Larger files take longer and find no more.
 const MOST_BYTES: u64 = 16 << 10;
 
-/// How often the files that are good stand in the list, beside those that are refused.
+/// Multiplicity of the valid files in the list, beside refused ones.
 const GOOD_TIMES: usize = 12;
 
 /// A file to mutate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seed {
-    /// Its name, for messages.
+    /// Name, for messages.
     pub name: String,
-    /// Its extension, which some readers look at.
+    /// Extension, by which some readers choose a format.
     pub extension: String,
-    /// Its content.
+    /// Content.
     pub bytes: Vec<u8>,
 }
 
@@ -26,7 +26,7 @@ pub fn home() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The files that mutation of inputs for `target` begins with, in the same order everywhere.
+/// The files from which inputs for `target` are mutated, in the same order on every machine.
 ///
 /// # Errors
 /// A folder or a file that cannot be read.
@@ -45,7 +45,7 @@ pub fn seeds(target: Target) -> Result<Vec<Seed>, String> {
         "malformed/parquet",
         "malformed/arrow",
     ];
-    // Files that are read go further into the code than files that are refused: they come several times.
+    // Valid files reach more code than refused ones, so they come several times.
     let mut folders = vec![own.clone(), own, regressions];
     match target {
         Target::Table => {
@@ -71,7 +71,7 @@ pub fn seeds(target: Target) -> Result<Vec<Seed>, String> {
     if seeds.is_empty() { Err(format!("no files to begin with for {}", target.name())) } else { Ok(seeds) }
 }
 
-/// The files of a folder that are not too large, by name; none where there is no folder.
+/// The files of a folder up to the size limit, by name; none if the folder does not exist.
 fn files(folder: &Path) -> Result<Vec<Seed>, String> {
     if !folder.exists() {
         return Ok(Vec::new());
@@ -93,7 +93,7 @@ fn files(folder: &Path) -> Result<Vec<Seed>, String> {
 
 fn seed(path: &Path) -> Result<Seed, String> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    // As the readers see it: `mtx.gz` is `gz` here, for its content is unpacked first.
+    // As in the readers: `mtx.gz` is `gz` here, because the content is unpacked first.
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_owned()).unwrap_or_default();
     let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(Seed { name, extension, bytes })

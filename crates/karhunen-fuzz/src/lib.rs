@@ -1,10 +1,10 @@
-//! A search for inputs that karhunen answers wrongly. Good files are mutated by their structure ([`mutate`]), given to a part of
-//! karhunen ([`targets`]) in a process of its own ([`worker`]) that another watches ([`supervisor`]), and what breaks an
-//! invariant is made small ([`minimise`]) and kept.
+//! A fuzzer for karhunen. Valid files are mutated by their structure ([`mutate`]) and given to a part of karhunen
+//! ([`targets`]) in a worker process ([`worker`]) under a supervisor ([`supervisor`]). An input that breaks an
+//! invariant is minimised ([`minimise`]) and kept.
 //!
-//! An input is a function of a seed and a number: the same on every machine.
+//! An input is a function of a seed and a number, on every machine.
 
-// What is found is told when it is found.
+// Findings are printed at once.
 #![allow(clippy::print_stdout)]
 
 pub mod corpus;

@@ -25,7 +25,7 @@ usage: karhunen-fuzz search [--seed S] [--inputs N] [--minutes M] [--workers W] 
 Without --minutes a fixed number of inputs is run: --inputs in all, shared among the targets. --keep writes what is found
 into tests/regressions.";
 
-/// Of so many inputs, how many go to each target: those that cost more get fewer.
+/// Number of inputs of each target per round; slower targets get fewer.
 const SHARES: [(Target, u64); 5] = [
     (Target::Table, 5000),
     (Target::List, 2500),
@@ -33,7 +33,7 @@ const SHARES: [(Target, u64); 5] = [
     (Target::Options, 960),
     (Target::Command, 40),
 ];
-/// The inputs of a batch, of the target with the largest share.
+/// Number of inputs of a batch, for the target with the largest share.
 const BATCH: u64 = 5000;
 
 fn main() -> ExitCode {
@@ -86,7 +86,7 @@ fn once(name: &str, path: &Path, folder: &Path) -> Result<(), String> {
     std::fs::write(folder.join("why"), what).map_err(|error| error.to_string())
 }
 
-/// Runs files that lie in a folder called as their target.
+/// Runs the given files; the name of a file's folder is its target.
 fn replay(files: &[&str]) -> Result<(), String> {
     for file in files {
         let path = PathBuf::from(file);
@@ -104,7 +104,7 @@ fn replay(files: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// What was asked for.
+/// Options of a search.
 struct Search {
     seed: u64,
     inputs: u64,
@@ -137,7 +137,7 @@ impl Search {
         Ok(search)
     }
 
-    /// Batches of all targets, mixed; without end where time is the limit.
+    /// Batches of all targets, interleaved; unlimited if time is the limit.
     fn batches(&self) -> VecDeque<Batch> {
         let shares: Vec<(Target, u64)> = SHARES
             .into_iter()
@@ -150,7 +150,7 @@ impl Search {
         let mut batches = VecDeque::new();
         for round in 0..n_rounds {
             for &(target, share) in &shares {
-                // The last round runs what is left.
+                // The last round runs the remaining inputs.
                 let per_round = share * BATCH / 5000;
                 let wanted = (inputs as u128 * u128::from(share) / u128::from(all)) as u64;
                 let first = round * per_round;
@@ -202,7 +202,7 @@ fn print(search: &Search, report: &Report, time: Duration) {
     );
 }
 
-/// Writes findings, made small, into the folder of the tests or beside what is built.
+/// Writes minimised findings into the folder of regressions or into the build folder.
 fn keep(report: &Report, as_tests: bool) -> Result<(), String> {
     for (kind, finding) in &report.findings {
         let small = minimised(finding)?;

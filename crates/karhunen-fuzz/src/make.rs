@@ -1,5 +1,5 @@
-//! The part of the corpus that karhunen itself writes: models of every kind, checkpoints, options, and command lines.
-//! `karhunen-fuzz make` writes it anew into the folder `corpus`.
+//! The generated part of the corpus: models of every kind, checkpoints, options, and command lines. `karhunen-fuzz
+//! make` writes it into the folder `corpus`.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use karhunen_io::{
 use crate::corpus::home;
 use crate::targets::checkpoint_data;
 
-/// Writes all of it.
+/// Writes the generated corpus.
 ///
 /// # Errors
 /// Fits that fail and files that cannot be written.
@@ -203,7 +203,7 @@ fn lists(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Command lines: one argument on each line, `EXAMPLES` for the folder of the example data.
+/// Command lines, one argument per line; `EXAMPLES` is the folder of the example data.
 fn commands(folder: &Path) -> Result<(), String> {
     let iris = "EXAMPLES/iris.csv --label class";
     let lines = [

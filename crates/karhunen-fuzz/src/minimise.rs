@@ -1,9 +1,9 @@
-//! Findings made small: parts are left out, then bytes made plain, as long as the same invariant breaks.
+//! Minimisation of findings: removes parts, then simplifies bytes, while the same invariant is broken.
 
 use crate::supervisor::{Finding, folder, start, watch};
 use crate::worker::kind;
 
-/// Runs of the program that one finding is worth.
+/// The most runs of the program for one finding.
 const MOST_RUNS: usize = 400;
 
 /// A smaller input that breaks the same invariant, or the same input.
@@ -22,7 +22,7 @@ pub fn minimised(finding: &Finding) -> Result<Finding, String> {
         Ok(what.is_some_and(|what| kind(&what) == wanted))
     };
     let mut best = finding.bytes.clone();
-    // What does not break it again (a matter of what ran before) is kept as it is.
+    // An input that breaks the invariant only after other inputs is kept unchanged.
     if !same(&best)? {
         return Ok(finding.clone());
     }
@@ -43,7 +43,7 @@ pub fn minimised(finding: &Finding) -> Result<Finding, String> {
     Ok(Finding { bytes: best, ..finding.clone() })
 }
 
-/// What an input breaks, run in a process of its own.
+/// The invariant that an input breaks, in a process of its own.
 ///
 /// # Errors
 /// Files and processes of the search itself.

@@ -1,4 +1,4 @@
-//! Workers and what becomes of them: batches are handed out, workers that crash or hang are ended, their inputs kept.
+//! The supervisor: distributes batches to workers, ends workers that hang, and keeps the inputs that crash them.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -12,54 +12,54 @@ use crate::corpus::{Seed, seeds};
 use crate::targets::Target;
 use crate::worker::{Batch, Progress, kind};
 
-/// Processor time of one input, in seconds.
+/// Limit of the processor time of one input, in seconds.
 const MOST_WORK: f64 = 10.0;
-/// Time of one input, where the machine has other things to do.
+/// Limit of the elapsed time of one input, on a busy machine.
 const MOST_TIME: Duration = Duration::from_secs(180);
-/// Address space of a worker, in KiB: the most that inputs, of 64 KiB at most, may take. What asks for more gets none, and must
-/// say so; what takes more without asking ends the worker.
+/// Limit of the address space of a worker in KiB, for inputs of at most 64 KiB. Code that estimates its memory
+/// must return an error beyond it; other allocations beyond it end the worker.
 const MOST_MEMORY: u64 = 1 << 20;
-/// The longest that a worker which has ended waits for its supervisor.
+/// Longest delay between the end of a worker and its detection.
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 
 /// An input that broke an invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The part of karhunen.
+    /// The target.
     pub target: Target,
     /// The extension of the input.
     pub extension: String,
     /// The input.
     pub bytes: Vec<u8>,
-    /// What it broke.
+    /// The broken invariant.
     pub what: String,
 }
 
-/// What was run for one target.
+/// Statistics of one target.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Inputs.
+    /// Number of inputs.
     pub n_inputs: u64,
-    /// Those that were accepted.
+    /// Number of accepted inputs.
     pub n_accepted: u64,
-    /// The most memory that one took, in bytes, with what it only asked for.
+    /// Peak memory of an input in bytes, including trial allocations.
     pub peak: u64,
-    /// The longest that one took.
+    /// Longest time of an input.
     pub slowest: Duration,
     /// Time of all workers.
     pub time: Duration,
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// By the name of the target.
+    /// Statistics by name of the target.
     pub figures: BTreeMap<&'static str, Figures>,
-    /// One of each kind, by the kind.
+    /// One finding of each kind, by kind.
     pub findings: BTreeMap<String, Finding>,
 }
 
-/// Runs batches until there are none, or until the time is over, by `n_workers` at a time.
+/// Runs the batches, until none are left or the time is over, with `n_workers` workers.
 ///
 /// # Errors
 /// Files and processes of the search itself.
@@ -89,7 +89,7 @@ pub fn run(batches: VecDeque<Batch>, n_workers: usize, until: Option<Instant>) -
     }
 }
 
-/// A folder in memory where there is such.
+/// A temporary folder, in memory if possible.
 pub fn folder() -> Result<tempfile::TempDir, String> {
     let shared = Path::new("/dev/shm");
     let made = match shared.is_dir() {
@@ -145,7 +145,7 @@ fn run_batch(mut batch: Batch, report: &Mutex<Report>) -> Result<(), String> {
     Ok(())
 }
 
-/// Starts this program again, with a limit to its memory.
+/// Starts this program again with a limit of its memory.
 pub fn start(folder: &Path, words: &[&str]) -> Result<Child, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let errors = std::fs::File::create(folder.join("stderr")).map_err(|error| error.to_string())?;
@@ -162,7 +162,7 @@ pub fn start(folder: &Path, words: &[&str]) -> Result<Child, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Waits for a worker; what ended it, if it did not come to its end by itself.
+/// Waits for a worker; returns the cause if it was ended.
 pub fn watch(child: &mut Child, folder: &Path) -> Result<Option<String>, String> {
     let mut wait = Duration::from_millis(1);
     let (mut index, mut since, mut work) = (u64::MAX, Instant::now(), 0.0);
@@ -194,16 +194,16 @@ pub fn watch(child: &mut Child, folder: &Path) -> Result<Option<String>, String>
     }
 }
 
-/// Seconds that a process has computed (Linux); 0 where that is not known.
+/// Processor time of a process in seconds (Linux); 0 if unknown.
 fn processor_time(process: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name, in brackets, may hold blanks; the times are the 14th and 15th field, in hundredths of a second.
+    // The name, in brackets, may contain blanks; the times are the 14th and 15th field, in hundredths of a second.
     let Some((_, fields)) = text.rsplit_once(')') else { return 0.0 };
     fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum::<f64>()
         / 100.0
 }
 
-/// What the worker has kept.
+/// The findings that a worker has kept.
 fn kept(folder: &Path, target: Target) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     let Ok(entries) = std::fs::read_dir(folder.join("findings")) else { return Ok(findings) };

@@ -1,4 +1,5 @@
-//! The process that runs inputs: panics and broken invariants it reports itself, whatever ends it its supervisor sees.
+//! The worker process, which runs inputs. It reports panics and broken invariants; the supervisor detects other
+//! ends.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,28 +15,28 @@ use crate::corpus::{Seed, seeds};
 use crate::mutate::mutated;
 use crate::targets::{Outcome, Target};
 
-/// What the supervisor reads while the worker runs: how far it is.
+/// Progress of a worker, which the supervisor reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The input that runs.
+    /// Index of the current input.
     pub index: u64,
-    /// Inputs that were accepted.
+    /// Number of accepted inputs.
     pub accepted: u64,
-    /// The most memory that an input took, in bytes, with what it only asked for.
+    /// Peak memory of an input in bytes, including trial allocations.
     pub peak: u64,
-    /// The longest that an input took, in microseconds.
+    /// Longest time of an input in microseconds.
     pub slowest: u64,
 }
 
 impl Progress {
-    /// The name of its file.
+    /// Name of the file.
     pub const FILE: &str = "progress";
 
     fn words(self) -> [u64; 4] {
         [self.index, self.accepted, self.peak, self.slowest]
     }
 
-    /// Reads the file of a worker; zeros before there is one.
+    /// Reads the file of a worker; zeros before it exists.
     pub fn read(folder: &Path) -> Self {
         let bytes = std::fs::read(folder.join(Self::FILE)).unwrap_or_default();
         let word = |index: usize| {
@@ -46,16 +47,16 @@ impl Progress {
     }
 }
 
-/// What is run, by numbers that say it all.
+/// A batch of inputs, determined by numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// The part of karhunen.
+    /// The target.
     pub target: Target,
-    /// The seed of the search.
+    /// Seed of the search.
     pub seed: u64,
-    /// The first input.
+    /// Index of the first input.
     pub first: u64,
-    /// How many.
+    /// Number of inputs.
     pub count: u64,
 }
 
@@ -66,7 +67,7 @@ impl Batch {
     }
 }
 
-/// The finaliser of SplitMix64: neighbours give numbers that have nothing in common.
+/// The finaliser of SplitMix64, which gives unrelated numbers for consecutive arguments.
 fn mix(z: u64) -> u64 {
     let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -74,7 +75,7 @@ fn mix(z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Runs the inputs of a batch in `folder`. What breaks an invariant is kept there, in `findings`, once for each kind.
+/// Runs the inputs of a batch in `folder`, and keeps one finding of each kind in its folder `findings`.
 ///
 /// # Errors
 /// Files of the search itself that cannot be read or written.
@@ -114,21 +115,21 @@ pub fn run(batch: &Batch, folder: &Path, memory: &PeakAlloc) -> Result<(), Strin
     file.write_all_at(&progress.words().map(u64::to_le_bytes).concat(), 0).map_err(told)
 }
 
-/// Runs one input; a panic breaks an invariant too.
+/// Runs one input; a panic is a broken invariant.
 pub fn judge(target: Target, path: &Path, bytes: &[u8]) -> crate::targets::Verdict {
     PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clear();
     let verdict = catch_unwind(AssertUnwindSafe(|| target.run(path, bytes))).unwrap_or_else(|_| {
         Err(format!("panic: {}", PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner())))
     });
-    // The folder is another every time.
+    // The name of the folder changes from run to run.
     let folder = path.parent().unwrap_or(path).display().to_string();
     verdict.map_err(|what| what.replace(&folder, "."))
 }
 
-/// Where the last panic was, and what it said.
+/// Position and message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// Keeps what panics say for the report, but for those of decoders, which are no findings.
+/// Records the messages of panics for the report, except those of decoders, which are not findings.
 pub fn listen_to_panics() {
     std::panic::set_hook(Box::new(|panic| {
         if !karhunen_io::is_decoding() {
@@ -137,7 +138,7 @@ pub fn listen_to_panics() {
     }));
 }
 
-/// What two findings have in common that are one: their words without numbers and quotes.
+/// The kind of a finding: its message without numbers and quotes.
 pub fn kind(what: &str) -> String {
     let mut kind = String::new();
     let mut quoted = false;
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_words_without_numbers() {
+    fn a_kind_is_a_message_without_numbers() {
         assert_eq!(
             kind("scores have 3 rows, inspect counts 17"),
             kind("scores have 1 rows, inspect counts 2")
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_follow_from_seed_and_number() {
+    fn inputs_are_a_function_of_seed_and_number() {
         let batch = |seed| Batch { target: Target::List, seed, first: 0, count: 9 };
         let seeds = seeds(Target::List).unwrap();
         let inputs =

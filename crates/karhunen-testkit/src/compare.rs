@@ -1,4 +1,4 @@
-//! One way to compare numbers, on absolute values, and one to compare components.
+//! The comparison of numbers, by absolute values, and the comparison of components.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use crate::jacobi::{dot, svd};
 /// The largest difference allowed: `multiple * epsilon * norm`.
 #[derive(Clone, Copy, Debug)]
 pub struct Tolerance {
-    /// How many roundings may pile up; the reason stands beside the number where it is chosen.
+    /// Number of rounding errors that may accumulate; the reason stands at each use.
     pub multiple: f64,
     /// Unit of rounding of the arithmetic under test.
     pub epsilon: f64,
-    /// Size of what the rounding is relative to, such as the largest variance.
+    /// Scale that rounding errors are relative to, such as the largest variance.
     pub norm: f64,
 }
 
@@ -22,16 +22,16 @@ impl Tolerance {
     }
 }
 
-/// The first thing that differs.
+/// The largest difference found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
-    /// What was compared.
+    /// Name of the quantity.
     pub what: String,
-    /// The entry that differs most, or the component.
+    /// Index of the entry that differs most, or of the component.
     pub index: usize,
-    /// What the code under test gave (lengths, where those differ).
+    /// Value of the code under test (its length if lengths differ).
     pub found: f64,
-    /// What it should have given.
+    /// Expected value.
     pub expected: f64,
     /// The largest difference allowed.
     pub allowed: f64,
@@ -50,15 +50,16 @@ impl fmt::Display for Mismatch {
 
 /// The largest absolute value: NaN if any value is NaN, zero if there are none.
 ///
-/// Every comparison with NaN is false, so an assertion that a result is below a bound fails if any of the values is NaN.
-/// `f64::max` would drop it.
+/// Every comparison with NaN is false, so an assertion that a result is below a bound fails if any of the values
+/// is NaN; `f64::max` would drop it.
 pub fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().fold(0.0, |largest, value| {
         if largest.is_nan() || value.abs() <= largest { largest } else { value.abs() }
     })
 }
 
-/// The largest absolute difference of two lists of numbers: NaN if any difference is NaN, as that of two infinities is.
+/// The largest absolute difference of two lists of numbers. NaN if any difference is NaN, such as that of two
+/// infinities.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -68,11 +69,11 @@ pub fn largest_difference(found: &[f64], expected: &[f64]) -> f64 {
     largest(found.iter().zip(expected).map(|(found, expected)| found - expected))
 }
 
-/// Compares `found` with `expected` entry by entry. NaN and infinities equal nothing, not even themselves.
+/// Compares `found` with `expected` entry by entry. NaN and infinities equal nothing, including themselves.
 ///
 /// # Errors
-/// The entry that differs most, if by more than the tolerance or if the tolerance is not finite; entry 0 holds the lengths
-/// where they differ.
+/// The entry that differs most, if by more than the tolerance or if the tolerance is not finite. If the lengths
+/// differ, entry 0 holds the lengths.
 pub fn check_close(
     what: &str,
     found: &[f64],
@@ -123,12 +124,14 @@ pub fn subspace_sine(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
 
 /// Compares eigenvectors of a symmetric matrix known up to a perturbation of the size of the tolerance.
 ///
-/// `expected` and `variances` are the complete answer, `found` its leading part. Eigenvectors whose variances the
-/// perturbation could exchange have no direction of their own: they are compared as a space. The angle of each
-/// space is held to the bound of Davis & Kahan (1970), perturbation divided by gap. Signs are not compared.
+/// `expected` and `variances` are the complete decomposition, `found` its leading part. Eigenvectors whose
+/// variances the perturbation could exchange are individually undetermined: they are compared as a subspace. The
+/// angle of each subspace must be within the bound of Davis & Kahan (1970), perturbation divided by gap. Signs are
+/// not compared.
 ///
 /// # Errors
-/// The first component of the first space at too large an angle, or of the first row that is not of unit length.
+/// The first component of the first subspace at too large an angle, or of the first row that is not of unit
+/// length.
 pub fn check_components(
     found: &[Vec<f64>],
     expected: &[Vec<f64>],
@@ -142,7 +145,7 @@ pub fn check_components(
     if found.len() > expected.len() {
         return fail("number of components", 0, found.len() as f64, expected.len() as f64, 0.0);
     }
-    // What orthogonalisation in rounds leaves: some tens of roundings.
+    // Orthogonalization in rounds leaves some tens of rounding errors.
     let orthonormal = 100.0 * tolerance.epsilon.min(1e-10) * (expected.len() as f64).sqrt().max(1.0);
     for (i, x) in found.iter().enumerate() {
         for (j, y) in found.iter().enumerate() {
@@ -156,7 +159,7 @@ pub fn check_components(
     let mut start = 0;
     while start < found.len() {
         let mut end = start + 1;
-        // A gap is one that the perturbation leaves open with the angle still small.
+        // A gap is wide enough if the perturbation rotates the subspaces by a small angle only.
         while end < expected.len() && variances[end - 1] - variances[end] <= 20.0 * perturbation {
             end += 1;
         }
@@ -165,12 +168,12 @@ pub fn check_components(
         let cluster = &found[start..end.min(found.len())];
         let is_null_space = variances[start] <= 20.0 * perturbation;
         let sine = if is_null_space {
-            // It may be larger than what is known of it: hold it against all that it must not touch.
+            // The subspace may exceed its known part: it must be orthogonal to all other known components.
             largest(cluster.iter().flat_map(|x| expected[..start].iter().map(|y| dot(x, y))))
         } else {
             subspace_sine(cluster, &expected[start..end])
         };
-        // Beyond the last known eigenvalue lies at least the zero of a null space.
+        // Below the last known eigenvalue the next one is at least zero, that of a null space.
         let gap = above.min(below).min(if is_null_space { f64::INFINITY } else { variances[end - 1] });
         let allowed = orthonormal + 2.0 * perturbation / gap;
         if sine.is_nan() || allowed.is_nan() || sine > allowed {
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_it_fail_whatever_their_sign() {
+    fn numbers_beyond_the_tolerance_fail_for_either_sign() {
         for (found, expected) in [(1.0, 1.0 + 2e-15), (1.0 + 2e-15, 1.0), (-1.0, 1.0), (0.0, -1e-14)] {
             let mismatch = check_close("x", &[0.5, found], &[0.5, expected], EXACT).unwrap_err();
             assert_eq!((mismatch.index, mismatch.found, mismatch.expected), (1, found, expected));
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_and_lengths_fail() {
+    fn nan_and_different_lengths_fail() {
         assert!(check_close("x", &[f64::NAN], &[f64::NAN], EXACT).is_err());
         assert!(check_close("x", &[f64::INFINITY], &[1.0], EXACT).is_err());
         assert!(check_close("x", &[1.0], &[1.0], Tolerance { norm: f64::NAN, ..EXACT }).is_err());
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn infinities_fail_and_so_do_tolerances_without_bound() {
+    fn infinities_and_infinite_tolerances_fail() {
         let inf = f64::INFINITY;
         for (found, expected) in [(inf, inf), (-inf, inf), (1.0, -inf), (inf, f64::NAN)] {
             assert!(check_close("x", &[0.0, found], &[0.0, expected], EXACT).is_err(), "{found} {expected}");
@@ -243,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_of_values_with_nan_is_nan_wherever_it_stands() {
+    fn the_largest_value_is_nan_if_any_value_is_nan() {
         let nan = f64::NAN;
         for values in [[nan, 1.0, 2.0], [1.0, nan, 2.0], [1.0, 2.0, nan], [nan; 3], [f64::INFINITY, nan, 1.0]]
         {
@@ -261,7 +264,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "different lengths")]
-    fn lists_of_different_lengths_have_no_difference() {
+    fn the_difference_of_lists_of_different_lengths_panics() {
         let _ = largest_difference(&[1.0], &[1.0, 2.0]);
     }
 
@@ -272,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn angles_between_spaces_are_measured() {
+    fn angles_between_subspaces_are_measured() {
         let sine = subspace_sine(&tilted(1e-9)[..1], &tilted(0.0)[..1]);
         assert!((sine - 1e-9).abs() < 1e-24);
         assert!(subspace_sine(&tilted(0.7)[..2], &tilted(0.0)[..2]) < 1e-15);
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_variances_are_compared_as_a_space() {
+    fn repeated_variances_are_compared_as_a_subspace() {
         assert_eq!(check_components(&tilted(0.7), &tilted(0.0), &[2.0, 2.0, 1.0], EXACT), Ok(()));
         assert_eq!(check_components(&tilted(0.7)[..1], &tilted(0.0), &[2.0, 2.0, 1.0], EXACT), Ok(()));
         let mixed = check_components(&tilted(0.7), &tilted(0.0), &[2.0, 1.0, 1.0], EXACT);
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_of_a_null_space_may_leave_what_is_known_of_it_but_not_touch_the_rest() {
+    fn null_space_vectors_may_leave_their_known_part_but_not_overlap_the_rest() {
         let expected = &tilted(0.0)[..2];
         let outside = [tilted(0.0)[0].clone(), tilted(0.0)[2].clone()];
         assert_eq!(check_components(&outside, expected, &[1.0, 0.0], EXACT), Ok(()));

@@ -1,4 +1,4 @@
-//! Problems with missing values that anyone can rebuild: SplitMix64, Box and Muller, and nothing else.
+//! Reproducible problems with missing values, by SplitMix64 and the Box-Muller transform alone.
 
 use crate::rows::Rows;
 
@@ -38,20 +38,21 @@ impl SplitMix64 {
     }
 }
 
-/// A matrix with holes whose complete values are known.
+/// A matrix with missing entries whose complete values are known.
 #[derive(Clone, Debug)]
 pub struct Holes {
     /// Every value.
     pub complete: Rows,
-    /// Whether it is observed.
+    /// True for observed entries.
     pub observed: Vec<Vec<bool>>,
     /// The values without noise.
     pub noise_free: Rows,
 }
 
 impl Holes {
-    /// `S A' + mean + noise`, drawn in this order: loadings (p, c), each column times its factor, scores (n, c), mean (p),
-    /// noise (n, p), then one uniform for each entry, which is missing where it is below `missing`.
+    /// `S A' + mean + noise`, drawn in this order: loadings (p, c), each column times its factor, scores (n, c),
+    /// mean (p), noise (n, p), then one uniform number for each entry, which is missing if that is below
+    /// `missing`.
     pub fn planted(n: usize, p: usize, factors: &[f64], noise: f64, missing: f64, seed: u64) -> Self {
         let mut rng = SplitMix64::new(seed);
         let loadings = rng.normals(p, factors.len());
@@ -68,7 +69,7 @@ impl Holes {
         Self { complete, observed, noise_free }
     }
 
-    /// Problem Q of `docs/missing-values/reference.md`: 40 x 12, two components, 314 entries observed.
+    /// Problem Q of `docs/missing-values/reference.md`: 40 x 12, two components, 314 observed entries.
     pub fn problem_q() -> Self {
         Self::planted(40, 12, &[2.0, 1.0], 0.25, 0.4, 2007)
     }
@@ -78,13 +79,13 @@ impl Holes {
         (self.complete.len(), self.complete[0].len())
     }
 
-    /// The values row after row, NaN where missing.
+    /// The values, row-major, NaN if missing.
     pub fn with_nan(&self) -> Vec<f64> {
         let values = self.complete.iter().flatten().zip(self.observed.iter().flatten());
         values.map(|(x, seen)| if *seen { *x } else { f64::NAN }).collect()
     }
 
-    /// Rows, columns and values of the entries that are observed, or of those that are not.
+    /// Rows, columns and values of the observed entries, or of the missing ones.
     pub fn entries(&self, observed: bool) -> Vec<(usize, usize, f64)> {
         let (n, p) = self.shape();
         let all = (0..n).flat_map(|j| (0..p).map(move |i| (j, i)));
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_generator_gives_its_reference_numbers() {
+    fn the_generator_reproduces_its_reference_numbers() {
         let mut rng = SplitMix64::new(2007);
         assert_eq!(
             [rng.bits(), rng.bits(), rng.bits()],

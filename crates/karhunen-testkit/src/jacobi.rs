@@ -1,4 +1,5 @@
-//! Singular value decomposition by one-sided Jacobi rotations: slow, short, and right in the small values too.
+//! Singular value decomposition by one-sided Jacobi rotations: slow, short, and accurate for small singular values
+//! too.
 
 use crate::compare::largest;
 use crate::rows::Rows;
@@ -19,7 +20,7 @@ pub struct Svd {
 /// Vectors of zero singular values complete an orthonormal set.
 ///
 /// # Panics
-/// If the rotations do not settle, which finite input never causes.
+/// If the rotations do not converge, which finite input never causes.
 pub fn svd(rows: &[Vec<f64>]) -> Svd {
     let (m, n) = (rows.len(), rows.first().map_or(0, Vec::len));
     if m < n {
@@ -47,7 +48,7 @@ fn tall(mut columns: Rows) -> Svd {
     let right = order.iter().map(|&j| rotations[j].clone()).collect();
     let mut left: Rows = Vec::with_capacity(n);
     for &j in &order {
-        // Below this, the direction of the column is rounding.
+        // Below this norm, the direction of the column is rounding error.
         let direction = (norms[j] > norms[order[0]] * f64::EPSILON * 0.01)
             .then(|| columns[j].iter().map(|x| x / norms[j]).collect());
         let next = direction.unwrap_or_else(|| orthogonal_to(&left, columns[j].len()));
@@ -90,7 +91,7 @@ fn rotate_until_orthogonal(columns: &mut [Vec<f64>], rotations: &mut [Vec<f64>])
     panic!("one-sided Jacobi did not settle in 100 sweeps");
 }
 
-/// A unit vector orthogonal to orthonormal ones: what is left of the unit vector that is least in their span.
+/// A unit vector orthogonal to orthonormal ones, from the coordinate vector farthest from their span.
 fn orthogonal_to(vectors: &[Vec<f64>], len: usize) -> Vec<f64> {
     let in_span = |j: usize| vectors.iter().map(|v| v[j] * v[j]).sum::<f64>();
     let start = (0..len).min_by(|&a, &b| in_span(a).total_cmp(&in_span(b))).unwrap_or(0);
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deficient_matrix_has_zero_values_and_still_orthonormal_vectors() {
+    fn a_matrix_of_low_rank_has_zero_values_and_orthonormal_vectors() {
         let svd = assert_decomposes(&[vec![1.0, 2.0, 3.0], vec![2.0, 4.0, 6.0], vec![-1.0, -2.0, -3.0]]);
         assert!((svd.values[0] - 84.0_f64.sqrt()).abs() < 1e-14 && svd.values[1] < 1e-15);
         let zero = assert_decomposes(&vec![vec![0.0; 3]; 4]);
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn small_values_are_right_relative_to_themselves() {
+    fn small_singular_values_have_small_relative_errors() {
         let svd = svd(&[vec![1.0, 0.0], vec![1.0, 1e-9], vec![0.0, 1e-9]]);
         // A'A = [[2, e], [e, 2 e^2]] has the determinant 3 e^2.
         assert!((svd.values[0] * svd.values[1] / (3.0_f64.sqrt() * 1e-9) - 1.0).abs() < 1e-14);

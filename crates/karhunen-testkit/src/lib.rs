@@ -1,5 +1,5 @@
-//! What karhunen is checked against: a slow, obvious principal component analysis, makers of matrices with known
-//! answers, and one way to compare numbers. Depends on nothing of karhunen: an oracle shares no code with what it checks.
+//! Test oracles for karhunen: a slow, direct principal component analysis, generators of matrices with known
+//! solutions, and one comparison of numbers. Shares no code with karhunen.
 //!
 //! A matrix is a `Vec` of rows (`Rows`) here; [`row_major`] and [`column_major`] lay it out for the code under test.
 
@@ -27,5 +27,5 @@ pub use ratings::{Catalogue, Ratings};
 pub use rows::Rows;
 pub use sparse::{Columns, SparseArrays, sparse};
 
-/// The exit codes that `karhunen --help` lists, without those of signals.
+/// The exit codes listed by `karhunen --help`, without those of signals.
 pub const EXIT_CODES: [i32; 6] = [0, 2, 3, 4, 5, 6];

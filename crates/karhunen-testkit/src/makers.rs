@@ -1,4 +1,4 @@
-//! Matrices and weights with known properties, the same for the same seed on every machine.
+//! Matrices and weights with known properties, determined by a seed on every machine.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -7,7 +7,7 @@ use rand_distr::StandardNormal;
 use crate::jacobi::dot;
 use crate::rows::Rows;
 
-/// A matrix whose answer is known by construction.
+/// A matrix with a known decomposition.
 #[derive(Clone, Debug)]
 pub struct Planted {
     /// The matrix.
@@ -20,10 +20,10 @@ pub struct Planted {
     pub components: Rows,
 }
 
-/// `1 mean' + U S V'` of shape (n, p) with random orthonormal `U` (orthogonal to ones) and `V`, such that the
-/// unweighted population covariance has exactly the given variances, and zero beyond them.
+/// `1 mean' + U S V'` of shape (n, p) with random orthonormal `U` (orthogonal to ones) and `V`, whose unweighted
+/// population covariance has exactly the given variances, and zero otherwise.
 ///
-/// Fewer variances than columns make it of low rank; equal ones make repeated eigenvalues.
+/// Fewer variances than columns give a low rank; equal ones give repeated eigenvalues.
 ///
 /// # Panics
 /// If more than `min(n - 1, p)` variances are given.
@@ -54,7 +54,7 @@ pub fn gaussian(n: usize, p: usize, seed: u64) -> Rows {
     (0..n).map(|_| (0..p).map(|_| rng.sample(StandardNormal)).collect()).collect()
 }
 
-/// The same matrix with column `j` made constant.
+/// The matrix with column `j` made constant.
 pub fn with_constant_column(mut rows: Rows, j: usize, value: f64) -> Rows {
     rows.iter_mut().for_each(|row| row[j] = value);
     rows
@@ -66,13 +66,13 @@ pub fn uniform_weights(n: usize, seed: u64) -> Vec<f64> {
     (0..n).map(|_| rng.random_range(0.1..3.0)).collect()
 }
 
-/// Whole weights from 0 to `max`, the first of them positive.
+/// Integer weights from 0 to `max`, the first of them positive.
 pub fn integer_weights(n: usize, max: u32, seed: u64) -> Vec<u32> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     (0..n).map(|i| rng.random_range(u32::from(i == 0)..=max)).collect()
 }
 
-/// Weights `10^x` with `x` spread evenly from `-exponent` to `exponent` over the rows, in random order.
+/// Weights `10^x`, with `x` evenly spaced from `-exponent` to `exponent` over the rows, in random order.
 pub fn extreme_weights(n: usize, exponent: f64, seed: u64) -> Vec<f64> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut weights: Vec<f64> =
@@ -83,17 +83,17 @@ pub fn extreme_weights(n: usize, exponent: f64, seed: u64) -> Vec<f64> {
     weights
 }
 
-/// Each row as often as its weight says.
+/// The rows, repeated by their weights.
 pub fn repeat_rows(rows: &[Vec<f64>], weights: &[u32]) -> Rows {
     rows.iter().zip(weights).flat_map(|(row, &w)| std::iter::repeat_n(row.clone(), w as usize)).collect()
 }
 
-/// The values row after row.
+/// The values, row-major.
 pub fn row_major(rows: &[Vec<f64>]) -> Vec<f64> {
     rows.concat()
 }
 
-/// The values column after column.
+/// The values, column-major.
 pub fn column_major(rows: &[Vec<f64>]) -> Vec<f64> {
     (0..rows[0].len()).flat_map(|j| rows.iter().map(move |row| row[j])).collect()
 }
@@ -103,7 +103,7 @@ pub fn to_f32(values: &[f64]) -> Vec<f32> {
     values.iter().map(|&x| x as f32).collect()
 }
 
-/// Gram & Schmidt, each vector twice: orthonormal to rounding.
+/// Orthonormalizes rows by Gram-Schmidt, each twice, to rounding.
 fn orthonormal_rows(mut rows: Rows) -> Rows {
     for i in 0..rows.len() {
         let (done, rest) = rows.split_at_mut(i);
@@ -128,7 +128,7 @@ mod tests {
     const ROUNDING: Tolerance = Tolerance { multiple: 20.0, epsilon: f64::EPSILON, norm: 10.0 };
 
     #[test]
-    fn a_planted_matrix_has_the_mean_and_covariance_it_was_given() {
+    fn a_planted_matrix_has_the_given_mean_and_covariance() {
         let Planted { rows, mean, variances, components } = planted(30, 5, &[4.0, 1.0, 1.0], 7.0, 1);
         let average = |f: &dyn Fn(&Vec<f64>) -> f64| rows.iter().map(f).sum::<f64>() / 30.0;
         let found: Vec<f64> = (0..5).map(|j| average(&|row| row[j])).collect();
@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn seeds_decide_the_values() {
+    fn seeds_determine_the_values() {
         assert_eq!(gaussian(3, 2, 5), gaussian(3, 2, 5));
         assert_ne!(gaussian(3, 2, 5), gaussian(3, 2, 6));
     }
 
     #[test]
-    fn layouts_and_repeats_hold_the_same_values() {
+    fn layouts_and_repetitions_hold_the_same_values() {
         let rows = vec![vec![1.0, 2.0], vec![3.0, 4.0], vec![5.0, 6.0]];
         assert_eq!(row_major(&rows), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         assert_eq!(column_major(&rows), [1.0, 3.0, 5.0, 2.0, 4.0, 6.0]);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_weights_reach_both_ends() {
+    fn extreme_weights_reach_both_limits() {
         let weights = extreme_weights(21, 300.0, 4);
         let ends = weights.iter().fold((f64::MAX, 0.0_f64), |(a, b), &w| (a.min(w), b.max(w)));
         assert!((ends.0 / 1e-300 - 1.0).abs() < 1e-12 && (ends.1 / 1e300 - 1.0).abs() < 1e-12);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_power_law_falls_as_it_says() {
+    fn a_power_law_has_its_exponent() {
         assert_eq!(power_law(4, 2.0), [1.0, 0.25, 1.0 / 9.0, 0.0625]);
     }
 }

@@ -1,10 +1,10 @@
-//! Weighted principal component analysis written down as the definition reads: dense, in f64, and slow.
+//! Weighted principal component analysis from its definition: dense, in f64, and slow.
 
 use crate::compare::largest;
 use crate::jacobi::{dot, svd};
 use crate::rows::Rows;
 
-/// What a sample weight means; decides the divisor.
+/// The meaning of a sample weight, which decides the divisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighting {
     /// Variances divide by the sum of the weights.
@@ -15,17 +15,16 @@ pub enum Weighting {
     Importance,
 }
 
-/// How to fit.
+/// Options of a fit.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// One weight per row; ones if `None`.
     pub sample_weights: Option<&'a [f64]>,
     /// One weight per column; ones if `None`.
     pub feature_weights: Option<&'a [f64]>,
-    /// Whether the weighted mean is subtracted.
+    /// Subtract the weighted mean.
     pub center: bool,
-    /// Whether columns are divided by their standard deviation (about zero where not centred), taken with the
-    /// divisor of the weighting.
+    /// Divide columns by their standard deviation (about zero if not centred), with the divisor of the weighting.
     pub scale: bool,
     /// The meaning of the sample weights.
     pub weighting: Weighting,
@@ -46,23 +45,23 @@ impl Default for Options<'_> {
 /// A fit with all `min(n, p)` components.
 #[derive(Clone, Debug)]
 pub struct Fit {
-    /// Weighted mean of each column; zeros where not centred.
+    /// Weighted mean of each column; zeros if not centred.
     pub mean: Vec<f64>,
-    /// Divisor of each column; ones where not scaled, and for columns that do not vary.
+    /// Divisor of each column; ones if not scaled, and for constant columns.
     pub scale: Vec<f64>,
     /// Square roots of the feature weights.
     pub root_feature_weights: Vec<f64>,
     /// Orthonormal rows, shape (min(n, p), p), the entry of largest absolute value positive.
     pub components: Rows,
-    /// Variances along the components, in the divisor of the weighting.
+    /// Variances along the components, with the divisor of the weighting.
     pub explained_variance: Vec<f64>,
-    /// Variances divided by the total; zeros if there is none.
+    /// Variances divided by the total; zeros if the total is zero.
     pub explained_variance_ratio: Vec<f64>,
-    /// The sum of the variances of all standardized columns, in the divisor of the weighting.
+    /// The sum of the variances of all standardized columns, with the divisor of the weighting.
     pub total_variance: f64,
-    /// Coordinates of the rows, shape (n, min(n, p)).
+    /// Scores of the rows, shape (n, min(n, p)).
     pub scores: Rows,
-    /// What turns a population variance into the reported one.
+    /// Ratio of the reported to the population variance.
     pub factor: f64,
     pivot: Vec<f64>,
     mean_beyond_pivot: Vec<f64>,
@@ -70,11 +69,12 @@ pub struct Fit {
 
 /// Fits `rows`.
 ///
-/// Means are taken about the heaviest row by compensated sums, so that a large common offset costs no digits, and
-/// components come from a singular value decomposition of the weighted data, so that no condition number is squared.
+/// Means are computed about the heaviest row by compensated sums, so that a large common offset costs no digits.
+/// Components come from a singular value decomposition of the weighted data, without squaring the condition
+/// number.
 ///
 /// # Panics
-/// On input that no fit is defined for: no rows, lengths that differ, a divisor that is not positive.
+/// For input without a defined fit: no rows, different lengths, a divisor that is not positive.
 pub fn weighted_pca(rows: &[Vec<f64>], options: &Options<'_>) -> Fit {
     let (n, p) = (rows.len(), rows[0].len());
     let ones = vec![1.0; n.max(p)];
@@ -131,13 +131,13 @@ impl Fit {
         rows.iter().map(|row| (0..row.len()).map(|j| entry(row, j)).collect()).collect()
     }
 
-    /// Coordinates of any rows along all components.
+    /// Scores of any rows on all components.
     pub fn transform(&self, rows: &[Vec<f64>]) -> Rows {
         let standardized = self.standardized(rows);
         standardized.iter().map(|row| self.components.iter().map(|c| dot(row, c)).collect()).collect()
     }
 
-    /// Rows rebuilt from their first `k` coordinates. Columns of feature weight zero are rebuilt as their mean.
+    /// Rows rebuilt from their first `k` scores. Columns of feature weight zero are rebuilt as their mean.
     pub fn reconstruction(&self, rows: &[Vec<f64>], k: usize) -> Rows {
         let rebuild = |scores: &Vec<f64>, j: usize| {
             let standardized: f64 = (0..k).map(|r| scores[r] * self.components[r][j]).sum();
@@ -148,7 +148,7 @@ impl Fit {
         scores.iter().map(|scores| (0..self.mean.len()).map(|j| rebuild(scores, j)).collect()).collect()
     }
 
-    /// The mean variance of the components after the first `k`; zero where there are none.
+    /// The mean variance of the components after the first `k`; zero if there are none.
     pub fn noise_variance(&self, k: usize) -> f64 {
         let discarded = &self.explained_variance[k..];
         if discarded.is_empty() {
@@ -164,14 +164,14 @@ fn factor(weighting: Weighting, sum: f64, v: &[f64]) -> f64 {
         Weighting::Population => 1.0,
         Weighting::Frequency => sum / (sum - 1.0),
         Weighting::Importance => {
-            // 1 - sum v_i^2 is the sum of v_i v_j over i != j, where nothing cancels.
+            // 1 - sum v_i^2 is the sum of v_i v_j over i != j, without cancellation.
             let others = |i: usize| compensated((0..v.len()).filter(|&j| j != i).map(|j| v[j]));
             1.0 / compensated((0..v.len()).map(|i| v[i] * others(i)))
         }
     }
 }
 
-/// Standard deviation of column `j`, one if it is zero; squares are taken of values near one.
+/// Standard deviation of column `j`, one if it is zero; values are scaled to near one before they are squared.
 fn spread(rows: &[Vec<f64>], v: &[f64], fit: &Fit, j: usize) -> f64 {
     let centred = |row: &Vec<f64>| row[j] - fit.pivot[j] - fit.mean_beyond_pivot[j];
     let weighted = |(row, v): (&Vec<f64>, &f64)| v.sqrt() * centred(row);
@@ -188,7 +188,7 @@ fn with_sign(component: Vec<f64>) -> Vec<f64> {
     component.into_iter().map(|x| x * largest.signum()).collect()
 }
 
-/// A sum that carries the rounding of every addition along (Neumaier 1974).
+/// A compensated sum (Neumaier 1974).
 fn compensated(values: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut lost) = (0.0, 0.0);
     for x in values {
@@ -261,14 +261,14 @@ mod tests {
     }
 
     #[test]
-    fn diagonal_data_without_centring() {
+    fn diagonal_data_are_fitted_without_centring() {
         let rows = vec![vec![3.0, 0.0], vec![0.0, -1.0]];
         let options = Options { center: false, weighting: Weighting::Population, ..Options::default() };
         let fit = weighted_pca(&rows, &options);
         assert_eq!(fit.mean, [0.0, 0.0]);
         assert_close("variance", &fit.explained_variance, &[4.5, 0.5], ROUNDING);
         assert_eq!(fit.components, [[1.0, 0.0], [0.0, 1.0]]);
-        // Scaling divides by the root mean square where nothing is centred.
+        // Without centring, scaling divides by the root mean square.
         let fit = weighted_pca(&rows, &Options { scale: true, ..options });
         assert_close("scale", &fit.scale, &[4.5_f64.sqrt(), 0.5_f64.sqrt()], ROUNDING);
         assert_close("variance", &fit.explained_variance, &[1.0, 1.0], ROUNDING);
@@ -296,12 +296,12 @@ mod tests {
     }
 
     #[test]
-    fn planted_variances_come_back_tall_and_wide_and_far_from_zero() {
+    fn planted_variances_are_found_for_tall_wide_and_offset_data() {
         for (n, p, offset) in [(40, 6, 0.0), (12, 30, 3.0), (40, 6, 1e8)] {
             let Planted { rows, variances, components, .. } = planted(n, p, &power_law(5, 1.0), offset, 8);
             let options = Options { weighting: Weighting::Population, ..Options::default() };
             let fit = weighted_pca(&rows, &options);
-            // Storing the data rounds them to eps * offset; the oracle adds only rounding of its own.
+            // Storing the data rounds them to eps * offset; the oracle adds only its own rounding errors.
             let stored = Tolerance { multiple: 20.0, epsilon: f64::EPSILON, norm: 1.0 + offset };
             assert_close("variance", &fit.explained_variance[..5], &variances, stored);
             assert_components("components", &fit.components[..5], &components, &variances, stored);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_weights_equal_repeated_rows() {
+    fn integer_weights_equal_repeated_rows() {
         let (rows, counts) = (gaussian(12, 4, 2), integer_weights(12, 3, 2));
         let weights: Vec<f64> = counts.iter().map(|&w| f64::from(w)).collect();
         let weighted = weighted_pca(
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_columns_keep_scale_one_and_add_nothing() {
+    fn constant_columns_have_scale_one_and_no_variance() {
         let rows = with_constant_column(gaussian(9, 3, 1), 1, 0.1);
         let fit = weighted_pca(&rows, &Options { scale: true, ..Options::default() });
         assert_eq!((fit.mean[1], fit.scale[1]), (0.1, 1.0));
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn one_dominating_weight_costs_no_digits() {
+    fn one_dominant_weight_costs_no_digits() {
         let rows = vec![vec![1e8 + 1.0], vec![1e8]];
         let weights = [1.0, 1e-30];
         let options = Options {

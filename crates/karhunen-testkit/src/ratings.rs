@@ -1,43 +1,43 @@
-//! Observed entries of the shape of a catalogue of ratings: few samples and features have most of the entries, values have
-//! a planted rank. Made in parallel; the same entries for the same seed, whatever the number of threads.
+//! Entries distributed like a catalogue of ratings: few samples and features have most of the entries, and values
+//! have a planted rank. Generated in parallel; a seed determines the entries for every number of threads.
 
 use std::num::NonZero;
 use std::thread;
 
 use crate::SplitMix64;
 
-/// Samples that one thread makes at a time.
+/// Number of samples of a piece of work.
 const PIECE: usize = 2048;
 /// Popularity of features falls as `(x + 1/50)^-1.8` over ranks `x` from 0 to 1: the most popular has 40 times the mean, as
 /// of the films of the Netflix prize.
 const POPULARITY: f64 = 1.8;
-/// Samples' numbers of entries fall as `(x + 1/50)^-1`: their median is half their mean.
+/// Numbers of entries per sample fall as `(x + 1/50)^-1`: their median is half their mean.
 const ACTIVITY: f64 = 1.0;
-/// The smallest rank counts as this share of all.
+/// The constant 1/50 of these laws.
 const FLAT: f64 = 0.02;
-/// A sample has at most this share of the features, but for problems with more entries than that.
+/// Largest fraction of the features that a sample has, unless the problem has more entries.
 const MOST: f64 = 0.25;
-/// The mean of features' means and their deviation.
+/// Mean and standard deviation of the means of features.
 const LEVEL: (f64, f64) = (3.6, 0.5);
-/// The deviation of all components together.
+/// Standard deviation of all components together.
 const SIGNAL: f64 = 0.7;
 
-/// What to make.
+/// Size and distribution of the ratings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Catalogue {
-    /// Rows.
+    /// Number of rows.
     pub n_samples: usize,
-    /// Columns.
+    /// Number of columns.
     pub n_features: usize,
-    /// Observed entries, at most half of all.
+    /// Number of observed entries, at most half of all.
     pub n_entries: usize,
-    /// Components; their variances fall as `1/k`.
+    /// Number of components; their variances fall as `1/k`.
     pub n_components: usize,
     /// Standard deviation of the noise.
     pub noise: f64,
-    /// Whether values are rounded to whole numbers from 1 to 5.
+    /// Round values to integers from 1 to 5.
     pub stars: bool,
-    /// Everything is drawn from it.
+    /// Seed of all draws.
     pub seed: u64,
 }
 
@@ -52,10 +52,10 @@ impl Catalogue {
         Self { n_samples, n_features, n_entries, n_components: 15, noise: 0.85, stars: false, seed: 2007 }
     }
 
-    /// Makes the entries, sample after sample, features increasing within each.
+    /// Generates the entries, sample after sample, with increasing features.
     ///
     /// # Panics
-    /// If more than half of the entries are to be observed, or fewer than samples.
+    /// If there are more entries than half of the matrix, or fewer than samples.
     pub fn make(&self) -> Ratings {
         let (n, p, c) = (self.n_samples, self.n_features, self.n_components);
         assert!(
@@ -164,7 +164,7 @@ impl Catalogue {
     }
 }
 
-/// Entries: `values[e]` was observed of sample `samples[e]`, feature `features[e]`.
+/// Entries: `values[e]` is that of sample `samples[e]` and feature `features[e]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratings {
     /// Row of each entry, not decreasing.
@@ -183,7 +183,7 @@ struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// The first `n` entries, which it has no more afterwards.
+    /// Splits off the first `n` entries.
     fn take(&mut self, n: usize) -> Piece<'a> {
         Piece {
             samples: self.samples.split_off_mut(..n).unwrap_or_default(),
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_as_many_as_asked_for_and_of_the_shape_of_ratings() {
+    fn ratings_have_the_requested_number_of_entries_and_their_distribution() {
         let catalogue = Catalogue { n_components: 3, ..Catalogue::new(5_000, 800, 200_000) };
         let ratings = catalogue.make();
         assert_eq!(ratings.values.len(), 200_000);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_the_mean_and_variance_that_were_planted() {
+    fn values_have_the_planted_mean_and_variance() {
         let ratings = Catalogue::new(3_000, 700, 300_000).make();
         let n = ratings.values.len() as f64;
         let mean = ratings.values.iter().map(|x| f64::from(*x)).sum::<f64>() / n;

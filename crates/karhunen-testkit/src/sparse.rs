@@ -6,10 +6,10 @@ use rand_distr::StandardNormal;
 
 use crate::rows::Rows;
 
-/// How the entries of a sparse matrix spread over its columns.
+/// Distribution of the entries of a sparse matrix over its columns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Columns {
-    /// Evenly.
+    /// Uniform.
     Uniform,
     /// In proportion to `1 / (1 + column)`, as words in a text.
     Zipf,
@@ -18,9 +18,9 @@ pub enum Columns {
 /// Compressed rows (or, of [`SparseArrays::by_columns`], columns) with sorted, unique indices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseArrays {
-    /// Rows.
+    /// Number of rows.
     pub n_rows: usize,
-    /// Columns.
+    /// Number of columns.
     pub n_cols: usize,
     /// Line `i` is stored at `indptr[i]..indptr[i + 1]`.
     pub indptr: Vec<usize>,
@@ -30,8 +30,8 @@ pub struct SparseArrays {
     pub values: Vec<f64>,
 }
 
-/// A random matrix with about `density * n * p` stored entries: values `1 + |normal|` times a factor of the row and
-/// one of the column, so that no two variances are alike.
+/// A random matrix with about `density * n * p` stored entries: values `1 + |normal|` times a factor of the row
+/// and one of the column, so that all variances differ.
 pub fn sparse(n: usize, p: usize, density: f64, columns: Columns, seed: u64) -> SparseArrays {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let harmonic: f64 = (1..=p).map(|j| 1.0 / j as f64).sum();
@@ -68,7 +68,7 @@ impl SparseArrays {
         arrays
     }
 
-    /// The matrix with its zeros.
+    /// The dense matrix.
     pub fn to_rows(&self) -> Rows {
         let mut rows = vec![vec![0.0; self.n_cols]; self.n_rows];
         for (row, ends) in rows.iter_mut().zip(self.indptr.windows(2)) {
@@ -79,7 +79,7 @@ impl SparseArrays {
         rows
     }
 
-    /// The same matrix compressed by columns: `indptr` runs over columns, `indices` are rows. The shape stays.
+    /// This matrix compressed by columns: `indptr` runs over columns, `indices` are rows. The shape is unchanged.
     pub fn by_columns(&self) -> Self {
         let rows = self.to_rows();
         let transposed: Rows = (0..self.n_cols).map(|j| rows.iter().map(|row| row[j]).collect()).collect();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn density_and_columns_are_as_asked() {
+    fn density_and_columns_are_as_requested() {
         let uniform = sparse(400, 50, 0.1, Columns::Uniform, 3);
         assert!((uniform.values.len() as f64 / 2000.0 - 1.0).abs() < 0.1);
         let zipf = sparse(400, 50, 0.1, Columns::Zipf, 3);

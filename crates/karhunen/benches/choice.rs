@@ -1,11 +1,12 @@
-//! How far the route that is chosen is from the best one: the processor time of fits by each route, over shapes, densities,
-//! spectra and requests. Prints one line of CSV for each case as it ends; `docs/routes.md` says what is expected of them.
+//! The choice of a route compared with the best one: the processor time of fits by each route, over shapes,
+//! densities, spectra and requests. Prints one line of CSV for each case as it ends; `docs/routes.md` states the
+//! expected results.
 //!
 //! `cargo bench --bench choice` runs all of them, which takes hours; arguments restrict it to the cases whose
-//! names contain one of them (`2246x10473`, `dense/flat`, `0.9`). Fits run on one thread, in turns, and the least time of
-//! each counts. A route that has taken half as long again as another one did is stopped, and its time begins with `>`.
-//! A route is not tried where its matrix has more than four times the rows of the smaller one, or where the singular
-//! values of more than 1200 rows would take it; its time is left empty.
+//! names contain one of them (`2246x10473`, `dense/flat`, `0.9`). Fits run on one thread, in turns, and the least
+//! time of each counts. A route that takes 1.5 times as long as another is stopped, and its time begins with `>`.
+//! Routes are not tried if their matrix has more than four times the rows of the smaller one, or for the singular
+//! values of more than 1200 rows; their time is left empty.
 
 // The output is the record.
 #![allow(clippy::print_stdout)]
@@ -24,9 +25,9 @@ enum Spectrum {
     Fast,
     /// `1 / j`.
     Slow,
-    /// All alike.
+    /// All equal.
     Flat,
-    /// Twenty columns with four fifths of the variance, the others alike.
+    /// Twenty columns with four fifths of the variance, the others equal.
     Factors,
 }
 
@@ -55,10 +56,10 @@ impl Spectrum {
     }
 }
 
-/// Rows, columns, and the share of entries that are stored, of a sparse matrix.
+/// Rows, columns, and the density of a sparse matrix.
 type Shape = (usize, usize, Option<f64>);
 
-/// Normal values. Sparse ones are `1 + |normal|`, as counts are: centring has something to do.
+/// Normal values; sparse ones are `1 + |normal|`, so that centring matters.
 fn dense(n: usize, p: usize, spectrum: Spectrum) -> Vec<f64> {
     let mut random = SplitMix64::new(1);
     let deviations: Vec<f64> = (0..p).map(|j| spectrum.deviation(j, p)).collect();
@@ -84,14 +85,14 @@ fn sparse(n: usize, p: usize, density: f64, spectrum: Spectrum) -> SparseMatrix<
     SparseMatrix::from_triples(n, p, &rows, &columns, &values).expect("places within the shape, none twice")
 }
 
-/// Processor seconds of this thread, or seconds by the clock where the system does not tell.
+/// Processor time of this thread in seconds, or elapsed time if the system does not report it.
 struct Clock {
     start: Instant,
 }
 
 impl Clock {
     fn now(&self) -> f64 {
-        // The system brings its figure up to date when the thread gives way; else it lags by milliseconds.
+        // The system updates the figure when the thread yields; otherwise it lags by milliseconds.
         std::thread::yield_now();
         let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
         let nanoseconds = told.as_deref().and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
@@ -99,7 +100,7 @@ impl Clock {
     }
 }
 
-/// Ends what takes longer than is of interest.
+/// Cancels a fit at a deadline.
 struct Until<'a> {
     clock: &'a Clock,
     end: f64,
@@ -210,7 +211,7 @@ fn name_of(request: NComponents) -> String {
     }
 }
 
-/// What is compared: every request of every spectrum of every shape.
+/// The shapes and requests that are compared.
 fn table(test: bool) -> (Vec<Shape>, Vec<NComponents>) {
     use NComponents::{All, Count, Mle, Variance};
     if test {
@@ -236,7 +237,7 @@ fn table(test: bool) -> (Vec<Shape>, Vec<NComponents>) {
     (shapes, [&shares[..], &[All, Mle], &[10, 50, 200].map(Count)].concat())
 }
 
-/// The name of the processor, as far as the system tells it.
+/// The name of the processor, if the system reports it.
 fn processor() -> String {
     let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("model name"));

@@ -1,8 +1,9 @@
-//! Each kernel by itself. IDs read `kernel/shape/columns/scalar/threads`; the sum of each result is checked to be finite.
+//! Inner loops in isolation. IDs read `kernel/shape/columns/scalar/threads`; the sum of each result is checked to
+//! be finite.
 //!
-//! Kernels are private to the library, and nothing of it should become public for the sake of a stopwatch: this file
-//! takes the library's modules in as its own, so that `crate::linalg` means the same here as there.
-// Most of what the modules hold is not timed here, and what they export goes nowhere.
+//! Kernels are private to the library and should not become public for benchmarks: this file includes the
+//! library's modules as its own, so that `crate::linalg` means the same here as there.
+// Most items of these modules are not timed here.
 #![allow(dead_code, unused_imports, unreachable_pub)]
 
 #[path = "../src/affine.rs"]

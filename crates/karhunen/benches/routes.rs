@@ -1,6 +1,6 @@
-//! Whole fits by each route, and what is done before and after them. IDs read `route/shape/k/scalar/threads`; each result
-//! is checked. A route is dominated by its kernel: `svd` by the reduction of panels, `covariance` and `gram` by rank-k
-//! updates, `block-krylov` by fused products, `transform` by projection.
+//! Whole fits by each route, and the steps before and after them. IDs read `route/shape/k/scalar/threads`; each
+//! result is checked. A route is dominated by its inner loop: `svd` by the reduction of panels, `covariance` and
+//! `gram` by rank-k updates, `block-krylov` by fused products, `transform` by projection.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use karhunen::{

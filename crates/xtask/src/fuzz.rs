@@ -1,13 +1,14 @@
-//! The search of `karhunen-fuzz`: a fixed number of inputs with a fixed seed, or as many as there is time for.
+//! The fuzzer `karhunen-fuzz`: a fixed number of inputs with a fixed seed, or as many as the time allows.
 
 use std::process::{Command, Stdio};
 
 use crate::workspace::{cargo, root};
 
-/// What is run where nothing else is asked for: about a minute on two processors, the same inputs every time.
+/// Default arguments: about a minute on two processors, with the same inputs every time.
 const SEEDED: [&str; 4] = ["--seed", "20261122", "--inputs", "160000"];
 
-/// Builds the programs as the step `tests` does, so that nothing is compiled twice, and runs the search.
+/// Builds the programs with the options of the step `tests`, so that nothing is compiled twice, and runs the
+/// search.
 pub(crate) fn search(arguments: &[String]) -> Result<(), String> {
     let built = cargo(&["test", "--release", "--workspace", "--no-run", "--quiet"]).status();
     if !built.map_err(|error| format!("cargo cannot be run: {error}"))?.success() {

@@ -1,4 +1,4 @@
-//! Every dependency must come from crates.io under a licence that a program under MIT or Apache-2.0 may contain.
+//! Licences of dependencies: all come from crates.io under a licence compatible with MIT or Apache-2.0.
 
 use crate::workspace::Package;
 
@@ -18,7 +18,7 @@ const ALLOWED: [&str; 11] = [
 
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// Checks every package that is not of the workspace; returns how many there are.
+/// Checks every package outside the workspace; returns their number.
 pub(crate) fn check(packages: &[Package]) -> Result<usize, String> {
     let foreign: Vec<&Package> = packages.iter().filter(|p| p.source.is_some()).collect();
     let problems: Vec<String> = foreign.iter().filter_map(|package| problem(package)).collect();
@@ -39,7 +39,8 @@ fn problem(package: &Package) -> Option<String> {
     }
 }
 
-/// Evaluates an SPDX expression (and the old form `MIT/Apache-2.0`): some choice of it must be allowed throughout.
+/// Evaluates an SPDX expression (and the old form `MIT/Apache-2.0`): every part of some alternative must be
+/// allowed.
 fn is_allowed(expression: &str) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let mut tokens = spaced.split_whitespace().peekable();
@@ -52,7 +53,7 @@ type Tokens<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
 fn any_of(tokens: &mut Tokens<'_>) -> bool {
     let mut allowed = all_of(tokens);
     while tokens.next_if_eq(&"OR").is_some() {
-        // Both sides are read, whatever the first says.
+        // Both sides are parsed in any case.
         allowed |= all_of(tokens);
     }
     allowed
@@ -72,7 +73,7 @@ fn one(tokens: &mut Tokens<'_>) -> bool {
         return tokens.next_if_eq(&")").is_some() && allowed;
     }
     let allowed = tokens.next().is_some_and(|name| ALLOWED.contains(&name));
-    // An exception only widens what the licence permits.
+    // An exception only extends the permissions of the licence.
     if tokens.next_if_eq(&"WITH").is_some() {
         tokens.next();
     }

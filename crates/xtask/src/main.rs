@@ -1,5 +1,5 @@
-//! Tasks of the workspace: `cargo xtask test` runs every test, `cargo xtask faults` what kills, stops and starves the
-//! command line, `cargo xtask bench` the side by side with the peers.
+//! Tasks of the workspace: `cargo xtask test` runs every test, `cargo xtask faults` injects faults into the
+//! command line, `cargo xtask bench` compares with other packages.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,5 +1,5 @@
-//! The Python package: built once as a wheel, tested in clean environments with the oldest and the newest numpy; and its
-//! documentation site.
+//! The Python package, built once as a wheel and tested in clean environments with the oldest and the newest
+//! numpy, and its documentation site.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -23,7 +23,7 @@ pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
     for arguments in [["check", "."].as_slice(), &["format", "--check", "."]] {
         newest.run("ruff", arguments)?;
     }
-    // The command line that tests call, as the step `tests` built it.
+    // Builds the command line as the step `tests` does, because the Python tests call it.
     run(&mut cargo(&["test", "--release", "--workspace", "--no-run", "--quiet"]))?;
     let wheel = build_wheel(newest)?;
     let mut failures = Vec::new();
@@ -53,7 +53,8 @@ fn build_wheel(environment: &Environment) -> Result<String, String> {
     }
 }
 
-/// Builds the documentation, its gallery executed, into `target/python-site`; warnings are errors. Nothing is downloaded.
+/// Builds the documentation and executes its gallery, into `target/python-site`; warnings are errors. Downloads
+/// nothing.
 fn build_site(environment: &Environment) -> Result<(), String> {
     let site = text(&root().join("target/python-site"));
     environment.run("sphinx-build", &["-W", "--keep-going", "-q", "-E", "docs", &site])
@@ -75,7 +76,7 @@ impl Environment {
         }
     }
 
-    /// Makes the environment unless it is there with the same requirements.
+    /// Makes the environment unless it exists with the same requirements.
     fn prepare(&self) -> Result<(), String> {
         let wanted = fs::read_to_string(&self.requirements)
             .map_err(|error| format!("{}: {error}", self.requirements.display()))?;
@@ -100,7 +101,7 @@ impl Environment {
         run(self.command(program).args(arguments))
     }
 
-    /// Runs the tests and adds up their numbers.
+    /// Runs the tests and adds their numbers to `counts`.
     fn pytest(&self, counts: &mut Counts) -> Result<(), String> {
         println!("pytest with the {} versions", self.name);
         let mut command = self.command("pytest");
@@ -129,7 +130,7 @@ impl Environment {
     }
 }
 
-/// The numbers of a line such as `2 failed, 260 passed, 5 skipped in 7.14s`, where errors count as failures.
+/// The numbers in a line such as `2 failed, 260 passed, 5 skipped in 7.14s`; errors count as failures.
 fn pytest_result(line: &str) -> Option<Counts> {
     let (numbers, time) = line.trim_matches(['=', ' ']).rsplit_once(" in ")?;
     if !time.split(' ').next()?.ends_with('s') {
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_of_pytest_are_read() {
+    fn results_of_pytest_are_parsed() {
         let result = |line| pytest_result(line);
         assert_eq!(result("12 passed in 0.05s"), Some(Counts { passed: 12, failed: 0 }));
         assert_eq!(

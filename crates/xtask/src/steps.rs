@@ -1,4 +1,4 @@
-//! The steps of `cargo xtask test`, run one after the other; all of them, even after one has failed.
+//! The steps of `cargo xtask test`, run in sequence, also after one has failed.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
@@ -10,7 +10,7 @@ use crate::workspace::{Package, cargo, packages};
 
 type Step = (&'static str, fn(&mut Counts) -> Result<(), String>);
 
-/// Cheap ones first. Everything compiles in the release profile: dependencies once for checks, once for programs.
+/// Cheap steps first. All code compiles in the release profile: dependencies once for checks, once for programs.
 const STEPS: [Step; 10] = [
     ("format", format_is_kept),
     ("licences", licences_are_allowed),
@@ -24,7 +24,7 @@ const STEPS: [Step; 10] = [
     ("benches", benches_run),
 ];
 
-/// How many tests passed and failed.
+/// Numbers of passed and failed tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) passed: u64,
@@ -36,13 +36,13 @@ pub(crate) fn names() -> Vec<&'static str> {
     STEPS.iter().map(|(name, _)| *name).collect()
 }
 
-/// Whether there is a step of that name.
+/// Tests whether a step has this name.
 pub(crate) fn is_step(name: &str) -> bool {
     names().contains(&name)
 }
 
-/// Runs the named steps, or all if none is named. The last line says how many tests passed and failed, where a
-/// failed step that is no test counts as one failure.
+/// Runs the named steps, or all if none is named. The last line gives the numbers of passed and failed tests; a
+/// failed step without tests counts as one failure.
 pub(crate) fn run(only: &[String]) -> ExitCode {
     let mut counts = Counts::default();
     let mut report = Vec::new();
@@ -105,7 +105,7 @@ fn tests_pass(counts: &mut Counts) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{} tests failed ({status})", counts.failed)) }
 }
 
-/// The numbers of a line such as `test result: ok. 3 passed; 0 failed; …`.
+/// The numbers in a line such as `test result: ok. 3 passed; 0 failed; …`.
 fn test_result(line: &str) -> Option<Counts> {
     let numbers = line.strip_prefix("test result: ")?.split_once(". ")?.1;
     let count =
@@ -113,7 +113,7 @@ fn test_result(line: &str) -> Option<Counts> {
     Some(Counts { passed: count(" passed")?, failed: count(" failed")? })
 }
 
-/// Processes that are killed, stopped and starved: at a few moments each, of one seed.
+/// Fault injection: a few moments of each kind, with a fixed seed.
 #[cfg(unix)]
 fn faults_lose_nothing(counts: &mut Counts) -> Result<(), String> {
     crate::faults::step(counts)
@@ -125,7 +125,7 @@ fn faults_lose_nothing(_: &mut Counts) -> Result<(), String> {
     Ok(())
 }
 
-/// A search of fixed inputs for one that breaks an invariant.
+/// A run of the fuzzer on fixed inputs.
 #[cfg(unix)]
 fn no_input_breaks_an_invariant(_: &mut Counts) -> Result<(), String> {
     crate::fuzz::search(&[])
@@ -137,7 +137,7 @@ fn no_input_breaks_an_invariant(_: &mut Counts) -> Result<(), String> {
     Ok(())
 }
 
-/// Each package without its default features, and with each of its features alone.
+/// Compiles each package without its default features, and with each of its features alone.
 fn each_feature_compiles_alone(_: &mut Counts) -> Result<(), String> {
     for Package { name, features, .. } in members()?.iter().filter(|package| !package.features.is_empty()) {
         for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
@@ -152,8 +152,8 @@ fn docs_build(_: &mut Counts) -> Result<(), String> {
     succeed(cargo(&["doc", "--release", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Every benchmark once, as a test; all in one command of the whole workspace, which takes the dependencies as the step
-/// `tests` compiled them.
+/// Runs every benchmark once, as a test, in one command for the workspace, which reuses the dependencies of the
+/// step `tests`.
 fn benches_run(_: &mut Counts) -> Result<(), String> {
     let mut command = cargo(&["bench", "--workspace"]);
     for bench in members()?.iter().flat_map(|package| &package.benches) {
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_results_are_read() {
+    fn test_results_are_parsed() {
         let ok =
             "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.05s";
         assert_eq!(test_result(ok), Some(Counts { passed: 12, failed: 0 }));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_known_by_name() {
+    fn steps_are_found_by_name() {
         assert!(is_step("clippy") && !is_step("pedantry"));
         assert_eq!(summary_line("docs", Duration::from_millis(1250), false), "docs           1.2 s  FAILED");
     }

@@ -1,4 +1,4 @@
-//! What cargo knows of the workspace.
+//! Metadata of the workspace from cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -27,7 +27,7 @@ pub(crate) struct Package {
     pub(crate) license: Option<String>,
     /// `None` for packages of the workspace.
     pub(crate) source: Option<String>,
-    /// Without `default`.
+    /// Names of the features, without `default`.
     pub(crate) features: Vec<String>,
     pub(crate) benches: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Changes of arrays, alone or in archives, and of what gzip packs: sizes and checksums are made to fit again.
+//! Mutations of arrays, alone or in archives, and of gzip content; sizes and checksums are updated.
 
 use std::io::{Cursor, Read, Write};
 
@@ -11,10 +11,10 @@ use zip::{CompressionMethod, ZipArchive};
 use super::bytes::{self, choose, position};
 use super::{Rng, Structure, strategies};
 
-/// Content unpacked no further than this.
+/// Largest unpacked size in bytes.
 const MOST_UNPACKED: u64 = 256 << 10;
 
-/// Changes the content, by its own structure, and packs it again.
+/// Mutates the content by its own structure and packs it again.
 pub(super) fn change_gzip(rng: &mut Rng, packed: &mut Vec<u8>) {
     let mut content = Vec::new();
     if MultiGzDecoder::new(packed.as_slice()).take(MOST_UNPACKED).read_to_end(&mut content).is_err() {
@@ -31,7 +31,7 @@ pub(super) fn change_gzip(rng: &mut Rng, packed: &mut Vec<u8>) {
 
 fn change_inner(rng: &mut Rng, content: &mut Vec<u8>) {
     match Structure::of(content) {
-        // Not without end.
+        // Bounds the recursion.
         Structure::Gzip | Structure::Zip => bytes::change(rng, content),
         structure => {
             let all: u32 = strategies(structure).iter().map(|(weight, _)| weight).sum();
@@ -46,7 +46,7 @@ fn change_inner(rng: &mut Rng, content: &mut Vec<u8>) {
     }
 }
 
-/// Changes one word of the header of an array, whose length is written anew, or one number.
+/// Mutates one word of the header of an array and updates its length, or mutates one number.
 pub(super) fn change_npy(rng: &mut Rng, bytes: &mut Vec<u8>) {
     const DESCR: [&str; 16] = [
         "<f8", "<f4", "<f2", ">f8", ">f4", "|b1", "|u1", "|i1", "<i8", "<u8", ">i2", "<U3", "|S2", "<c16",
@@ -84,7 +84,7 @@ pub(super) fn change_npy(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let mut text = String::from_utf8_lossy(header).into_owned();
     let word = |text: &str, key: &str, new: &str| {
         let (before, after) = text.split_once(key)?;
-        // Up to the comma that is followed by the next key.
+        // Up to the comma before the next key.
         let (_, rest) = after.split_once(", '").or_else(|| after.split_once(", }")).unwrap_or((after, ""));
         let next = if after.contains(", '") { ", '" } else { ", }" };
         Some(format!("{before}{key} {new}{next}{rest}"))
@@ -108,7 +108,7 @@ pub(super) fn change_npy(rng: &mut Rng, bytes: &mut Vec<u8>) {
             Some(String::from_utf8_lossy(&inner).into_owned())
         }
         6 => {
-            // Deeply nested: the header is a literal of Python.
+            // Deep nesting, because the header is a Python literal.
             let depth = choose(rng, &[1, 60, 5000]);
             Some(format!("{{'descr': {}'a'{}}}", "[".repeat(depth), "]".repeat(depth)))
         }
@@ -132,7 +132,7 @@ pub(super) fn change_npy(rng: &mut Rng, bytes: &mut Vec<u8>) {
     *bytes = new;
 }
 
-/// Changes one member of an archive, or its name, and packs all again.
+/// Mutates one member of an archive, or its name, and packs all members again.
 pub(super) fn change_zip(rng: &mut Rng, packed: &mut Vec<u8>) {
     let Some(mut members) = members(packed) else { return bytes::change(rng, packed) };
     let at = position(rng, members.len());

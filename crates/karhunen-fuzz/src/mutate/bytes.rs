@@ -1,8 +1,8 @@
-//! Changes of bytes that know nothing of what they mean.
+//! Mutations of bytes, independent of structure.
 
 use super::Rng;
 
-/// Numbers at which programs go wrong.
+/// Boundary values of integers.
 pub(super) const NUMBERS: [i64; 24] = [
     0,
     1,
@@ -30,7 +30,7 @@ pub(super) const NUMBERS: [i64; 24] = [
     i64::MIN,
 ];
 
-/// Draws a position in a list of `len`, 0 where it is empty.
+/// Draws an index into a list of `len`, 0 if it is empty.
 pub(super) fn position(rng: &mut Rng, len: usize) -> usize {
     rng.gen_index(len).unwrap_or(0)
 }
@@ -47,7 +47,7 @@ pub(super) fn range(rng: &mut Rng, len: usize) -> std::ops::Range<usize> {
     begin..(begin + 1 + position(rng, longest)).min(len)
 }
 
-/// Makes one change.
+/// Makes one mutation.
 pub(super) fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
     if bytes.is_empty() {
         bytes.push(rng.gen_u8());
@@ -88,13 +88,13 @@ pub(super) fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Writes a number over bytes, in some size and order.
+/// Overwrites bytes with a number, in a random size and byte order.
 pub(super) fn number(rng: &mut Rng, bytes: &mut [u8]) {
     let size = choose(rng, &[1, 2, 4, 4, 8, 8]);
     let Some(last) = bytes.len().checked_sub(size) else { return };
     let mut at = position(rng, last + 1);
     if rng.gen_bool() {
-        // Where formats keep their numbers.
+        // Numbers of files are often aligned.
         at -= at % size;
     }
     let value = match rng.gen_u8() % 4 {
@@ -114,7 +114,7 @@ pub(super) fn number(rng: &mut Rng, bytes: &mut [u8]) {
     bytes[at..at + size].copy_from_slice(&new[..size]);
 }
 
-/// Puts a part of another file in the place of one of this.
+/// Replaces a part of `bytes` by a part of another file.
 pub(super) fn splice(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
     if other.is_empty() {
         return;

@@ -1,9 +1,9 @@
-//! Changes of Parquet and Arrow files where they hold their structure: footers, headers of pages, metadata.
+//! Mutations of the structural parts of Parquet and Arrow files: footers, page headers, metadata.
 
 use super::Rng;
 use super::bytes::{self, choose, position};
 
-/// Changes the footer, whose length is written anew, or the header of the first page.
+/// Mutates the footer and updates its length, or mutates the header of the first page.
 pub(super) fn change_parquet(rng: &mut Rng, file: &mut Vec<u8>) {
     let Some((content, trailer)) = file.split_last_chunk::<8>() else { return bytes::change(rng, file) };
     let length = u32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]) as usize;
@@ -27,16 +27,16 @@ pub(super) fn change_parquet(rng: &mut Rng, file: &mut Vec<u8>) {
     file.extend(b"PAR1");
 }
 
-/// Changes a byte to one that means something in the compact protocol of Thrift, so that the bytes behind keep their places.
+/// Changes a byte to one with a meaning in Thrift's compact protocol; later bytes keep their positions.
 fn thrift(rng: &mut Rng, bytes: &mut [u8]) {
     if bytes.is_empty() {
         return;
     }
     let at = position(rng, bytes.len());
     bytes[at] = match rng.gen_u8() % 6 {
-        // The header of a field, of a list.
+        // The header of a field or of a list.
         0 => choose(rng, &[0x15, 0x16, 0x18, 0x19, 0x1c, 0x25, 0x2c, 0x00, 0x19, 0xf9]),
-        // A number of one byte, or the beginning of a longer one.
+        // A number of one byte, or the first byte of a longer one.
         1 => choose(rng, &[0, 1, 2, 4, 10, 0x7e, 0x7f, 0x80, 0xff]),
         2 => bytes[at].wrapping_add(2),
         3 => bytes[at].wrapping_sub(2),
@@ -45,8 +45,8 @@ fn thrift(rng: &mut Rng, bytes: &mut [u8]) {
     };
 }
 
-/// Changes a number of the metadata, at the beginning, at the end, or where a message begins.
-// A strategy takes any change of the bytes.
+/// Changes a number of the metadata: at the beginning, at the end, or at the start of a message.
+// Takes `Vec`, because it is a `Strategy`.
 #[allow(clippy::ptr_arg)]
 pub(super) fn change_arrow(rng: &mut Rng, file: &mut Vec<u8>) {
     const NEAR: usize = 512;
@@ -55,7 +55,7 @@ pub(super) fn change_arrow(rng: &mut Rng, file: &mut Vec<u8>) {
         0 => 0,
         1 => len.saturating_sub(NEAR),
         _ => {
-            // Messages begin with a mark of four bytes.
+            // Messages begin with a marker of four bytes.
             let marks: Vec<usize> =
                 file.windows(4).enumerate().filter(|(_, w)| *w == [0xff; 4]).map(|(at, _)| at).collect();
             if marks.is_empty() { 0 } else { choose(rng, &marks) }

@@ -1,11 +1,11 @@
-//! Changes of JSON: a value anywhere in the tree becomes another.
+//! Mutations of JSON: changes a value anywhere in the tree.
 
 use serde_json::{Value, json};
 
 use super::Rng;
 use super::bytes::{NUMBERS, choose, position};
 
-/// Changes one value of a text that is JSON, or some bytes of one that is not.
+/// Changes one value of a JSON text, or some bytes of another text.
 pub(super) fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
     match serde_json::from_slice::<Value>(bytes) {
         Ok(mut value) => {
@@ -19,7 +19,7 @@ pub(super) fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
 /// Changes one value of the tree.
 pub(super) fn change_value(rng: &mut Rng, root: &mut Value) {
     let n = count(root);
-    // The root and what is near it hold all: changed, they leave little to be read.
+    // Two draws favour deep values: the root and values near it contain the others.
     let target = position(rng, n).max(position(rng, n));
     let copy = rng.gen_bool().then(|| nth(root, position(rng, n)).cloned()).flatten();
     if let Some(value) = nth_mut(root, &mut { target }) {
@@ -32,7 +32,7 @@ fn change_one(rng: &mut Rng, value: &mut Value, other: Option<Value>) {
         (Value::Object(fields), 0..=2) if !fields.is_empty() => {
             let key = fields.keys().nth(position(rng, fields.len())).cloned().unwrap_or_default();
             let removed = fields.remove(&key);
-            // Renamed, or gone.
+            // Renames or removes a member.
             if rng.gen_bool() {
                 fields.insert(
                     choose(rng, &["", "x", "seed", "tol", "n_components"]).to_owned(),
@@ -87,14 +87,14 @@ fn fresh(rng: &mut Rng) -> Value {
         6 => json!("NaN"),
         7 => json!([]),
         8 => json!({}),
-        // Deeper than the parser goes.
+        // Deeper than the limit of the parser.
         9 => (0..200).fold(json!(1), |value, _| json!([value])),
         10 => json!("a".repeat(3000)),
         _ => json!([0, -1, 1e308, null]),
     }
 }
 
-/// Values in the tree, the root included.
+/// Number of values in the tree, including the root.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(list) => list.iter().map(count).sum::<usize>(),

@@ -1,4 +1,4 @@
-//! Mutation of files: bytes of any, and the parts of those whose structure is known.
+//! Mutations of files: of bytes in general, and by structure if it is known.
 
 mod arrays;
 mod bytes;
@@ -13,10 +13,10 @@ use crate::corpus::Seed;
 
 pub use mutatis::Rng;
 
-/// Inputs grow no larger than this.
+/// Largest size of an input.
 const MOST_BYTES: usize = 64 << 10;
 
-/// The structure of a file, as mutation sees it.
+/// The structure of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Structure {
     Text,
@@ -61,10 +61,10 @@ impl Structure {
     }
 }
 
-/// Changes the bytes in one place or a few.
+/// A mutation of the bytes in one place or a few.
 type Strategy = fn(&mut Rng, &mut Vec<u8>);
 
-/// What is tried on each structure, and how often of all.
+/// The mutations of each structure, with their relative frequencies.
 fn strategies(structure: Structure) -> &'static [(u32, Strategy)] {
     match structure {
         Structure::Text => &[(2, bytes::change), (8, text::change)],
@@ -79,7 +79,7 @@ fn strategies(structure: Structure) -> &'static [(u32, Strategy)] {
     }
 }
 
-/// Mutates a file by its structure, as it is at the time: a mutation may make another of it.
+/// Mutates a file by its current structure, which a mutation may change.
 struct ByStructure;
 
 impl Mutate<Vec<u8>> for ByStructure {
@@ -106,10 +106,10 @@ impl Mutate<Vec<u8>> for Splice<'_> {
     }
 }
 
-/// A file of the corpus, changed: the same for the same number.
+/// A mutated file of the corpus, a function of `number`.
 pub fn mutated(seeds: &[Seed], number: u64) -> Seed {
     let mut session = Session::new().seed(number);
-    // The first draw, of the session's own generator, says which and how often.
+    // The first draw of the session's generator determines the file and the number of mutations.
     let draw: u64 = session.generate().unwrap_or_default();
     let index = (draw % seeds.len() as u64) as usize;
     let mut seed = seeds[index].clone();
@@ -117,10 +117,10 @@ pub fn mutated(seeds: &[Seed], number: u64) -> Seed {
         let other = &seeds[(draw >> 40) as usize % seeds.len()];
         let _ = session.mutate_with(&mut Splice(&other.bytes), &mut seed.bytes);
     }
-    // Most inputs are changed in one place, few in many: one change gets further into the code.
+    // Most inputs are mutated once, because they reach more code; few are mutated often.
     let times = 1 + ((draw >> 20) % 64).trailing_zeros().min(6);
     for _ in 0..times {
-        // What has no candidates stays as it is.
+        // An input without candidates stays unchanged.
         let _ = session.mutate_with(&mut ByStructure, &mut seed.bytes);
         seed.bytes.truncate(MOST_BYTES);
     }
@@ -134,7 +134,7 @@ mod tests {
     use crate::targets::Target;
 
     #[test]
-    fn mutation_changes_most_inputs_and_is_the_same_every_time() {
+    fn mutation_changes_most_inputs_and_is_reproducible() {
         for target in Target::ALL {
             let seeds = seeds(target).unwrap();
             let unchanged = (0..400).filter(|number| {

@@ -1,5 +1,6 @@
-//! Changes of model files and checkpoints: the JSON of the header and of its texts, the arrays, the values; lengths
-//! and offsets are made to fit again, and the checksum is left out, mostly, so that what is behind them is reached.
+//! Mutations of model files and checkpoints: the JSON of the header and of its texts, the arrays, the values.
+//! Lengths and offsets are updated, and the checksum is usually left out, so that inputs reach the code after
+//! these checks.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +8,7 @@ use super::Rng;
 use super::bytes::{self, choose, position};
 use super::json::change_value;
 
-/// Numbers that a fit does not find.
+/// Numbers that no fit produces.
 const VALUES: [f64; 14] = [
     0.0,
     -0.0,
@@ -25,7 +26,7 @@ const VALUES: [f64; 14] = [
     1e15,
 ];
 
-/// Makes one change.
+/// Makes one mutation.
 pub(super) fn change(rng: &mut Rng, file: &mut Vec<u8>) {
     let Some((mut header, mut data)) = parts(file) else { return bytes::change(rng, file) };
     match rng.gen_u8() % 10 {
@@ -37,7 +38,7 @@ pub(super) fn change(rng: &mut Rng, file: &mut Vec<u8>) {
         8 => resize(rng, &mut header, &mut data),
         _ => drop_or_copy(rng, &mut header),
     }
-    // A checksum would end most inputs at once; files of version 0.1.0 have none.
+    // With a checksum most inputs would be refused at once; files of version 0.1.0 have none.
     if !rng.gen_u8().is_multiple_of(16)
         && let Some(Value::Object(texts)) = header.get_mut("__metadata__")
     {
@@ -54,7 +55,7 @@ fn change_tree(rng: &mut Rng, header: &mut Map<String, Value>) {
     }
 }
 
-/// The JSON of the header and the bytes behind it.
+/// The JSON of the header and the bytes after it.
 fn parts(file: &[u8]) -> Option<(Map<String, Value>, Vec<u8>)> {
     let length = usize::try_from(u64::from_le_bytes(*file.first_chunk()?)).ok()?;
     let header = file.get(8..)?.get(..length)?;
@@ -70,7 +71,7 @@ fn whole(header: &Map<String, Value>, data: &[u8]) -> Vec<u8> {
     [&(text.len() as u64).to_le_bytes()[..], text.as_bytes(), data].concat()
 }
 
-/// A text of the metadata: what is in it, where that is JSON.
+/// Mutates a text of the metadata, by its structure if it is JSON.
 fn metadata(rng: &mut Rng, header: &mut Map<String, Value>) {
     let Some(Value::Object(texts)) = header.get_mut("__metadata__") else { return };
     let at = position(rng, texts.len());
@@ -93,7 +94,7 @@ fn metadata(rng: &mut Rng, header: &mut Map<String, Value>) {
     }
 }
 
-/// One number of an array, or a range of it.
+/// Mutates one number of an array, or a range of it.
 fn value(rng: &mut Rng, header: &Map<String, Value>, data: &mut [u8]) {
     let arrays: Vec<&Value> =
         header.iter().filter(|(name, _)| *name != "__metadata__").map(|(_, array)| array).collect();
@@ -126,7 +127,7 @@ fn offsets(array: &Value) -> Option<(usize, usize)> {
     Some((offset(0)?, offset(1)?))
 }
 
-/// Gives the last array one value more or less, or none, with offsets and shape that fit.
+/// Adds a value to the last array, removes one, or removes all, and updates offsets and shape.
 fn resize(rng: &mut Rng, header: &mut Map<String, Value>, data: &mut Vec<u8>) {
     let last =
         header.iter_mut().filter(|(name, _)| *name != "__metadata__").max_by_key(|(_, array)| offsets(array));

@@ -1,9 +1,9 @@
-//! Changes of text: fields, lines, delimiters and what stands in cells.
+//! Mutations of text: fields, lines, delimiters and cells.
 
 use super::Rng;
 use super::bytes::{choose, position};
 
-/// What may stand in a cell and is easily misread.
+/// Cells that are easily misread.
 const TOKENS: [&str; 72] = [
     "",
     "NA",
@@ -81,7 +81,7 @@ const TOKENS: [&str; 72] = [
 
 const DELIMITERS: [u8; 6] = [b',', b';', b'\t', b'|', b' ', b'\n'];
 
-/// Makes one change.
+/// Makes one mutation.
 pub(super) fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
     match rng.gen_u8() % 12 {
         0..=4 => {
@@ -117,7 +117,7 @@ pub(super) fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
             digit(rng, &mut bytes[field]);
         }
         _ => {
-            // The end of the line is lost.
+            // Removes the end of a line.
             let end = line(rng, bytes).end;
             if end > 0 {
                 bytes.remove(end - 1);
@@ -133,7 +133,7 @@ fn digit(rng: &mut Rng, field: &mut [u8]) {
     }
 }
 
-/// A field between delimiters.
+/// The range of a field between delimiters.
 pub(super) fn field(rng: &mut Rng, bytes: &[u8]) -> std::ops::Range<usize> {
     let at = position(rng, bytes.len().max(1)).min(bytes.len());
     let is_end = |byte: &u8| DELIMITERS.contains(byte) || *byte == b'\r';
@@ -142,7 +142,7 @@ pub(super) fn field(rng: &mut Rng, bytes: &[u8]) -> std::ops::Range<usize> {
     begin..end
 }
 
-/// A line, with its end.
+/// The range of a line, with its end.
 fn line(rng: &mut Rng, bytes: &[u8]) -> std::ops::Range<usize> {
     let at = position(rng, bytes.len().max(1)).min(bytes.len());
     let begin = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

@@ -1,5 +1,5 @@
-//! The command `karhunen` as it is typed: exit codes are the documented ones, counts of rows and columns agree between
-//! commands, numbers are finite, and nothing panics, hangs or takes more memory than a bound.
+//! The command line: exit codes are the documented ones, counts of rows and columns agree between commands,
+//! numbers are finite, and no command panics, hangs or exceeds the memory limit.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -9,20 +9,20 @@ use serde_json::Value;
 
 use super::{Outcome, Verdict, choice, hold};
 
-/// What the help lists, without the codes of signals.
+/// The exit codes listed in the help, without those of signals.
 const EXIT_CODES: [i32; 6] = [0, 2, 3, 4, 5, 6];
-/// Address space of a command, in KiB.
+/// Limit of the address space of a command in KiB.
 const MOST_MEMORY: u64 = 3 << 20;
-/// A command that takes longer hangs. The machine may be busy with other things: the limit of processor time is lower.
+/// Limit of the elapsed time of a command, on a busy machine; that of the processor time is lower.
 const MOST_TIME: Duration = Duration::from_secs(120);
-/// Processor time, in seconds.
+/// Limit of the processor time of a command in seconds.
 const MOST_WORK: u64 = 10;
 
 /// Files that the commands write.
 const OUTPUTS: [&str; 9] =
     ["m.model", "c.model", "s.csv", "t.csv", "i.csv", "r.csv", "l.csv", "x.csv", "stdout"];
 
-/// What a command did.
+/// Result of a command.
 struct Done {
     code: i32,
     out: String,
@@ -32,7 +32,7 @@ pub(super) fn run(path: &Path, bytes: &[u8]) -> Verdict {
     let folder = path.parent().unwrap_or(Path::new("."));
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let karhunen = Karhunen { folder };
-    // What an earlier input left would be there for this one.
+    // Files of an earlier input must not be present for this one.
     for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())?.flatten() {
         if OUTPUTS.contains(&&*entry.file_name().to_string_lossy()) {
             std::fs::remove_file(entry.path()).map_err(|error| error.to_string())?;
@@ -43,7 +43,7 @@ pub(super) fn run(path: &Path, bytes: &[u8]) -> Verdict {
     }
     let inspected = karhunen.run(&["inspect", &file, "--json"])?;
     if inspected.code != 0 {
-        // What cannot be inspected cannot be fitted either.
+        // A file that cannot be inspected cannot be fitted either.
         let fitted = karhunen.run(&["fit", &file, "-q"])?;
         hold(fitted.code != 0, || "a file that inspect refuses is fitted".to_owned())?;
         return Ok(Outcome::Refused);
@@ -56,7 +56,7 @@ pub(super) fn run(path: &Path, bytes: &[u8]) -> Verdict {
     table(&karhunen, &file, &report, choice(bytes, 4))
 }
 
-/// A file that holds data: fitted, transformed, reconstructed.
+/// Data: fitted, transformed and reconstructed.
 fn table(karhunen: &Karhunen<'_>, file: &str, report: &Value, choice: usize) -> Verdict {
     let (n, p) = (report["n_samples"].as_u64(), report["n_features"].as_u64());
     let (n, p) = n.zip(p).ok_or("inspect says no shape")?;
@@ -106,7 +106,7 @@ fn table(karhunen: &Karhunen<'_>, file: &str, report: &Value, choice: usize) -> 
     Ok(Outcome::Accepted)
 }
 
-/// A file that holds a model: rows of its width are transformed and reconstructed.
+/// A model: rows of its width are transformed and reconstructed.
 fn model(karhunen: &Karhunen<'_>, file: &str, report: &Value) -> Verdict {
     let Some(p) = report["n_features"].as_u64().filter(|p| (1..200).contains(p)) else {
         return Ok(Outcome::Accepted);
@@ -131,14 +131,14 @@ fn model(karhunen: &Karhunen<'_>, file: &str, report: &Value) -> Verdict {
     Ok(Outcome::Accepted)
 }
 
-/// A command line, one argument on each line; it is refused or done.
+/// A command line, one argument per line, which is refused or executed.
 fn typed(karhunen: &Karhunen<'_>, bytes: &[u8]) -> Verdict {
     let text = String::from_utf8_lossy(bytes);
     let examples = crate::corpus::home().join("../../examples/data");
     let arguments: Vec<String> = text
         .lines()
         .skip(1)
-        // No argument of the system holds a zero, and what is written stays in the folder.
+        // Arguments of processes contain no zero byte, and outputs stay in the folder.
         .map(|argument| {
             argument.replace('\0', "").replace("..", ".").replace("EXAMPLES", &examples.display().to_string())
         })
@@ -204,7 +204,7 @@ impl Karhunen<'_> {
     }
 }
 
-/// The program that was built with this one: beside it, or one folder up where this is a test.
+/// The program built with this one: in the same folder, or in the parent folder for a test.
 fn program() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let found =
@@ -216,7 +216,7 @@ fn code(status: ExitStatus) -> Result<i32, String> {
     status.code().filter(|code| *code < 128).ok_or_else(|| format!("ended with {status}"))
 }
 
-/// Numbers of a table or of JSON are finite: no word of NaN and infinity stands among them.
+/// Checks that a table or JSON contains no NaN and no infinity.
 fn finite(what: &str, text: &str) -> Result<(), String> {
     let words = text.lines().skip(1).flat_map(|line| line.split([',', ' ', '[', ']', ':']));
     let bad = words.map(str::trim).find(|word| {
@@ -225,7 +225,7 @@ fn finite(what: &str, text: &str) -> Result<(), String> {
     hold(bad.is_none(), || format!("{what} hold {bad:?}"))
 }
 
-/// Rows of a CSV below its header; a quoted name may hold the end of a line.
+/// Counts the rows of a CSV below its header; quoted names may contain line breaks.
 fn count(what: &str, text: &str, expected: u64) -> Result<(), String> {
     let mut quoted = false;
     let ends = text.bytes().filter(|byte| {

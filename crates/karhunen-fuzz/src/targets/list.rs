@@ -7,7 +7,7 @@ use karhunen_io::{ReadOptions, read, read_weights};
 use super::{Outcome, Verdict, accepted, hold};
 
 pub(super) fn run(path: &Path) -> Verdict {
-    // Three names of rows, if the file holds such.
+    // A table with three row names, which a file of names may match.
     let table = crate::corpus::home().join("corpus/list/three_rows.csv");
     let named = ReadOptions { sample_names: Some(path.to_owned()), ..ReadOptions::default() };
     match read(&table, &named) {

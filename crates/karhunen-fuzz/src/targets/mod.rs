@@ -1,4 +1,4 @@
-//! What is searched: each target takes the bytes of an input and holds what karhunen makes of it to the invariants.
+//! The targets: each gives the bytes of an input to a part of karhunen and checks invariants of the result.
 
 mod command;
 mod list;
@@ -9,22 +9,22 @@ mod trial;
 
 use std::path::Path;
 
-/// Whether karhunen took an input or refused it.
+/// Outcome of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was read, and what follows from it was computed.
+    /// The input was read, and the results were computed.
     Accepted,
-    /// It was refused with an error.
+    /// The input was refused with an error.
     Refused,
 }
 
-/// What came of an input; the error is the invariant that was broken.
+/// Outcome of an input, or the invariant that it broke.
 pub type Verdict = Result<Outcome, String>;
 
 /// A part of karhunen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The readers of tables, sparse matrices and triples, and fits of what they read.
+    /// Readers of tables, sparse matrices and triples, and fits of their results.
     Table,
     /// Files of weights and of names.
     List,
@@ -32,18 +32,18 @@ pub enum Target {
     Model,
     /// Options of fits as JSON.
     Options,
-    /// The command `karhunen`, several commands in a row.
+    /// The command `karhunen`, several commands in sequence.
     Command,
-    /// No part of karhunen: breaks as its input says, to try the search itself.
+    /// Breaks an invariant as the input says, to test the fuzzer itself.
     Trial,
 }
 
 impl Target {
-    /// All parts of karhunen.
+    /// All targets of karhunen.
     pub const ALL: [Target; 5] =
         [Target::Table, Target::List, Target::Model, Target::Options, Target::Command];
 
-    /// As it is typed, and the name of its folders.
+    /// Name on the command line and of folders.
     pub fn name(self) -> &'static str {
         match self {
             Target::Table => "table",
@@ -60,7 +60,7 @@ impl Target {
         Self::ALL.into_iter().chain([Target::Trial]).find(|target| target.name() == name)
     }
 
-    /// Runs an input, which lies at `path`.
+    /// Runs an input, which is stored at `path`.
     ///
     /// # Errors
     /// The invariant that was broken.
@@ -78,7 +78,7 @@ impl Target {
 
 pub use model::data as checkpoint_data;
 
-/// A number of the content, by which a target chooses among what it can do: the same for the same bytes.
+/// A number below `n` from a hash of the content, by which a target chooses options.
 fn choice(bytes: &[u8], n: usize) -> usize {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -86,12 +86,12 @@ fn choice(bytes: &[u8], n: usize) -> usize {
     ((hash >> 32) % n as u64) as usize
 }
 
-/// Refuses the first thing that does not hold.
+/// Returns the message `what` as an error unless `holds`.
 fn hold(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// Refuses numbers that are not finite.
+/// Checks that numbers are finite.
 fn all_finite<'a>(what: &str, values: impl IntoIterator<Item = &'a f64>) -> Result<(), String> {
     match values.into_iter().find(|value| !value.is_finite()) {
         Some(value) => Err(format!("{what}: {value}")),
@@ -99,7 +99,7 @@ fn all_finite<'a>(what: &str, values: impl IntoIterator<Item = &'a f64>) -> Resu
     }
 }
 
-/// Errors are one line of text that says something, and not a book.
+/// Checks that an error is one line of text of reasonable length.
 fn check_error(message: &str) -> Result<(), String> {
     hold(!message.is_empty() && message.len() < 6000, || {
         format!("an error of {} bytes: {}", message.len(), message.chars().take(200).collect::<String>())
@@ -107,7 +107,7 @@ fn check_error(message: &str) -> Result<(), String> {
     hold(!message.contains("panicked"), || format!("an error speaks of a panic: {message}"))
 }
 
-/// Ends a target where karhunen refused the input.
+/// Ends a target if karhunen refuses the input.
 macro_rules! accepted {
     ($result:expr) => {
         match $result {

@@ -1,5 +1,5 @@
-//! Model files and checkpoints: what is loaded can be used, gives finite results, and is the same when it is saved and
-//! loaded again.
+//! Model files and checkpoints: a loaded model can be used, gives finite results, and is equal after saving and
+//! loading.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use karhunen_io::{
 
 use super::{Outcome, Verdict, all_finite, hold};
 
-/// Models of more values are loaded, not used.
+/// Larger models are loaded but not used.
 const MOST_VALUES: usize = 4096;
 
 pub(super) fn run(path: &Path) -> Verdict {
@@ -44,7 +44,7 @@ pub(super) fn run(path: &Path) -> Verdict {
     Ok(outcome)
 }
 
-/// What was loaded, unless it was refused.
+/// The loaded model, or `None` if the file was refused.
 fn loaded<M>(result: Result<M>) -> std::result::Result<Option<M>, String> {
     match result {
         Ok(model) => Ok(Some(model)),
@@ -92,7 +92,7 @@ fn incomplete(saved: &SavedIncomplete, again: &Path) -> std::result::Result<(), 
         .map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
     let same =
         load_incomplete(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
-    // NaN stands for what a trace did not compute, so that the models are compared as text.
+    // NaN marks values of a trace that were not computed, so models are compared as text.
     hold(format!("{same:?}") == format!("{saved:?}"), || {
         "a model of incomplete data is another when saved and loaded again".to_owned()
     })?;
@@ -156,10 +156,10 @@ fn kernel(saved: &SavedKernel, again: &Path) -> std::result::Result<(), String> 
     Ok(())
 }
 
-/// The data that the checkpoints of the corpus are of.
+/// The data of the checkpoints in the corpus.
 ///
 /// # Errors
-/// None that happens: the data are constant.
+/// Never, because the data are constant.
 pub fn data() -> std::result::Result<Observed<f64>, String> {
     let value = |e: usize| if e % 7 == 3 { f64::NAN } else { (e % 13) as f64 * (e / 6) as f64 / 10.0 };
     let x: Vec<f64> = (0..120).map(value).collect();
@@ -167,7 +167,7 @@ pub fn data() -> std::result::Result<Observed<f64>, String> {
     Observed::from_dense(&x, None).map_err(|error| error.to_string())
 }
 
-/// Goes on from a checkpoint, with its own options but for limits that would take long.
+/// Resumes a checkpoint with its own options, but with lower limits of time.
 fn resume(checkpoint: &Checkpoint) -> std::result::Result<(), String> {
     let options = &checkpoint.options;
     if options.inner_iterations > 50 || options.n_starts > 5 || options.n_components > 50 {

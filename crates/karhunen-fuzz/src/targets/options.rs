@@ -1,4 +1,4 @@
-//! Options as JSON: what can be said in JSON is obeyed or refused, on tables of every kind, and what is fitted is finite.
+//! Options as JSON: every option is obeyed or refused, on tables of every kind, and fits are finite.
 
 use karhunen::{Dense, IncompletePca, KernelPca, Landmarks, Nystrom, Observed, Pca, Weights};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ enum Options {
     Nystrom(Nystrom),
 }
 
-/// Limits of iterations that options may ask for; more is a matter of patience, not of correctness.
+/// Limit of the iterations of a fit; more would only take longer.
 const MOST_ITERATIONS: usize = 60;
 
 pub(super) fn run(bytes: &[u8]) -> Verdict {
@@ -70,14 +70,14 @@ pub(super) fn run(bytes: &[u8]) -> Verdict {
     outcome.map(|()| Outcome::Accepted)
 }
 
-/// Small tables of every kind: (rows, columns, values), where a twentieth of some is missing.
+/// Small tables of every kind as (rows, columns, values); in some a twentieth is missing.
 fn table(which: usize) -> (usize, usize, Vec<f64>) {
     let (n, p) = [(12, 5), (5, 12), (1, 4), (6, 1), (8, 8), (12, 5), (9, 4), (30, 3)][which];
     let value = |index: usize| {
         let (row, column) = (index / p, index % p);
         let base = ((index * 7919 + 13) % 101) as f64 / 10.0 - 5.0;
         match which {
-            // Constant columns, one direction, far from zero, huge.
+            // Constant columns, rank one, far from zero, huge.
             4 => 3.0,
             5 => (row + 1) as f64 * (column + 1) as f64,
             6 => base + 1e9,

@@ -1,4 +1,4 @@
-//! Tables: what is read has one shape and finite values, and what is fitted to it is finite.
+//! Tables: a table that is read has one shape and finite values, and fits of it are finite.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use karhunen_io::{
 
 use super::{Outcome, Verdict, accepted, all_finite, choice, hold};
 
-/// Larger tables are read, not fitted.
+/// Larger tables are read but not fitted.
 const MOST_VALUES: usize = 4096;
 
 pub(super) fn run(path: &Path, bytes: &[u8]) -> Verdict {
     let options = ReadOptions::default();
     let numbered = |columns: [usize; 3]| columns.map(|column| column.to_string());
-    // Most options go with text alone.
+    // Most options apply to text only.
     let is_text = !bytes.iter().take(64).any(|byte| *byte == 0 || *byte >= 0x80);
     let choices: &[usize] =
         if is_text { &[0, 0, 1, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14] } else { &[0, 0, 6, 10, 13, 14] };
@@ -63,7 +63,7 @@ fn whole(path: &Path, options: &ReadOptions) -> Verdict {
     fitted.map(|()| Outcome::Accepted)
 }
 
-/// Everything that comes with a table has its shape.
+/// Checks that names and weights agree with the shape of a table.
 fn check(table: &Table) -> Result<(), String> {
     let (n, p) = table.data.shape();
     let lists = [
@@ -86,7 +86,7 @@ fn check(table: &Table) -> Result<(), String> {
     hold(size.is_none_or(|size| Some(size) == n.checked_mul(p)), || format!("{size:?} values for {n} x {p}"))
 }
 
-/// Values that are held, of a dense table.
+/// Number of values of a dense table.
 fn size<T: Scalar>(values: &Values<T>) -> Option<usize> {
     match values {
         Values::Dense { buffer, .. } => Some(buffer.as_slice().len()),
@@ -95,7 +95,7 @@ fn size<T: Scalar>(values: &Values<T>) -> Option<usize> {
     }
 }
 
-/// What is fitted to finite values is finite, and has their shape.
+/// Checks that fits of finite values are finite and have their shape.
 fn fit<T: Scalar>(values: &Values<T>) -> Result<(), String> {
     let (n, p) = values.shape();
     if n.saturating_mul(p) > MOST_VALUES || n == 0 || p == 0 {
@@ -129,7 +129,7 @@ fn triples(path: &Path, columns: TripleColumns) -> Verdict {
     observed(&table)
 }
 
-/// Observed entries lie within their shape, are finite, and have their names.
+/// Checks that observed entries are within their shape, are finite, and have names.
 fn observed(table: &ObservedTable) -> Verdict {
     let (n, p) = table.data.shape();
     let lists = [

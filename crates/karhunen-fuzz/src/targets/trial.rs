@@ -1,4 +1,4 @@
-//! What the search must see: every way in which an input can end a program, or break an invariant.
+//! Failures that the fuzzer must detect: every way in which an input can end a program or break an invariant.
 
 use super::{Outcome, Verdict};
 
@@ -8,7 +8,7 @@ pub(super) fn run(bytes: &[u8]) -> Verdict {
         b"abort" => std::process::abort(),
         b"stack" => Err(format!("{} levels deep", deeper(0))),
         b"memory" => {
-            // Allowed on every machine, but not here.
+            // More than the memory limit of a worker.
             std::hint::black_box(vec![1_u8; 1 << 30]);
             Ok(Outcome::Accepted)
         }

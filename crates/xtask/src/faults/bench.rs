@@ -1,4 +1,4 @@
-//! The program, the data that it works on, and what it makes of them undisturbed.
+//! The program, its data, and its undisturbed outputs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use karhunen_testkit::SplitMix64;
 use super::run::{Files, files, succeed};
 use crate::workspace::{cargo, root};
 
-/// Everything that does not change between moments.
+/// Data and counters that all moments share.
 pub(super) struct Bench {
-    /// Emptied at the start; what failed is left in it.
+    /// Emptied at the start; keeps the folders of failed moments.
     pub(super) folder: PathBuf,
     program: PathBuf,
-    /// How many folders of undisturbed runs there are.
+    /// Number of folders of undisturbed runs.
     jobs: AtomicUsize,
 }
 
-/// A command, what it writes where nothing disturbs it, and how long it takes.
+/// A command, its undisturbed outputs, and its duration.
 pub(super) struct Job {
     pub(super) arguments: Vec<String>,
     pub(super) outputs: Files,
@@ -60,7 +60,7 @@ impl Bench {
         Ok(bench)
     }
 
-    /// A file of the data.
+    /// The path of a file of the data.
     pub(super) fn data(&self, name: &str) -> String {
         self.folder.join(name).to_string_lossy().into_owned()
     }
@@ -70,7 +70,7 @@ impl Bench {
         self.under(Command::new(&self.program), folder, arguments)
     }
 
-    /// The program, run by a shell that first does `before`.
+    /// The program, run by a shell after `before`.
     pub(super) fn shell(&self, before: &str, folder: &Path, arguments: &[String]) -> Command {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("{before}; exec \"$@\""), "sh"]).arg(&self.program);
@@ -82,7 +82,7 @@ impl Bench {
         command
     }
 
-    /// Runs a command to its end, twice: the second time is measured, in case the first warmed the caches.
+    /// Runs a command twice; the second run is measured, because the first may warm the caches.
     pub(super) fn job(&self, name: &str, arguments: &[&str]) -> Result<Job, String> {
         let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
         let mut length = Duration::ZERO;
@@ -109,7 +109,7 @@ impl Bench {
     }
 }
 
-/// The program that `KARHUNEN_PROGRAM` names, as in the tests of Python, or the one that the step `tests` builds.
+/// The program named by `KARHUNEN_PROGRAM`, as in the Python tests, or built by the step `tests`.
 fn program() -> Result<PathBuf, String> {
     if let Some(given) = std::env::var_os("KARHUNEN_PROGRAM") {
         return Ok(given.into());
@@ -121,7 +121,7 @@ fn program() -> Result<PathBuf, String> {
     }
 }
 
-/// Rows with three directions that stand out.
+/// Rows with three dominant directions.
 fn rows(n: usize, p: usize, seed: u64) -> impl Iterator<Item = Vec<f64>> {
     let mut random = SplitMix64::new(seed);
     let directions = random.normals(3, p);
@@ -137,7 +137,7 @@ fn rows(n: usize, p: usize, seed: u64) -> impl Iterator<Item = Vec<f64>> {
     })
 }
 
-/// A table with names of columns, and a share of cells that are empty.
+/// A table with column names and a fraction of empty cells.
 pub(super) fn table(n: usize, p: usize, missing: f64, seed: u64) -> Vec<u8> {
     let mut random = SplitMix64::new(seed ^ 0xABCD);
     let mut text: Vec<String> = vec![(1..=p).map(|j| format!("v{j}")).collect::<Vec<_>>().join(",")];

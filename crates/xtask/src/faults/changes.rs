@@ -1,4 +1,4 @@
-//! Data that change while they are used, and pipes that end early.
+//! Data that change during a command, and pipes that end early.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -10,7 +10,7 @@ use super::kills::put;
 use super::run::{Files, check_files, files, finish, run, start};
 use super::{Strike, Unable};
 
-/// A job on a file that lies in its own folder under the name `data` (with an extension), and another file in its place.
+/// A job on the file `data` (with an extension) in its own folder, and another content for the file.
 struct Reading {
     job: Job,
     name: String,
@@ -58,7 +58,7 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// What another program does to the file.
+/// The change that another program makes to the file.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Cut,
@@ -97,7 +97,8 @@ impl Change {
     }
 }
 
-/// Changes the data at the moment: the command refuses them by name, or has read them as they were before, or as they are now.
+/// Changes the data at the moment: the command refuses them by name, or gives the results of the old or of the new
+/// content.
 pub(super) fn files_that_change(bench: &Bench) -> Result<Strike<'_>, Unable> {
     let readings = readings(bench)?;
     Ok(Box::new(move |moment| {
@@ -129,7 +130,7 @@ pub(super) fn files_that_change(bench: &Bench) -> Result<Strike<'_>, Unable> {
                 Err(context(format!("the message does not name it: {}", done.errors)))
             };
         }
-        // Then the change came before the command looked: it says the same of the file as it is now.
+        // The change preceded the reading: a new run on the changed file must give the same.
         let again = moment.folder.join("again");
         put(&again, &Files::new())?;
         fs::copy(&data, again.join(&reading.name)).map_err(|error| context(error.to_string()))?;
@@ -151,8 +152,8 @@ fn outputs(folder: &Path, reading: &Reading) -> Result<Files, String> {
     Ok(found)
 }
 
-/// Hands the data over by a pipe in pieces, of which some are one byte, and ends it early for three moments of four: the command
-/// does as with a file that holds as much.
+/// Writes the data to a pipe in pieces, some of one byte, and ends it early in three moments of four: the command
+/// must give the results for a file of the same content.
 pub(super) fn pipes(bench: &Bench) -> Result<Strike<'_>, Unable> {
     let readings = readings(bench)?;
     Ok(Box::new(move |moment| {
@@ -180,7 +181,7 @@ pub(super) fn pipes(bench: &Bench) -> Result<Strike<'_>, Unable> {
                 let most =
                     if moment.random.uniform() < 0.1 { 1.0 } else { 60_000.0 * moment.random.uniform() };
                 let next = end.min(at + 1 + most as usize);
-                // A command that has seen enough reads no more.
+                // The command may close the pipe before the end of the data.
                 if pipe.write_all(&reading.content[at..next]).is_err() {
                     break;
                 }

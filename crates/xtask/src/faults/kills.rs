@@ -1,4 +1,4 @@
-//! SIGKILL: of fits that keep checkpoints, and of commands that write.
+//! SIGKILL of fits with checkpoints and of commands that write.
 
 use std::fs;
 use std::path::Path;
@@ -21,14 +21,14 @@ pub(super) fn fit_jobs(bench: &Bench) -> Result<Vec<Job>, String> {
             let files =
                 ["--checkpoint", "c", "--checkpoint-every", "0", "--resume", "-o", "m", "--scores", "s.csv"];
             let mut job = bench.job(&format!("fit{method}"), &[&fit[..], &files].concat())?;
-            // The checkpoint holds how long the fit took.
+            // The checkpoint contains the duration of the fit.
             job.outputs.remove("c");
             Ok(job)
         })
         .collect()
 }
 
-/// Kills the fit at the moment, and often once or twice again while it goes on; then lets it end.
+/// Kills the fit at the moment, often once or twice again after resumption, then lets it finish.
 pub(super) fn fits(bench: &Bench) -> Result<Strike<'_>, Unable> {
     let jobs = fit_jobs(bench)?;
     Ok(Box::new(move |moment| {
@@ -60,7 +60,7 @@ pub(super) fn fits(bench: &Bench) -> Result<Strike<'_>, Unable> {
     }))
 }
 
-/// The iteration of the checkpoint `c`; zero before there is one.
+/// The iteration of the checkpoint `c`; zero before it exists.
 fn checkpoint_iteration(bench: &Bench, folder: &Path) -> Result<u64, String> {
     if !folder.join("c").exists() {
         return Ok(0);
@@ -72,7 +72,7 @@ fn checkpoint_iteration(bench: &Bench, folder: &Path) -> Result<u64, String> {
     inspected["iteration"].as_u64().ok_or_else(|| "the checkpoint has no iteration".to_owned())
 }
 
-/// Commands with several outputs, or a large one; the second makes other files of the same names.
+/// Commands with several outputs, or a large one; the second writes other content under the same names.
 pub(super) fn write_jobs(bench: &Bench) -> Result<Vec<[Job; 2]>, String> {
     let (x, other, model) = (bench.data("x.npy"), bench.data("other.npy"), bench.data("npy.model"));
     let pair = |name: &str, arguments: &dyn Fn(&str) -> Vec<String>| -> Result<[Job; 2], String> {
@@ -92,7 +92,7 @@ pub(super) fn write_jobs(bench: &Bench) -> Result<Vec<[Job; 2]>, String> {
     ])
 }
 
-/// Kills a command that replaces files: at the moment, or as soon as it has begun to write.
+/// Kills a command that replaces files, at the moment or at its first output.
 pub(super) fn writes(bench: &Bench) -> Result<Strike<'_>, Unable> {
     let jobs = write_jobs(bench)?;
     Ok(Box::new(move |moment| {
@@ -105,7 +105,7 @@ pub(super) fn writes(bench: &Bench) -> Result<Strike<'_>, Unable> {
         child.wait().map_err(|error| error.to_string())?;
         whole(&folder, &new.outputs, &old.outputs)?;
         if new.outputs.contains_key("m") {
-            // Whoever reads one of several outputs finds all of the same run.
+            // All outputs that exist must come from the same run.
             let inspect = ["inspect", "m", "--json"].map(str::to_owned);
             run(&mut bench.command(&folder, &inspect), &errors)?.check(&[0])?;
             let mut found = files(&folder)?;
@@ -114,14 +114,14 @@ pub(super) fn writes(bench: &Bench) -> Result<Strike<'_>, Unable> {
                 return Err("outputs of two runs stand side by side".to_owned());
             }
         }
-        // The same command again: all is new, and nothing is left of the one that was killed.
+        // Run again, the command writes all outputs, and no file of the killed one remains.
         let done = run(&mut bench.command(&folder, &new.arguments), &errors)?;
         done.check(&[0])?;
         check_files(&folder, &new.outputs)
     }))
 }
 
-/// Waits for the moment: for half of them it lies anywhere in the work, for the others soon after the first byte was written.
+/// Waits for the moment: half of them lie anywhere in the work, the others soon after the first byte is written.
 pub(super) fn wait(moment: &mut Moment, folder: &Path, job: &Job) {
     if moment.index.is_multiple_of(2) {
         return std::thread::sleep(job.length.mul_f64(moment.at));
@@ -141,7 +141,7 @@ pub(super) fn put(folder: &Path, files: &Files) -> Result<(), String> {
     files.iter().try_for_each(|(name, content)| fs::write(folder.join(name), content).map_err(failed))
 }
 
-/// Checks that every output is whole, new or as it was before.
+/// Checks that every output is complete, new or old.
 fn whole(folder: &Path, new: &Files, old: &Files) -> Result<(), String> {
     let found = files(folder)?;
     for (name, content) in new {

@@ -1,4 +1,4 @@
-//! Memory that runs out: an address space that is limited by the shell.
+//! Lack of memory: the shell limits the address space.
 
 use std::fs;
 
@@ -6,16 +6,16 @@ use super::bench::{Bench, Job};
 use super::run::{check_files, run};
 use super::{Moment, Strike, Unable};
 
-/// Kilobytes of address space that every command is given in the search for what it needs.
+/// Largest limit in kilobytes in the search for the memory of a command.
 const MOST: u64 = 8 << 20;
 
-/// A command, and the least kilobytes that it does its work in.
+/// A command and its memory requirement in kilobytes.
 struct Needy {
     job: Job,
     need: u64,
 }
 
-/// The least limit under which a command succeeds, to three hundredths.
+/// The least limit under which a command succeeds, to 3%.
 fn need(bench: &Bench, name: &str, arguments: &[String]) -> Result<u64, String> {
     let folder = bench.folder.join(format!("need-{name}"));
     fs::create_dir(&folder).map_err(|error| error.to_string())?;
@@ -29,7 +29,7 @@ fn need(bench: &Bench, name: &str, arguments: &[String]) -> Result<u64, String> 
     }
     let (mut low, mut high) = (1024, MOST);
     while high > low + low / 33 {
-        // By ratios: needs differ in their powers of ten.
+        // Bisection of the logarithm: requirements differ by powers of ten.
         let middle = ((low as f64 * high as f64).sqrt()) as u64;
         if enough(middle)? { high = middle } else { low = middle + 1 }
     }
@@ -65,8 +65,8 @@ fn jobs(bench: &Bench) -> Result<Vec<Needy>, String> {
         .collect()
 }
 
-/// Limits the address space between what the program takes to inspect a small model and what the command needs: it says that memory
-/// is short, and leaves nothing.
+/// Limits the address space between that for inspecting a small model and the requirement of the command: the
+/// command must report a lack of memory and leave no file.
 pub(super) fn limits(bench: &Bench) -> Result<Strike<'_>, Unable> {
     let least = need(bench, "version", &["inspect".to_owned(), bench.data("holes.model")])?;
     let jobs = jobs(bench)?;

@@ -1,6 +1,6 @@
-//! Faults: processes that are killed, disks that are full, files that change, memory that runs out. Each kind of fault strikes the
-//! command line at many moments of its work, drawn from a seed, and each time the same is asked: no result is lost, none is half
-//! written, and the command says what happened.
+//! Fault injection: killed processes, full disks, changing files, lack of memory. Each kind of fault strikes the
+//! command line at many moments, drawn from a seed, and the same properties are checked each time: no result is
+//! lost, no output is incomplete, and the command reports the fault.
 //!
 //! `cargo xtask faults [--moments N] [--seed S] [KIND …]`; the step `faults` of the test command runs all kinds.
 
@@ -23,28 +23,28 @@ use karhunen_testkit::SplitMix64;
 use crate::steps::Counts;
 use bench::Bench;
 
-/// Moments of each kind in the test command.
+/// Number of moments of each kind in the test command.
 const MOMENTS: usize = 30;
-/// The seed of the test command.
+/// Seed of the test command.
 const SEED: u64 = 12;
-/// Violations shown of each kind.
+/// Number of violations shown of each kind.
 const SHOWN: usize = 5;
 
-/// What strikes at one moment; an error says which promise was broken.
+/// Injects a fault at one moment; the error is the violated property.
 type Strike<'a> = Box<dyn Fn(&mut Moment) -> Result<(), String> + Sync + 'a>;
 
-/// A kind of fault: its name, what it does, and its preparation, which may say why it cannot be done here.
+/// A kind of fault: name, description, and preparation, which may refuse.
 struct Kind {
     name: &'static str,
     about: &'static str,
     prepare: for<'a> fn(&'a Bench) -> Result<Strike<'a>, Unable>,
 }
 
-/// Why a kind of fault is not tried.
+/// Reason why a kind of fault is not tried.
 enum Unable {
-    /// The machine has no means for it: skipped with these words.
+    /// The machine lacks the means: skipped with this message.
     Skip(String),
-    /// The preparation itself failed.
+    /// The preparation failed.
     Fail(String),
 }
 
@@ -92,11 +92,11 @@ const KINDS: [Kind; 9] = [
 
 /// One moment at which a fault strikes.
 pub(super) struct Moment {
-    /// Its number, from zero.
+    /// Index, from zero.
     pub(super) index: usize,
-    /// Where it lies in the work, in 0..1: moments are spread evenly, each at random in its share.
+    /// Position within the work, in 0..1: one random position in each of equal intervals.
     pub(super) at: f64,
-    /// All other choices.
+    /// Generator of all other choices.
     pub(super) random: SplitMix64,
     /// An empty folder.
     pub(super) folder: PathBuf,
@@ -118,7 +118,7 @@ impl Moment {
     }
 }
 
-/// What came of a kind.
+/// Outcome of a kind.
 struct Outcome {
     name: &'static str,
     moments: usize,
@@ -169,7 +169,7 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// The step of the test command: every kind but those tried by hand alone, at a few moments, of one seed.
+/// The step of the test command: every kind but the manual ones, at a few moments, with a fixed seed.
 pub(crate) fn step(counts: &mut Counts) -> Result<(), String> {
     let kinds = KINDS.iter().map(|kind| kind.name);
     let wanted = Wanted { moments: MOMENTS, seed: SEED, kinds: kinds.map(str::to_owned).collect() };
@@ -180,7 +180,7 @@ pub(crate) fn step(counts: &mut Counts) -> Result<(), String> {
     if lost == 0 { Ok(()) } else { Err(format!("{lost} moments broke a promise")) }
 }
 
-/// Tries the kinds that are wanted, all if none is named, and prints a table.
+/// Tries the wanted kinds, all if none is named, and prints a table.
 fn strike(wanted: &Wanted) -> Result<Vec<Outcome>, String> {
     let bench = Bench::new()?;
     let mut outcomes = Vec::new();
@@ -208,7 +208,7 @@ fn strike(wanted: &Wanted) -> Result<Vec<Outcome>, String> {
     Ok(outcomes)
 }
 
-/// All moments of a kind, several at a time.
+/// Runs all moments of a kind, several at a time.
 fn moments(bench: &Bench, kind: &Kind, wanted: &Wanted) -> Outcome {
     let started = Instant::now();
     let outcome =
@@ -228,7 +228,7 @@ fn moments(bench: &Bench, kind: &Kind, wanted: &Wanted) -> Outcome {
             let result =
                 Moment::new(bench, kind.name, index, wanted.moments, wanted.seed).and_then(|mut moment| {
                     strike(&mut moment)?;
-                    // What failed is kept to be looked at.
+                    // Folders of failed moments are kept for inspection.
                     std::fs::remove_dir_all(&moment.folder).map_err(|error| error.to_string())
                 });
             if let (Err(message), Ok(mut lost)) = (result, lost.lock()) {
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_kinds_and_numbers() {
+    fn arguments_name_kinds_and_numbers() {
         let parse = |text: &str| {
             let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
             Wanted::parse(&words)

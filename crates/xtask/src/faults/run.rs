@@ -1,4 +1,4 @@
-//! Commands that are run, struck and looked at.
+//! Commands: start, signals, and checks of their results.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// No command of ours takes as long.
+/// Limit of the duration of a command.
 const HANG: Duration = Duration::from_secs(60);
 
-/// What a command left.
+/// Result of a command.
 #[derive(Debug)]
 pub(super) struct Done {
     pub(super) status: ExitStatus,
     pub(super) errors: String,
 }
 
-/// Starts `command` with its standard error stream kept in a file of `folder`'s parent.
+/// Starts `command` with its standard error stream written to the file `errors`.
 pub(super) fn start(command: &mut Command, errors: &Path) -> Result<Child, String> {
     let file = fs::File::create(errors).map_err(|error| format!("{}: {error}", errors.display()))?;
     let spawned = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file).spawn();
@@ -30,7 +30,7 @@ pub(super) fn start(command: &mut Command, errors: &Path) -> Result<Child, Strin
 /// Waits until the child ends.
 ///
 /// # Errors
-/// Where it hangs.
+/// If the command hangs.
 pub(super) fn finish(mut child: Child, errors: &Path) -> Result<Done, String> {
     let started = Instant::now();
     loop {
@@ -64,7 +64,7 @@ pub(super) fn succeed(command: &mut Command, errors: &Path) -> Result<(), String
     }
 }
 
-/// Sends a signal to a child that was not waited for yet; one that has ended meanwhile takes no notice.
+/// Sends a signal to a child that was not waited for; no error if the child has ended.
 pub(super) fn signal(child: &Child, name: &str) -> Result<(), String> {
     let status = Command::new("kill")
         .args([&format!("-{name}"), &child.id().to_string()])
@@ -74,8 +74,8 @@ pub(super) fn signal(child: &Child, name: &str) -> Result<(), String> {
 }
 
 impl Done {
-    /// Holds what every command promises, whatever happened to it: it ends by itself, with a documented code and without the text of
-    /// a panic; and an error is one message.
+    /// Checks the properties of every command: it ends by itself, with a documented code, without the text of a
+    /// panic, and an error is one message.
     pub(super) fn check(&self, codes: &[i32]) -> Result<i32, String> {
         let told = self.errors.trim();
         let Some(code) = self.status.code() else {
@@ -95,7 +95,7 @@ impl Done {
     }
 }
 
-/// The files of a folder and what they hold.
+/// The names and contents of the files of a folder.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
 /// Reads every file of a folder.
@@ -112,7 +112,7 @@ pub(super) fn files(folder: &Path) -> Result<Files, String> {
     Ok(found)
 }
 
-/// A model without how long its fit took, and without the checksum of that: the bits that are promised. Any other file as it is.
+/// A model without the duration of its fit and without the checksum; other files unchanged.
 fn without_times(mut file: Vec<u8>) -> Vec<u8> {
     const TIMES: &str = "trace_seconds";
     let header = file.first_chunk().map(|length| u64::from_le_bytes(*length) as usize);

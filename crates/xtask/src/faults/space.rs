@@ -1,4 +1,4 @@
-//! Outputs that find no room: a small file system that fills up, and a largest size of files.
+//! Lack of space for outputs: a small file system, and a limit of the size of files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::kills::{fit_jobs, put, write_jobs};
 use super::run::{Done, Files, check_files, files, run};
 use super::{Moment, Strike, Unable};
 
-/// A file system in memory, of which nothing is left once it is dropped.
+/// A file system in memory, removed when dropped.
 struct Disk(PathBuf);
 
 impl Disk {
@@ -31,12 +31,12 @@ impl Drop for Disk {
     }
 }
 
-/// Kilobytes that files take, in pages.
+/// Size of files in kilobytes, in whole pages.
 fn size(files: &Files) -> u64 {
     files.values().map(|content| (content.len() as u64).div_ceil(4096) * 4).sum()
 }
 
-/// Writes to a disk that has room for a part of the outputs; every third moment it is the checkpoint alone that finds none.
+/// Writes to a disk too small for all outputs; every third moment only the checkpoint does not fit.
 pub(super) fn disk(bench: &Bench) -> Result<Strike<'_>, Unable> {
     if let Err(why) = Disk::new(&bench.folder.join("probe"), 64) {
         return Err(Unable::Skip(format!("no file system can be mounted here ({why})")));
@@ -57,7 +57,7 @@ pub(super) fn disk(bench: &Bench) -> Result<Strike<'_>, Unable> {
     }))
 }
 
-/// A checkpoint that cannot be written is a warning; the fit goes on and its outputs, which lie elsewhere, are whole.
+/// A checkpoint that cannot be written is a warning; the fit and its outputs on another disk are complete.
 fn checkpoint(bench: &Bench, moment: &mut Moment, jobs: &[Job]) -> Result<(), String> {
     let job = moment.choose(jobs);
     let (folder, errors) = (moment.folder.join("work"), moment.folder.join("errors"));
@@ -78,7 +78,7 @@ fn checkpoint(bench: &Bench, moment: &mut Moment, jobs: &[Job]) -> Result<(), St
     }
 }
 
-/// Writes under a limit to the size of files, which the largest output is beyond.
+/// Writes under a limit of the size of files below the largest output.
 pub(super) fn limit(bench: &Bench) -> Result<Strike<'_>, Unable> {
     let jobs = write_jobs(bench)?;
     Ok(Box::new(move |moment| {
@@ -87,14 +87,14 @@ pub(super) fn limit(bench: &Bench) -> Result<Strike<'_>, Unable> {
         put(&folder, &old.outputs)?;
         let largest = new.outputs.values().map(Vec::len).max().unwrap_or(0);
         let blocks = (moment.at * largest as f64 / 512.0) as usize;
-        // Without the trap the system would end the process by a signal.
+        // Without the trap, the system would end the process by a signal.
         let before = format!("trap '' XFSZ; ulimit -f {blocks}");
         let done = run(&mut bench.shell(&before, &folder, &new.arguments), &errors)?;
         all_or_nothing(&done, &folder, old, new)
     }))
 }
 
-/// All outputs are new, or none is and the message names one.
+/// Checks that all outputs are new, or that all are old and the message names one.
 fn all_or_nothing(done: &Done, folder: &Path, old: &Job, new: &Job) -> Result<(), String> {
     if done.check(&[0, 4])? == 0 {
         return check_files(folder, &new.outputs);

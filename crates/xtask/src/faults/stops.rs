@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP: the command stops by itself, says so, and leaves nothing half done.
+//! SIGINT, SIGTERM and SIGHUP: the command stops, reports it, and leaves no incomplete output.
 
 use std::fs;
 
@@ -7,12 +7,12 @@ use super::kills::{fit_jobs, put, wait, write_jobs};
 use super::run::{Done, check_files, finish, signal, start, succeed};
 use super::{Moment, Strike, Unable};
 
-/// The signals and the exit codes that tell of them.
+/// The signals and their exit codes.
 const SIGNALS: [(&str, i32); 3] = [("INT", 130), ("TERM", 143), ("HUP", 129)];
-/// What the system says of a process that the signal reached before it could be handled.
+/// Signals that end a process before its handler is installed, with the number in its status.
 const EARLY: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("HUP", 1)];
 
-/// Whether the command was stopped, rather than done before.
+/// True if the command was stopped, false if it finished before.
 fn stopped(done: &Done, (name, code): (&str, i32)) -> Result<bool, String> {
     use std::os::unix::process::ExitStatusExt;
     if EARLY.iter().any(|(early, number)| *early == name && done.status.signal() == Some(*number)) {
@@ -21,7 +21,7 @@ fn stopped(done: &Done, (name, code): (&str, i32)) -> Result<bool, String> {
     Ok(done.check(&[0, code])? == code)
 }
 
-/// Stops a fit with checkpoints, and goes on.
+/// Stops a fit with checkpoints, and resumes it.
 pub(super) fn fits(bench: &Bench) -> Result<Strike<'_>, Unable> {
     let jobs = fit_jobs(bench)?;
     Ok(Box::new(move |moment: &mut Moment| {
@@ -43,7 +43,7 @@ pub(super) fn fits(bench: &Bench) -> Result<Strike<'_>, Unable> {
     }))
 }
 
-/// Stops a command that replaces files: all are new, or all are as before.
+/// Stops a command that replaces files: all are new, or all are old.
 pub(super) fn writes(bench: &Bench) -> Result<Strike<'_>, Unable> {
     let jobs = write_jobs(bench)?;
     Ok(Box::new(move |moment: &mut Moment| {
