@@ -1,5 +1,5 @@
-//! Writes the entries of a catalogue of ratings for other programs: `rows.npy`, `columns.npy` (int32), `values.npy`
-//! (float32).
+//! Writes the entries of a catalogue of ratings for other programs: `rows.npy`, `columns.npy` (int32),
+//! `values.npy` (float32).
 //!
 //! `ratings N_SAMPLES N_FEATURES N_ENTRIES N_COMPONENTS SEED FOLDER`
 
@@ -30,7 +30,8 @@ fn main() -> Outcome<()> {
     write(&folder.join("values.npy"), "<f4", &ratings.values, |x| x.to_le_bytes())
 }
 
-/// Writes a file of numpy, version 1.0: a magic number, the length of the header, the header padded to 64 bytes, values.
+/// Writes a file of numpy, version 1.0: a magic number, the length of the header, the header padded to 64 bytes,
+/// values.
 fn write<T: Copy>(path: &Path, descr: &str, values: &[T], bytes: impl Fn(T) -> [u8; 4]) -> Outcome<()> {
     let dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({},), }}", values.len());
     let header = format!("{dict:<117}\n");

@@ -8,8 +8,8 @@ use crate::SplitMix64;
 
 /// Number of samples of a piece of work.
 const PIECE: usize = 2048;
-/// Popularity of features falls as `(x + 1/50)^-1.8` over ranks `x` from 0 to 1: the most popular has 40 times the mean, as
-/// of the films of the Netflix prize.
+/// Popularity of features falls as `(x + 1/50)^-1.8` over ranks `x` from 0 to 1: the most popular has 40 times the
+/// mean, as of the films of the Netflix prize.
 const POPULARITY: f64 = 1.8;
 /// Numbers of entries per sample fall as `(x + 1/50)^-1`: their median is half their mean.
 const ACTIVITY: f64 = 1.0;

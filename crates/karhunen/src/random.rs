@@ -122,8 +122,8 @@ impl Places {
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea & Flood 2014, doi:10.1145/2660193.2660195): a bijection in which each bit of the
-/// result depends on all bits of `z`.
+/// The finaliser of SplitMix64 (Steele, Lea & Flood 2014, doi:10.1145/2660193.2660195): a bijection in which each
+/// bit of the result depends on all bits of `z`.
 pub(crate) const fn mix(z: u64) -> u64 {
     let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -13,8 +13,8 @@ pub enum Weighting {
     /// weights; `s` must be at least 2, so weights normalised to sum to one are refused.
     #[default]
     Frequency,
-    /// Relative importance or inverse variance: a constant factor changes nothing. The population variance is divided
-    /// by `1 - sum(v^2)`, `v = w / s`.
+    /// Relative importance or inverse variance: a constant factor changes nothing. The population variance is
+    /// divided by `1 - sum(v^2)`, `v = w / s`.
     Importance,
     /// The weighted rows are the whole population: divisor `s`.
     Population,

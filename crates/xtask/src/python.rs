@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use crate::steps::Counts;
 use crate::workspace::{cargo, root};
 
-/// The environments: `python/requirements-NAME.txt`, installed under `target/python-NAME`. The last one also builds the
-/// wheel, checks style and builds the documentation.
+/// The environments: `python/requirements-NAME.txt`, installed under `target/python-NAME`. The last one also
+/// builds the wheel, checks style and builds the documentation.
 const ENVIRONMENTS: [&str; 2] = ["oldest", "newest"];
 
 /// Builds the wheel, installs it in every environment, runs its tests there, and builds the documentation with it.

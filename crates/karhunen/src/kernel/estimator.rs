@@ -17,15 +17,15 @@ use crate::source::Source;
 use crate::weights::Weights;
 
 impl KernelPca {
-    /// Fits kernel principal components to `x`, shape (n_samples, n_features); for [`Kernel::Precomputed`], the kernel
-    /// matrix, shape (n_samples, n_samples). `weights.samples` are multiplicities of the rows; weights of features
-    /// are refused.
+    /// Fits kernel principal components to `x`, shape (n_samples, n_features); for [`Kernel::Precomputed`], the
+    /// kernel matrix, shape (n_samples, n_samples). `weights.samples` are multiplicities of the rows; weights of
+    /// features are refused.
     ///
     /// # Errors
-    /// [`Error::NComponents`] unless 1 <= n_components <= n_samples; [`Error::NonFinite`] for NaN and infinite values;
-    /// [`Error::NegativeValue`] for a kernel of non-negative data; [`Error::NotSymmetric`] for a precomputed
-    /// matrix; [`Error::NegativeEigenvalue`] if a wanted eigenvalue is far below zero; errors of weights;
-    /// [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error `x` raises while read.
+    /// [`Error::NComponents`] unless 1 <= n_components <= n_samples; [`Error::NonFinite`] for NaN and infinite
+    /// values; [`Error::NegativeValue`] for a kernel of non-negative data; [`Error::NotSymmetric`] for a
+    /// precomputed matrix; [`Error::NegativeEigenvalue`] if a wanted eigenvalue is far below zero; errors of
+    /// weights; [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error `x` raises while read.
     pub fn fit<T: Scalar>(&self, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<KernelModel> {
         self.fit_observed(x, weights, &Unobserved)
     }

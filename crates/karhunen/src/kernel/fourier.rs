@@ -1,5 +1,5 @@
-//! Random Fourier features: `k(x - y)` is the mean of `cos(w'(x - y))` over frequencies `w` drawn from the kernel's spectral
-//! density. Rahimi & Recht (2007).
+//! Random Fourier features: `k(x - y)` is the mean of `cos(w'(x - y))` over frequencies `w` drawn from the
+//! kernel's spectral density. Rahimi & Recht (2007).
 
 use rand_distr::{Cauchy, Distribution, StandardNormal};
 

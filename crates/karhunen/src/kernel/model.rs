@@ -159,9 +159,9 @@ pub struct KernelParts {
     pub total: f64,
     /// Number of rows fitted, including those of weight zero.
     pub n_samples: usize,
-    /// Orthonormal eigenvectors as columns, shape (n_samples, n_components), scores divided by the square roots of the
-    /// eigenvalues. With weights, columns are orthonormal when rows are repeated; rows of weight zero are zero.
-    /// Without rows on the approximate routes, whose memory does not grow with n_samples.
+    /// Orthonormal eigenvectors as columns, shape (n_samples, n_components), scores divided by the square roots of
+    /// the eigenvalues. With weights, columns are orthonormal when rows are repeated; rows of weight zero are
+    /// zero. Without rows on the approximate routes, whose memory does not grow with n_samples.
     pub eigenvectors: Matrix,
     /// The data that pre-images are computed from, if the option `pre_image` was set.
     pub pre_image: Option<PreImageParts>,
@@ -203,8 +203,8 @@ impl std::fmt::Debug for KernelModel {
 impl TryFrom<KernelParts> for KernelModel {
     type Error = Error;
 
-    /// Checks that the shapes agree. A model of the kernel `custom` needs [`KernelModel::with_function`] before it can
-    /// transform.
+    /// Checks that the shapes agree. A model of the kernel `custom` needs [`KernelModel::with_function`] before it
+    /// can transform.
     fn try_from(parts: KernelParts) -> Result<Self> {
         parts.kernel.check()?;
         if !matches!(parts.kernel.gamma(), None | Some(Gamma::Value(_))) {

@@ -214,8 +214,8 @@ impl std::fmt::Debug for NystromMap {
 impl TryFrom<NystromParts> for NystromMap {
     type Error = Error;
 
-    /// Checks that the shapes agree. A map of the kernel `custom` needs [`NystromMap::with_function`] before it can
-    /// transform.
+    /// Checks that the shapes agree. A map of the kernel `custom` needs [`NystromMap::with_function`] before it
+    /// can transform.
     fn try_from(parts: NystromParts) -> Result<Self> {
         parts.kernel.check()?;
         if !matches!(parts.kernel.gamma(), None | Some(Gamma::Value(_))) {

@@ -17,8 +17,8 @@ pub enum Landmarks {
     /// Uniformly at random; with weights, in proportion to them, as if rows were repeated.
     #[default]
     Uniform,
-    /// One after the other, with probability proportional to the squared distance, in feature space, from the nearest
-    /// landmark chosen before: the seeding of k-means++ (Arthur & Vassilvitskii 2007).
+    /// One after the other, with probability proportional to the squared distance, in feature space, from the
+    /// nearest landmark chosen before: the seeding of k-means++ (Arthur & Vassilvitskii 2007).
     KMeansPlusPlus,
     /// With probability proportional to approximate ridge leverage scores, from a uniform sample of as many rows
     /// (Musco & Musco 2017, one step).
@@ -169,8 +169,8 @@ pub struct KernelPca {
     pub n_features: Option<usize>,
     /// The method that computes rows from scores, if any.
     pub pre_image: Option<PreImage>,
-    /// Iterations stop when every residual `||K u - lambda u||` is below `tol * lambda_1`. If `None`, 1e-8 for f64 data
-    /// and 1e-5 for f32 data, whose kernel values are computed in f32.
+    /// Iterations stop when every residual `||K u - lambda u||` is below `tol * lambda_1`. If `None`, 1e-8 for f64
+    /// data and 1e-5 for f32 data, whose kernel values are computed in f32.
     pub tol: Option<f64>,
     /// The most passes over the kernel matrix that an iteration may make. At least those that a basis of
     /// `n_components` columns takes with the given `block_size`, and two more for kernels that may not be positive

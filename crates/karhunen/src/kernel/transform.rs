@@ -26,8 +26,9 @@ const ROWS: usize = 64;
 const TILE_BYTES: usize = 256 << 10;
 
 impl KernelModel {
-    /// Scores of rows, shape (n_rows, n_components), in the type of `x`; for [`Kernel::Precomputed`], `x` holds the kernel
-    /// values of new rows with those fitted, shape (n_rows, n_samples). Kernel values of f32 rows are computed in f32.
+    /// Scores of rows, shape (n_rows, n_components), in the type of `x`; for [`Kernel::Precomputed`], `x` holds
+    /// the kernel values of new rows with those fitted, shape (n_rows, n_samples). Kernel values of f32 rows are
+    /// computed in f32.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `x` has `n_features` columns; [`Error::NonFinite`] for NaN and infinite values;

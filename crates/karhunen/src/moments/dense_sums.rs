@@ -23,8 +23,8 @@ const TILE: usize = 1024;
 /// Largest allowed ratio of the sums of squares about the provisional mean and about the mean: 2 digits are lost.
 const WORST_PIVOT: f64 = 100.0;
 
-/// Sets `mean` and `sum_of_squares` (one entry per column) to those of the rows of `x`; returns the sum of weights.
-/// NaN and infinite values propagate into the results.
+/// Sets `mean` and `sum_of_squares` (one entry per column) to those of the rows of `x`; returns the sum of
+/// weights. NaN and infinite values propagate into the results.
 pub(crate) fn accumulate<T: Scalar>(
     x: &Dense<'_, T>,
     weights: Option<&[f64]>,

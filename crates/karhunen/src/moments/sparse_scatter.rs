@@ -1,10 +1,10 @@
 //! Scatter and Gram matrices of sparse data, centred and scaled on the fly, from the stored entries alone.
 //!
-//! Both are sums of outer products of sparse vectors, `sum_i w_i a_i a_i'`: over the rows of X for the scatter matrix,
-//! over its columns for the Gram matrix. The result is cut into panels of eight columns; the entries of a vector
-//! that fall into a panel multiply, as one register, every following entry of the vector. Only the upper triangle
-//! is summed. A piece of work owns some panels, which stay in the second-level cache while it reads the vectors;
-//! vectors of the other orientation are transposed first, a bounded number of entries at a time.
+//! Both are sums of outer products of sparse vectors, `sum_i w_i a_i a_i'`: over the rows of X for the scatter
+//! matrix, over its columns for the Gram matrix. The result is cut into panels of eight columns; the entries of a
+//! vector that fall into a panel multiply, as one register, every following entry of the vector. Only the upper
+//! triangle is summed. A piece of work owns some panels, which stay in the second-level cache while it reads the
+//! vectors; vectors of the other orientation are transposed first, a bounded number of entries at a time.
 #![allow(unsafe_code)] // Unchecked access to rows by indices that the constructors of `Sparse` checked.
 
 use std::ops::Range;
@@ -45,7 +45,8 @@ const PARTS: usize = 16;
 const PLACES_BYTES: usize = 8 << 20;
 
 /// `M' W M`, shape (p, p), where M has the entries `(x_ij - shift_j) * factor_j` and W is the diagonal matrix of
-/// `row_weights` (1 where `None`). Summed in f64; costs half the sum of the squared numbers of entries of the rows.
+/// `row_weights` (1 where `None`). Summed in f64; costs half the sum of the squared numbers of entries of the
+/// rows.
 ///
 /// # Errors
 /// [`crate::Error::Shape`] if the length of `map` or `row_weights` is wrong; [`crate::Error::Stopped`].
@@ -66,7 +67,8 @@ pub(crate) fn scatter<T: Scalar>(
 }
 
 /// `R M M' R`, shape (n, n), where M has the entries `(x_ij - shift_j) * factor_j` and R is the diagonal matrix of
-/// `row_factors` (1 where `None`). Summed in f64; costs half the sum of the squared numbers of entries of the columns.
+/// `row_factors` (1 where `None`). Summed in f64; costs half the sum of the squared numbers of entries of the
+/// columns.
 ///
 /// # Errors
 /// [`crate::Error::Shape`] if the length of `map` or `row_factors` is wrong; [`crate::Error::Stopped`].
@@ -246,9 +248,9 @@ impl<I: Index, T: Scalar> WithSimd for AddPanels<'_, I, T> {
     }
 }
 
-/// Turns the upper triangle of `X' D X` into the whole of
-/// `h_j h_k (x_jk - a_j b_k - a_k b_j + c a_j a_k)`: the rank-one terms of the shift, and factors. With the mean as
-/// shift `b_j - c a_j` is near zero, so it is formed first.
+/// Turns the upper triangle of `X' D X` into the whole of `h_j h_k (x_jk - a_j b_k - a_k b_j + c a_j a_k)`: the
+/// rank-one terms of the shift, and factors. With the mean as shift `b_j - c a_j` is near zero, so it is formed
+/// first.
 fn finish(
     out: &mut Matrix,
     a: impl Fn(usize) -> f64 + Sync,

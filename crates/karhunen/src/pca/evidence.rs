@@ -1,5 +1,6 @@
 //! The number of components by the evidence of probabilistic PCA, with Laplace's method, after Minka (2000),
-//! "Automatic choice of dimensionality for PCA", Advances in Neural Information Processing Systems 13, equation 77.
+//! "Automatic choice of dimensionality for PCA", Advances in Neural Information Processing Systems 13, equation
+//! 77.
 
 use std::f64::consts::{LN_2, PI, TAU};
 

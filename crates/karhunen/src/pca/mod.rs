@@ -58,8 +58,8 @@ pub struct Pca {
     pub n_components: NComponents,
     /// Subtract the mean of each column. Without centring, the fit is a truncated singular value decomposition.
     pub center: bool,
-    /// Divide each column by its standard deviation, taken with the divisor of the weighting: PCA of the correlation
-    /// matrix, as R's `prcomp(scale. = TRUE)`.
+    /// Divide each column by its standard deviation, taken with the divisor of the weighting: PCA of the
+    /// correlation matrix, as R's `prcomp(scale. = TRUE)`.
     pub scale: bool,
     /// Meaning of the sample weights.
     pub weighting: Weighting,

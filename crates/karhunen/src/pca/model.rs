@@ -124,8 +124,8 @@ impl PcaModel {
         self.parts.n_samples
     }
 
-    /// Principal axes as orthonormal rows, shape (n_components, n_features). In each row the entry of largest absolute
-    /// value is positive.
+    /// Principal axes as orthonormal rows, shape (n_components, n_features). In each row the entry of largest
+    /// absolute value is positive.
     pub fn components(&self) -> &Matrix {
         &self.parts.components
     }

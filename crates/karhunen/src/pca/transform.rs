@@ -113,8 +113,8 @@ impl PcaModel {
     /// of feature weight zero gets its mean.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless there are `n_components` scores a row; [`Error::NonFinite`] for a NaN or infinite score;
-    /// [`Error::ValueOverflow`] for a value beyond the range of the type.
+    /// [`Error::Shape`] unless there are `n_components` scores a row; [`Error::NonFinite`] for a NaN or infinite
+    /// score; [`Error::ValueOverflow`] for a value beyond the range of the type.
     pub fn inverse_transform<T: Scalar>(&self, scores: &Matrix<T>) -> Result<Matrix<T>> {
         self.inverse_transform_with(scores, &Transform::default())
     }
@@ -138,7 +138,8 @@ impl PcaModel {
     /// overwritten.
     ///
     /// # Errors
-    /// As [`PcaModel::inverse_transform_with`], and [`Error::Shape`] unless `rows` has n_rows times n_features values.
+    /// As [`PcaModel::inverse_transform_with`], and [`Error::Shape`] unless `rows` has n_rows times n_features
+    /// values.
     pub fn inverse_transform_into<T: Scalar>(
         &self,
         scores: &Matrix<T>,

@@ -1,9 +1,9 @@
 //! The spectrum estimate: the number of eigenvalues that a share of their sum takes, from a few products.
 //!
 //! A random block and its Krylov space give a quadrature rule for the density of the eigenvalues: the nodes are
-//! the Ritz values, and the weight of a node is the squared norm of its Ritz vector within the first block (Golub &
-//! Meurant 1994; Lin, Saad & Yang 2016, doi:10.1137/130934283). Block Krylov iteration begins with the same space,
-//! so an estimate before that route costs nothing extra.
+//! the Ritz values, and the weight of a node is the squared norm of its Ritz vector within the first block (Golub
+//! & Meurant 1994; Lin, Saad & Yang 2016, doi:10.1137/130934283). Block Krylov iteration begins with the same
+//! space, so an estimate before that route costs nothing extra.
 
 /// A node of the quadrature.
 #[derive(Clone, Copy, Debug, PartialEq)]

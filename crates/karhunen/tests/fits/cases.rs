@@ -1,4 +1,5 @@
-//! The case table: every solver x source x type x weighting x centring x scaling x feature weights against the oracle.
+//! The case table: every solver x source x type x weighting x centring x scaling x feature weights against the
+//! oracle.
 
 use karhunen::{NComponents, Scalar};
 use karhunen_testkit::{Columns, Options, Rows, Weighting, planted, power_law, sparse, uniform_weights};

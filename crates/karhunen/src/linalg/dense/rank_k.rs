@@ -269,7 +269,8 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// The products of `ROWS` columns of one strip with all columns of other strips, summed over the rows of the panel.
+/// The products of `ROWS` columns of one strip with all columns of other strips, summed over the rows of the
+/// panel.
 #[inline(always)]
 fn tile<
     S: Simd,

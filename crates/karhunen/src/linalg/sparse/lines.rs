@@ -32,7 +32,8 @@ impl Index for u64 {
 /// The stored lines of a sparse matrix, its rows (CSR) or its columns (CSC). In the kernels, A is the matrix whose
 /// rows are the lines: X for CSR, X' for CSC.
 ///
-/// Invariant, kept by the constructors of [`Sparse`]: every index is below `n_minor` and indices increase along a line.
+/// Invariant, kept by the constructors of [`Sparse`]: every index is below `n_minor` and indices increase along a
+/// line.
 pub(crate) struct Lines<'a, I, C> {
     n_minor: usize,
     pointers: &'a [usize],
@@ -216,7 +217,8 @@ macro_rules! with_typed {
 }
 pub(crate) use with_typed;
 
-/// Evaluates `$body` with `$lines` the [`Lines`] of `$x`. A closure cannot be generic over the type of the indices.
+/// Evaluates `$body` with `$lines` the [`Lines`] of `$x`. A closure cannot be generic over the type of the
+/// indices.
 macro_rules! with_lines {
     ($x:expr, |$lines:ident| $body:expr) => {
         match $x.indices() {

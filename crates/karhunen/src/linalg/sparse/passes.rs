@@ -269,7 +269,8 @@ pub(crate) fn chain_lines<C: Lane>(
     Ok((out, moment))
 }
 
-/// `A D (A' u - shift offset')` and the moment of the middle, see [`Middle`]; D and shift belong to the columns of A.
+/// `A D (A' u - shift offset')` and the moment of the middle, see [`Middle`]; D and shift belong to the columns of
+/// A.
 pub(crate) fn chain_blocks<C: Lane>(
     x: &Sparse<'_, C>,
     u: &TypedPanel<C>,

@@ -1,7 +1,9 @@
-//! One number for every pair of rows of two matrices: inner products, L1 and chi-squared distances, in register tiles.
+//! One number for every pair of rows of two matrices: inner products, L1 and chi-squared distances, in register
+//! tiles.
 //!
-//! Rows are packed in *strips*: [`width`] rows side by side (one cache line), feature after feature. A *tile* holds the
-//! values of `n_left` by `n_right` pairs, in strips of columns: entry `(i, j)` at `(j / W * n_left + i) * W + j % W`.
+//! Rows are packed in *strips*: [`width`] rows side by side (one cache line), feature after feature. A *tile*
+//! holds the values of `n_left` by `n_right` pairs, in strips of columns: entry `(i, j)` at `(j / W * n_left + i)
+//! * W + j % W`.
 
 use pulp::{Simd, WithSimd};
 
@@ -27,8 +29,8 @@ pub(crate) enum Pairing {
     ChiSquared,
 }
 
-/// Writes the sums of `pairing` for all pairs of rows of `left` and `right` (strips of `n_features` values each) to
-/// `tile`.
+/// Writes the sums of `pairing` for all pairs of rows of `left` and `right` (strips of `n_features` values each)
+/// to `tile`.
 pub(crate) fn pair_sums<E: Lane>(
     pairing: Pairing,
     left: &[E],
