@@ -1,8 +1,8 @@
-//! The end of the program where memory cannot be had: one line and an exit code.
+//! Ends the program when memory runs out: one line and an exit code.
 //!
-//! Fits and readers ask for what they need before they start, and refuse with the need and the way out. What is too small to be
-//! asked for, or was taken by another program meanwhile, ends here: Rust would abort the process by a signal, and where that
-//! happens in the middle of a panic it may wait for ever.
+//! Fits and readers check for the memory they need before they start, and refuse with the amount and a remedy.
+//! Allocations too small for a check, or after another program took the memory, fail here: Rust would abort the
+//! process by a signal, and inside a panic this may hang.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
@@ -14,15 +14,16 @@ use crate::error::OUT_OF_MEMORY;
 #[global_allocator]
 static ALLOCATOR: OrEnd = OrEnd;
 
-/// The system's allocator, which gives what it is asked for or ends the process; but for the questions of
-/// [`karhunen::memory`], which have an answer for both.
+/// The system's allocator, except that a failed allocation ends the process; the probes of [`karhunen::memory`]
+/// fail normally.
 struct OrEnd;
 
-// SAFETY: every call is passed on unchanged to the system's allocator, which fulfils the contract. Nothing here allocates or unwinds.
+// SAFETY: every call is forwarded to the system's allocator, which fulfils the contract. Nothing here
+// allocates or unwinds.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for OrEnd {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's contract is that of the callee, here and below.
+        // SAFETY: the caller fulfils the contract of the callee, here and below.
         or_end(unsafe { System.alloc(layout) }, layout.size())
     }
 
@@ -50,14 +51,14 @@ fn or_end(memory: *mut u8, bytes: usize) -> *mut u8 {
 /// Set by the first thread that ends the process.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// Writes a line and removes unfinished outputs, without asking for memory, and ends the process: other threads may hold any
+/// Writes a line, removes unfinished outputs and ends the process, without allocating: other threads may hold any
 /// lock.
 #[cold]
 #[allow(unsafe_code)]
 fn end(bytes: usize) -> ! {
     let mut line = [0u8; 160];
     let mut rest = &mut line[..];
-    // A line that does not fit is cut off.
+    // A longer line is truncated.
     let _ = writeln!(
         rest,
         "error: not enough memory: {bytes} bytes more cannot be had; use smaller data or raise the limit of memory"
@@ -65,13 +66,13 @@ fn end(bytes: usize) -> ! {
     let n_left = rest.len();
     let text = &line[..line.len() - n_left];
     if ENDING.swap(true, Ordering::SeqCst) {
-        // Another thread ends the process, and is given time; or the removal below asked for memory.
+        // Another thread is ending the process and needs time; or the removal below failed to allocate.
         std::thread::sleep(Duration::from_secs(1));
     } else {
         // SAFETY: the pointer and the length are those of `text`.
         unsafe { libc::write(2, text.as_ptr().cast(), text.len() as _) };
         karhunen_io::discard_unfinished_at_once();
     }
-    // SAFETY: `_exit` runs nothing of this program.
+    // SAFETY: `_exit` runs no code of this program.
     unsafe { libc::_exit(i32::from(OUT_OF_MEMORY)) }
 }

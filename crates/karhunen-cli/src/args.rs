@@ -1,4 +1,4 @@
-//! The command line as it is typed: parsed, not yet resolved.
+//! The command line as typed: parsed, not yet resolved.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -32,15 +32,15 @@ pub(crate) enum Command {
     Fit(Box<FitArgs>),
     /// Compute the scores of rows under a model
     Transform(TransformArgs),
-    /// Map scores, or rows by way of their scores, back to the features
+    /// Map scores, or rows through their scores, back to the features
     Reconstruct(ReconstructArgs),
-    /// Fill the holes of a table
+    /// Fill the missing values of a table
     Impute(ImputeArgs),
     /// Predict entries, each with its standard deviation
     Predict(PredictArgs),
-    /// Compare numbers of components and penalties by the error of entries that were not fitted
+    /// Compare numbers of components and penalties by their error on held-out entries
     CrossValidate(Box<CrossValidateArgs>),
-    /// Say what a model or a data file holds
+    /// Describe a model or a data file
     Inspect(InspectArgs),
     /// Print a completion script for a shell
     Completions {
@@ -57,10 +57,10 @@ pub(crate) enum Command {
 #[command(after_help = "Example:
   karhunen man ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// Folder that takes the pages: karhunen.1, karhunen-fit.1, …
+    /// Folder for the pages: karhunen.1, karhunen-fit.1, …
     #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
-    /// Overwrite files that exist, whatever they hold. Without it, manual pages of karhunen are overwritten; all else is not
+    /// Overwrite existing files of any content. Without it, only manual pages of karhunen are overwritten
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -81,8 +81,8 @@ impl HelpArgs {
     }
 }
 
-/// The words of a command line, with `--header yes` as `--header=yes`. Alone, `--header` says yes and may stand before a
-/// file, so that a word behind it is its value only if it can be nothing else: a file of that name is `./yes`.
+/// The words of a command line, with `--header yes` as `--header=yes`. `--header` alone means yes and may precede
+/// a file: the next word is its value only if it is yes, no or auto; a file of that name is `./yes`.
 pub(crate) fn words(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut all: Vec<OsString> = Vec::new();
     let mut options_ended = false;
@@ -120,10 +120,10 @@ pub(crate) struct TransformArgs {
     /// Divide the scores of each component by their standard deviation
     #[arg(long)]
     pub(crate) whiten: bool,
-    /// Overwrite a file that exists, whatever it holds
+    /// Overwrite an existing file of any content
     ///
-    /// Without it, tables whose columns are scores are overwritten; all else is not, nor what is write-protected or another
-    /// user's
+    /// Without it, only tables whose columns are scores are overwritten, and no file that is write-protected or
+    /// another user's
     #[arg(long)]
     pub(crate) force: bool,
     /// Print no progress
@@ -152,13 +152,13 @@ pub(crate) struct ReconstructArgs {
     /// Write the reconstruction here: CSV, TSV, NPY or Parquet by extension
     #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
-    /// What the input holds [default: told by the names and the number of its columns]
+    /// Content of the input [default: detected by the names and the number of its columns]
     #[arg(long, value_enum)]
     pub(crate) from: Option<ReconstructFrom>,
     /// The scores are whitened
     #[arg(long)]
     pub(crate) whiten: bool,
-    /// Overwrite a file that exists, whatever it holds
+    /// Overwrite an existing file of any content
     #[arg(long)]
     pub(crate) force: bool,
     /// Print no progress
@@ -183,10 +183,10 @@ pub(crate) struct ImputeArgs {
     pub(crate) data: PathBuf,
     /// Write the filled table here: CSV, TSV, NPY or Parquet by extension
     ///
-    /// From CSV to CSV every byte but the missing cells stays as it is
+    /// From CSV to CSV every byte except the missing cells is unchanged
     #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
-    /// Overwrite a file that exists, whatever it holds
+    /// Overwrite an existing file of any content
     #[arg(long)]
     pub(crate) force: bool,
     /// Print no progress
@@ -212,22 +212,22 @@ pub(crate) struct PredictArgs {
     /// Table with the id of a row and the id of a column in each line: CSV, TSV, Parquet or Arrow; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) pairs: PathBuf,
-    /// Columns of PAIRS that hold the ids, by name, or by number from 1 [default: those of the triples that were fitted,
+    /// Columns of PAIRS that hold the ids, by name, or by number from 1 [default: those of the fitted triples,
     /// otherwise row,column]
     #[arg(long = "pairs", value_name = "ROW,COLUMN", value_parser = pair)]
     pub(crate) columns: Option<[String; 2]>,
     /// Write the predictions here: CSV, TSV, NPY or Parquet by extension
     #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
-    /// How ids are treated that the model does not know
+    /// Treatment of ids that the model does not know
     #[arg(long, value_enum, default_value_t = UnknownArg::Refuse)]
     pub(crate) unknown: UnknownArg,
     /// Standard deviation of the value without noise, rather than of a new observation
     #[arg(long)]
     pub(crate) noise_free: bool,
-    /// Overwrite a file that exists, whatever it holds
+    /// Overwrite an existing file of any content
     ///
-    /// Without it, tables that `predict` wrote with standard deviations are overwritten; all else is not, nor what is
+    /// Without it, only tables that `predict` wrote with standard deviations are overwritten, and no file that is
     /// write-protected or another user's
     #[arg(long)]
     pub(crate) force: bool,
@@ -236,14 +236,14 @@ pub(crate) struct PredictArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
-    /// Between the fields of a text table: one character, or tab, or space for any blanks [default: detected]
+    /// Delimiter of a text table: one character, or tab, or space for any blanks [default: detected]
     #[arg(long, value_name = "CHAR", value_parser = delimiter, help_heading = "Input")]
     pub(crate) delimiter: Option<u8>,
     #[command(flatten, next_help_heading = "Input")]
     pub(crate) header: HeaderArgs,
 }
 
-/// How `predict` treats pairs whose row or column the model does not know.
+/// Treatment of pairs whose row or column the model does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UnknownArg {
     /// An error that names the id and its line
@@ -272,7 +272,7 @@ pub(crate) struct InspectArgs {
     pub(crate) input: InputArgs,
 }
 
-/// What `reconstruct` is given.
+/// The input of `reconstruct`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReconstructFrom {
     /// Rows of features

@@ -1,4 +1,4 @@
-//! Long fits that may be killed and go on: `--checkpoint`, `--checkpoint-every`, `--resume`.
+//! Checkpoints of long fits, which can be resumed: `--checkpoint`, `--checkpoint-every`, `--resume`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,21 +13,22 @@ use crate::paths::is_standard;
 use crate::progress::{Progress, keeping};
 use crate::values::seconds;
 
-/// Seconds between checkpoints.
+/// Default time between checkpoints.
 const DEFAULT_EVERY: Duration = Duration::from_secs(60);
 
-/// Where the state of a fit is kept.
+/// Options of checkpoints.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Checkpoints")]
 pub(crate) struct CheckpointArgs {
-    /// Keep the state of the fit in FILE: what was killed goes on with --resume, to the same model; Ctrl-C writes it once more
+    /// Keep the state of the fit in FILE: --resume continues a killed fit, to the same model; Ctrl-C writes it
+    /// again
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// How often the state is written, after the first iteration that ends later [default: 60]
+    /// Time between writes of the state, each after an iteration [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) checkpoint_every: Option<Duration>,
-    /// Go on from the checkpoint; where there is none yet, begin. Without it, a file that exists is not overwritten, but for
-    /// --force
+    /// Resume from the checkpoint; start if there is none yet. Without it, an existing file is not overwritten,
+    /// except with --force
     #[arg(long)]
     pub(crate) resume: bool,
 }
@@ -38,14 +39,14 @@ impl CheckpointArgs {
         if self.checkpoint.is_some() { Some("--checkpoint") } else { self.given_alone() }
     }
 
-    /// The first option given of those that need `--checkpoint`.
+    /// The first given option of those that need `--checkpoint`.
     fn given_alone(&self) -> Option<&'static str> {
         let options = [("--resume", self.resume), ("--checkpoint-every", self.checkpoint_every.is_some())];
         options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 
     /// # Errors
-    /// [`Failure::Usage`] for the standard output or a folder, and for options of checkpoints where none are kept.
+    /// [`Failure::Usage`] for standard output or a folder, and for options of checkpoints without `--checkpoint`.
     pub(crate) fn check(&self) -> Result<()> {
         if let (None, Some(option)) = (&self.checkpoint, self.given_alone()) {
             let advice = "say which with --checkpoint FILE";
@@ -65,11 +66,11 @@ impl CheckpointArgs {
         }
     }
 
-    /// Fits, from the checkpoint if there is one and it was asked for, and keeps checkpoints. One that cannot be kept is a
-    /// warning: the fit goes on.
+    /// Fits, resuming from a checkpoint if requested and present, and writes checkpoints. A checkpoint that cannot
+    /// be written causes a warning: the fit continues.
     ///
     /// # Errors
-    /// [`Failure::File`] for a checkpoint that cannot be read; else those of the fit, of the file whose fault they are.
+    /// [`Failure::File`] for a checkpoint that cannot be read; otherwise those of the fit, with the file at fault.
     pub(crate) fn fit(
         &self,
         pca: &IncompletePca,
@@ -118,7 +119,7 @@ impl CheckpointArgs {
     }
 }
 
-/// Tells what became of a checkpoint.
+/// Prints a message about a checkpoint.
 fn tell(progress: &Progress, news: Option<CheckpointNews>) {
     let (label, message) = match news {
         None => return,

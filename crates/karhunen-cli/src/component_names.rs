@@ -10,8 +10,7 @@ pub(crate) fn of_components(n: usize) -> Vec<String> {
     (0..n).map(of_component).collect()
 }
 
-/// The component, counted from zero, that a column of this name holds, if the name is one of a component. Earlier
-/// versions wrote `pc1`.
+/// The component, counted from zero, that a column name denotes, if any. Earlier versions wrote `pc1`.
 pub(crate) fn component_of(name: &str) -> Option<usize> {
     let number = name.strip_prefix("PC").or_else(|| name.strip_prefix("pc"))?;
     number.parse::<usize>().ok()?.checked_sub(1).filter(|c| number == (c + 1).to_string())

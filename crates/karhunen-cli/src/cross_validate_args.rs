@@ -27,13 +27,13 @@ Entries are cut into folds at random. Every choice is fitted to the entries outs
 predicts those inside; the error is that of these predictions. Of the choices within one standard error \
 of the lowest, the simplest is advised.")]
 pub(crate) struct CrossValidateArgs {
-    /// Table or matrix with holes or without, or triples; - for the standard input
+    /// Table or matrix with or without missing values, or triples; - for the standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) data: PathBuf,
     /// Numbers of components to compare: 1,2,5 or 1-5 or both [default: 1,2,3,5,7,10 as far as the table allows]
     #[arg(short = 'k', long = "components", value_name = "LIST", value_parser = components)]
     pub(crate) n_components: Option<ComponentList>,
-    /// Into how many parts the entries are cut
+    /// Number of folds of the entries
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) folds: usize,
     /// How often each row counts: a column, or a file
@@ -46,10 +46,10 @@ pub(crate) struct CrossValidateArgs {
     /// CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Overwrite a file that exists, whatever it holds
+    /// Overwrite an existing file of any content
     ///
-    /// Without it, tables that `cross-validate` wrote are overwritten; all else is not, nor what is write-protected or another
-    /// user's
+    /// Without it, only tables that `cross-validate` wrote are overwritten, and no file that is write-protected or
+    /// another user's
     #[arg(long)]
     pub(crate) force: bool,
     /// Print the errors and choices as JSON
@@ -58,10 +58,10 @@ pub(crate) struct CrossValidateArgs {
     /// Print no table and no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Relative fall of the cost at which each fit stops [default: 1e-6]
+    /// Relative decrease of the cost at which each fit stops [default: 1e-6]
     #[arg(long, help_heading = SOLVER)]
     pub(crate) tol: Option<f64>,
-    /// Most iterations of each fit [default: 1000]
+    /// Maximum number of iterations of each fit [default: 1000]
     #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = SOLVER)]
     pub(crate) max_iter: Option<NonZeroUsize>,
     /// Seed of the folds and of the starts [default: 0]
@@ -74,8 +74,8 @@ pub(crate) struct CrossValidateArgs {
     /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]
     #[arg(long, help_heading = MISSING)]
     pub(crate) alpha: Option<f64>,
-    /// Penalties on scores and loadings to compare, separated by commas: a number, weighted:NUMBER for so much of each
-    /// entry, or none [default: by method]
+    /// Penalties on scores and loadings to compare, separated by commas: a number, weighted:NUMBER for a penalty
+    /// per entry, or none [default: by method]
     #[arg(
         long, value_name = "LAMBDA|none", value_delimiter = ',', value_parser = regularization,
         help_heading = MISSING
@@ -85,7 +85,7 @@ pub(crate) struct CrossValidateArgs {
     pub(crate) input: InputArgs,
 }
 
-/// Numbers of components, each once, in the order given.
+/// Numbers of components, each once, in the given order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ComponentList(pub(crate) Vec<usize>);
 
@@ -97,7 +97,7 @@ fn regularization(text: &str) -> std::result::Result<Regularization, String> {
 }
 
 fn components(text: &str) -> std::result::Result<ComponentList, String> {
-    /// More fits than anybody has time for.
+    /// A limit on the number of fits.
     const MOST: usize = 1000;
     let rule = || "give numbers of at least 1 and ranges, such as 1,2,5 or 1-5,8".to_owned();
     let number = |text: &str| text.trim().parse::<usize>().ok().filter(|c| *c > 0).ok_or_else(rule);

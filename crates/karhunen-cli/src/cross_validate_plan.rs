@@ -1,4 +1,4 @@
-//! What was typed about cross-validation, resolved.
+//! Resolves the arguments of cross-validation.
 
 use std::path::PathBuf;
 
@@ -16,34 +16,34 @@ use crate::overwrite::{self, Kind};
 use crate::paths::{check_outputs, check_table_output, is_standard, one_standard_input};
 use crate::values::JsonExtent;
 
-/// Numbers of components that are compared if `-k` does not say, as far as the table allows.
+/// Numbers of components to compare without `-k`, as far as the table allows.
 const DEFAULT_COMPONENTS: [usize; 6] = [1, 2, 3, 5, 7, 10];
 
-/// A cross-validation, ready to run.
+/// A resolved cross-validation.
 #[derive(Debug)]
 pub(crate) struct CrossValidatePlan {
-    /// The data.
+    /// The data file.
     pub(crate) data: PathBuf,
-    /// How to read a file, a column of weights included.
+    /// Options for reading files, including a column of weights.
     pub(crate) read: ReadOptions,
-    /// A file of weights of the rows; a column is part of `read`.
+    /// A file of row weights; a column is part of `read`.
     pub(crate) weights_file: Option<PathBuf>,
-    /// How to read what was observed.
+    /// Options for reading observed entries.
     pub(crate) observe: ObserveOptions,
-    /// The options of every fit; what depends on the data is decided by [`CrossValidatePlan::pca`].
+    /// The options of every fit; [`CrossValidatePlan::pca`] sets those that depend on the data.
     pca: IncompletePca,
     /// True if `--early-stopping` was given without a share.
     usual_share: bool,
     n_folds: usize,
     n_components: Option<ComponentList>,
     penalties: Vec<Regularization>,
-    /// Where the table goes.
+    /// The file for the table.
     pub(crate) output: Option<PathBuf>,
     /// True if an existing file is replaced whatever it holds.
     pub(crate) force: bool,
-    /// What is printed.
+    /// The form of the printed summary.
     pub(crate) summary: SummaryForm,
-    /// Whether progress is shown.
+    /// True if progress is not shown.
     pub(crate) quiet: bool,
 }
 
@@ -51,7 +51,7 @@ impl CrossValidatePlan {
     /// Resolves the arguments of `cross-validate`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
+    /// [`Failure::Usage`] for contradictory options, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: CrossValidateArgs) -> Result<Self> {
         let (weights_column, weights_file) = column_or_file(args.weights);
         if args.missing.triples.triples.is_some() && (weights_column.is_some() || weights_file.is_some()) {
@@ -80,7 +80,7 @@ impl CrossValidatePlan {
             (_, false, true) => SummaryForm::TextAside,
             (_, false, false) => SummaryForm::Text,
         };
-        // Better now than after the fits.
+        // Checked before the fits rather than after.
         if matches!(summary, SummaryForm::Text | SummaryForm::Json(_)) {
             check_standard_output()?;
         }
@@ -107,13 +107,13 @@ impl CrossValidatePlan {
         })
     }
 
-    /// The options of every fit to data with a number of observed entries.
+    /// The options of every fit to data with `n_observed` entries.
     pub(crate) fn pca(&self, n_observed: usize) -> IncompletePca {
         let pca = self.pca.clone();
         if self.usual_share { with_usual_share(pca, n_observed) } else { pca }
     }
 
-    /// What is compared on data of a shape.
+    /// The choices to compare on data of the given shape.
     pub(crate) fn grid(&self, (n_samples, n_features): (usize, usize)) -> CrossValidation {
         let most = n_samples.min(n_features).saturating_sub(1).max(1);
         let usual = || DEFAULT_COMPONENTS.into_iter().filter(|c| *c <= most).collect();

@@ -1,4 +1,4 @@
-//! What cross-validation found, as text and as JSON.
+//! The result of cross-validation as text and as JSON.
 
 use std::fmt::Write;
 
@@ -8,23 +8,23 @@ use serde::Serialize;
 use crate::figures::{duration, significant};
 use crate::report::{Layout, Seconds, wrapped};
 
-/// Cells of the longest bar.
+/// Number of characters of the longest bar.
 const BAR: usize = 24;
 
 /// The errors of all choices, as text.
 pub(crate) struct CrossValidationReport<'a> {
     /// The errors.
     pub(crate) table: &'a CrossValidationTable,
-    /// What was read and how it was cut: one line each.
+    /// Describes the input and the folds: one line each.
     pub(crate) data: &'a [String],
-    /// Time taken.
+    /// Seconds of reading and fitting.
     pub(crate) seconds: Seconds,
     /// The file written.
     pub(crate) written: Option<String>,
 }
 
 impl CrossValidationReport<'_> {
-    /// The whole text, each line ended.
+    /// The whole text; each line ends with a newline.
     pub(crate) fn render(&self, layout: Layout) -> String {
         let mut out = String::new();
         for line in self.data {
@@ -51,7 +51,7 @@ impl CrossValidationReport<'_> {
         out
     }
 
-    /// One line for each choice: the error, its standard error, and a bar from the lowest to the highest.
+    /// One line per choice: the error, its standard error, and a bar scaled to the range of all errors.
     fn choices(&self, out: &mut String, layout: Layout) {
         let choices = self.table.choices();
         let penalties = choices.iter().any(|choice| choice.regularization.is_some());
@@ -91,7 +91,7 @@ impl CrossValidationReport<'_> {
     }
 }
 
-/// The options of a choice as they are typed.
+/// The options of a choice in the syntax of the command line.
 fn typed(choice: &CrossValidated) -> String {
     match choice.regularization {
         None => format!("-k {}", choice.n_components),
@@ -109,7 +109,7 @@ fn penalty(regularization: Option<Regularization>) -> String {
     }
 }
 
-/// Cross-validation as `cross-validate --json` prints it.
+/// The JSON output of `cross-validate --json`.
 #[derive(Debug, Serialize)]
 pub(crate) struct CrossValidationSummary<'a> {
     /// The data file.
@@ -122,14 +122,14 @@ pub(crate) struct CrossValidationSummary<'a> {
     pub(crate) n_folds: usize,
     /// Every choice with the errors of all folds.
     pub(crate) choices: &'a [CrossValidated],
-    /// That of the lowest error.
+    /// The choice with the lowest error.
     pub(crate) best: &'a CrossValidated,
-    /// The simplest within one standard error of it.
+    /// The simplest choice within one standard error of the lowest error.
     pub(crate) simplest: &'a CrossValidated,
-    /// The options that all fits share.
+    /// The options shared by all fits.
     pub(crate) options: &'a IncompletePca,
-    /// What was decided on the way.
+    /// Choices made automatically.
     pub(crate) notes: &'a [String],
-    /// Time taken.
+    /// Seconds of reading and fitting.
     pub(crate) seconds: Seconds,
 }

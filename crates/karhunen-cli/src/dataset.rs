@@ -1,4 +1,4 @@
-//! A table as a command needs it: read under a spinner, described in words, its weights checked.
+//! A table for a command: read with a progress display, with messages in the user's terms.
 
 use std::path::Path;
 use std::time::Instant;
@@ -13,15 +13,15 @@ use crate::outputs::print_warnings;
 use crate::paths::input_name;
 use crate::progress::{Progress, check_stop};
 
-/// A table and where it came from.
+/// A table and its file.
 pub(crate) struct Dataset {
-    /// The file, as messages name it.
+    /// The name of the file in messages.
     pub(crate) file: String,
-    /// Its content.
+    /// The content of the file.
     pub(crate) table: Table,
-    /// Time that reading took.
+    /// Seconds of reading.
     pub(crate) seconds: f64,
-    /// What a fit said of its columns.
+    /// Hints about columns, from a fit.
     pub(crate) hints: Vec<String>,
 }
 
@@ -41,24 +41,24 @@ impl Dataset {
         Ok(Self { file, table, seconds: started.elapsed().as_secs_f64(), hints: Vec::new() })
     }
 
-    /// Prints hints about the columns that are fitted, and keeps them for the summary.
+    /// Prints hints about the fitted columns and keeps them for the summary.
     pub(crate) fn hint(&mut self, hints: impl IntoIterator<Item = String>) {
         let hints: Vec<String> = hints.into_iter().collect();
         print_warnings(&self.file, &hints);
         self.hints.extend(hints);
     }
 
-    /// All that was said of the file, for JSON.
+    /// All notes, warnings and hints about the file, for JSON.
     pub(crate) fn notes(&self) -> Vec<String> {
         [&self.table.notes, &self.table.warnings, &self.hints].into_iter().flatten().cloned().collect()
     }
 
-    /// Rows and columns of the library's errors, in the user's terms.
+    /// Rows and columns of library errors in the user's terms.
     pub(crate) fn places(&self) -> Places<'_> {
         Places::of(&self.file, &self.table)
     }
 
-    /// What an error of the library means for the user: where the file changed while its values were used, that comes first.
+    /// Translates an error of the library; if the file changed while its values were used, that is the error.
     pub(crate) fn explain(&self, error: karhunen::Error) -> Failure {
         match (error, self.check_unchanged()) {
             (error @ karhunen::Error::Stopped { .. }, _) | (error, Ok(())) => self.places().explain(error),
@@ -66,7 +66,7 @@ impl Dataset {
         }
     }
 
-    /// Checks that the file is still as it was read, where its values are used in place: before anything is written of them.
+    /// Checks that a file whose values are used in place is unchanged. Call it before writing any result.
     ///
     /// # Errors
     /// Those of [`Data::check_unchanged`].
@@ -74,7 +74,7 @@ impl Dataset {
         Ok(self.table.data.check_unchanged()?)
     }
 
-    /// Reads a table or a model, and tells how long that took.
+    /// Reads a table or a model, and returns the seconds of reading.
     ///
     /// # Errors
     /// Those of [`karhunen_io::read_any`].
@@ -93,7 +93,7 @@ impl Dataset {
         Ok((content, started.elapsed().as_secs_f64()))
     }
 
-    /// Which feature of a model each of this table's columns is, where they are not in the same order.
+    /// For each column of this table, the index of the model's feature; `None` if the order is the same.
     ///
     /// # Errors
     /// Those of [`names::order`].
@@ -121,7 +121,7 @@ impl Dataset {
         )
     }
 
-    /// What was decided while reading: one line, or none.
+    /// The notes of the reader in one line, if there are any.
     pub(crate) fn remarks(&self) -> Option<String> {
         let labels: Vec<String> =
             self.table.labels.iter().map(|label| format!("`{}`", shortened(&label.name))).collect();
@@ -130,7 +130,7 @@ impl Dataset {
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 
-    /// Stored entries of a sparse matrix.
+    /// Number of stored entries of a sparse matrix.
     pub(crate) fn n_stored(&self) -> Option<usize> {
         match &self.table.data {
             Data::F32(Values::Sparse(matrix)) => Some(matrix.view().n_stored()),
@@ -140,7 +140,7 @@ impl Dataset {
     }
 }
 
-/// `--weights x` took `x` for a column because there is no such file: if there is no such column either, both are said.
+/// The error for `--weights x` if `x` is neither a file nor a column: the message states both.
 pub(crate) fn neither_file_nor_column(error: karhunen_io::Error, options: &ReadOptions) -> Failure {
     match (&*error.cause, &options.weights_column) {
         (Cause::Option(message), Some(name)) if message.starts_with("--weights") => {

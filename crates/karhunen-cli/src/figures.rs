@@ -1,6 +1,7 @@
-//! How numbers are printed.
+//! Formats numbers.
 
-/// Variances in one column: six digits of the largest, aligned at the point; powers of ten where that hides digits.
+/// Variances for one column of a table: six digits of the largest, aligned at the point; powers of ten if that
+/// hides digits.
 pub(crate) fn fixed(values: &[f64]) -> Vec<String> {
     let largest = values.iter().copied().max_by(f64::total_cmp).unwrap_or(0.0);
     let magnitude = if largest > 0.0 { largest.log10().floor() } else { 0.0 };
@@ -15,7 +16,7 @@ pub(crate) fn fixed(values: &[f64]) -> Vec<String> {
         .collect()
 }
 
-/// A share, with two decimals.
+/// A fraction as a percentage with two decimals.
 pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         p if p > 0.0 && p < 0.005 => "<0.01%".to_owned(),
@@ -23,17 +24,17 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// Cells of a table as a share of all, also where it has none.
+/// Cells of a table as a percentage of all; the table may be empty.
 pub(crate) fn share(cells: usize, (n_rows, n_columns): (usize, usize)) -> String {
     percent(cells as f64 / (n_rows as f64 * n_columns as f64).max(1.0))
 }
 
-/// A sum of weights: all its digits where these are few.
+/// A sum of weights, with all digits if they are few.
 pub(crate) fn sum(value: f64) -> String {
     if value == 0.0 || (1e-5..1e15).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
 }
 
-/// A loading: its sign and three digits.
+/// A loading with its sign and three digits.
 pub(crate) fn loading(value: f64) -> String {
     let size = value.abs();
     let sign = if value < 0.0 { '-' } else { '+' };
@@ -45,7 +46,7 @@ pub(crate) fn loading(value: f64) -> String {
     format!("{sign}{size:.decimals$}")
 }
 
-/// Six digits.
+/// A number with six significant digits.
 pub(crate) fn significant(value: f64) -> String {
     let magnitude = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
     if !(-5.0..9.0).contains(&magnitude) {
@@ -55,7 +56,7 @@ pub(crate) fn significant(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Seconds, in the unit that suits them.
+/// Seconds in a suitable unit.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 0.00995 => format!("{:.1} ms", (s * 1e3).max(0.1)),

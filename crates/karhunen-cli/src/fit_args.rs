@@ -1,4 +1,4 @@
-//! What can be typed about a fit.
+//! The arguments of a fit.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(crate) struct FitArgs {
     pub(crate) n_components: Option<NComponents>,
     /// Divide every column by its standard deviation
     ///
-    /// This is PCA of the correlations
+    /// This is PCA of the correlation matrix
     #[arg(long)]
     pub(crate) scale: bool,
     /// Do not subtract the means: a truncated SVD
@@ -73,7 +73,7 @@ pub(crate) struct WeightArgs {
     /// --missing, the weight is how often each row counts
     #[arg(long, value_name = "FILE|COLUMN", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
-    /// What the weights mean, which decides the divisor of variances [default: frequency]
+    /// Meaning of the weights, which decides the divisor of variances [default: frequency]
     #[arg(long, value_parser = choice::<Weighting>())]
     pub(crate) weighting: Option<Weighting>,
     /// Weight of every column: a file of one column with or without a header
@@ -102,10 +102,10 @@ pub(crate) struct FitOutputArgs {
     /// CSV, TSV, NPY or Parquet by extension; - for CSV on the standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) loadings: Option<PathBuf>,
-    /// Overwrite files that exist, whatever they hold
+    /// Overwrite existing files of any content
     ///
-    /// Without it, models of the same kind and tables whose columns are such scores or loadings are overwritten; all else is
-    /// not, nor what is write-protected or another user's
+    /// Without it, only models of the same kind and tables whose columns are such scores or loadings are
+    /// overwritten, and no file that is write-protected or another user's
     #[arg(long)]
     pub(crate) force: bool,
     /// Print the summary as JSON
@@ -124,33 +124,33 @@ pub(crate) struct FitOutputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver")]
 pub(crate) struct SolverArgs {
-    /// Route to the components
+    /// Algorithm that computes the components
     #[arg(long, default_value = AUTO, value_parser = solver())]
     pub(crate) solver: SolverArg,
     /// Residual, relative to the largest eigenvalue, at which block Krylov iteration stops [default: 1e-8 for
-    /// double, 1e-6 for single precision, 1e-5 with --kernel]; of fits with --missing, the relative fall of the cost
-    /// [default: 1e-6]
+    /// double, 1e-6 for single precision, 1e-5 with --kernel]; with --missing, the relative decrease of the cost
+    /// at which a fit stops [default: 1e-6]
     #[arg(long)]
     pub(crate) tol: Option<f64>,
-    /// Passes over the data or the kernel matrix that block Krylov iteration may make before it gives up, or iterations of
+    /// Maximum number of passes of block Krylov iteration over the data or the kernel matrix, or of iterations of
     /// a fit with --missing [default: 1000]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) max_iter: Option<NonZeroUsize>,
-    /// Columns that block Krylov iteration applies at a time [default: chosen]
+    /// Number of columns of a block in block Krylov iteration [default: chosen]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) block_size: Option<NonZeroUsize>,
-    /// Seed of the starting block of block Krylov iteration, of landmarks and frequencies, or of the starts and the entries
-    /// set aside of a fit with --missing [default: 0]
+    /// Seed of the starting block of block Krylov iteration, of landmarks and frequencies, or of the starts and
+    /// the held-out entries of a fit with --missing [default: 0]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Make it an error (exit code 5) if the tolerance is not reached
+    /// Fail with exit code 5 if the tolerance is not reached
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
 }
 
-/// A route to the components, of one kind or the other.
+/// A requested solver, of components or of kernel components.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SolverArg {
     Auto,
@@ -158,7 +158,7 @@ pub(crate) enum SolverArg {
     Kernel(KernelRoute),
 }
 
-/// The name of no route.
+/// The name for the automatic choice of a solver.
 const AUTO: &str = "auto";
 
 fn solver() -> impl TypedValueParser<Value = SolverArg> {
@@ -174,16 +174,16 @@ fn solver() -> impl TypedValueParser<Value = SolverArg> {
     PossibleValuesParser::new(values).map(|name| {
         let route = || Route::of_name(&name).map(SolverArg::Pca);
         let of_kernels = || KernelRoute::of_name(&name).map(SolverArg::Kernel);
-        // The parser lets no other name pass.
+        // The parser accepts no other name.
         route().or_else(of_kernels).unwrap_or(SolverArg::Auto)
     })
 }
 
 impl SolverArg {
-    /// The route asked for, if one was.
+    /// The requested solver of complete data; `None` for auto.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for one that needs a kernel.
+    /// [`Failure::Usage`] for a solver that needs a kernel.
     pub(crate) fn route(self) -> Result<Option<Route>> {
         match self {
             SolverArg::Auto => Ok(None),
@@ -194,10 +194,10 @@ impl SolverArg {
         }
     }
 
-    /// The route asked for to kernel components, if one was.
+    /// The requested solver of kernel components; `None` for auto.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for one that is none.
+    /// [`Failure::Usage`] for any other solver.
     pub(crate) fn kernel_route(self) -> Result<Option<KernelRoute>> {
         match self {
             SolverArg::Auto => Ok(None),

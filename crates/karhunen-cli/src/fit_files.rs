@@ -1,4 +1,4 @@
-//! Where the results of a fit go: files, and what is printed.
+//! The outputs of a fit: files and the printed summary.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -14,55 +14,55 @@ use crate::paths::{check_outputs, check_table_output, is_standard};
 use crate::report::Layout;
 use crate::values::JsonExtent;
 
-/// The files that a fit writes, and what it prints.
+/// The files that a fit writes, and the form of its summary.
 #[derive(Debug)]
 pub(crate) struct FitFiles {
-    /// Where the model goes.
+    /// The file for the model.
     pub(crate) model: Option<PathBuf>,
-    /// Where the scores go.
+    /// The file for the scores.
     pub(crate) scores: Option<PathBuf>,
-    /// Whether the scores are whitened.
+    /// True if the scores are whitened.
     pub(crate) whiten: bool,
-    /// Where the loadings go.
+    /// The file for the loadings.
     pub(crate) loadings: Option<PathBuf>,
-    /// What is printed.
+    /// The form of the printed summary.
     pub(crate) summary: SummaryForm,
-    /// Whether progress is shown.
+    /// True if progress is not shown.
     pub(crate) quiet: bool,
-    /// Whether files that exist are replaced, whatever they are.
+    /// True if existing files of any content are replaced.
     pub(crate) force: bool,
 }
 
-/// What is printed of a fit.
+/// The form of the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SummaryForm {
-    /// Nothing.
+    /// No summary.
     None,
-    /// Text, on the standard output.
+    /// Text on standard output.
     Text,
-    /// Text, on the standard error stream, because the standard output carries a file.
+    /// Text on standard error, because standard output carries a file.
     TextAside,
-    /// JSON, on the standard output.
+    /// JSON on standard output.
     Json(JsonExtent),
 }
 
-/// A result of a fit that goes to a file.
+/// An output file of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// The model.
     Model,
-    /// The scores of the rows fitted.
+    /// The scores of the fitted rows.
     Scores,
     /// The loadings of the features.
     Loadings,
 }
 
 impl FitFiles {
-    /// Checks where the outputs of a fit go, and decides what is printed. `inputs` are the files that it reads, `kind` is that of
-    /// its model.
+    /// Checks the outputs of a fit and determines the form of the summary. `inputs` are the files that the fit
+    /// reads, `kind` is the kind of its model.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for outputs that do not go together, [`Failure::File`] for one that cannot be written.
+    /// [`Failure::Usage`] for contradictory outputs, [`Failure::File`] for one that cannot be written.
     pub(crate) fn resolve(
         output: FitOutputArgs,
         inputs: &[Option<&PathBuf>],
@@ -88,7 +88,7 @@ impl FitFiles {
             outputs.iter().zip(kinds).map(|(&(option, path), kind)| (option, path, kind)).collect();
         overwrite::check(&targets, output.force)?;
         let summary = summary_form(&output, outputs.iter().any(|(_, path)| is_standard(*path)))?;
-        // Better now than after the fit.
+        // Checked before the fit rather than after.
         if matches!(summary, SummaryForm::Text | SummaryForm::Json(_)) {
             check_standard_output()?;
         }
@@ -96,18 +96,18 @@ impl FitFiles {
         Ok(Self { model, scores, whiten, loadings, summary, quiet, force })
     }
 
-    /// What goes where.
+    /// The requested outputs and their paths.
     fn parts(&self) -> impl Iterator<Item = (Part, &Path)> {
         let all =
             [(Part::Model, &self.model), (Part::Scores, &self.scores), (Part::Loadings, &self.loadings)];
         all.into_iter().filter_map(|(part, path)| Some((part, path.as_deref()?)))
     }
 
-    /// Prepares files first, then writes to the standard output, then puts the files in their places. `write` writes a
-    /// part that is wanted to its path.
+    /// Prepares files, then writes to standard output, then renames the files to their targets. `write` writes a
+    /// requested part to its path.
     ///
     /// # Errors
-    /// Those of `write`, and of putting files in their places.
+    /// Those of `write` and of the renames.
     pub(crate) fn write(&self, write: impl Fn(&mut Outputs, Part, &Path) -> Result<()>) -> Result<()> {
         let mut outputs = Outputs::new(self.force);
         for standard in [false, true] {
@@ -118,10 +118,10 @@ impl FitFiles {
         outputs.commit()
     }
 
-    /// Prints the summary: text that lists the files written, or JSON.
+    /// Prints the summary: text with a list of the files written, or JSON.
     ///
     /// # Errors
-    /// Those of `json` and of the standard output.
+    /// Those of `json` and of standard output.
     pub(crate) fn print_summary(
         &self,
         text: impl Fn(Layout, &[String]) -> String,
@@ -146,7 +146,7 @@ impl FitFiles {
 }
 
 impl Part {
-    /// As reports name it.
+    /// The name in reports.
     fn name(self) -> &'static str {
         match self {
             Part::Model => "model",
@@ -156,7 +156,7 @@ impl Part {
     }
 }
 
-/// The column that names the rows, by name, or by the number that was asked for.
+/// The column that names the rows, by name, or by the requested number.
 pub(crate) fn id_column(asked: &RowNames, found: Option<&String>) -> Option<String> {
     match asked {
         RowNames::Column(name) => Some(name.clone()),

@@ -1,4 +1,4 @@
-//! The weights of a fit, and where those of the rows came from.
+//! The weights of a fit, and the origin of the row weights.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::dataset::Dataset;
 use crate::error::{Failure, Result};
 use crate::paths::{input_name, is_standard};
 
-/// Weights of rows and columns, and where those of the rows came from.
+/// Weights of rows and columns, and the origin of the row weights.
 pub(crate) struct FitWeights {
     samples: Option<Vec<f64>>,
     features: Option<Vec<f64>>,
@@ -19,7 +19,7 @@ impl FitWeights {
     /// Reads the files of weights; a column of weights was read with the table.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a name that is both a file and a column; those of [`karhunen_io::read_weights`].
+    /// [`Failure::Usage`] for a name of both a file and a column; those of [`karhunen_io::read_weights`].
     pub(crate) fn read(
         samples: Option<&Path>,
         column: Option<&str>,
@@ -40,18 +40,18 @@ impl FitWeights {
         Ok(Self { samples, features, origin })
     }
 
-    /// As a fit takes them.
+    /// Borrows the weights for a fit.
     pub(crate) fn lend(&self) -> Weights<'_> {
         Weights { samples: self.samples.as_deref(), features: self.features.as_deref() }
     }
 
-    /// Where the weights of the rows came from, if there are any.
+    /// The origin of the row weights, if there are any.
     pub(crate) fn origin(&self) -> Option<&str> {
         self.samples.as_ref().and(self.origin.as_deref())
     }
 }
 
-/// A column of the data, or a file: a file if there is one of this name.
+/// Resolves an argument to a file if one of this name exists, otherwise to a column.
 pub(crate) fn column_or_file(argument: Option<PathBuf>) -> (Option<String>, Option<PathBuf>) {
     match argument {
         Some(path) if is_standard(Some(&path)) || (path.exists() && !path.is_dir()) => (None, Some(path)),
@@ -60,11 +60,11 @@ pub(crate) fn column_or_file(argument: Option<PathBuf>) -> (Option<String>, Opti
     }
 }
 
-/// The weights of the `n` rows of a file, and where they came from: another file, or the column that was read as weights;
-/// `columns` are the names of the other columns.
+/// The weights of `n` rows and their origin: a separate file, or the column that was read as weights; `columns`
+/// are the names of the other columns.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a name that is both a file and a column; those of [`karhunen_io::read_weights`].
+/// [`Failure::Usage`] for a name of both a file and a column; those of [`karhunen_io::read_weights`].
 pub(crate) fn sample_weights<'a>(
     (file, column): (Option<&Path>, Option<&str>),
     of_column: Option<Vec<f64>>,
@@ -72,7 +72,7 @@ pub(crate) fn sample_weights<'a>(
     mut columns: impl Iterator<Item = &'a String>,
 ) -> Result<Option<(Vec<f64>, String)>> {
     if let Some(path) = file {
-        // What is both a file and a column could be meant as either.
+        // A name of both a file and a column is ambiguous.
         if columns.any(|name| path.as_os_str() == name.as_str()) {
             let name = path.display();
             return Err(Failure::Usage(format!(

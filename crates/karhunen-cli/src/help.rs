@@ -1,7 +1,7 @@
 //! Help that fits on a screen: `-h` shows the common options, `--help TOPIC` those below one heading.
 //!
-//! The definition in [`args`](crate::args) is the only table. Its headings are the topics: a topic has the first word of its
-//! heading as its name. Help pages, completions and manual pages are made from the same definition.
+//! The definition in [`args`](crate::args) is the only table. Its headings are the topics: the name of a topic is
+//! the first word of its heading. Help pages, completions and manual pages are made from this definition.
 
 use std::convert::Infallible;
 use std::ffi::OsStr;
@@ -12,12 +12,12 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use crate::args::Cli;
 
-/// Options below a heading that `-h` shows all the same, where a command has them.
+/// Options below a heading that `-h` also shows, if a command has them.
 const COMMON: [&str; 9] =
     ["missing", "kernel", "weights", "model", "scores", "loadings", "json", "quiet", "labels"];
-/// Examples that `-h` shows, the first of all.
+/// Maximum number of examples of all commands that `-h` shows.
 const COMMON_EXAMPLES: usize = 6;
-/// Values of one option that `-h` lists at most; the topics are always listed.
+/// Maximum number of values of an option that `-h` lists; it always lists all topics.
 const LISTED_VALUES: usize = 4;
 /// The topic that shows all options.
 const ALL: &str = "all";
@@ -44,7 +44,7 @@ pub(crate) fn reference() -> Command {
     definition().mut_subcommands(|sub| sub.mut_args(complete))
 }
 
-/// What follows the options of a help page.
+/// The text after the options of a help page.
 pub(crate) struct Notes {
     /// Command lines.
     pub(crate) examples: Vec<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Those of a command.
+    /// The notes of a command.
     pub(crate) fn of(command: &Command) -> Self {
         let text = command.get_after_long_help().or(command.get_after_help());
         let text = text.map_or_else(String::new, StyledStr::to_string);
@@ -138,12 +138,12 @@ fn with_topics(command: Command) -> Command {
         )
 }
 
-/// Undoes what [`with_topics`] hides from the screen of `-h`.
+/// Reverses the hiding by [`with_topics`].
 fn complete(arg: Arg) -> Arg {
     arg.hide_short_help(false).hide_possible_values(false)
 }
 
-/// Takes a topic, and ends the parsing with its page: help is printed wherever it stands among other arguments.
+/// Parses a topic and ends the parsing with its page: `--help` works anywhere among other arguments.
 #[derive(Clone)]
 struct TopicParser(PossibleValuesParser);
 
@@ -165,7 +165,7 @@ impl TypedValueParser for TopicParser {
     }
 }
 
-/// The page of a topic of a command, in the form in which clap returns help.
+/// The help page of a topic, in clap's form of an error.
 fn page(command: &Command, topic: &str) -> clap::Error {
     let topic = topics(command).into_iter().find(|candidate| candidate.name == topic);
     let page = command.clone().help_template(Resettable::Reset).mut_args(|arg| {
@@ -182,7 +182,7 @@ fn page(command: &Command, topic: &str) -> clap::Error {
             })
         }
     };
-    // `-h` of this page is long help. It ends the parsing, so that matches never arise.
+    // `-h` prints this page in full. It ends the parsing, so there are never matches.
     match page.try_get_matches_from(["karhunen", "-h"]) {
         Err(help) => help,
         Ok(_) => clap::Error::new(ErrorKind::DisplayHelp).with_cmd(command),

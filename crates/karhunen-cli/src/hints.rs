@@ -1,5 +1,5 @@
-//! Hints about columns that are probably no features, or that drown the others: each with what to do. A fit prints them;
-//! they change nothing.
+//! Hints about columns that are probably not features, or whose variance dominates; each states a remedy. A fit
+//! prints the hints, which change no result.
 
 use std::collections::HashSet;
 
@@ -8,29 +8,29 @@ use karhunen_io::{Data, ObservedData, Values, shell_word, shortened};
 
 use crate::figures::percent;
 
-/// Tables of fewer rows say too little.
+/// Minimum number of rows for a hint.
 const FEWEST_ROWS: usize = 10;
-/// The most codes of a class.
+/// Maximum number of distinct codes of a class column.
 const MOST_CODES: usize = 20;
-/// The most columns without a value that are named.
+/// Maximum number of empty columns named in a note.
 const MOST_EMPTY: usize = 4;
-/// One column has this share of the variance, and so many times that of the others on average.
+/// A dominant column has this fraction of the total variance, and this multiple of the others' average variance.
 const DOMINANT: (f64, f64) = (0.95, 1000.0);
 
-/// What to do about a column that drowns the others.
+/// The remedy for a dominant column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ScaleAdvice {
     /// The fit can scale the columns.
     Option,
-    /// It cannot.
+    /// The data must be scaled before the fit.
     Before,
 }
 
-/// A table as far as the hints look at it.
+/// A table as the hints read it.
 trait Columns {
     /// (rows, columns).
     fn shape(&self) -> (usize, usize);
-    /// Some rows of a column, in order; `None` where a value is missing.
+    /// The first `rows` values of a column; `None` if one is missing.
     fn column(&self, j: usize, rows: usize) -> Option<Vec<f64>>;
 }
 
@@ -79,7 +79,7 @@ impl Columns for ObservedData {
     }
 }
 
-/// Hints about the columns of a table, whose names are these, if there are any.
+/// Hints about the columns of a table; `names` are their names, if any.
 pub(crate) fn of_table(data: &Data, names: Option<&[String]>) -> Vec<String> {
     match data {
         Data::F32(Values::Sparse(_)) | Data::F64(Values::Sparse(_)) => Vec::new(),
@@ -88,7 +88,7 @@ pub(crate) fn of_table(data: &Data, names: Option<&[String]>) -> Vec<String> {
     }
 }
 
-/// The same of a table with holes.
+/// As [`of_table`], for a table with missing values.
 pub(crate) fn of_observed(data: &ObservedData, names: Option<&[String]>) -> Vec<String> {
     of_columns(data, names)
 }
@@ -108,7 +108,7 @@ fn of_column(columns: &dyn Columns, names: Option<&[String]>, j: usize) -> Optio
         Some(name) => (is_id_name(name), is_class_name(name)),
         None => (false, j == 0 || j + 1 == p),
     };
-    // A few rows rule out almost every column.
+    // A few rows exclude almost every column.
     let first = columns.column(j, FEWEST_ROWS.min(n))?;
     let counts =
         |values: &[f64]| values[0].fract() == 0.0 && values.windows(2).all(|pair| pair[1] == pair[0] + 1.0);
@@ -154,14 +154,14 @@ fn of_column(columns: &dyn Columns, names: Option<&[String]>, j: usize) -> Optio
     })
 }
 
-/// Whether the codes are 0, 1, 2, … or 1, 2, 3, ….
+/// Tests whether the codes are 0, 1, 2, … or 1, 2, 3, ….
 fn codes_run(codes: &HashSet<u64>) -> bool {
     let mut codes: Vec<f64> = codes.iter().map(|bits| f64::from_bits(*bits)).collect();
     codes.sort_by(f64::total_cmp);
     [0.0, 1.0].contains(&codes[0]) && codes.windows(2).all(|pair| pair[1] == pair[0] + 1.0)
 }
 
-/// Whether all columns but `j` hold decimals in their first rows: a column of codes then is of another kind.
+/// Tests whether all columns but `j` have decimals in their first rows: a column of codes then differs in kind.
 fn others_are_decimal(columns: &dyn Columns, j: usize) -> bool {
     let (n, p) = columns.shape();
     let is_decimal = |k: usize| {
@@ -207,8 +207,8 @@ fn is_class_name(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// A hint about a column that decides the first component by its unit alone. The variance of a column is at least the part
-/// that this component has of it.
+/// A hint about a column that determines the first component by its unit alone. The variance of a column is at
+/// least the part that this component explains.
 pub(crate) fn of_model(model: &PcaModel, names: Option<&[String]>) -> Option<String> {
     let options = model.options();
     let (total, p) = (model.total_variance(), model.n_features());
@@ -222,7 +222,7 @@ pub(crate) fn of_model(model: &PcaModel, names: Option<&[String]>) -> Option<Str
     dominant(j, part, total, p, names, ScaleAdvice::Option)
 }
 
-/// The same from the variances of the columns of `n` rows.
+/// As [`of_model`], from the variances of the columns of `n` rows.
 pub(crate) fn of_variances(variances: &[f64], n: usize, names: Option<&[String]>) -> Option<String> {
     if n < FEWEST_ROWS {
         return None;
@@ -260,7 +260,7 @@ fn dominant(
     })
 }
 
-/// The variances of the columns of observed entries; of columns with fewer than two, zero.
+/// The variances of the columns of observed entries; zero for columns with fewer than two.
 pub(crate) fn variances(data: &ObservedData) -> Vec<f64> {
     let p = data.shape().1;
     match data {
@@ -273,7 +273,7 @@ pub(crate) fn variances(data: &ObservedData) -> Vec<f64> {
     }
 }
 
-/// How many values of each column were observed.
+/// Number of observed values of each column.
 pub(crate) fn n_values(data: &ObservedData) -> Vec<usize> {
     let p = data.shape().1;
     match data {
@@ -282,7 +282,7 @@ pub(crate) fn n_values(data: &ObservedData) -> Vec<usize> {
     }
 }
 
-/// The note that names the columns without any value (`empty`), which are filled all the same.
+/// The note that names the columns without values (`empty`), which are nevertheless predicted.
 pub(crate) fn of_empty_columns(empty: &[usize], names: Option<&[String]>) -> Option<String> {
     let shown = |j: &usize| match names {
         Some(names) => format!("{} (`{}`)", j + 1, names[*j]),
@@ -320,7 +320,7 @@ pub(crate) fn table_variances(data: &Data) -> Vec<f64> {
     }
 }
 
-/// By Welford's recurrence: no sums of squares that could overflow or cancel.
+/// Welford's recurrence: no sums of squares that could overflow or cancel.
 fn variance(values: impl Iterator<Item = f64>) -> f64 {
     let (mut n, mut mean, mut sum) = (0.0, 0.0, 0.0);
     for x in values {
@@ -371,13 +371,13 @@ mod tests {
         let classes = hints(&codes, Some("Class"));
         assert!(classes[0].ends_with("if they stand for classes, say --label Class"), "{classes:?}");
         assert!(hints(&codes, None)[0].ends_with("say --label 2"));
-        // Counts and flags under other names are features.
+        // Counts and flags with other names are features.
         assert!(hints(&scattered, Some("steps")).is_empty());
         assert!(hints(&codes, Some("children")).is_empty());
         assert!(hints(&x, Some("id")).is_empty());
         let few = table(&[&x, &counter], 9);
         assert!(of_table(&few, None).is_empty());
-        // A table of whole numbers is one of ratings or counts.
+        // A table of integers may hold ratings or counts.
         let whole = table(&[&|i| (i % 5) as f64, &codes], 30);
         assert!(of_table(&whole, None).is_empty());
     }

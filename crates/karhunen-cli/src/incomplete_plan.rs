@@ -1,4 +1,4 @@
-//! A fit with missing values, resolved.
+//! Resolves the arguments of a fit with missing values.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -16,31 +16,31 @@ use crate::missing_args::MissingArgs;
 use crate::overwrite::check_checkpoint;
 use crate::paths::{check_outputs, one_standard_input};
 
-/// Components that a fit keeps at most if `-k` does not say.
+/// Maximum number of components without `-k`.
 const DEFAULT_COMPONENTS: usize = 10;
 
-/// A fit with missing values, ready to run.
+/// A resolved fit with missing values.
 #[derive(Debug)]
 pub(crate) struct IncompletePlan {
-    /// The data.
+    /// The data file.
     pub(crate) data: PathBuf,
-    /// How to read a file, a column of weights included.
+    /// Options for reading files, including a column of weights.
     pub(crate) read: ReadOptions,
-    /// A file of weights of the rows; a column is part of `read`.
+    /// A file of row weights; a column is part of `read`.
     pub(crate) weights_file: Option<PathBuf>,
-    /// How to read what was observed.
+    /// Options for reading observed entries.
     pub(crate) observe: ObserveOptions,
-    /// The options of the fit; what depends on the data is decided by [`IncompletePlan::pca`].
+    /// The options of the fit; [`IncompletePlan::pca`] sets those that depend on the data.
     pca: IncompletePca,
     /// True if `--early-stopping` was given without a share.
     usual_share: bool,
-    /// Where the state of the fit is kept.
+    /// Options of checkpoints.
     pub(crate) checkpoints: CheckpointArgs,
-    /// Components asked for.
+    /// The requested number of components.
     n_components: Option<NComponents>,
-    /// Where the results go.
+    /// The outputs.
     pub(crate) files: FitFiles,
-    /// Whether a fit that does not converge is an error.
+    /// True if non-convergence is an error.
     pub(crate) strict: bool,
 }
 
@@ -48,7 +48,7 @@ impl IncompletePlan {
     /// Resolves the arguments of `fit --missing`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
+    /// [`Failure::Usage`] for contradictory options, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         refuse_useless(&args)?;
         args.kernel.check_unused()?;
@@ -87,14 +87,14 @@ impl IncompletePlan {
         })
     }
 
-    /// The options of the fit for data of a shape, with a number of observed entries.
+    /// The options of the fit for data of the given shape with `n_observed` entries.
     pub(crate) fn pca(&self, (n_samples, n_features): (usize, usize), n_observed: usize) -> IncompletePca {
         let most = n_samples.min(n_features);
         let n_components = match self.n_components {
             Some(NComponents::Count(count)) => count,
-            // Whatever else chooses is refused before.
+            // Other rules for the number are refused earlier.
             Some(_) => most,
-            // With as many components as columns there would be nothing to predict from.
+            // With as many components as columns, no column could be predicted from the others.
             None => most.saturating_sub(1).clamp(1, DEFAULT_COMPONENTS),
         };
         let pca = IncompletePca { n_components, ..self.pca.clone() };
@@ -102,12 +102,12 @@ impl IncompletePlan {
     }
 }
 
-/// Early stopping by the share that is good for so many entries.
+/// Early stopping with the default share for this number of entries.
 pub(crate) fn with_usual_share(pca: IncompletePca, n_observed: usize) -> IncompletePca {
     IncompletePca { early_stopping: Some(IncompletePca::held_out_of(n_observed)), ..pca }
 }
 
-/// How iterations are made.
+/// The options of iterations.
 pub(crate) struct Iterations {
     pub(crate) tol: Option<f64>,
     pub(crate) max_iter: Option<NonZeroUsize>,
@@ -122,8 +122,8 @@ impl Iterations {
     }
 }
 
-/// The options of a fit, but for the number of components, the penalty, what is kept of the fit, and the usual share of early
-/// stopping, which depends on the data.
+/// The options of a fit, except the number of components, the penalty, the stored parts of the fit, and the
+/// default share of early stopping, which depends on the data.
 pub(crate) fn options(missing: &MissingArgs, alpha: Option<f64>, iterations: &Iterations) -> IncompletePca {
     let defaults = IncompletePca::default();
     IncompletePca {
@@ -153,7 +153,7 @@ pub(crate) fn options(missing: &MissingArgs, alpha: Option<f64>, iterations: &It
     }
 }
 
-/// Refuses options that only the fit of complete data has a use for.
+/// Refuses options that apply only to complete data.
 fn refuse_useless(args: &FitArgs) -> Result<()> {
     let WeightArgs { weights, feature_weights, weighting } = &args.weights;
     let useless = [

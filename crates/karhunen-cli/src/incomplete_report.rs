@@ -13,16 +13,16 @@ pub(crate) struct IncompleteReport<'a> {
     pub(crate) model: &'a IncompleteModel,
     /// Names of the features.
     pub(crate) features: Option<&'a [String]>,
-    /// What was read, and what was decided on the way: one line each.
+    /// Describes the input and the automatic choices: one line each.
     pub(crate) data: &'a [String],
-    /// Time taken, if it was fitted just now.
+    /// Seconds of reading and fitting, if the model was just fitted.
     pub(crate) seconds: Option<Seconds>,
     /// Files written.
     pub(crate) written: &'a [String],
 }
 
 impl IncompleteReport<'_> {
-    /// The whole text, each line ended.
+    /// The whole text; each line ends with a newline.
     pub(crate) fn render(&self, layout: Layout) -> String {
         let mut out = String::new();
         for line in self.data {
@@ -82,7 +82,7 @@ impl IncompleteReport<'_> {
     }
 }
 
-/// How many components are left of those asked for, and what they explain.
+/// The number of components kept and requested, and the variance they explain.
 fn kept(model: &IncompleteModel) -> String {
     let (kept, asked) = (model.n_components(), model.parts().options.n_components);
     let components = if kept == 1 { "component" } else { "components" };
@@ -93,7 +93,7 @@ fn kept(model: &IncompleteModel) -> String {
     }
 }
 
-/// What was fitted: rows, columns and the share of entries observed.
+/// Describes the fitted data: rows, columns and the share of observed entries.
 pub(crate) fn fitted(model: &IncompleteModel) -> String {
     let (n, p) = (model.n_samples(), model.n_features());
     let observed: usize = model.parts().n_observed.iter().sum();

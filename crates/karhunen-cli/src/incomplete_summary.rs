@@ -11,7 +11,7 @@ use crate::report::Seconds;
 use crate::summary::rows;
 use crate::values::JsonExtent;
 
-/// A model, as `fit --json` and `inspect --json` print it.
+/// The JSON output of `fit --json` and `inspect --json` for a model.
 #[derive(Debug, Serialize)]
 pub(crate) struct IncompleteSummary<'a> {
     n_samples: usize,
@@ -52,7 +52,7 @@ pub(crate) struct IncompleteSummary<'a> {
 }
 
 impl<'a> IncompleteSummary<'a> {
-    /// Of a model and the ids of its columns.
+    /// Summarises a model with the ids of its columns.
     pub(crate) fn new(saved: &'a SavedIncomplete, extent: JsonExtent) -> Self {
         let (model, parts) = (&saved.model, saved.model.parts());
         let convergence = model.convergence();
@@ -93,12 +93,12 @@ impl<'a> IncompleteSummary<'a> {
     }
 }
 
-/// The standard deviation of offsets of rows, which sum to zero.
+/// The standard deviation of row offsets, which sum to zero.
 pub(crate) fn deviation(offsets: &[f64]) -> f64 {
     (offsets.iter().map(|b| b * b).sum::<f64>() / offsets.len() as f64).sqrt()
 }
 
-/// A fit, as `fit --missing --json` prints it.
+/// The JSON output of `fit --missing --json`.
 #[derive(Debug, Serialize)]
 pub(crate) struct IncompleteFitSummary<'a> {
     /// The data file.
@@ -108,10 +108,10 @@ pub(crate) struct IncompleteFitSummary<'a> {
     /// The model.
     #[serde(flatten)]
     pub(crate) model: IncompleteSummary<'a>,
-    /// What was decided on the way.
+    /// Choices made automatically.
     pub(crate) notes: &'a [String],
-    /// Files written, by what they hold.
+    /// The files written, by content.
     pub(crate) written: BTreeMap<&'static str, String>,
-    /// Time taken.
+    /// Seconds of reading and fitting.
     pub(crate) seconds: Seconds,
 }

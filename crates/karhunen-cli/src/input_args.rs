@@ -1,4 +1,4 @@
-//! What can be typed about reading data.
+//! The arguments about reading data.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::values::{at_least_one, delimiter, memory};
 
 #[derive(Debug, Args)]
 pub(crate) struct ThreadArgs {
-    /// Threads; the result does not depend on them [default: all]
+    /// Number of threads; the result does not depend on it [default: all]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) threads: Option<NonZeroUsize>,
 }
@@ -18,30 +18,30 @@ pub(crate) struct ThreadArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Between the fields of a text table: one character, or tab, or space for any blanks [default: detected]
+    /// Delimiter of a text table: one character, or tab, or space for any blanks [default: detected]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     pub(crate) delimiter: Option<u8>,
     #[command(flatten)]
     pub(crate) header: HeaderArgs,
-    /// Column that names the rows, by name (by number, from 1, where there are no names), none, or auto: that of the model, or
-    /// a first column of text without repetition [default: auto]
+    /// Column that names the rows, by name (by number, from 1, without names), none, or auto: that of the model,
+    /// or a first column of unique texts [default: auto]
     #[arg(long, value_name = "COLUMN|none|auto", alias = "id-column")]
     pub(crate) row_names: Option<String>,
     /// Column to set aside; may be repeated
     ///
-    /// A column that is no feature, such as a class: by name, or by number from 1 if there are no names
+    /// A column that is not a feature, such as a class: by name, or by number from 1 if there are no names
     #[arg(long = "label", value_name = "NAME")]
     pub(crate) labels: Vec<String>,
-    /// Decimals follow a comma [default: detected]
+    /// The decimal sign is a comma [default: detected]
     #[arg(long, conflicts_with = "decimal_point")]
     pub(crate) decimal_comma: bool,
-    /// Decimals follow a point
+    /// The decimal sign is a point
     #[arg(long)]
     pub(crate) decimal_point: bool,
-    /// Names of the features, where they are apart from DATA or instead of its own: a text file, one name on each line
+    /// Names of the features from a text file, one on each line, if DATA has none or instead of its own
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) feature_names: Option<PathBuf>,
-    /// Names of the rows, as those of the features
+    /// Names of the rows from a text file, one on each line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) sample_names: Option<PathBuf>,
     /// Swap rows and columns of a Matrix Market file or of an array
@@ -50,12 +50,12 @@ pub(crate) struct InputArgs {
     /// Array of an NPZ archive to read [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub(crate) array: Option<String>,
-    /// Most that a compressed file, a pipe or a device may hold, such as 500MB, 64GB or 64GiB [default: 16GiB]
+    /// Maximum size of a decompressed file, pipe or device, such as 500MB, 64GB or 64GiB [default: 16GiB]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) max_unpacked: Option<u64>,
 }
 
-/// How to read a table.
+/// The options for reading a table.
 pub(crate) fn read_options(input: &InputArgs, threads: &ThreadArgs) -> ReadOptions {
     let either = |yes: bool, no: bool| if yes || no { Some(yes) } else { None };
     ReadOptions {
@@ -96,7 +96,7 @@ pub(crate) struct HeaderArgs {
 }
 
 impl HeaderArgs {
-    /// As the readers take it.
+    /// The option of the readers.
     pub(crate) fn option(self) -> Option<bool> {
         match self.header {
             Some(HeaderArg::Yes) => Some(true),
@@ -113,6 +113,6 @@ enum HeaderArg {
     Yes,
     /// It holds values
     No,
-    /// By what a model knows and by the look of the table
+    /// Decided by the model and by the content of the table
     Auto,
 }

@@ -1,4 +1,4 @@
-//! What can be typed about kernels.
+//! The arguments about kernels.
 
 use std::num::NonZeroUsize;
 
@@ -22,25 +22,25 @@ pub(crate) struct KernelArgs {
     /// Power of the kernel polynomial [default: 3]
     #[arg(long, value_name = "POWER")]
     pub(crate) degree: Option<f64>,
-    /// What the kernels polynomial and sigmoid add to the inner product [default: 1]
+    /// Constant that the kernels polynomial and sigmoid add to the inner product [default: 1]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) coef0: Option<f64>,
-    /// How --solver nystrom chooses its landmarks [default: uniform]
+    /// Selection of the landmarks of --solver nystrom [default: uniform]
     #[arg(long, value_parser = choice::<Landmarks>())]
     pub(crate) landmarks: Option<Landmarks>,
-    /// Landmarks of --solver nystrom, or features of --solver fourier [default: 1000, or four times -k if that is more]
+    /// Landmarks of --solver nystrom, or features of --solver fourier [default: 1000, or 4 times -k if larger]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) kernel_features: Option<NonZeroUsize>,
-    /// Memory that the fit may take beside the data, such as 500MB, 2GB or 2GiB [default: half of the machine's]
+    /// Maximum memory of the fit beside the data, such as 500MB, 2GB or 2GiB [default: half of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory_limit: Option<u64>,
-    /// Keep what reconstruct finds rows from scores with; the ridge of a regression is --alpha
+    /// Keep what reconstruct needs to map scores to rows; the ridge of a regression is --alpha
     #[arg(long, value_parser = choice::<PreImage>())]
     pub(crate) pre_image: Option<PreImage>,
 }
 
 impl KernelArgs {
-    /// The first option given, of those that say nothing without `--kernel`.
+    /// The first given option of those that require `--kernel`.
     fn given(&self) -> Option<&'static str> {
         let options = [
             ("--gamma", self.gamma.is_some()),
@@ -54,7 +54,7 @@ impl KernelArgs {
         options.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 
-    /// Refuses options that only fits with a kernel have a use for.
+    /// Refuses options that require a kernel.
     ///
     /// # Errors
     /// [`Failure::Usage`].
@@ -87,10 +87,10 @@ impl KernelArgs {
         }
     }
 
-    /// How rows are to be found from scores; `alpha` is the ridge.
+    /// The pre-image method; `alpha` is the ridge.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for a ridge without a regression.
+    /// [`Failure::Usage`] for a ridge without regression.
     pub(crate) fn pre_image(&self, alpha: Option<f64>) -> Result<Option<PreImage>> {
         match (self.pre_image, alpha) {
             (way, None) => Ok(way),

@@ -1,4 +1,4 @@
-//! A fit with a kernel, resolved.
+//! Resolves the arguments of a fit with a kernel.
 
 use std::path::PathBuf;
 
@@ -13,23 +13,23 @@ use crate::input_args::read_options;
 use crate::kernel_args::KernelArgs;
 use crate::paths::one_standard_input;
 
-/// Components that a fit keeps at most if `-k` does not say.
+/// Maximum number of components without `-k`.
 const DEFAULT_COMPONENTS: usize = 10;
 
-/// A fit with a kernel, ready to run.
+/// A resolved fit with a kernel.
 #[derive(Debug)]
 pub(crate) struct KernelPlan {
-    /// The data.
+    /// The data file.
     pub(crate) data: PathBuf,
-    /// How to read them, a column of weights included.
+    /// Options for reading it, including a column of weights.
     pub(crate) read: ReadOptions,
-    /// The options of the fit; the number of components is decided by [`KernelPlan::pca`].
+    /// The options of the fit; [`KernelPlan::pca`] sets the number of components.
     pca: KernelPca,
-    /// Components asked for.
+    /// The requested number of components.
     n_components: Option<NComponents>,
-    /// A file of weights of the rows; a column is part of `read`.
+    /// A file of row weights; a column is part of `read`.
     pub(crate) weights_file: Option<PathBuf>,
-    /// Where the results go.
+    /// The outputs.
     pub(crate) files: FitFiles,
 }
 
@@ -57,11 +57,11 @@ impl KernelPlan {
         })
     }
 
-    /// The options of the fit of so many rows.
+    /// The options of a fit to `n_samples` rows.
     pub(crate) fn pca(&self, n_samples: usize) -> KernelPca {
         let n_components = match self.n_components {
             Some(NComponents::Count(count)) => Some(count),
-            // Whatever else chooses is refused before.
+            // Other rules for the number are refused earlier.
             Some(_) => None,
             None => Some(n_samples.clamp(1, DEFAULT_COMPONENTS)),
         };
@@ -73,7 +73,7 @@ impl KernelPlan {
         self.pca.kernel
     }
 
-    /// Whether the number of components was left to karhunen.
+    /// Returns true if the number of components was chosen automatically.
     pub(crate) fn chose_components(&self) -> bool {
         self.n_components.is_none()
     }
@@ -103,7 +103,7 @@ fn options(asked: &KernelArgs, kernel: Kernel, solver: &SolverArgs, alpha: Optio
 }
 
 /// # Errors
-/// [`Failure::Usage`] for an option that the solver asked for has no use for.
+/// [`Failure::Usage`] for an option that the requested solver does not use.
 fn refuse_idle(
     asked: &KernelArgs,
     kernel: &Kernel,
@@ -130,7 +130,7 @@ fn refuse_idle(
     }))
 }
 
-/// Refuses options that fits with a kernel have no use for.
+/// Refuses options that do not apply to fits with a kernel.
 fn refuse_useless(args: &FitArgs) -> Result<()> {
     let useless = [
         (args.missing.wanted(), "--missing", "a kernel needs every value; fill the holes first (impute)"),

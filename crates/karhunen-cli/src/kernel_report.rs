@@ -9,18 +9,18 @@ use crate::report::{Components, Layout, Seconds, components, scree, wrapped};
 pub(crate) struct KernelReport<'a> {
     /// The model.
     pub(crate) model: &'a KernelModel,
-    /// What was read, and what was decided on the way: one line each.
+    /// Describes the input and the automatic choices: one line each.
     pub(crate) data: &'a [String],
-    /// Time taken, if it was fitted just now.
+    /// Seconds of reading and fitting, if the model was just fitted.
     pub(crate) seconds: Option<Seconds>,
-    /// Bytes that the process took at most, if it was fitted just now and the system says so.
+    /// Peak memory of the process in bytes, if the model was just fitted and the system reports it.
     pub(crate) peak_memory: Option<u64>,
     /// Files written.
     pub(crate) written: &'a [String],
 }
 
 impl KernelReport<'_> {
-    /// The whole text, each line ended.
+    /// The whole text; each line ends with a newline.
     pub(crate) fn render(&self, layout: Layout) -> String {
         let mut out = String::new();
         for line in self.data {
@@ -78,7 +78,7 @@ impl KernelReport<'_> {
         format!("worst residual {worst:.1e} (tolerance {:.0e}); {passes}", convergence.tol)
     }
 
-    /// How rows are found from scores.
+    /// Describes the pre-image method.
     fn pre_image(&self) -> Option<String> {
         match (self.model.parts().pre_image.as_ref()?, self.model.options().pre_image) {
             (PreImageParts::Ridge { .. }, Some(PreImage::Ridge { alpha } | PreImage::Auto { alpha })) => {
@@ -89,7 +89,7 @@ impl KernelReport<'_> {
         }
     }
 
-    /// What is said of eigenvalues below zero by more than the tolerance.
+    /// A warning about eigenvalues that are negative beyond the tolerance.
     fn negative(&self) -> Option<String> {
         let convergence = self.model.convergence();
         let largest = self.model.eigenvalues().first().copied().unwrap_or(0.0);
@@ -102,7 +102,7 @@ impl KernelReport<'_> {
     }
 }
 
-/// How far an approximate kernel matrix is from the exact one, and whether the bound says something.
+/// Describes the error of an approximate kernel matrix, and whether the bound is informative.
 fn error_of(approximation: &Approximation, solver: KernelRoute) -> String {
     let what = if solver == KernelRoute::Nystrom { "landmarks" } else { "random features" };
     let bound = match (approximation.useful_bound(), approximation.bound) {
@@ -117,7 +117,7 @@ fn error_of(approximation: &Approximation, solver: KernelRoute) -> String {
     )
 }
 
-/// The kernel with its parameters, and where gamma came from.
+/// The kernel with its parameters and the origin of gamma.
 pub(crate) fn kernel_line(model: &KernelModel) -> String {
     let kernel = model.kernel();
     let mut text = format!("kernel {}", kernel.name());
@@ -139,7 +139,7 @@ pub(crate) fn kernel_line(model: &KernelModel) -> String {
     text
 }
 
-/// How many components are kept, of how many; `hint` follows their number if not all are.
+/// The number of components kept and available; `hint` follows if some are dropped.
 pub(crate) fn kept_line(model: &KernelModel, hint: &str) -> String {
     let (k, n) = (model.n_components(), model.n_samples());
     let components = if k == 1 { "component" } else { "components" };

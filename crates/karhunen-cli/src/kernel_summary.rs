@@ -1,4 +1,4 @@
-//! The summary of a kernel model as JSON: scikit-learn's names where it has one.
+//! The summary of a kernel model as JSON, with scikit-learn's names where they exist.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::report::Seconds;
 use crate::summary::rows;
 use crate::values::JsonExtent;
 
-/// A kernel model, as `fit --kernel --json` and `inspect --json` print it.
+/// The JSON output of `fit --kernel --json` and `inspect --json` for a kernel model.
 #[derive(Debug, Serialize)]
 pub(crate) struct KernelSummary<'a> {
     n_samples: usize,
@@ -39,7 +39,7 @@ pub(crate) struct KernelSummary<'a> {
 }
 
 impl<'a> KernelSummary<'a> {
-    /// Of a model and the names of its features.
+    /// Summarises a model with the names of its features.
     pub(crate) fn new(
         model: &'a KernelModel,
         feature_names: Option<&'a [String]>,
@@ -77,7 +77,7 @@ impl<'a> KernelSummary<'a> {
     }
 }
 
-/// A fit, as `fit --kernel --json` prints it.
+/// The JSON output of `fit --kernel --json`.
 #[derive(Debug, Serialize)]
 pub(crate) struct KernelFitSummary<'a> {
     /// The data file.
@@ -87,12 +87,12 @@ pub(crate) struct KernelFitSummary<'a> {
     /// The model.
     #[serde(flatten)]
     pub(crate) model: KernelSummary<'a>,
-    /// What was decided on the way.
+    /// Choices made automatically.
     pub(crate) notes: &'a [String],
-    /// Files written, by what they hold.
+    /// The files written, by content.
     pub(crate) written: BTreeMap<&'static str, String>,
-    /// Time taken.
+    /// Seconds of reading and fitting.
     pub(crate) seconds: Seconds,
-    /// Bytes that the process took at most, where the system says so.
+    /// Peak memory of the process in bytes, if the system reports it.
     pub(crate) peak_memory_bytes: Option<u64>,
 }

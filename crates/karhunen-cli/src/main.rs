@@ -1,6 +1,6 @@
 //! The karhunen command line: principal components from a file to a model and back.
 //!
-//! [`args`] is what can be typed, [`help`] how it is described, [`plan`] what it means, [`commands`] what is done.
+//! [`args`] defines the arguments, [`help`] their help pages, [`plan`] resolves them, [`commands`] does the work.
 
 mod allocator;
 mod args;
@@ -50,13 +50,13 @@ use clap::FromArgMatches;
 fn main() -> ExitCode {
     print_own_panics_only();
     let parsed = parse(args::words(std::env::args_os())).and_then(|cli| match cli.command {
-        // The page of a command has one home: its own `--help`.
+        // The page of a command is that of its own `--help`.
         Command::Help(asked) => parse(asked.words()),
         command => Ok(Cli { command }),
     });
     let outcome = match parsed {
         Ok(cli) => progress::watch_for_stop().and_then(|()| commands::run(cli.command)),
-        // Help and the version are what was asked for: that they cannot be printed is a failure.
+        // Help and the version were requested: failing to print them is a failure.
         Err(asked) if !asked.use_stderr() => outputs::print_asked(&asked),
         Err(error) => error.exit(),
     };
@@ -76,8 +76,8 @@ fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches)
 }
 
-/// Keeps the panics of decoders, which the readers turn into errors of the file, off the screen. All others are printed
-/// as ever.
+/// Suppresses the output of decoder panics, which the readers turn into errors of the file. All other panics are
+/// printed as usual.
 fn print_own_panics_only() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

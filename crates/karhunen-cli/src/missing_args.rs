@@ -1,4 +1,4 @@
-//! What can be typed about missing values.
+//! The arguments about missing values.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(crate) const MISSING: &str = "Missing values";
 /// The heading of options that end a fit with missing values.
 const STOPPING: &str = "Stopping";
 
-/// What one fit is asked for.
+/// The options of one fit.
 #[derive(Debug, Args)]
 pub(crate) struct FitMissingArgs {
     #[command(flatten)]
@@ -23,8 +23,8 @@ pub(crate) struct FitMissingArgs {
     /// Power of the second derivatives in newton, cg and ridge, from 0 to 1 [default: 2/3]; the ridge of --pre-image [default: 1]
     #[arg(long, help_heading = MISSING)]
     pub(crate) alpha: Option<f64>,
-    /// Penalty on scores and loadings: a number, weighted:NUMBER for so much of each entry, path for the best by the error of
-    /// entries set aside, or none [default: by method]
+    /// Penalty on scores and loadings: a number, weighted:NUMBER for a penalty per entry, path for the best on
+    /// held-out entries, or none [default: by method]
     #[arg(
         long, value_name = "LAMBDA|path|none", value_parser = regularization, help_heading = MISSING
     )]
@@ -36,13 +36,13 @@ pub(crate) struct FitMissingArgs {
     pub(crate) no_error_bars: bool,
 }
 
-/// What every fit is asked for, also those of a cross-validation.
+/// The options of every fit, including those of a cross-validation.
 #[derive(Debug, Args)]
 #[command(next_help_heading = MISSING)]
 pub(crate) struct MissingArgs {
     /// Fit the observed entries of incomplete data
     ///
-    /// Empty cells, NA, nulls and NaN are missing, and so is what a sparse matrix does not store
+    /// Empty cells, NA, nulls and NaN are missing, and so are entries that a sparse matrix does not store
     #[arg(
         long, value_name = "METHOD", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
         value_parser = choice::<Method>()
@@ -57,26 +57,26 @@ pub(crate) struct MissingArgs {
     /// Pseudo-observations of the mean of each column: how many, and of which value [default: the mean of all entries]
     #[arg(long, value_name = "COUNT[:VALUE]", value_parser = mean_prior)]
     pub(crate) mean_prior: Option<MeanPrior>,
-    /// Give each row an offset, a level of its own in all columns, beside the mean of each column
+    /// Give each row an offset, a constant in all columns, beside the mean of each column
     #[arg(long)]
     pub(crate) row_offsets: bool,
-    /// First learning rate of gradient, natural and newton [default: by line search]
+    /// Initial learning rate of gradient, natural and newton [default: by line search]
     #[arg(long, value_name = "RATE")]
     pub(crate) step: Option<f64>,
-    /// How online learns from a row [default: diagonal]
+    /// Update rule of online [default: diagonal]
     #[arg(long, value_parser = choice::<OnlineRule>())]
     pub(crate) online_rule: Option<OnlineRule>,
-    /// How often ccd fits scores and loadings of a component in turn [default: 3]
+    /// Updates of scores and loadings of a component in turn by ccd [default: 3]
     #[arg(long, value_name = "N")]
     pub(crate) inner_iterations: Option<usize>,
-    /// Set a share of the entries aside, stop when their error no longer falls, and keep the best [default share: 0.02; of
-    /// fewer than 2500 entries more: 50 entries, or 0.2]
+    /// Hold out a share of the entries, stop when their error no longer falls, and keep the best [default share:
+    /// 0.02; with fewer than 2500 entries 50 entries, or 0.2]
     #[arg(
         long, value_name = "SHARE", num_args = 0..=1, require_equals = true, value_parser = share,
         help_heading = STOPPING
     )]
     pub(crate) early_stopping: Option<Option<f64>>,
-    /// With the entries set aside having told how far to go, fit again with all
+    /// After early stopping on held-out entries, fit again with all entries
     #[arg(long, help_heading = STOPPING)]
     pub(crate) refit: bool,
     /// Stop also when the gradient, relative to curvature and cost, falls below this
@@ -85,29 +85,29 @@ pub(crate) struct MissingArgs {
     /// Stop also when the loadings turn by less than this in an iteration, in radians
     #[arg(long, value_name = "RADIANS", help_heading = STOPPING)]
     pub(crate) angle_tol: Option<f64>,
-    /// Stop also when the error of the entries fitted moves by less than this share of itself
+    /// Stop also when the relative change of the error of the fitted entries falls below this
     #[arg(long, value_name = "TOL", help_heading = STOPPING)]
     pub(crate) rmse_tol: Option<f64>,
     /// Stop after the first iteration that ends later
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = STOPPING)]
     pub(crate) time_limit: Option<Duration>,
-    /// Random starts, of which the best is kept [default: 1]
+    /// Number of random starts; the best is kept [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) starts: Option<usize>,
-    // The last field, because the heading of a flattened struct applies to the fields after it too.
+    // The last field: the heading of a flattened struct also applies to the fields after it.
     #[command(flatten)]
     pub(crate) triples: TriplesArgs,
 }
 
-/// How triples are read.
+/// Options for reading triples.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Triples")]
 pub(crate) struct TriplesArgs {
-    /// The data are triples, one on each line: the columns of row ids, column ids, values and, if there are any, weights
+    /// The data are triples, one on each line: the columns of row ids, column ids, values and optional weights
     /// (inverse variances), by name, or by number from 1
     #[arg(long, value_name = "ROW,COLUMN,VALUE[,WEIGHT]", value_parser = triples)]
     pub(crate) triples: Option<TripleColumns>,
-    /// What to do with a row and a column that have several values, in triples and sparse matrices [default: refuse]
+    /// Treatment of repeated entries in triples and sparse matrices [default: refuse]
     #[arg(long, value_parser = choice::<Duplicates>())]
     pub(crate) duplicates: Option<Duplicates>,
     /// Type of the values of triples and Matrix Market: f32 holds 7 digits in half the memory [default: f32]
@@ -116,7 +116,7 @@ pub(crate) struct TriplesArgs {
 }
 
 impl TriplesArgs {
-    /// How to read observed entries.
+    /// The options for reading observed entries.
     pub(crate) fn options(&self) -> karhunen_io::ObserveOptions {
         karhunen_io::ObserveOptions {
             triples: self.triples.clone(),
@@ -125,7 +125,7 @@ impl TriplesArgs {
         }
     }
 
-    /// The first option given.
+    /// The first given option.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let options = [
             ("--triples", self.triples.is_some()),
@@ -137,12 +137,12 @@ impl TriplesArgs {
 }
 
 impl MissingArgs {
-    /// Whether early stopping was asked for without a share.
+    /// Returns true if early stopping was requested without a share.
     pub(crate) fn usual_share(&self) -> bool {
         self.early_stopping == Some(None)
     }
 
-    /// The first option given, of those that say nothing without missing values.
+    /// The first given option of those that require missing values.
     fn given(&self) -> Option<&'static str> {
         let options = [
             ("--prior-variance", self.prior_variance.is_some()),
@@ -166,13 +166,13 @@ impl MissingArgs {
 }
 
 impl FitMissingArgs {
-    /// Whether observed entries are to be fitted: `--triples` says so as well.
+    /// Returns true if observed entries are to be fitted: also with `--triples`.
     pub(crate) fn wanted(&self) -> bool {
         self.missing.missing.is_some() || self.missing.triples.triples.is_some()
     }
 
-    /// The first option given, of those that say nothing without missing values; the last of them is `--alpha`, which
-    /// kernels have as well.
+    /// The first given option of those that require missing values, with `--alpha` last, since kernels also use
+    /// it.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let options =
             [("--regularization", self.regularization.is_some()), ("--no-error-bars", self.no_error_bars)];
@@ -180,7 +180,7 @@ impl FitMissingArgs {
         given.or(self.missing.given()).or(self.checkpoints.given()).or(self.alpha.map(|_| "--alpha"))
     }
 
-    /// Refuses options that only fits with missing values have a use for.
+    /// Refuses options that require missing values.
     ///
     /// # Errors
     /// [`Failure::Usage`].
@@ -210,7 +210,7 @@ fn regularization(text: &str) -> std::result::Result<Regularization, String> {
     Regularization::of_name(text).or_else(|| penalty(text)).ok_or_else(rule)
 }
 
-/// A penalty of a size: a number, `weighted:` and a number, or `none`.
+/// Parses a penalty: a number, `weighted:` and a number, or `none`.
 pub(crate) fn penalty(text: &str) -> Option<Regularization> {
     let number = |text: &str| text.parse().ok().filter(|lambda: &f64| *lambda > 0.0 && lambda.is_finite());
     match text.strip_prefix("weighted:") {
@@ -258,7 +258,7 @@ fn triples(text: &str) -> std::result::Result<TripleColumns, String> {
     Ok(TripleColumns { row, column, value, weight })
 }
 
-/// Two names of columns, separated by a comma.
+/// Parses two column names, separated by a comma.
 pub(crate) fn pair(text: &str) -> std::result::Result<[String; 2], String> {
     let rule = || {
         "give two columns separated by a comma, such as user,item, or their numbers, such as 1,2".to_owned()

@@ -1,4 +1,4 @@
-//! Names of scores and features, and the order of the columns of other data.
+//! Names of scores and features, and the matching of columns to a model.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,25 +9,25 @@ use karhunen_io::{shell_word, shortened};
 use crate::component_names::of_components;
 use crate::error::{Failure, Result};
 
-/// At most this many names are listed in a message.
+/// Maximum number of names listed in a message.
 const LISTED: usize = 6;
 
-/// The names of the scores of rows: of components, then of the offset if rows have one.
+/// The names of scores: of components, then of the row offset, if any.
 pub(crate) fn of_scores(model: &IncompleteModel) -> Vec<String> {
     let offset = model.row_offsets().map(|_| OFFSET.to_owned());
     of_components(model.n_components()).into_iter().chain(offset).collect()
 }
 
-/// What the offset of a row is called beside its scores.
+/// The name of the row offset among scores.
 pub(crate) const OFFSET: &str = "offset";
 
-/// The names of features, or `x1`, `x2`, … where they have none.
+/// The names of features, or `x1`, `x2`, … without names.
 pub(crate) fn of_features(names: Option<&[String]>, n: usize) -> Vec<String> {
     names.map_or_else(|| (1..=n).map(|j| format!("x{j}")).collect(), <[String]>::to_vec)
 }
 
-/// Text for a terminal: characters that would act on it, such as those that begin a colour or turn the direction of what
-/// follows, and those that cannot be seen, are written as escapes.
+/// Escapes characters that would act on a terminal, such as those that begin a colour or change the text
+/// direction, and invisible characters.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(acts) {
         return Cow::Borrowed(text);
@@ -36,8 +36,8 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(escaped).collect())
 }
 
-/// Control characters, and those of Unicode's format characters and separators that reorder, hide or break what is shown. The
-/// joiners U+200C and U+200D stay: words of several scripts, and emoji, are written with them.
+/// Tests for control characters, and for Unicode format characters and separators that reorder, hide or break
+/// text. The joiners U+200C and U+200D are excluded: several scripts and emoji need them.
 fn acts(c: char) -> bool {
     let formats = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -45,11 +45,11 @@ fn acts(c: char) -> bool {
     c.is_control() || formats
 }
 
-/// Which feature of a model each column of the data is, where they are not in the same order: columns are matched by name
-/// where both have names and by position otherwise.
+/// For each column of the data, the index of the model's feature; `None` if the order is the same. Columns are
+/// matched by name if both have names, and by position otherwise.
 ///
 /// # Errors
-/// [`Failure::Data`] if a feature is missing, or a column is none of the model's.
+/// [`Failure::Data`] if a feature is missing, or if a column is not a feature of the model.
 pub(crate) fn order(
     n_features: usize,
     known: Option<&[String]>,
@@ -96,7 +96,7 @@ pub(crate) fn order(
     Ok(Some(columns.iter().map(|name| position[name.as_str()]).collect()))
 }
 
-/// Where each name stands; names that repeat cannot be matched.
+/// The position of each name; repeated names are refused.
 fn positions<'a>(names: &'a [String], file: &str) -> Result<HashMap<&'a str, usize>> {
     let mut positions = HashMap::with_capacity(names.len());
     for (j, name) in names.iter().enumerate() {
@@ -113,7 +113,7 @@ fn positions<'a>(names: &'a [String], file: &str) -> Result<HashMap<&'a str, usi
     Ok(positions)
 }
 
-/// The names in backquotes, the first few of many.
+/// The names in backquotes, at most six.
 pub(crate) fn list(names: &[&String]) -> String {
     let mut text: Vec<String> =
         names.iter().take(LISTED).map(|name| format!("`{}`", shortened(name))).collect();
@@ -184,7 +184,7 @@ mod tests {
             visible("me\u{301}tre \u{645}\u{6cc}\u{200c}\u{62e}"),
             "me\u{301}tre \u{645}\u{6cc}\u{200c}\u{62e}"
         );
-        // U+202E shows what follows from right to left: a name may look like another.
+        // U+202E reverses the text after it: a name may look like another.
         assert_eq!(visible("gpj.\u{202e}exe\u{2066}\u{feff}"), "gpj.\\u{202e}exe\\u{2066}\\u{feff}");
         assert_eq!(visible("a\u{1b}[31mb\tc\n\u{9b}"), "a\\u{1b}[31mb\\tc\\n\\u{9b}");
     }

@@ -1,4 +1,4 @@
-//! Observed entries as a command needs them: read under a spinner, described in words, matched with a model.
+//! Observed entries for a command: read with a progress display, matched with a model.
 
 use std::path::Path;
 use std::time::Instant;
@@ -17,18 +17,18 @@ use crate::outputs::print_warnings;
 use crate::paths::input_name;
 use crate::progress::{Progress, check_stop};
 
-/// Observed entries and where they came from.
+/// Observed entries and their file.
 pub(crate) struct ObservedDataset {
-    /// The file, as messages name it.
+    /// The name of the file in messages.
     pub(crate) file: String,
-    /// Its content.
+    /// The content of the file.
     pub(crate) table: ObservedTable,
     /// Names of the rows and columns, as text.
     pub(crate) row_names: Option<Vec<String>>,
     pub(crate) column_names: Option<Vec<String>>,
-    /// Time that reading took.
+    /// Seconds of reading.
     pub(crate) seconds: f64,
-    /// What a fit said of its columns.
+    /// Hints about columns, from a fit.
     pub(crate) hints: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl ObservedDataset {
         Ok(Self { file, row_names, column_names, table, seconds, hints: Vec::new() })
     }
 
-    /// Prints hints about the columns that are fitted, and keeps them for the summary. The columns of triples are items.
+    /// Prints hints about the fitted columns and keeps them for the summary. Triples get none.
     pub(crate) fn hint(&mut self) {
         if self.table.triples.is_some() {
             return;
@@ -77,12 +77,12 @@ impl ObservedDataset {
         self.hints = hints;
     }
 
-    /// All that was said of the file, for JSON.
+    /// All notes, warnings and hints about the file, for JSON.
     pub(crate) fn notes(&self) -> Vec<String> {
         [&self.table.notes, &self.table.warnings, &self.hints].into_iter().flatten().cloned().collect()
     }
 
-    /// The same entries, whose rows count so often.
+    /// The entries with the multiplicities `weights` of their rows.
     ///
     /// # Errors
     /// Those of [`Observed::with_sample_weights`].
@@ -100,7 +100,7 @@ impl ObservedDataset {
         Ok(Self { table: ObservedTable { data, ..self.table }, ..self })
     }
 
-    /// Rows and columns of the library's errors, in the user's terms.
+    /// Rows and columns of library errors in the user's terms.
     pub(crate) fn places(&self) -> Places<'_> {
         Places {
             file: &self.file,
@@ -109,7 +109,7 @@ impl ObservedDataset {
         }
     }
 
-    /// Format, shape and share of what was observed.
+    /// Format, shape and share of observed entries.
     pub(crate) fn headline(&self) -> String {
         let (n, p) = self.table.data.shape();
         let observed = self.table.data.n_observed();
@@ -132,7 +132,7 @@ impl ObservedDataset {
         )
     }
 
-    /// What was decided while reading: one line, or none.
+    /// The notes of the reader in one line, if there are any.
     pub(crate) fn remarks(&self) -> Option<String> {
         let labels: Vec<String> =
             self.table.labels.iter().map(|label| format!("`{}`", shortened(&label.name))).collect();
@@ -141,7 +141,7 @@ impl ObservedDataset {
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 
-    /// The entries with their columns where the model has them.
+    /// The entries with their columns in the order of the model.
     ///
     /// # Errors
     /// As [`matched`].
@@ -154,7 +154,7 @@ impl ObservedDataset {
     }
 }
 
-/// The entries with column `j` at `places[j]`, in a matrix of `n_features` columns.
+/// The entries with column `j` moved to `places[j]`, in a matrix of `n_features` columns.
 ///
 /// # Errors
 /// Those of [`Observed::from_triples`].
@@ -172,7 +172,7 @@ pub(crate) fn placed(
     })
 }
 
-/// What to do about columns that a model does not know.
+/// The advice for columns that a model does not know.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Advice {
     /// Set them aside.
@@ -181,11 +181,11 @@ pub(crate) enum Advice {
     Lines,
 }
 
-/// Where each column stands in a model: by name where both have names, by position otherwise. Columns of the model that
-/// are not there are missing.
+/// The position of each column in a model: by name if both have names, by position otherwise. Columns of the model
+/// that are absent from the data are missing.
 ///
 /// # Errors
-/// [`Failure::Data`] for a column that is none of the model's, or another number of columns without names.
+/// [`Failure::Data`] for a column that the model does not have, or, without names, a different number of columns.
 pub(crate) fn matched(
     saved: &SavedIncomplete,
     file: &str,
@@ -259,7 +259,7 @@ fn moved<T: Scalar>(
     Observed::from_triples(&triples, (observed.n_samples(), n_features), Duplicates::Refuse, None)
 }
 
-/// Scores (and offsets) of observed entries of either type, on the threads asked for now rather than those of the fit.
+/// Scores (and offsets) of observed entries of either type, on `n_threads` threads.
 ///
 /// # Errors
 /// Those of [`IncompleteModel::rows_observed`].

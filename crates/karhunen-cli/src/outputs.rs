@@ -1,4 +1,4 @@
-//! Files that a command writes: all are prepared before the first is put in its place.
+//! The files that a command writes: all are prepared before the first is renamed to its target.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,51 +11,51 @@ use crate::names::visible;
 use crate::progress::{check_stop, hold_commit};
 use crate::standard_output;
 
-/// Files prepared beside their places.
+/// Files prepared beside their targets.
 pub(crate) struct Outputs {
     staged: Vec<Staged>,
-    /// Whether files that are protected are replaced.
+    /// True if protected files are replaced.
     force: bool,
 }
 
 impl Outputs {
-    /// None yet; `--force` replaces what is protected.
+    /// No files yet; `force` replaces protected files.
     pub(crate) fn new(force: bool) -> Self {
         Self { staged: Vec::new(), force }
     }
 
-    /// Prepares a table; writes it at once if `path` is the standard output.
+    /// Prepares a table; writes it at once to standard output.
     pub(crate) fn table<T: Scalar>(&mut self, path: &Path, table: &NamedMatrix<'_, T>) -> Result<()> {
         self.stage(karhunen_io::stage_table(path, table))
     }
 
-    /// Prepares a model; writes it at once if `path` is the standard output.
+    /// Prepares a model; writes it at once to standard output.
     pub(crate) fn model(&mut self, path: &Path, model: &SavedModel) -> Result<()> {
         self.stage(karhunen_io::stage_model(path, model))
     }
 
-    /// Prepares a model of incomplete data; writes it at once if `path` is the standard output.
+    /// Prepares a model of incomplete data; writes it at once to standard output.
     pub(crate) fn incomplete_model(&mut self, path: &Path, model: &SavedIncomplete) -> Result<()> {
         self.stage(karhunen_io::stage_incomplete(path, model))
     }
 
-    /// Prepares a kernel model; writes it at once if `path` is the standard output.
+    /// Prepares a kernel model; writes it at once to standard output.
     pub(crate) fn kernel_model(&mut self, path: &Path, model: &SavedKernel) -> Result<()> {
         self.stage(karhunen_io::stage_kernel(path, model))
     }
 
-    /// Takes a file that is prepared.
+    /// Adds a prepared file.
     pub(crate) fn stage(&mut self, staged: karhunen_io::Result<Staged>) -> Result<()> {
         match staged.map_err(Failure::from) {
             Ok(staged) => self.staged.push(staged),
-            // The reader of the standard output wanted no more: no reason to throw the other files away.
+            // The reader of standard output closed it: the other files are still written.
             Err(failure) if failure.is_broken_pipe() => {}
             Err(failure) => return Err(failure),
         }
         check_stop()
     }
 
-    /// Puts every file in its place, all of them or none.
+    /// Renames every file to its target, all or none.
     pub(crate) fn commit(self) -> Result<()> {
         let _hold = hold_commit();
         check_stop()?;
@@ -63,7 +63,7 @@ impl Outputs {
     }
 }
 
-/// Fails if there is no standard output to print on.
+/// Fails if standard output is closed.
 ///
 /// # Errors
 /// [`Failure::StandardOutput`].
@@ -82,7 +82,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::StandardOutput)
 }
 
-/// Prints help or the version, in colours where the terminal has some.
+/// Prints help or the version, in colour if the terminal supports it.
 ///
 /// # Errors
 /// [`Failure::StandardOutput`].
@@ -92,12 +92,12 @@ pub(crate) fn print_asked(text: &clap::Error) -> Result<()> {
     printed.map_err(Failure::StandardOutput)
 }
 
-/// Prints text on the standard error stream; where that is closed there is nobody to tell.
+/// Prints text on standard error; if it is closed, the text is lost.
 pub(crate) fn print_aside(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Prints what may be wrong with a file as it was read, and what to do: also with `--quiet`, for results depend on it.
+/// Prints warnings about a file and their remedies, also with `--quiet`, because results depend on them.
 pub(crate) fn print_warnings(file: &str, warnings: &[String]) {
     let label = console::style("note:").for_stderr().bold();
     for warning in warnings {
@@ -105,7 +105,7 @@ pub(crate) fn print_warnings(file: &str, warnings: &[String]) {
     }
 }
 
-/// Prints why a command failed on the standard error stream.
+/// Prints the failure of a command on standard error.
 pub(crate) fn print_failure(failure: &Failure) {
     let label = console::style("error:").for_stderr().red().bold();
     print_aside(&format!("{label} {}\n", visible(&failure.to_string())));

@@ -1,4 +1,4 @@
-//! What a command may overwrite: files that hold what it is about to write, as far as they can tell.
+//! Decides which files a command may overwrite: those with content of the kind it is about to write.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use crate::error::{Failure, Result};
 use crate::names::OFFSET;
 use crate::outputs::check_standard_output;
 
-/// What an output holds.
+/// The content of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A model of this kind.
     Model(&'static str),
-    /// `PC1`, `PC2`, … beside names of rows.
+    /// `PC1`, `PC2`, … beside row names.
     Scores,
-    /// The same beside `feature`.
+    /// `PC1`, `PC2`, … beside `feature`.
     Loadings,
     /// Two ids, a value and its standard deviation.
     Predictions,
@@ -24,22 +24,22 @@ pub(crate) enum Kind {
     Choices,
     /// A manual page.
     ManualPage,
-    /// Rows of features, which nothing tells from other data.
+    /// Rows of features, indistinguishable from other data.
     Rows,
 }
 
 /// The first line of a manual page, a comment.
 pub(crate) const MANUAL_PAGE: &str = ".\\\" Manual page of karhunen";
 
-/// An output: the option, its path, and what goes there.
+/// An output: the option, its path and its content.
 pub(crate) type Output<'a> = (&'a str, Option<&'a Path>, Kind);
 
-/// Refuses, before any work, outputs that cannot be written, and those that would overwrite what is not theirs unless `force`
-/// is given.
+/// Refuses, before any work, outputs that cannot be written, and, without `force`, outputs that would overwrite
+/// other content.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a file that exists and holds something else, [`Failure::Protected`] for one that is protected,
-/// [`Failure::File`] for one that cannot be written, [`Failure::StandardOutput`] where that is closed.
+/// [`Failure::Usage`] for an existing file with other content, [`Failure::Protected`] for a protected file,
+/// [`Failure::File`] for a file that cannot be written, [`Failure::StandardOutput`] if standard output is closed.
 pub(crate) fn check(outputs: &[Output<'_>], force: bool) -> Result<()> {
     for &(option, path, kind) in outputs {
         let Some(path) = path else { continue };
@@ -74,12 +74,12 @@ fn writable(path: &Path, force: bool) -> Result<()> {
     })
 }
 
-/// Refuses a file for checkpoints that exists and would not be gone on from.
+/// Refuses an existing file for checkpoints from which the fit would not resume.
 ///
 /// # Errors
 /// As [`check`].
 pub(crate) fn check_checkpoint(path: &Path, resume: bool, force: bool) -> Result<()> {
-    // Each checkpoint replaces the one before, so that there is no protection to be lifted.
+    // Every checkpoint replaces the previous one, so `force` cannot lift a protection.
     check_writable(path, false)?;
     if resume || force {
         return Ok(());
@@ -100,7 +100,7 @@ pub(crate) fn check_checkpoint(path: &Path, resume: bool, force: bool) -> Result
     }
 }
 
-/// What a file holds that is not such an output, in words.
+/// Describes the content of an existing file, unless it is an output of this kind.
 fn not_own(existing: &Existing, kind: Kind) -> Option<String> {
     let own = match (existing, kind) {
         (Existing::Nothing, _) => true,
@@ -111,7 +111,7 @@ fn not_own(existing: &Existing, kind: Kind) -> Option<String> {
     if own { None } else { Some(described(existing)) }
 }
 
-/// Whether a table with columns of these names is an output of this kind.
+/// Tests whether a table with these columns is an output of this kind.
 fn is_own_table(names: &[String], kind: Kind) -> bool {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     match (kind, names.as_slice()) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Failure, Result};
 use crate::input_args::InputArgs;
 
-/// Refuses to read the standard input twice.
+/// Refuses to read standard input twice.
 ///
 /// # Errors
 /// [`Failure::Usage`].
@@ -54,7 +54,7 @@ pub(crate) fn check_outputs(outputs: &[(&str, Option<&Path>)], inputs: &[Option<
 /// Checks, before any work, the files of a command that applies a model to data, `[model, data]`, and writes one table.
 ///
 /// # Errors
-/// [`Failure::Usage`] where the standard input would be read twice or an input be overwritten; [`Failure::File`] for an
+/// [`Failure::Usage`] if standard input would be read twice or an input overwritten; [`Failure::File`] for an
 /// output that cannot be written.
 pub(crate) fn check_files([model, data]: [&PathBuf; 2], input: &InputArgs, output: &Path) -> Result<()> {
     let inputs = [Some(model), Some(data), input.feature_names.as_ref(), input.sample_names.as_ref()];
@@ -63,7 +63,7 @@ pub(crate) fn check_files([model, data]: [&PathBuf; 2], input: &InputArgs, outpu
     check_table_output(output)
 }
 
-/// Refuses a table of an extension that is not written.
+/// Refuses a table with an unsupported extension.
 ///
 /// # Errors
 /// [`Failure::File`].
@@ -71,13 +71,13 @@ pub(crate) fn check_table_output(path: &Path) -> Result<()> {
     Ok(karhunen_io::check_table_path(path)?)
 }
 
-/// Whether two paths are one file. Devices such as /dev/null take any number of files.
+/// Tests whether two paths are one file. Devices such as /dev/null accept any number of outputs.
 fn same_file(a: &Path, b: &Path) -> bool {
     let device = std::fs::metadata(a).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
     !device && (a == b || real_path(a) == real_path(b))
 }
 
-/// The path without links and dots, also of a file that is still to be made.
+/// The path without links and dots; the file need not exist.
 fn real_path(path: &Path) -> PathBuf {
     let in_folder = || {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -86,7 +86,7 @@ fn real_path(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
-/// Whether a path is `-`, a standard stream.
+/// Returns true if the path is `-`, a standard stream.
 pub(crate) fn is_standard(path: Option<&Path>) -> bool {
     path.is_some_and(|path| path.as_os_str() == "-")
 }

@@ -1,6 +1,6 @@
-//! How much memory the process has taken at most.
+//! The peak memory of the process.
 
-/// Bytes of the process at their peak, from the system's own account (Linux).
+/// Peak memory of the process in bytes, as reported by the system (Linux).
 pub(crate) fn peak_memory() -> Option<u64> {
     let table = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = table.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! What was typed, resolved: defaults decided, contradictions refused, before anything is read.
+//! Resolves the arguments of a fit, before any data are read: sets defaults and refuses contradictions.
 
 use std::path::PathBuf;
 
@@ -12,25 +12,25 @@ use crate::fit_weights::column_or_file;
 use crate::input_args::read_options;
 use crate::paths::one_standard_input;
 
-/// Components that a fit keeps if `-k` does not say.
+/// Number of components without `-k`.
 const DEFAULT_COMPONENTS: usize = 10;
 
-/// A fit, ready to run.
+/// A resolved fit.
 #[derive(Debug)]
 pub(crate) struct FitPlan {
-    /// The data.
+    /// The data file.
     pub(crate) data: PathBuf,
-    /// How to read them, a column of weights included.
+    /// Options for reading it, including a column of weights.
     pub(crate) read: ReadOptions,
-    /// The options of the fit; the number of components is decided by [`FitPlan::pca`].
+    /// The options of the fit; [`FitPlan::pca`] sets the number of components.
     pca: Pca,
-    /// Components asked for.
+    /// The requested number of components.
     n_components: Option<NComponents>,
-    /// A file of weights of the rows; a column is part of `read`.
+    /// A file of row weights; a column is part of `read`.
     pub(crate) weights_file: Option<PathBuf>,
-    /// A file of weights of the columns.
+    /// A file of column weights.
     pub(crate) feature_weights: Option<PathBuf>,
-    /// Where the results go.
+    /// The outputs.
     pub(crate) files: FitFiles,
 }
 
@@ -38,7 +38,7 @@ impl FitPlan {
     /// Resolves the arguments of `fit`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for options that do not go together, [`Failure::File`] for an output that cannot be written.
+    /// [`Failure::Usage`] for contradictory options, [`Failure::File`] for an output that cannot be written.
     pub(crate) fn resolve(args: FitArgs) -> Result<Self> {
         let FitArgs { data, n_components, scale, no_center, weights, output, input, solver, missing, kernel } =
             args;
@@ -72,21 +72,21 @@ impl FitPlan {
         })
     }
 
-    /// The options of the fit for data of a shape.
+    /// The options of the fit for data of the given shape.
     pub(crate) fn pca(&self, (n_samples, n_features): (usize, usize)) -> Pca {
         let most = n_samples.min(n_features);
         let n_components = self.n_components.unwrap_or(NComponents::Count(most.clamp(1, DEFAULT_COMPONENTS)));
         Pca { n_components, ..self.pca.clone() }
     }
 
-    /// Whether the number of components was left to karhunen.
+    /// Returns true if the number of components was chosen automatically.
     pub(crate) fn chose_components(&self) -> bool {
         self.n_components.is_none()
     }
 }
 
 /// # Errors
-/// [`Failure::Usage`] for an option that the solver asked for has no use for.
+/// [`Failure::Usage`] for an option that the requested solver does not use.
 fn solver_options(args: &SolverArgs) -> Result<Pca> {
     let defaults = Pca::default();
     let solver = args.solver.route()?;
@@ -113,13 +113,13 @@ fn solver_options(args: &SolverArgs) -> Result<Pca> {
 
 /// Work on values of either type.
 pub(crate) trait OnValues {
-    /// What it gives.
+    /// The result.
     type Output;
     /// Does the work.
     fn on<T: Scalar>(self, values: &Values<T>) -> Self::Output;
 }
 
-/// Chooses the type: the only place where that is done.
+/// Selects the scalar type: the only place that does.
 pub(crate) fn dispatch<W: OnValues>(data: &Data, work: W) -> W::Output {
     match data {
         Data::F32(values) => work.on(values),

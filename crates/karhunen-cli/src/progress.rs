@@ -1,4 +1,4 @@
-//! Progress on the terminal, and signals that end the process: Ctrl-C, SIGTERM, and SIGHUP of a terminal that closes.
+//! Progress on the terminal, and handling of SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 
 use std::io::IsTerminal;
 use std::process;
@@ -13,41 +13,41 @@ use crate::error::{Failure, Result};
 use crate::figures::{duration, significant};
 use crate::outputs::{print_aside, print_failure};
 
-/// Work that takes less shows no bar.
+/// Shorter work shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How long after Ctrl-C the work may take to stop by itself.
+/// Time after Ctrl-C within which the work may stop by itself.
 const GRACE: Duration = Duration::from_millis(500);
-/// How often a bar is drawn again while nothing is heard from the work.
+/// Interval at which a bar is redrawn without news from the work.
 const TICK: Duration = Duration::from_millis(120);
 /// Steps of the bar.
 const STEPS: u64 = 1000;
 
-/// What Ctrl-C sends.
+/// The signal of Ctrl-C.
 const SIGINT: i32 = 2;
 
-/// The first signal that asked to stop; zero before.
+/// The first signal that requested a stop; zero before.
 static STOP: AtomicI32 = AtomicI32::new(0);
-/// Whether the work writes a checkpoint once it is asked to stop: it is given the time for that.
+/// True if the work writes a checkpoint after a request to stop, and is given time for it.
 static KEEPING: AtomicBool = AtomicBool::new(false);
-/// Held while finished files are put in their places: the process does not end between two of them.
+/// Locked while finished files are renamed to their targets, so that the process does not end between two renames.
 static COMMIT: Mutex<()> = Mutex::new(());
 
-/// Installs the handler of the signals that end a process: the work is asked to stop, and the process ends shortly after if it does
-/// not, unless the work has a checkpoint to write; then it ends at the second signal.
+/// Installs the handler of signals: the work is requested to stop, and the process ends shortly after if it does
+/// not. If the work has a checkpoint to write, the process ends at the second signal.
 ///
 /// # Errors
-/// [`Failure::Signals`] if the system refuses; [`Failure::Memory`] where the handler finds no room.
+/// [`Failure::Signals`] if the system refuses; [`Failure::Memory`] if there is no memory for the handler.
 #[cfg(unix)]
 pub(crate) fn watch_for_stop() -> Result<()> {
     use nix::sys::signal::{SigSet, Signal};
     let mut wanted = SigSet::empty();
     wanted.add(Signal::SIGINT);
     wanted.add(Signal::SIGTERM);
-    // Who runs a fit under nohup wants it to outlive the terminal.
+    // A fit under nohup is meant to outlive the terminal.
     if !is_ignored(Signal::SIGHUP as i32) {
         wanted.add(Signal::SIGHUP);
     }
-    // Every thread is begun later and blocks them too, so that they wait for the one that takes them.
+    // Threads started later inherit the block, so that signals wait for the handler thread.
     wanted.thread_block().map_err(|error| Failure::Signals(error.into()))?;
     let (started, begin) = std::sync::mpsc::channel();
     let watch = move || {
@@ -59,7 +59,7 @@ pub(crate) fn watch_for_stop() -> Result<()> {
     karhunen::memory::ask_for_threads(1).map_err(|error| Failure::Memory(error.to_string()))?;
     let watcher = std::thread::Builder::new().name("signals".to_owned()).spawn(watch);
     watcher.map_err(Failure::Signals)?;
-    // The memory that its first steps take must not be taken by the command meanwhile.
+    // Waits until the thread has allocated, before the command can exhaust the memory.
     let _ = begin.recv();
     Ok(())
 }
@@ -74,7 +74,7 @@ pub(crate) fn watch_for_stop() -> Result<()> {
     handled.map_err(|error| Failure::Signals(std::io::Error::other(error)))
 }
 
-/// Whether the process was begun with a signal ignored, where the system tells.
+/// Tests whether the process started with a signal ignored, if the system reports it.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -83,7 +83,7 @@ fn is_ignored(signal: i32) -> bool {
     ignored.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Asks the work to stop, and ends the process if it does not.
+/// Requests the work to stop, and ends the process if it does not.
 fn stop(signal: i32) {
     let again = STOP.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_err();
     if !(again && KEEPING.load(Ordering::SeqCst)) {
@@ -97,7 +97,7 @@ fn stop(signal: i32) {
     }
     let _commit = hold_commit();
     karhunen_io::discard_unfinished();
-    // A bar may stand there; where it cannot be cleared, the message follows it.
+    // Clears a bar; if that fails, the message follows it.
     let terminal = console::Term::stderr();
     if terminal.is_term() {
         let _ = terminal.clear_line();
@@ -106,7 +106,7 @@ fn stop(signal: i32) {
     process::exit(Failure::Stopped.exit_code().into());
 }
 
-/// The exit code of a process that was asked to stop: 128 and the number of the signal, as shells have it.
+/// The exit code of a stopped process: 128 plus the number of the signal, as in shells.
 pub(crate) fn stop_code() -> u8 {
     let signal = match STOP.load(Ordering::SeqCst) {
         0 => SIGINT,
@@ -115,7 +115,7 @@ pub(crate) fn stop_code() -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
-/// Fails if the process was asked to stop.
+/// Fails if a stop was requested.
 ///
 /// # Errors
 /// [`Failure::Stopped`].
@@ -127,7 +127,7 @@ fn is_stopping() -> bool {
     STOP.load(Ordering::Relaxed) != 0
 }
 
-/// Runs `work`, which writes a checkpoint once it is asked to stop.
+/// Runs `work`, which writes a checkpoint after a request to stop.
 pub(crate) fn keeping<R>(work: impl FnOnce() -> R) -> R {
     KEEPING.store(true, Ordering::SeqCst);
     let result = work();
@@ -135,24 +135,24 @@ pub(crate) fn keeping<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Keeps signals from ending the process until the guard is dropped.
+/// Prevents signals from ending the process until the guard is dropped.
 pub(crate) fn hold_commit() -> MutexGuard<'static, ()> {
     COMMIT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A bar on the standard error stream, shown if that is a terminal and the work takes its time.
+/// A bar on standard error, shown if that is a terminal and the work takes long.
 pub(crate) struct Progress {
     bar: ProgressBar,
     wanted: bool,
     shown: AtomicBool,
     phase: Mutex<&'static str>,
-    /// Whether the bar shows iterations.
+    /// True if the bar shows iterations.
     iterating: AtomicBool,
     started: Instant,
 }
 
 impl Progress {
-    /// Not shown yet; never shown if `quiet`.
+    /// A bar that is not shown yet; never shown if `quiet`.
     pub(crate) fn new(quiet: bool) -> Self {
         Self {
             bar: ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::hidden()),
@@ -164,7 +164,7 @@ impl Progress {
         }
     }
 
-    /// Runs `work`, whose progress is unknown, under a spinner that says `message`.
+    /// Runs `work`, whose progress is unknown, under a spinner with `message`.
     pub(crate) fn spin<R>(&self, message: String, work: impl FnOnce() -> R) -> R {
         if !self.wanted {
             return work();
@@ -191,17 +191,17 @@ impl Progress {
         })
     }
 
-    /// Prints a line on the standard error stream, beside the bar.
+    /// Prints a line on standard error beside the bar.
     pub(crate) fn say(&self, line: &str) {
         self.bar.suspend(|| print_aside(line));
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// Shows the errors of a fit that iterates, and how far it has come by its own estimate.
+    /// Shows the errors of an iterative fit and its own estimate of progress.
     fn draw_iteration(&self, at: &Iteration) {
         self.iterating.store(true, Ordering::Relaxed);
         self.bar.set_style(style("{msg} {bar:20} {elapsed}"));
@@ -219,7 +219,7 @@ impl Progress {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.bar.enable_steady_tick(TICK);
         }
-        // A worker that finds another at it has nothing to add.
+        // Another worker is already updating the bar.
         if let Ok(mut current) = self.phase.try_lock() {
             if *current != phase {
                 *current = phase;
@@ -234,7 +234,7 @@ impl Progress {
     }
 }
 
-/// The method, its iteration and the errors there, and the time that is left.
+/// The method, its iteration and errors, and the remaining time.
 fn numbers(at: &Iteration) -> String {
     let start = if at.n_starts > 1 { format!(" start {}", at.start + 1) } else { String::new() };
     let held_out =

@@ -1,4 +1,4 @@
-//! The summary of a fit as text: aligned, as wide as the terminal, and a scree drawn with blocks.
+//! The summary of a fit as text: aligned, as wide as the terminal, with a scree plot in block characters.
 
 use std::fmt::Write;
 
@@ -9,37 +9,37 @@ use crate::component_names::of_components;
 use crate::figures::{count, duration, fixed, loading, percent, significant};
 use crate::names::{self, visible};
 
-/// Components listed; the JSON has all.
+/// Maximum number of components listed; the JSON has all.
 const LISTED: usize = 20;
-/// Loadings listed for a component, at most.
+/// Maximum number of loadings listed for a component.
 const LOADINGS: usize = 6;
-/// The widest name of a feature.
+/// Maximum width of a feature name.
 const NAME_WIDTH: usize = 28;
-/// Height of the scree.
+/// Height of the scree plot in lines.
 const SCREE_ROWS: usize = 6;
 
-/// How a report is laid out.
+/// The layout of a report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     /// Columns of the terminal.
     pub(crate) width: usize,
-    /// Whether blocks and lines may be drawn; otherwise signs of ASCII.
+    /// True if block and line characters may be used; otherwise ASCII only.
     pub(crate) unicode: bool,
 }
 
 impl Layout {
-    /// What stands for the rest of a name that is cut short.
+    /// The mark for the rest of a shortened name.
     fn ellipsis(self) -> &'static str {
         if self.unicode { "…" } else { "..." }
     }
 
-    /// That of the terminal at `stream`; 80 columns where there is none.
+    /// The layout for the terminal at `stream`; 80 columns without a terminal.
     pub(crate) fn of(stream: &console::Term) -> Self {
         let width = match stream.size_checked() {
             Some((_, columns)) if stream.is_term() => usize::from(columns).clamp(40, 160),
             _ => 80,
         };
-        // The first that is set and not empty decides, as in POSIX; where none is, most terminals speak UTF-8.
+        // As in POSIX, the first that is set and not empty decides; by default, most terminals use UTF-8.
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()
             .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
@@ -66,16 +66,16 @@ pub(crate) struct ModelReport<'a> {
     pub(crate) model: &'a PcaModel,
     /// Names of the features.
     pub(crate) features: Option<&'a [String]>,
-    /// What was read, and what was decided on the way: one line each.
+    /// Describes the input and the automatic choices: one line each.
     pub(crate) data: &'a [String],
-    /// Time taken, if it was fitted just now.
+    /// Seconds of reading and fitting, if the model was just fitted.
     pub(crate) seconds: Option<Seconds>,
     /// Files written.
     pub(crate) written: &'a [String],
 }
 
 impl ModelReport<'_> {
-    /// The whole text, each line ended.
+    /// The whole text; each line ends with a newline.
     pub(crate) fn render(&self, layout: Layout) -> String {
         let mut out = String::new();
         for line in self.data {
@@ -116,7 +116,7 @@ impl ModelReport<'_> {
     }
 }
 
-/// What was done to the data, and how many components are kept; `hint` follows their number if not all are.
+/// Describes the centring and scaling, and the number of components kept; `hint` follows if some are dropped.
 pub(crate) fn treatment(model: &PcaModel, hint: &str) -> String {
     let options = model.options();
     let done = match (options.center, options.scale) {
@@ -133,21 +133,21 @@ pub(crate) fn treatment(model: &PcaModel, hint: &str) -> String {
     }
 }
 
-/// What is shown of the components.
+/// The table of components.
 pub(crate) struct Components<'a> {
-    /// What is said of each: `variance`.
+    /// The header of the values: `variance`.
     pub(crate) what: &'static str,
-    /// That of each.
+    /// One value for each component.
     pub(crate) values: &'a [f64],
-    /// The same as shares of the total.
+    /// The values as shares of the total.
     pub(crate) ratios: &'a [f64],
-    /// Shape (n_features, n_components), where there are such.
+    /// Shape (n_features, n_components), if there are loadings.
     pub(crate) loadings: Option<&'a Matrix>,
     /// Names of the features.
     pub(crate) features: Option<&'a [String]>,
 }
 
-/// The table of the components: variance, ratio, cumulated ratio, and the largest loadings by name where there are any.
+/// Writes the table of components: variance, ratio, cumulative ratio and, if any, the largest loadings by name.
 pub(crate) fn components(out: &mut String, table: &Components<'_>, layout: Layout) {
     let &Components { what, values, ratios, loadings, features } = table;
     let n_components = ratios.len();
@@ -195,7 +195,7 @@ pub(crate) fn components(out: &mut String, table: &Components<'_>, layout: Layou
     }
 }
 
-/// The table of the columns of a data file: name, mean, standard deviation and, where some are, values that are missing.
+/// Writes the table of the columns of a data file: name, mean, standard deviation and, if any, missing values.
 pub(crate) fn columns(
     out: &mut String,
     names: Option<&[String]>,
@@ -225,12 +225,12 @@ pub(crate) fn columns(
     }
 }
 
-/// A name as it can be shown, no wider than `width`.
+/// A name in printable form, no wider than `width`.
 fn shortened(name: &str, width: usize, layout: Layout) -> String {
     truncate_str(&visible(name), width, layout.ellipsis()).into_owned()
 }
 
-/// As many of the largest loadings of component `c` as fit into the layout, at least one.
+/// The largest loadings of component `c` that fit into the layout, at least one.
 fn largest_loadings(loadings: &Matrix, c: usize, features: Option<&[String]>, layout: Layout) -> String {
     let mut order: Vec<usize> = (0..loadings.n_rows()).collect();
     let size = |j: usize| loadings[(j, c)].abs();
@@ -255,7 +255,7 @@ fn largest_loadings(loadings: &Matrix, c: usize, features: Option<&[String]>, la
     text
 }
 
-/// The shares of the variance as bars side by side, the first as high as the drawing.
+/// Draws the shares of the variance as vertical bars; the first has the full height.
 pub(crate) fn scree(out: &mut String, ratios: &[f64], layout: Layout) {
     const GUTTER: usize = 9;
     let largest = ratios.first().copied().unwrap_or(0.0);
@@ -287,7 +287,7 @@ pub(crate) fn scree(out: &mut String, ratios: &[f64], layout: Layout) {
     let _ = writeln!(out, "{:>7}  {}", "", ticks(shown, pitch).trim_end());
 }
 
-/// What fills a cell of which `height` (1 is full) is covered; `visible` if a trace must be seen.
+/// The character for a cell filled up to `height` (1 is full); `visible` if a trace must be drawn.
 fn block(height: f64, visible: bool, unicode: bool) -> char {
     const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     if unicode {
@@ -302,7 +302,7 @@ fn block(height: f64, visible: bool, unicode: bool) -> char {
     }
 }
 
-/// Numbers below the bars, as many as leave a gap.
+/// Numbers below the bars, spaced by a gap.
 fn ticks(shown: usize, pitch: usize) -> String {
     let digits = shown.to_string().len();
     let step = [1, 2, 5, 10, 20, 50, 100].into_iter().find(|step| step * pitch > digits).unwrap_or(1000);
@@ -317,7 +317,7 @@ fn ticks(shown: usize, pitch: usize) -> String {
     line
 }
 
-/// Writes `text` behind a label of fixed width, broken between words; an empty label takes no room.
+/// Writes `text` after a label of fixed width, broken between words; an empty label takes no space.
 pub(crate) fn wrapped(out: &mut String, label: &str, text: &str, width: usize) {
     let indent = if label.is_empty() { 0 } else { 10 };
     let mut line = format!("{label:indent$}");
@@ -325,7 +325,7 @@ pub(crate) fn wrapped(out: &mut String, label: &str, text: &str, width: usize) {
     for word in visible(text).split(' ') {
         if !empty && measure_text_width(&line) + 1 + measure_text_width(word) > width {
             let _ = writeln!(out, "{}", line.trim_end());
-            // What continues a line is set in, also where the line has no label.
+            // Continuation lines are indented, also without a label.
             line = " ".repeat(indent.max(2));
             empty = true;
         }

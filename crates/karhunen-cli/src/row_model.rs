@@ -1,4 +1,4 @@
-//! Models that turn whole rows into scores and back, whatever the scores are of.
+//! Models that map complete rows to scores and back.
 
 use karhunen::{
     Kernel, KernelBasis, KernelModel, KernelParts, KernelRows, Matrix, ModelParts, PcaModel, PreImageParts,
@@ -11,14 +11,14 @@ use crate::error::{Failure, Result};
 
 /// A model of complete data.
 pub(crate) enum RowModel {
-    /// Of the columns themselves.
+    /// A model of the columns themselves.
     Complete(Box<SavedModel>),
-    /// Of a kernel.
+    /// A kernel model.
     Kernel(Box<SavedKernel>),
 }
 
 impl RowModel {
-    /// How to read more data for this model.
+    /// The options for reading more data for this model.
     pub(crate) fn read_options(&self, options: ReadOptions) -> ReadOptions {
         match self {
             RowModel::Complete(saved) => saved.read_options(options),
@@ -42,7 +42,7 @@ impl RowModel {
         }
     }
 
-    /// Their names.
+    /// Names of the columns.
     pub(crate) fn feature_names(&self) -> Option<&[String]> {
         match self {
             RowModel::Complete(saved) => saved.feature_names.as_deref(),
@@ -50,7 +50,7 @@ impl RowModel {
         }
     }
 
-    /// Whether rows can be found from scores.
+    /// Returns true if the model can map scores to rows.
     pub(crate) fn reconstructs(&self) -> bool {
         match self {
             RowModel::Complete(_) => true,
@@ -58,7 +58,7 @@ impl RowModel {
         }
     }
 
-    /// What to do about a model that rows cannot be found from scores with.
+    /// The advice for a model that cannot map scores to rows.
     pub(crate) fn reconstruction_advice(&self) -> String {
         let RowModel::Kernel(saved) = self else { return String::new() };
         match (saved.model.kernel(), &saved.model.parts().basis) {
@@ -92,7 +92,7 @@ impl RowModel {
         }
     }
 
-    /// Rows from scores.
+    /// Maps scores to rows.
     ///
     /// # Errors
     /// Those of the model.
@@ -107,7 +107,7 @@ impl RowModel {
         }
     }
 
-    /// The model with its features in the order of a table's columns, and under their names where they have some.
+    /// The model with its features in the order and under the names of a table's columns.
     ///
     /// # Errors
     /// Those of [`Dataset::order`].
@@ -153,7 +153,7 @@ fn columns(values: &Matrix, order: &[usize]) -> Matrix {
     Matrix::from_fn(values.n_rows(), order.len(), |i, j| values[(i, order[j])])
 }
 
-/// The same of a kernel model. The features of a precomputed kernel are the rows fitted, each with its coefficients.
+/// As [`reordered`], for a kernel model. The features of a precomputed kernel are the fitted rows.
 fn reordered_kernel(model: &KernelModel, order: &[usize]) -> karhunen::Result<KernelModel> {
     let mut parts: KernelParts = model.parts().clone();
     match &mut parts.basis {
@@ -181,7 +181,7 @@ fn reorder_rows(rows: &mut KernelRows, order: &[usize]) {
         KernelRows::Dense(rows) => *rows = columns(rows, order),
         KernelRows::Sparse { pointers, indices, values, .. } => {
             let mut places = vec![0; order.len()];
-            // Numbers of columns fit into 32 bits: they were read as such.
+            // Column indices fit into 32 bits: they were read as such.
             order.iter().enumerate().for_each(|(new, &old)| places[old] = new as u32);
             for ends in pointers.windows(2) {
                 let here = ends[0] as usize..ends[1] as usize;

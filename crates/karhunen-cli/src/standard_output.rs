@@ -1,19 +1,19 @@
-//! Whether there is a standard output at all.
+//! Detects a closed standard output.
 //!
-//! Before `main` Rust opens /dev/null in the place of a standard stream that is closed, so that what is printed is lost without
-//! an error. That it was closed can only be seen earlier.
+//! Before `main`, Rust opens /dev/null in place of a closed standard stream, so that output is lost without an
+//! error. Only code that runs earlier can see that it was closed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the standard output was closed when the process began.
+/// Returns true if standard output was closed when the process started.
 pub(crate) fn was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
-// SAFETY: the function runs before `main` and before Rust's own preparations, and uses nothing of them: it makes one system call
-// on a number, without pointers, and stores into an atomic that is constant before.
+// SAFETY: the function runs before `main` and before Rust's runtime, and uses none of it: it makes one system call
+// on a number, without pointers, and stores into an atomic with a constant initial value.
 #[cfg(unix)]
 #[allow(unsafe_code)]
 #[ctor::ctor(unsafe)]

@@ -1,4 +1,4 @@
-//! The summary of a model as JSON: scikit-learn's names where it has one.
+//! The summary of a model as JSON, with scikit-learn's names where they exist.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::error::{Failure, Result};
 use crate::report::Seconds;
 use crate::values::JsonExtent;
 
-/// A model, as `fit --json` and `inspect --json` print it.
+/// The JSON output of `fit --json` and `inspect --json` for a model.
 #[derive(Debug, Serialize)]
 pub(crate) struct ModelSummary<'a> {
     n_samples: usize,
@@ -41,7 +41,7 @@ pub(crate) struct ModelSummary<'a> {
 }
 
 impl<'a> ModelSummary<'a> {
-    /// Of a model and the names of its features.
+    /// Summarises a model with the names of its features.
     pub(crate) fn new(model: &'a PcaModel, feature_names: Option<&'a [String]>, extent: JsonExtent) -> Self {
         let convergence = model.convergence();
         let full = |matrix: &dyn Fn() -> Matrix| (extent == JsonExtent::Full).then(|| rows(&matrix()));
@@ -79,7 +79,7 @@ pub(crate) fn rows(matrix: &Matrix) -> Vec<Vec<f64>> {
     (0..matrix.n_rows()).map(|i| matrix.row(i).to_vec()).collect()
 }
 
-/// A fit, as `fit --json` prints it.
+/// The JSON output of `fit --json`.
 #[derive(Debug, Serialize)]
 pub(crate) struct FitSummary<'a> {
     /// The data file.
@@ -89,15 +89,15 @@ pub(crate) struct FitSummary<'a> {
     /// The model.
     #[serde(flatten)]
     pub(crate) model: ModelSummary<'a>,
-    /// What was decided on the way.
+    /// Choices made automatically.
     pub(crate) notes: &'a [String],
-    /// Files written, by what they hold.
+    /// The files written, by content.
     pub(crate) written: BTreeMap<&'static str, String>,
-    /// Time taken.
+    /// Seconds of reading and fitting.
     pub(crate) seconds: Seconds,
 }
 
-/// The JSON text of a summary, each line ended.
+/// The JSON text of a summary; each line ends with a newline.
 pub(crate) fn to_json(summary: &impl Serialize) -> Result<String> {
     let mut text = serde_json::to_string_pretty(summary).map_err(|e| Failure::StandardOutput(e.into()))?;
     text.push('\n');

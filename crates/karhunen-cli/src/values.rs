@@ -1,4 +1,4 @@
-//! How values of options are typed.
+//! Parsers of option values.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use karhunen::{Choice, Named};
 
-/// How much the JSON summary says.
+/// The extent of the JSON summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum JsonExtent {
     /// All but the components and loadings
@@ -16,27 +16,27 @@ pub(crate) enum JsonExtent {
     Full,
 }
 
-/// A choice by the names of its table, where a name is enough for it.
+/// Parses the rows of a table of choices that take no number.
 pub(crate) fn choice<C: Choice + Send + Sync>() -> impl TypedValueParser<Value = C> {
     choice_of(|row: &Named<C>| !row.takes_number)
 }
 
-/// As [`choice`], of some rows.
+/// Parses the rows of a table of choices for which `is_offered` returns true.
 pub(crate) fn choice_of<C: Choice + Send + Sync>(
     is_offered: impl Fn(&Named<C>) -> bool,
 ) -> impl TypedValueParser<Value = C> {
     let values = C::TABLE.iter().filter(|row| is_offered(row)).map(possible_value);
-    // The parser lets no other name pass.
+    // The parser accepts no other name.
     PossibleValuesParser::new(values).try_map(|name| C::of_name(&name).ok_or("not a choice"))
 }
 
-/// A choice as clap describes it.
+/// A row of a table of choices as a value of clap.
 pub(crate) fn possible_value<C>(row: &Named<C>) -> PossibleValue {
     let aliases = (row.python != row.name).then_some(row.python);
     PossibleValue::new(row.name).aliases(aliases).help(row.help)
 }
 
-/// A count of something that there must be.
+/// A positive count.
 pub(crate) fn at_least_one(text: &str) -> std::result::Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "give a whole number of at least 1".to_owned())
 }
@@ -54,7 +54,7 @@ pub(crate) fn delimiter(text: &str) -> std::result::Result<u8, String> {
     }
 }
 
-/// Bytes, in decimal or binary multiples.
+/// A number of bytes, in decimal or binary multiples.
 pub(crate) fn memory(text: &str) -> std::result::Result<u64, String> {
     const UNITS: [(&str, f64); 9] = [
         ("kib", 1024.0),

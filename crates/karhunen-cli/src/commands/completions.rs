@@ -1,4 +1,4 @@
-//! `karhunen completions`: a script that completes commands and options in a shell.
+//! `karhunen completions`: prints a script that completes commands and options in a shell.
 
 use clap_complete::Shell;
 

@@ -1,4 +1,4 @@
-//! `karhunen cross-validate`: how many components, and which penalty, predict best what was not fitted.
+//! `karhunen cross-validate`: compares numbers of components and penalties by their error on held-out entries.
 
 use std::path::Path;
 use std::time::Instant;
@@ -18,7 +18,7 @@ use crate::paths::is_standard;
 use crate::progress::Progress;
 use crate::report::{Layout, Seconds};
 
-/// Fits every choice to the complement of every fold, and reports the errors.
+/// Fits every choice to the complement of every fold and reports the errors.
 pub(crate) fn run(args: CrossValidateArgs) -> Result<()> {
     let plan = CrossValidatePlan::resolve(args)?;
     let progress = Progress::new(plan.quiet);

@@ -1,4 +1,4 @@
-//! `karhunen fit`: from a table to its principal components.
+//! `karhunen fit`: fits principal components to a table.
 
 use std::path::Path;
 use std::time::Instant;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
         Route::BlockKrylov => {
             "raise --max-iter or --tol; a sparse matrix whose columns are far from zero needs to be dense"
         }
-        // The only source of their residuals.
+        // With this solver only the centring leaves large residuals.
         Route::Svd => {
             "centring costs this sparse matrix its digits, because its columns are far from zero: give it as dense"
         }
@@ -65,7 +65,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     report(&plan, &dataset, &weights, &model, seconds)
 }
 
-/// A fit on values of either type, with all that is written of it.
+/// A fit to values of either type, with its outputs.
 struct Fit<'a> {
     plan: &'a FitPlan,
     pca: &'a Pca,
@@ -147,9 +147,9 @@ impl Fit<'_> {
     }
 }
 
-/// Tells which components missed the tolerance, by how much, and what helps.
+/// Warns of components that missed the tolerance, with their residuals and a remedy.
 pub(super) fn warn_of_convergence(residuals: &[f64], tol: f64, advice: &str) {
-    /// At most this many are listed.
+    /// Maximum number of components listed.
     const LISTED: usize = 5;
     let missed: Vec<String> = residuals
         .iter()
@@ -195,7 +195,7 @@ fn report(
     })
 }
 
-/// What was read, what was set aside, what was done to it: one line each.
+/// Describes the input, the columns set aside, and the treatment of the data: one line each.
 fn description(plan: &FitPlan, dataset: &Dataset, weights: &FitWeights, model: &PcaModel) -> Vec<String> {
     let mut lines: Vec<String> = [dataset.headline()].into_iter().chain(dataset.remarks()).collect();
     if let Some(origin) = weights.origin() {

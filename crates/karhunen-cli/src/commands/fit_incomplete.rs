@@ -1,4 +1,4 @@
-//! `karhunen fit --missing`: from what was observed to principal components.
+//! `karhunen fit --missing`: fits principal components to observed entries.
 
 use std::path::Path;
 use std::time::Instant;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     report(&plan, &dataset, (&saved, weights), seconds)
 }
 
-/// The data with the weights of their rows, from a file or a column that was read, if there are any; and a line about these.
+/// The data with row weights, if any, from a file or column; and a line that describes them.
 pub(crate) fn weighed(
     (file, read): (Option<&Path>, &ReadOptions),
     dataset: ObservedDataset,
@@ -59,7 +59,7 @@ pub(crate) fn weighed(
     Ok((dataset.weighed(&weights)?, Some(line)))
 }
 
-/// Tells that a fit stopped at a limit, which is an error where that was asked for.
+/// Reports that a fit stopped at a limit; an error with `--strict`.
 fn check_convergence(
     plan: &IncompletePlan,
     dataset: &ObservedDataset,
@@ -81,7 +81,7 @@ fn check_convergence(
     if plan.strict {
         return Err(Failure::NotConverged(message));
     }
-    // Who sets a time limit expects that it ends the fit.
+    // Users who set a time limit expect it to end the fit.
     if limit == "--max-iter" {
         let label = console::style("warning:").for_stderr().yellow().bold();
         print_aside(&format!("{label} {}\n", names::visible(&message)));
@@ -89,7 +89,7 @@ fn check_convergence(
     Ok(())
 }
 
-/// Tells of predictions that nothing observed supports.
+/// Warns of predictions that are not supported by observed entries.
 fn warn_of_far_predictions(dataset: &ObservedDataset, model: &IncompleteModel) {
     let Some(far) = model.convergence().far else { return };
     let places = dataset.places();
@@ -144,18 +144,18 @@ fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomple
     })
 }
 
-/// What stands above the names of rows: the column of the triples that they came from.
+/// The header of the row names: the name of the triples' row column.
 pub(crate) fn row_header(saved: &SavedIncomplete) -> &str {
     let named = saved.triples.as_ref().filter(|columns| columns.row.parse::<usize>().is_err());
     named.map_or("sample", |columns| &columns.row)
 }
 
-/// Scores and offsets of the rows fitted.
+/// Scores and offsets of the fitted rows.
 fn fitted_rows(model: &IncompleteModel) -> RowScores {
     RowScores { scores: model.scores().clone(), offsets: model.row_offsets().map(<[f64]>::to_vec) }
 }
 
-/// Scores, each divided by the standard deviation of its component if `whiten`; then the offsets, if rows have some.
+/// Scores, each divided by the standard deviation of its component if `whiten`; then the row offsets, if any.
 pub(crate) fn score_table(rows: &RowScores, model: &IncompleteModel, whiten: bool) -> Matrix {
     let (n, c) = rows.scores.shape();
     let whitened = |score: f64, variance: f64| if variance > 0.0 { score / variance.sqrt() } else { 0.0 };

@@ -1,4 +1,4 @@
-//! `karhunen fit --kernel`: from a table to its principal components in the feature space of a kernel.
+//! `karhunen fit --kernel`: fits principal components in the feature space of a kernel.
 
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ pub(crate) fn run(args: FitArgs, kernel: Kernel) -> Result<()> {
     let plan = KernelPlan::resolve(args, kernel)?;
     let progress = Progress::new(plan.files.quiet);
     let mut dataset = Dataset::read(&plan.data, &plan.read, &progress)?;
-    // The columns of a kernel matrix are rows.
+    // The columns of a precomputed kernel matrix stand for rows.
     if plan.kernel() != Kernel::Precomputed {
         let (data, names) = (&dataset.table.data, dataset.table.feature_names.as_deref());
         let mut found = hints::of_table(data, names);
@@ -44,7 +44,7 @@ pub(crate) fn run(args: FitArgs, kernel: Kernel) -> Result<()> {
     report(&plan, &dataset, &weights, &saved, seconds)
 }
 
-/// A fit on values of either type, with all that is written of it.
+/// A fit to values of either type, with its outputs.
 struct Fit<'a> {
     plan: &'a KernelPlan,
     pca: &'a KernelPca,
@@ -75,7 +75,7 @@ impl OnValues for Fit<'_> {
 }
 
 impl Fit<'_> {
-    /// The scores of the rows fitted: those of the fit itself where it has one for every row.
+    /// The scores of the fitted rows: those of the fit, if it has one for every row.
     fn scores<T: Scalar>(&self, model: &KernelModel, source: &dyn Source<T>) -> karhunen::Result<Matrix<T>> {
         let whiten = self.plan.files.whiten;
         let all_count = self.weights.lend().samples.is_none_or(|weights| weights.iter().all(|w| *w > 0.0));
@@ -112,7 +112,7 @@ impl Fit<'_> {
                 };
                 outputs.table(path, &table)
             }
-            // Loadings are refused before.
+            // Loadings are refused earlier.
             (Part::Scores, None) | (Part::Loadings, _) => Ok(()),
         })
     }

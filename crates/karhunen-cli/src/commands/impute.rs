@@ -1,4 +1,4 @@
-//! `karhunen impute`: a table with its holes filled.
+//! `karhunen impute`: fills the missing values of a table.
 
 use karhunen::RowScores;
 use karhunen_io::{ReadOptions, SavedIncomplete};
@@ -16,7 +16,7 @@ use crate::overwrite::{self, Kind};
 use crate::paths::{check_files, input_name, is_standard};
 use crate::progress::{Progress, check_stop};
 
-/// Reads a model and a table, and writes the table without holes.
+/// Reads a model and a table, and writes the completed table.
 pub(crate) fn run(args: ImputeArgs) -> Result<()> {
     check_files([&args.model, &args.data], &args.input, &args.output)?;
     overwrite::check(&[("-o", Some(&args.output), Kind::Rows)], args.force)?;

@@ -1,4 +1,4 @@
-//! `karhunen inspect`: what a model or a data file holds.
+//! `karhunen inspect`: describes a model or a data file.
 
 use karhunen::{Checkpoint, Exec, Fingerprint, IncompletePca, Moments, Observed, Scalar, Unobserved};
 use karhunen_io::{
@@ -23,7 +23,7 @@ use crate::progress::Progress;
 use crate::report::{self, Layout, ModelReport, treatment, wrapped};
 use crate::summary::{ModelSummary, to_json};
 
-/// Reads a file and says what it holds.
+/// Reads a file and describes its content.
 pub(crate) fn run(args: InspectArgs) -> Result<()> {
     let progress = Progress::new(args.json.is_some());
     let names = [args.input.feature_names.as_ref(), args.input.sample_names.as_ref()];
@@ -192,7 +192,7 @@ fn checkpoint(args: &InspectArgs, state: &Checkpoint) -> Result<()> {
     print(&out)
 }
 
-/// Which triples a model came from.
+/// Describes the triples that a model was fitted to.
 fn origin(columns: &TripleColumns) -> String {
     let weights =
         columns.weight.as_ref().map_or_else(String::new, |weight| format!(", weighted by `{weight}`"));
@@ -216,7 +216,7 @@ struct DataInspection<'a> {
     labels: Vec<&'a str>,
     notes: &'a [String],
     problem: Option<String>,
-    /// Values that are missing, of each column; none where all are there.
+    /// Number of missing values of each column; `None` if no value is missing.
     n_missing: Option<&'a [usize]>,
     mean: Option<&'a [f64]>,
     standard_deviation: Option<&'a [f64]>,
@@ -273,7 +273,7 @@ fn data(args: &InspectArgs, dataset: &Dataset) -> Result<()> {
     print(&out)
 }
 
-/// How many values are missing, and in how many columns.
+/// Describes how many values are missing, and in how many columns.
 fn missing(n_missing: &[usize], n_samples: usize) -> String {
     let (all, columns) = (n_missing.iter().sum::<usize>(), n_missing.iter().filter(|n| **n > 0).count());
     let share = share(all, (n_samples, n_missing.len()));
@@ -286,13 +286,13 @@ fn missing(n_missing: &[usize], n_samples: usize) -> String {
     )
 }
 
-/// What is known of each column.
+/// Statistics of each column.
 struct Columns {
-    /// Values that are missing; none where all are there.
+    /// Number of missing values; `None` if no value is missing.
     n_missing: Option<Vec<usize>>,
-    /// The mean of the others.
+    /// Mean of the observed values.
     mean: Vec<f64>,
-    /// Their standard deviation, divided by their number less one, as in a fit.
+    /// Standard deviation of the observed values, with divisor n - 1, as in a fit.
     deviation: Vec<f64>,
 }
 
@@ -324,7 +324,7 @@ impl Columns {
                 let n = values.len() as f64;
                 let mean = values.iter().map(|x| x.to_f64()).sum::<f64>() / n;
                 let squares: f64 = values.iter().map(|x| (x.to_f64() - mean).powi(2)).sum();
-                // Of no values there is no mean, and no deviation from it.
+                // Without values, mean and deviation are undefined.
                 (mean, if n > 0.0 { (squares / (n - 1.0).max(1.0)).sqrt() } else { f64::NAN })
             })
             .unzip();

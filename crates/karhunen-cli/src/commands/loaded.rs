@@ -1,4 +1,4 @@
-//! Models that a command can use, or a message that says which it can.
+//! Loads models for a command, or reports which models it accepts.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use crate::error::{Failure, Result};
 use crate::paths::input_name;
 use crate::row_model::RowModel;
 
-/// A model by what it is given.
+/// A model by the data that it applies to.
 pub(crate) enum Loaded {
-    /// Whole rows.
+    /// Complete rows.
     Rows(RowModel),
-    /// Rows with holes.
+    /// Rows with missing values.
     Incomplete(Box<SavedIncomplete>),
 }
 
-/// A model that turns rows into scores.
+/// Loads a model that maps rows to scores.
 ///
 /// # Errors
-/// [`Failure::Data`] for one whose kernel is a function of another program; those of [`karhunen_io::load_any_model`].
+/// [`Failure::Data`] if the kernel is a function of another program; those of [`karhunen_io::load_any_model`].
 pub(crate) fn any(path: &Path) -> Result<Loaded> {
     match karhunen_io::load_any_model(path)? {
         AnyModel::Incomplete(saved) => Ok(Loaded::Incomplete(saved)),
@@ -33,10 +33,10 @@ pub(crate) fn any(path: &Path) -> Result<Loaded> {
     }
 }
 
-/// A model of incomplete data.
+/// Loads a model of incomplete data.
 ///
 /// # Errors
-/// [`Failure::Data`] for a model of complete data, which `command` has no use for; those of
+/// [`Failure::Data`] for a model of complete data, which `command` cannot use; those of
 /// [`karhunen_io::load_any_model`].
 pub(crate) fn incomplete(path: &Path, command: &str) -> Result<SavedIncomplete> {
     match karhunen_io::load_any_model(path)? {

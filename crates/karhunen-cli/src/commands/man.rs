@@ -1,4 +1,4 @@
-//! `karhunen man`: manual pages, one for the program and one for each command.
+//! `karhunen man`: writes manual pages, one for the program and one for each command.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! One file for each command: each resolves its arguments, does the work and writes what comes of it.
+//! The commands, one per file: each resolves its arguments, does the work and writes the results.
 
 mod completions;
 mod cross_validate;
@@ -20,7 +20,7 @@ pub(crate) use fit_incomplete::loadings;
 /// Runs a command.
 ///
 /// # Errors
-/// Why it failed.
+/// The failure of the command.
 pub(crate) fn run(command: Command) -> Result<()> {
     match command {
         Command::Fit(args) => fit::run(*args),
@@ -32,7 +32,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         Command::Inspect(args) => inspect::run(args),
         Command::Completions { shell } => completions::run(shell),
         Command::Man(args) => man::run(&args),
-        // Answered by the parser: see `main`.
+        // The parser handles it: see `main`.
         Command::Help(_) => Ok(()),
     }
 }

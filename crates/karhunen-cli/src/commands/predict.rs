@@ -1,4 +1,4 @@
-//! `karhunen predict`: entries by the ids of their rows and columns, each with its standard deviation.
+//! `karhunen predict`: predicts entries, given by row and column ids, with standard deviations.
 
 use karhunen::Matrix;
 use karhunen_io::{
@@ -15,7 +15,7 @@ use crate::overwrite::{self, Kind};
 use crate::paths::{check_outputs, check_table_output, input_name, one_standard_input};
 use crate::progress::{Progress, check_stop};
 
-/// Reads a model and pairs, and writes what the model predicts for them.
+/// Reads a model and pairs, and writes the predictions.
 pub(crate) fn run(args: PredictArgs) -> Result<()> {
     let inputs = [Some(&args.model), Some(&args.pairs)];
     one_standard_input(&inputs)?;
@@ -58,13 +58,13 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
     Ok(())
 }
 
-/// The columns of ids: those asked for, those of the fit, or `row` and `column`.
+/// The columns of ids: requested, recorded in the fit, or `row` and `column`.
 fn columns(args: &PredictArgs, saved: &SavedIncomplete) -> [String; 2] {
     let fitted = saved.triples.as_ref().map(|columns| [columns.row.clone(), columns.column.clone()]);
     args.columns.clone().or(fitted).unwrap_or_else(|| ["row", "column"].map(str::to_owned))
 }
 
-/// Of columns that were not asked for, the user must hear where their names come from.
+/// Adds to an error the origin of column names that no option gave.
 fn columns_not_asked_for(
     args: &PredictArgs,
     [row, column]: &[String; 2],
@@ -82,14 +82,14 @@ fn columns_not_asked_for(
     }
 }
 
-/// Columns that nobody asked for go by the numbers of the fit, and the file's names for them may say otherwise.
+/// Checks the names of default columns, which were found by the column numbers of the fit.
 ///
 /// # Errors
-/// [`Failure::Usage`] where the columns are called `column` and `row`.
+/// [`Failure::Usage`] if the columns are called `column` and `row`, in this order; other names cause a warning.
 fn check_order(args: &PredictArgs, columns: &[String; 2], pairs: &Pairs) -> Result<()> {
     let by_number = columns.iter().all(|column| column.parse::<usize>().is_ok());
     let [row, column] = &pairs.names;
-    // So they are called where the file has no names.
+    // `row` and `column` are also the names used for a file without names.
     if args.columns.is_some() || !by_number || *columns == pairs.names || (row == "row" && column == "column")
     {
         return Ok(());
@@ -112,7 +112,7 @@ fn check_order(args: &PredictArgs, columns: &[String; 2], pairs: &Pairs) -> Resu
     Ok(())
 }
 
-/// Two columns as `--pairs` takes them.
+/// Two columns in the syntax of `--pairs`.
 fn joined(first: &str, second: &str) -> String {
     format!("{},{}", shell_word(first), shell_word(second))
 }
@@ -125,7 +125,7 @@ struct Prediction<'a> {
 }
 
 impl Prediction<'_> {
-    /// Value and, where the model has error bars, standard deviation of each pair; and how many are unknown.
+    /// Value and, if the model has error bars, standard deviation of each pair; and the number of unknown pairs.
     fn values(&self, n_threads: Option<usize>, progress: &Progress) -> Result<(Matrix, usize)> {
         let (model, pairs) = (&self.saved.model, self.pairs);
         let rows = self.places("row", &pairs.row_ids, self.saved.row_ids.as_ref(), model.n_samples())?;
@@ -162,7 +162,7 @@ impl Prediction<'_> {
         Ok((values, n_unknown))
     }
 
-    /// A pair whose row, or else whose column, the model does not know.
+    /// The error for a pair whose row (`is_row`) or column is unknown to the model.
     fn unknown(&self, pair: usize, is_row: bool) -> Failure {
         let (pairs, unit) = (self.pairs, self.pairs.unit);
         let (axis, id) = if is_row {
@@ -179,7 +179,7 @@ impl Prediction<'_> {
         ))
     }
 
-    /// Where the model has each id; without ids of its own, it counts from one.
+    /// The position of each id in the model; a model without ids counts from one.
     fn places(&self, axis: &str, ids: &Ids, known: Option<&Ids>, n: usize) -> Result<Vec<Option<usize>>> {
         let all = 0..ids.len();
         let Some(known) = known else {

@@ -1,4 +1,4 @@
-//! `karhunen reconstruct`: from scores, or from rows by way of their scores, back to the features.
+//! `karhunen reconstruct`: maps scores, or rows through their scores, back to the features.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use crate::plan::{OnValues, dispatch};
 use crate::progress::Progress;
 use crate::row_model::RowModel;
 
-/// Reads a model and scores or rows, and writes what the model makes of them.
+/// Reads a model and scores or rows, and writes the reconstruction.
 pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     check_files([&args.model, &args.data], &args.input, &args.output)?;
     overwrite::check(&[("-o", Some(&args.output), Kind::Rows)], args.force)?;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: ReconstructArgs) -> Result<()> {
     dispatch(&dataset.table.data, work)
 }
 
-/// Scores, or rows with holes, under a model of incomplete data: what the model says of every entry, observed or not.
+/// Reconstructs every entry, observed or missing, from scores or incomplete rows under a model of incomplete data.
 fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
     let options = saved.read_options(read_options(&args.input, &args.threads));
     let dataset = Dataset::read(&args.data, &ReadOptions { missing: true, ..options.clone() }, progress)?;
@@ -119,7 +119,7 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
     outputs.commit()
 }
 
-/// Scores of `c` components that were given, and offsets if there is one more: none may be missing.
+/// Reads scores of `c` components, and row offsets from one more column; no value may be missing.
 fn given_scores(data: &ObservedData, dataset: &Dataset, c: usize) -> Result<RowScores> {
     let (n, all) = data.shape();
     if data.n_observed() < n * all {
@@ -141,7 +141,7 @@ fn given_scores(data: &ObservedData, dataset: &Dataset, c: usize) -> Result<RowS
 }
 
 /// # Errors
-/// [`Failure::Usage`] for an option about scores where there are none.
+/// [`Failure::Usage`] for an option of scores if the input holds features.
 fn refuse_whiten(args: &ReconstructArgs, dataset: &Dataset) -> Result<()> {
     if !args.whiten {
         return Ok(());
@@ -152,11 +152,11 @@ fn refuse_whiten(args: &ReconstructArgs, dataset: &Dataset) -> Result<()> {
     )))
 }
 
-/// Tells a table of scores, whose columns are named `expected`, from a table of features: by the names of its columns, or by
-/// their number if they have no names.
+/// Distinguishes a table of scores, whose columns are named `expected`, from a table of features: by the column
+/// names, or by the number of columns without names.
 ///
 /// # Errors
-/// [`Failure::Usage`] where they may be either, [`Failure::Data`] where they can be neither.
+/// [`Failure::Usage`] if both are possible, [`Failure::Data`] if neither is.
 fn recognise(
     dataset: &Dataset,
     expected: &[String],
@@ -166,7 +166,7 @@ fn recognise(
     let (_, n_columns) = dataset.table.data.shape();
     let k = expected.len();
     if named_as_scores(&dataset.table) {
-        // Features may be scores of another model.
+        // Features may be the scores of another model.
         let names = dataset.table.feature_names.as_deref().unwrap_or_default();
         let known: HashSet<&String> = features.into_iter().flatten().collect();
         let are_features = !known.is_empty() && names.iter().all(|name| known.contains(name));
@@ -195,13 +195,13 @@ fn recognise(
     }
 }
 
-/// Returns whether every column is named after a component, or is `offset`.
+/// Returns true if every column is named after a component or is `offset`.
 fn named_as_scores(table: &Table) -> bool {
     let is_score = |name: &String| name == names::OFFSET || component_of(name).is_some();
     table.feature_names.as_ref().is_some_and(|names| names.iter().all(is_score))
 }
 
-/// Returns whether the columns are named and ordered as this version or an earlier one writes scores.
+/// Returns true if the columns have the names and order of scores in this version or an earlier one.
 fn are_named(names: &[String], expected: &[String]) -> bool {
     let is_same = |(name, expected): (&String, &String)| {
         name == expected || component_of(name).is_some_and(|c| of_component(c) == *expected)
@@ -209,7 +209,7 @@ fn are_named(names: &[String], expected: &[String]) -> bool {
     names.len() == expected.len() && names.iter().zip(expected).all(is_same)
 }
 
-/// The names of scores in words.
+/// The range of score names in words.
 fn span(expected: &[String]) -> String {
     let (components, offset) = match expected.split_last() {
         Some((last, components)) if last == names::OFFSET => (components, " and offset"),
@@ -242,7 +242,7 @@ fn check_scores(dataset: &Dataset, expected: &[String]) -> Result<()> {
     }
 }
 
-/// Reconstruction in either type.
+/// Reconstruction from values of either type.
 struct Reconstruction<'a> {
     args: &'a ReconstructArgs,
     from: ReconstructFrom,
@@ -285,7 +285,7 @@ impl OnValues for Reconstruction<'_> {
 }
 
 impl Reconstruction<'_> {
-    /// The scores as one matrix, all finite.
+    /// The scores as one matrix; all must be finite.
     fn matrix<T: Scalar>(&self, source: &dyn Source<T>) -> Result<Matrix<T>> {
         if source.is_sparse() {
             return Err(Failure::Data(format!(

@@ -1,4 +1,4 @@
-//! `karhunen transform`: the scores of rows under a model.
+//! `karhunen transform`: computes the scores of rows under a model.
 
 use karhunen::{Scalar, Transform};
 use karhunen_io::{NamedMatrix, ObserveOptions, SavedIncomplete, Values};
@@ -42,7 +42,7 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
     )
 }
 
-/// The scores of rows with holes: tables by the names of their columns, triples where the model came from such.
+/// Scores of rows with missing values, from a table, or from triples if the model was fitted to triples.
 fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
     let options = saved.read_options(read_options(&args.input, &args.threads));
     let asked = args.triples.options();
@@ -69,7 +69,7 @@ fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress
     outputs.commit()
 }
 
-/// Scores of values of either type.
+/// Computes scores of values of either type.
 struct Scores<'a> {
     args: &'a TransformArgs,
     model: &'a RowModel,
