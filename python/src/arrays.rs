@@ -1,4 +1,4 @@
-//! numpy arrays: borrowed on the way in, given away on the way out.
+//! numpy arrays: inputs are borrowed, outputs are moved to numpy.
 
 use karhunen::{Dense, Matrix};
 use numpy::ndarray::{ArrayView1, ArrayView2};
@@ -9,15 +9,15 @@ use pyo3::prelude::*;
 use crate::dtype::Element;
 use crate::errors::to_python;
 
-/// The memory that a numpy array spans, kept alive by a reference to the array and readable from any thread.
+/// The memory of a numpy array, kept alive by a reference to the array and readable from any thread.
 pub(crate) struct Lent<T> {
     start: *const T,
     len: usize,
-    /// Released when the last reader is done, on whatever thread that is.
+    /// Released by the last reader, on any thread.
     _owner: Py<PyAny>,
 }
 
-// SAFETY: the values are only read, and `_owner` keeps them where they are; a `Py` may be dropped on any thread.
+// SAFETY: the values are only read, and `_owner` keeps them in place; a `Py` may be dropped on any thread.
 #[allow(unsafe_code)]
 unsafe impl<T: Sync> Send for Lent<T> {}
 // SAFETY: as above.
@@ -25,20 +25,20 @@ unsafe impl<T: Sync> Send for Lent<T> {}
 unsafe impl<T: Sync> Sync for Lent<T> {}
 
 impl<T> Lent<T> {
-    /// The values of the span, those between the strides included.
+    /// All values of the span, including those skipped by strides.
     #[allow(unsafe_code)]
     pub(crate) fn as_slice(&self) -> &[T] {
         if self.len == 0 {
             return &[];
         }
-        // SAFETY: `layout` made sure that the span is aligned and made of whole values, numpy that all its memory
-        // belongs to one buffer, which `_owner` holds. As with every numpy function that releases the interpreter
-        // lock, the caller must not write to the array meanwhile.
+        // SAFETY: `layout` checked that the span is aligned and consists of whole values, and numpy that its
+        // memory belongs to one buffer, which `_owner` holds. As with every numpy function that releases the
+        // interpreter lock, the caller must not write to the array meanwhile.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
 
-/// Where the entries of an array lie in the memory that it spans. Strides and offset count values.
+/// Positions of the entries of an array in its memory. Strides and offset count values.
 struct Layout {
     strides: Vec<isize>,
     offset: usize,
@@ -55,7 +55,7 @@ fn layout<T: numpy::Element>(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Layou
     if array.is_empty() {
         return Ok(Layout { strides, offset: 0, len: 0 });
     }
-    // The strides of an axis of one entry mean nothing.
+    // The stride of an axis with one entry is arbitrary.
     let reach = array.shape().iter().zip(&strides).map(|(n, stride)| (*n as isize - 1) * stride);
     let (before, after) =
         reach.fold((0, 0), |(before, after), reach| (before + reach.min(0), after + reach.max(0)));
@@ -67,7 +67,7 @@ fn lend<T: numpy::Element>(array: &Bound<'_, PyArrayDyn<T>>, layout: &Layout) ->
     Lent { start, len: layout.len, _owner: array.clone().into_any().unbind() }
 }
 
-/// A matrix in numpy's memory, of any order and strides.
+/// A matrix in numpy's memory, in any order and with any strides.
 pub(crate) struct LentDense<T> {
     values: Lent<T>,
     shape: (usize, usize),
@@ -76,7 +76,7 @@ pub(crate) struct LentDense<T> {
 }
 
 impl<T: Element> LentDense<T> {
-    /// Borrows an array of two axes.
+    /// Borrows a two-dimensional array.
     pub(crate) fn new(array: &Bound<'_, PyArrayDyn<T>>) -> PyResult<Self> {
         let &[n_rows, n_cols] = array.shape() else {
             return Err(PyValueError::new_err(format!("expected a matrix, got {} axes", array.ndim())));
@@ -99,7 +99,7 @@ impl<T: Element> LentDense<T> {
     }
 }
 
-/// Borrows an array whose values lie side by side.
+/// Borrows a contiguous one-dimensional array.
 pub(crate) fn lend_vector<T: numpy::Element>(array: &Bound<'_, PyAny>) -> PyResult<Lent<T>> {
     let array = array.cast::<PyArrayDyn<T>>()?;
     if array.ndim() != 1 || !array.is_c_contiguous() {
@@ -109,7 +109,7 @@ pub(crate) fn lend_vector<T: numpy::Element>(array: &Bound<'_, PyAny>) -> PyResu
     Ok(lend(array, &layout))
 }
 
-/// A matrix of zeros in memory of numpy, which asks for large pages where a `Vec` does not, to be filled on any thread
+/// A matrix of zeros allocated by numpy, which requests large pages unlike `Vec`, to be filled on any thread
 /// before Python sees it.
 pub(crate) struct Fresh {
     array: Py<PyAny>,
@@ -118,12 +118,12 @@ pub(crate) struct Fresh {
     dtype: &'static str,
 }
 
-// SAFETY: nobody else knows the array until it is given away; a `Py` may be dropped on any thread.
+// SAFETY: no other code has the array until `into_array`; a `Py` may be dropped on any thread.
 #[allow(unsafe_code)]
 unsafe impl Send for Fresh {}
 
 impl Fresh {
-    /// Of values of type `T`.
+    /// Allocates zeros of type `T`.
     ///
     /// # Errors
     /// Python's `MemoryError`.
@@ -134,17 +134,17 @@ impl Fresh {
         Ok(Self { array: array.unbind(), start, len, dtype: T::NAME })
     }
 
-    /// The values, row after row.
+    /// The values in row-major order.
     ///
     /// # Panics
-    /// Unless they are of type `T`.
+    /// If the values are not of type `T`.
     #[allow(unsafe_code)]
     pub(crate) fn values<T: Element>(&mut self) -> &mut [T] {
         assert_eq!(self.dtype, T::NAME);
         if self.len == 0 {
             return &mut [];
         }
-        // SAFETY: numpy made the array of `len` values of type `T`, side by side and aligned, which nobody else knows.
+        // SAFETY: numpy made the array of `len` contiguous, aligned values of type `T`; no other code has it.
         unsafe { std::slice::from_raw_parts_mut(self.start.cast(), self.len) }
     }
 
@@ -154,28 +154,28 @@ impl Fresh {
     }
 }
 
-/// Hands a matrix over to numpy.
+/// Moves a matrix to numpy.
 pub(crate) fn give_matrix<T: Element>(py: Python<'_>, matrix: Matrix<T>) -> PyResult<Bound<'_, PyAny>> {
     let shape = [matrix.n_rows(), matrix.n_cols()];
     Ok(PyArray1::from_vec(py, matrix.into_vec()).reshape(shape)?.into_any())
 }
 
-/// A read-only array that looks into `owner`.
+/// A read-only array that borrows from `owner`.
 ///
 /// # Safety
-/// `values` must lie where they are, unchanged, as long as `owner` lives.
+/// `values` must stay in place and unchanged while `owner` exists.
 #[allow(unsafe_code)]
 pub(crate) unsafe fn show_vector<'py>(values: &[f64], owner: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
-    // SAFETY: the caller's promise; the array cannot be written to.
+    // SAFETY: guaranteed by the caller; the array is read-only.
     let array = unsafe { PyArray1::borrow_from_array(&ArrayView1::from(values), owner.clone()) };
     array.readwrite().make_nonwriteable();
     array.into_any()
 }
 
-/// A read-only array that looks into `owner`.
+/// A read-only array that borrows from `owner`.
 ///
 /// # Safety
-/// `matrix` must lie where it is, unchanged, as long as `owner` lives.
+/// `matrix` must stay in place and unchanged while `owner` exists.
 #[allow(unsafe_code)]
 pub(crate) unsafe fn show_matrix<'py>(
     matrix: &Matrix,
@@ -183,7 +183,7 @@ pub(crate) unsafe fn show_matrix<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let view = ArrayView2::from_shape(matrix.shape(), matrix.as_slice())
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    // SAFETY: the caller's promise; the array cannot be written to.
+    // SAFETY: guaranteed by the caller; the array is read-only.
     let array = unsafe { PyArray2::borrow_from_array(&view, owner.clone()) };
     array.readwrite().make_nonwriteable();
     Ok(array.into_any())

@@ -12,11 +12,12 @@ use crate::errors::to_python;
 use crate::incomplete_options::{IncompleteOptions, regularization};
 use crate::observer::run;
 
-/// A number of components, and the name of a penalty and its size.
+/// A number of components, and the name and size of a penalty.
 type Choice = (usize, Option<(&'static str, f64)>);
 
-/// Fits every number of components and every penalty to the complement of every fold. Gives the choices, their errors
-/// (choices, folds), and which is the best and which the simplest within one standard error of it.
+/// Fits every number of components and every penalty to the complement of every fold. Returns the choices, their
+/// errors (n_choices, n_folds), the index of the best choice, and that of the simplest within one standard error
+/// of it.
 #[pyfunction]
 #[pyo3(signature = (entries, options, n_folds, n_components, penalties, on_progress=None))]
 pub(crate) fn cross_validate<'py>(

@@ -1,4 +1,4 @@
-//! The one place that asks for the type of the data.
+//! Dispatches on the type of the data; no other module does.
 
 use karhunen::{Observer, Result, Scalar, Source};
 use numpy::PyArrayDyn;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::arrays::{Fresh, LentDense};
 use crate::sparse::LentSparse;
 
-/// A type of data that numpy and the engine share.
+/// A scalar type that numpy and the engine share.
 pub(crate) trait Element: Scalar + numpy::Element {}
 
 impl Element for f32 {}
@@ -18,11 +18,11 @@ impl Element for f64 {}
 /// Work on data of either type.
 pub(crate) trait Job: Send + 'static {
     type Output: Send + 'static;
-    /// Does the work. `x` is read where Python keeps it.
+    /// Does the work. `x` borrows Python's memory.
     fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Self::Output>;
 }
 
-/// Data lent by Python: a numpy matrix or a compressed sparse matrix of scipy.
+/// Data borrowed from Python: a numpy matrix or a compressed sparse matrix of scipy.
 pub(crate) enum Data {
     F32(Lent<f32>),
     F64(Lent<f64>),
@@ -34,19 +34,19 @@ pub(crate) enum Lent<T> {
 }
 
 impl Data {
-    /// Multiplications of a product with `width` columns.
+    /// Number of multiplications of a product with `width` columns.
     pub(crate) fn product_cost(&self, width: usize) -> f64 {
         self.size().n_stored as f64 * width as f64
     }
 
-    /// Multiplications of a product with its own transpose and of a decomposition of that, which a fit is about.
+    /// Approximate number of multiplications of a fit: a product with the transpose and its decomposition.
     pub(crate) fn fit_cost(&self) -> f64 {
         let size = self.size();
         let small = size.shape.0.min(size.shape.1) as f64;
         (size.n_stored as f64 + small * small) * small
     }
 
-    /// Multiplications of a fit that is about the kernel values of all pairs of rows, or of rows and landmarks.
+    /// Approximate number of multiplications of a kernel fit, with all rows or with landmarks.
     pub(crate) fn kernel_cost(&self) -> f64 {
         const LANDMARKS: usize = 1000;
         const PASSES: f64 = 20.0;
@@ -66,7 +66,7 @@ impl Data {
         }
     }
 
-    /// Room for as many rows as there are, of `width` values in the type of the data.
+    /// Allocates one row of `width` values, in the type of the data, for every row.
     pub(crate) fn room(&self, py: Python<'_>, width: usize) -> PyResult<Fresh> {
         let shape = (self.size().shape.0, width);
         match self {
@@ -75,7 +75,7 @@ impl Data {
         }
     }
 
-    /// Does `job` on the data.
+    /// Runs `job` on the data.
     pub(crate) fn run<J: Job>(&self, job: J, observer: &dyn Observer) -> Result<J::Output> {
         match self {
             Data::F32(x) => x.run(job, observer),

@@ -1,4 +1,4 @@
-//! The observed entries of incomplete data, read once from what Python holds.
+//! The observed entries of incomplete data, converted once from Python objects.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) enum Stored {
 }
 
 impl Stored {
-    /// Does `job` on the entries.
+    /// Runs `job` on the entries.
     pub(crate) fn run<J: EntryJob>(&self, job: J, observer: &dyn Observer) -> Result<J::Output> {
         match self {
             Stored::F32(entries) => job.run(entries, observer),
@@ -35,7 +35,7 @@ impl Stored {
     }
 }
 
-/// Observed entries by rows and by columns.
+/// Observed entries, stored by rows and by columns.
 #[pyclass(frozen, module = "karhunen._core")]
 pub(crate) struct Entries {
     stored: Arc<Stored>,
@@ -46,7 +46,7 @@ impl Entries {
         Arc::clone(&self.stored)
     }
 
-    /// Multiplications of one pass with `c` components.
+    /// Number of multiplications of one pass with `c` components.
     pub(crate) fn pass_cost(&self, c: usize) -> f64 {
         let (n, p) = self.shape();
         ((self.n_observed() + n + p) * (c + 1)) as f64 * (c + 1) as f64
@@ -81,7 +81,7 @@ impl Entries {
         }
     }
 
-    /// The same entries, whose rows count so often. The entries themselves are shared.
+    /// The entries with the multiplicities `weights` of their rows. The entries are shared, not copied.
     fn weighed(&self, weights: &Bound<'_, PyAny>) -> PyResult<Self> {
         let weights = lend_vector::<f64>(weights)?;
         let stored = match &*self.stored {
@@ -109,7 +109,7 @@ impl Entries {
         PyArray1::from_iter(py, (0..self.shape().1).map(count))
     }
 
-    /// Row, column, value and weight of every entry, row after row; no weights where all are one.
+    /// Row, column, value and weight of every entry, sorted by row; no weights if all are one.
     fn triples<'py>(&self, py: Python<'py>) -> Arrays<'py> {
         match &*self.stored {
             Stored::F32(entries) => arrays(py, entries),
@@ -143,11 +143,11 @@ fn arrays<'py, T: Element>(py: Python<'py>, entries: &Observed<T>) -> Arrays<'py
     )
 }
 
-/// Multiplications that reading an entry takes as long as.
+/// Number of multiplications that take as long as reading an entry.
 const READ: f64 = 20.0;
 
-/// The entries of `x`: of an array those that are not NaN, of a sparse matrix those that are stored. `weights` have the type
-/// of `x`; their shape is that of the array, or one for each stored entry.
+/// The entries of `x`: the values of an array that are not NaN, or the stored values of a sparse matrix. `weights`
+/// have the dtype of `x`, and its shape, or one value for each stored entry.
 #[pyfunction]
 #[pyo3(signature = (x, weights=None, n_threads=None))]
 pub(crate) fn observe(
@@ -171,7 +171,7 @@ pub(crate) fn observe(
     Ok(Entries { stored: Arc::new(stored) })
 }
 
-/// Where entries and their weights are read.
+/// Sources of entries and their weights.
 enum Read<T> {
     Dense(LentDense<T>, Option<LentDense<T>>),
     Sparse(crate::sparse::LentSparse<T>, Option<LentVector<T>>),
@@ -203,8 +203,8 @@ impl<T: Element> Read<T> {
     }
 }
 
-/// The entries of three arrays of one axis: `rows` and `columns` both of int32 or both of int64, `values` and `weights` both of
-/// float32 or both of float64.
+/// Entries from one-dimensional arrays: `rows` and `columns` both of int32 or both of int64, `values` and
+/// `weights` both of float32 or both of float64.
 #[pyfunction]
 #[pyo3(signature = (rows, columns, values, shape, average=false, weights=None, n_threads=None))]
 #[allow(clippy::too_many_arguments)] // of Python, named there
@@ -232,7 +232,7 @@ pub(crate) fn observe_triples(
     Ok(Entries { stored: Arc::new(stored) })
 }
 
-/// How triples become entries.
+/// Options for converting triples to entries.
 struct Sorting {
     shape: (usize, usize),
     duplicates: Duplicates,
@@ -275,7 +275,7 @@ impl Sorting {
     }
 }
 
-/// Sets about `share` of the entries aside: those that stay, and those set aside.
+/// Holds out about `share` of the entries; returns the remaining and the held-out entries.
 #[pyfunction]
 #[pyo3(signature = (entries, share, seed, n_threads=None))]
 pub(crate) fn split_entries(

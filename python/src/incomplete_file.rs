@@ -9,10 +9,10 @@ use crate::errors::file_to_python;
 use crate::incomplete_model::IncompleteModel;
 use crate::state::to_json;
 
-/// Ids of rows or columns, as lists of Python.
+/// Ids of rows or columns, as Python lists.
 #[derive(FromPyObject, IntoPyObject)]
 pub(crate) enum IdList {
-    /// Whole numbers.
+    /// Integers.
     Integers(Vec<i64>),
     /// Names.
     Texts(Vec<String>),
@@ -51,7 +51,7 @@ pub(crate) fn save_incomplete(
             model: karhunen::IncompleteModel::clone(&model),
             row_ids: row_ids.map(Ids::from),
             column_ids: column_ids.map(Ids::from),
-            // There was no file with other columns.
+            // The fit did not read a file.
             triples: None,
             set_aside: Vec::new(),
             id_column: None,
@@ -63,7 +63,7 @@ pub(crate) fn save_incomplete(
 
 type Loaded = (IncompleteModel, Option<IdList>, Option<IdList>, String);
 
-/// Reads a model file: the model, the ids of its rows and columns if it has them, and its options as JSON.
+/// Reads a model file: the model, the ids of its rows and columns if stored, and its options as JSON.
 #[pyfunction]
 pub(crate) fn load_incomplete(py: Python<'_>, path: PathBuf) -> PyResult<Loaded> {
     let saved = py.detach(|| karhunen_io::load_incomplete(&path)).map_err(file_to_python)?;

@@ -1,4 +1,4 @@
-//! Fits of incomplete data, which may keep checkpoints.
+//! Fits of incomplete data, with optional checkpoints.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::incomplete_model::IncompleteModel;
 use crate::incomplete_options::IncompleteOptions;
 use crate::observer::{News, run, run_keeping};
 
-/// Loadings, scores and perhaps the mean of a start, as Python passes them.
+/// Loadings, scores and optionally the mean of a start, as passed from Python.
 type GivenStart<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
-/// Fits components to observed entries, from `start` if it is given. `checkpoint` is a file for the state of the fit, after how
-/// many seconds it is written, whether the fit goes on from it where it is there, and what is called with a message where one could
-/// not be written.
+/// Fits components to observed entries, from `start` if given. `checkpoint` holds the file for the state of the
+/// fit, the time between writes in seconds, whether the fit resumes from an existing file, and a callable that
+/// receives a message after a failed write.
 #[pyfunction]
 #[pyo3(signature = (entries, options, on_progress=None, start=None, checkpoint=None))]
 pub(crate) fn fit_incomplete(
@@ -62,12 +62,12 @@ pub(crate) fn fit_incomplete(
     model.map(IncompleteModel::from)
 }
 
-/// Where the state of a fit is kept.
+/// The options and messages of checkpoints.
 struct Kept {
     keeper: CheckpointKeeper,
     every: Every,
     resume: Option<Checkpoint>,
-    /// What the user is to be told.
+    /// Messages for the user.
     news: Arc<News>,
 }
 
@@ -111,7 +111,7 @@ impl EntryJob for Fit {
         let kept = self.kept.as_ref();
         let resume = kept.and_then(|kept| kept.resume.as_ref());
         let context = FitContext {
-            // A start is where a fit begins; one that goes on has begun.
+            // A resumed fit has passed its start.
             start: self.start.as_ref().filter(|_| resume.is_none()),
             observer: Some(observer),
             checkpoints: kept.map(|kept| Checkpoints { every: kept.every, keep: &keep }),

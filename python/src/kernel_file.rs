@@ -10,7 +10,7 @@ use crate::kernel_model::KernelModel;
 use crate::nystrom_map::NystromMap;
 use crate::state::to_json;
 
-/// What a model file holds beside the model, by the names of [`SavedKernel`].
+/// Content of a model file besides the model, with the field names of [`SavedKernel`].
 #[derive(FromPyObject, IntoPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct KernelBeside {
@@ -36,7 +36,7 @@ pub(crate) fn save_kernel(
     .map_err(file_to_python)
 }
 
-/// Reads a model file: the model, what it holds beside, and its options as JSON. `function` is the kernel of the name
+/// Reads a model file: the model, the other content, and its options as JSON. `function` is the kernel named
 /// `custom`.
 #[pyfunction]
 #[pyo3(signature = (path, function=None))]
@@ -68,8 +68,8 @@ pub(crate) fn save_nystrom(
     .map_err(file_to_python)
 }
 
-/// Reads the file of a feature map: the map, names of columns, and its options as JSON. `function` is the kernel of the
-/// name `custom`.
+/// Reads the file of a feature map: the map, the column names, and its options as JSON. `function` is the kernel
+/// named `custom`.
 #[pyfunction]
 #[pyo3(signature = (path, function=None))]
 pub(crate) fn load_nystrom(

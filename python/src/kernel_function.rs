@@ -1,4 +1,4 @@
-//! A kernel function of Python, called with blocks of rows.
+//! Calls a kernel function written in Python with blocks of rows.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 
 use crate::arrays::{copy_matrix, give_matrix};
 
-/// Calls a Python function with two float64 arrays of rows; it returns a float64 array of one value for each pair.
+/// Calls a Python function with two float64 arrays of rows, (a, p) and (b, p); it returns a float64 array (a, b).
 pub(crate) struct Called {
     function: Py<PyAny>,
-    /// What it raised, which an error of the engine cannot carry.
+    /// The exception that it raised, which an error of the engine cannot carry.
     raised: Mutex<Option<PyErr>>,
 }
 
@@ -34,7 +34,7 @@ impl BlockKernel for Called {
     }
 }
 
-/// The exception of the kernel function where it raised one, `error` otherwise.
+/// Returns the exception of the kernel function if it raised one, otherwise `error`.
 pub(crate) fn cause(called: Option<&Arc<Called>>, error: PyErr) -> PyErr {
     let raised =
         called.and_then(|called| called.raised.lock().unwrap_or_else(PoisonError::into_inner).take());

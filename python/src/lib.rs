@@ -1,6 +1,7 @@
-//! The extension module `karhunen._core`: converts, releases the interpreter lock, calls the engine, converts.
+//! The extension module `karhunen._core`: converts arguments, releases the interpreter lock, calls the engine,
+//! converts results.
 //!
-//! No numerics here. Arrays are borrowed where they lie; results are handed over without a copy.
+//! It contains no numerics. Inputs are borrowed and results moved, without copies.
 
 mod arrays;
 mod cross_validation;

@@ -1,4 +1,4 @@
-//! Fitted models as objects of Python.
+//! Python classes of fitted models.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl Job for Fit {
         if n_threads == self.pca.n_threads {
             return Ok(model);
         }
-        // The model remembers what was asked for, not what small work or a forked process makes of it.
+        // The model records the requested options, not those adapted to small work or a forked process.
         PcaModel::try_from(ModelParts { options: self.pca, ..model.parts().clone() })
     }
 }
@@ -162,7 +162,7 @@ impl Model {
         &self.model.parts().dtype
     }
 
-    /// The route that was taken.
+    /// The algorithm that computed the components.
     #[getter]
     fn solver(&self) -> &'static str {
         self.model.convergence().solver.name()
@@ -219,7 +219,7 @@ impl Model {
         run(py, cost, on_progress, move |observer| x.run(job, observer))
     }
 
-    /// Rows from scores, in the type of `scores`.
+    /// Maps scores to rows, in the dtype of `scores`.
     #[pyo3(signature = (scores, whiten=false, n_threads=None, on_progress=None))]
     fn inverse_transform(
         &self,
@@ -262,7 +262,7 @@ impl Model {
     }
 }
 
-/// A view of one of the model's vectors.
+/// A read-only view of one of the model's vectors.
 #[allow(unsafe_code)]
 fn show<'py>(slf: &Bound<'py, Model>, vector: impl Fn(&ModelParts) -> &[f64]) -> Bound<'py, PyAny> {
     // SAFETY: the class is frozen, and the array holds the model.
@@ -310,12 +310,12 @@ struct Likelihood {
 impl Job for Likelihood {
     type Output = Vec<f64>;
     fn run<T: Element>(self, x: &dyn Source<T>, observer: &dyn Observer) -> Result<Vec<f64>> {
-        // The engine scores on the threads of the pool that it finds itself in.
+        // The engine uses the current thread pool.
         Exec::run(self.n_threads, observer, |_| self.model.score_samples(x))
     }
 }
 
-/// A copy of dense data. The package passes dense scores; sparse ones fail, for want of values.
+/// A copy of dense data. The package passes dense scores only.
 pub(crate) fn copy_dense<T: Element>(x: &dyn Source<T>) -> Result<Matrix<T>> {
     let (n, k) = x.shape();
     let mut values = Vec::with_capacity(n * k);

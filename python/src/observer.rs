@@ -1,4 +1,4 @@
-//! Long work beside the interpreter: the lock released, progress told, signals heard.
+//! Runs long work without the interpreter lock, reports progress and handles signals.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -11,12 +11,12 @@ use pyo3::prelude::*;
 
 use crate::errors::to_python;
 
-/// How often signals are checked and progress is told.
+/// Interval of signal checks and progress reports.
 const TICK: Duration = Duration::from_millis(100);
-/// How long work that was asked to stop may take before it is left to end by itself.
+/// Time allowed for a requested stop, after which the work is left to end by itself.
 const GRACE: Duration = Duration::from_millis(400);
 
-/// What the working thread and the calling one share.
+/// State shared by the working and the calling thread.
 #[derive(Default)]
 struct Shared {
     stop: AtomicBool,
@@ -29,7 +29,7 @@ impl Observer for Shared {
         if self.stop.load(Ordering::Relaxed) {
             return Flow::Stop;
         }
-        // A worker that finds another at it has nothing to add.
+        // Another worker is already updating the progress.
         if let Ok(mut progress) = self.progress.try_lock() {
             *progress = (phase, fraction);
         }
@@ -47,23 +47,23 @@ impl Observer for Shared {
 pub(crate) struct News(Mutex<Vec<String>>);
 
 impl News {
-    /// Adds one.
+    /// Adds a message.
     pub(crate) fn add(&self, message: String) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(message);
     }
 
-    /// Calls `warn(message)` with each, once.
+    /// Calls `warn(message)` once for each message.
     fn tell(&self, warn: &Bound<'_, PyAny>) -> PyResult<()> {
         let messages = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         messages.into_iter().try_for_each(|message| warn.call1((message,)).map(drop))
     }
 }
 
-/// Multiplications of work that is done before anybody could press a key: some ten milliseconds.
+/// Multiplications of work too short to be interrupted: some ten milliseconds.
 const SMALL: f64 = 2e7;
 
-/// Runs `work`, about `cost` multiplications, without the interpreter lock: at once if it is small and nobody watches,
-/// otherwise as [`beside`] does.
+/// Runs `work`, about `cost` multiplications, without the interpreter lock: directly if it is small and reports no
+/// progress, otherwise as [`beside`] does.
 ///
 /// # Errors
 /// As [`beside`].
@@ -79,8 +79,8 @@ pub(crate) fn run<R: Send + 'static>(
     beside(py, on_progress, None, work)
 }
 
-/// As [`run`], of work that writes a checkpoint once it is asked to stop: it is waited for, until there is a second signal. What it
-/// has to say meanwhile is told by `warn(message)`.
+/// As [`run`], for work that writes a checkpoint after a request to stop: the call waits for it, until a second
+/// signal. Its messages are passed to `warn(message)`.
 ///
 /// # Errors
 /// As [`run`].
@@ -93,13 +93,13 @@ pub(crate) fn run_keeping<R: Send + 'static>(
     beside(py, on_progress, Some(news), work)
 }
 
-/// Runs `work` on a thread of its own, without the interpreter lock. Ten times a second the calling thread, which
-/// alone may run signal handlers, checks signals and calls `on_progress(phase, fraction)`. When either raises, the work
-/// is asked to stop; work inside a long step (an eigendecomposition) is left to end by itself, with its result dropped, unless
-/// it is `keeping` checkpoints, and has news of them.
+/// Runs `work` on a separate thread, without the interpreter lock. Ten times a second the calling thread, which
+/// alone may run signal handlers, checks signals and calls `on_progress(phase, fraction)`. If either raises, the
+/// work is requested to stop. Work inside a long step (an eigendecomposition) is left to end by itself and its
+/// result dropped, unless `keeping` provides checkpoints.
 ///
 /// # Errors
-/// Those of `work`; what a signal handler, `on_progress` or a warning raises.
+/// Those of `work`; exceptions of signal handlers, `on_progress` or `warn`.
 fn beside<R: Send + 'static>(
     py: Python<'_>,
     on_progress: Option<&Bound<'_, PyAny>>,
@@ -111,7 +111,7 @@ fn beside<R: Send + 'static>(
     let theirs = Arc::clone(&shared);
     std::thread::Builder::new()
         .name("karhunen".to_owned())
-        // Nobody listens any more where the calling thread was interrupted.
+        // If the calling thread was interrupted, there is no receiver.
         .spawn(move || drop(sender.send(work(&*theirs))))
         .map_err(|error| PyRuntimeError::new_err(format!("a thread could not be started: {error}")))?;
     let warn = || keeping.map_or(Ok(()), |(news, warn)| news.tell(warn));
@@ -130,13 +130,13 @@ fn beside<R: Send + 'static>(
             py.check_signals().and_then(|()| warn()).and_then(|()| tell(on_progress, &shared))
         {
             shared.stop.store(true, Ordering::Relaxed);
-            // What it answers no longer matters.
+            // The result is discarded.
             let mut answer = py.detach(|| wait(&mut receiver, GRACE));
             while keeping.is_some() && matches!(answer, Err(RecvTimeoutError::Timeout)) {
                 py.check_signals()?;
                 answer = py.detach(|| wait(&mut receiver, TICK));
             }
-            // The interruption is what is raised; a warning made an error gives way to it.
+            // The interruption takes precedence over a warning turned into an error.
             let _ = warn();
             return Err(exception);
         }
@@ -147,8 +147,8 @@ fn wait<R: Send>(receiver: &mut Receiver<R>, timeout: Duration) -> std::result::
     receiver.recv_timeout(timeout)
 }
 
-/// Calls `on_progress(phase, fraction)`, of iterative fits with their numbers as well: iteration, RMSE, held-out RMSE, seconds
-/// that it has taken, seconds to come.
+/// Calls `on_progress(phase, fraction)`; iterative fits add iteration, RMSE, held-out RMSE, elapsed and remaining
+/// seconds.
 fn tell(on_progress: Option<&Bound<'_, PyAny>>, shared: &Shared) -> PyResult<()> {
     let Some(on_progress) = on_progress else { return Ok(()) };
     let (phase, fraction) = *shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,12 +164,12 @@ fn tell(on_progress: Option<&Bound<'_, PyAny>>, shared: &Shared) -> PyResult<()>
     .map(drop)
 }
 
-/// The number of threads to ask the engine for, for about `cost` multiplications. Waking a pool takes longer than small
-/// work. The threads of the shared pool do not survive a fork, so a forked child gets a pool for each call.
+/// The number of threads to request from the engine for about `cost` multiplications. Waking a pool takes longer
+/// than small work. Threads of the shared pool do not survive a fork, so a forked child gets a pool for each call.
 pub(crate) fn threads_for(cost: f64, requested: Option<usize>) -> Option<usize> {
-    /// Multiplications of a millisecond.
+    /// Number of multiplications in a millisecond.
     const ONE_THREAD: f64 = 2e6;
-    /// The process whose pool it is; zero before its first use.
+    /// The process that owns the pool; zero before its first use.
     static POOL_OWNER: AtomicU32 = AtomicU32::new(0);
     if requested.is_some() {
         return requested;

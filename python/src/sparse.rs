@@ -1,4 +1,4 @@
-//! scipy's compressed sparse matrices and arrays, borrowed as they are.
+//! Borrows scipy's compressed sparse matrices and arrays.
 
 use karhunen::{Major, Result, Source, Sparse, SparseMatrix};
 use pyo3::exceptions::PyValueError;
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::arrays::{Lent, lend_vector};
 use crate::dtype::Element;
 
-/// Indices of 32 or 64 bits, both of which scipy uses.
+/// Indices of 32 or 64 bits; scipy uses both.
 enum LentIndices {
     I32(Lent<i32>),
     I64(Lent<i64>),
@@ -57,13 +57,13 @@ impl<T: Element> LentSparse<T> {
         self.values.as_slice().len()
     }
 
-    /// Calls `f` with the matrix: borrowed where its indices are in order, a sorted copy in which repeated entries are
-    /// added up otherwise.
+    /// Calls `f` with the matrix: borrowed if its indices are sorted and unique, otherwise as a sorted copy with
+    /// repeated entries summed.
     pub(crate) fn with_source<R>(&self, f: impl FnOnce(&dyn Source<T>) -> Result<R>) -> Result<R> {
         self.with_view(true, |x| f(x))
     }
 
-    /// Calls `f` with the matrix as it is.
+    /// Calls `f` with the matrix as stored.
     pub(crate) fn with_stored<R>(&self, f: impl FnOnce(&Sparse<'_, T>) -> Result<R>) -> Result<R> {
         self.with_view(false, f)
     }

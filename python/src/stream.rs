@@ -1,4 +1,4 @@
-//! Learning from rows with holes as they arrive.
+//! Online learning from rows with missing values.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::observer::run;
 use crate::options::choice;
 use crate::state::{of_json, to_json};
 
-/// Components that have learned from some rows. It never changes: what has learned more is a new one.
+/// Components learned from a stream of rows. Immutable: further learning returns a new object.
 #[pyclass(frozen, module = "karhunen._core")]
 pub(crate) struct Stream {
     stream: Arc<IncompleteStream>,
@@ -22,7 +22,7 @@ pub(crate) struct Stream {
 
 #[pymethods]
 impl Stream {
-    /// Small random loadings.
+    /// Starts with small random loadings.
     #[new]
     fn new(
         n_components: usize,
@@ -38,24 +38,24 @@ impl Stream {
         Ok(Self { stream: Arc::new(if row_offsets { stream.with_row_offsets() } else { stream }) })
     }
 
-    /// Goes on from a fitted model, by the rule `diagonal`.
+    /// Continues from a fitted model, with the rule `diagonal`.
     #[staticmethod]
     fn resume(model: &Bound<'_, IncompleteModel>) -> Self {
         Self { stream: Arc::new(IncompleteStream::resume(&model.get().model())) }
     }
 
-    /// The stream of a state.
+    /// Restores a stream from its state.
     #[staticmethod]
     fn from_state(state: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self { stream: Arc::new(of_json(state)?) })
     }
 
-    /// Everything that it consists of, as JSON.
+    /// The complete state as JSON.
     fn state(&self) -> PyResult<String> {
         to_json(&*self.stream)
     }
 
-    /// Rows seen so far, repeated ones included.
+    /// Number of rows seen so far, including repeated ones.
     #[getter]
     fn n_samples_seen(&self) -> usize {
         self.stream.n_samples_seen()
@@ -69,7 +69,7 @@ impl Stream {
         Ok(Self { stream: Arc::new(stream) })
     }
 
-    /// A model of rows, seen before or not.
+    /// A model of any rows, seen before or not.
     fn finish(
         &self,
         py: Python<'_>,
