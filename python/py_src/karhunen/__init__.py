@@ -40,8 +40,8 @@ __all__ = [
     "plot",
 ]
 
-#: Packages, and the classes and functions that each gives. Their `__module__` is `karhunen`, which is where pickles
-#: find them, wherever they lie.
+#: Packages, with the public classes and functions of each. Their `__module__` is `karhunen`, so that pickles find them
+#: there whatever package defines them.
 _HOMES = {
     "karhunen._pca": ("PCA", "Convergence", "TruncatedSVD"),
     "karhunen._incomplete": (
@@ -53,7 +53,7 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-#: Modules of earlier versions, by which their pickles name classes.
+#: Modules of earlier versions, which their pickles name.
 _FORMER_MODULES = (
     *("_convergence", "_truncated_svd", "_kernel_convergence", "_kernel_pca", "_nystroem"),
     *("_cross_validation", "_incomplete_convergence", "_incomplete_pca", "_observed"),
@@ -61,7 +61,7 @@ _FORMER_MODULES = (
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for the first time."""
+    """Import a public name on first access."""
     if name == "plot":
         return import_module("karhunen.plot")
     if name not in _HOME:
@@ -72,7 +72,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Name what can be imported."""
+    """List the public names."""
     return sorted({*globals(), *__all__})
 
 

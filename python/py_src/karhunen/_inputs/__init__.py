@@ -1,1 +1,1 @@
-"""What users pass, as what the engine reads, and what is refused."""
+"""Conversion of users' data to arrays that the engine reads, and refusal of unsupported data."""

@@ -1,6 +1,6 @@
-"""What users pass, as what the engine reads: float32 or float64, dense of any strides, CSR or CSC.
+"""Conversion of users' data to matrices of the engine: float32 or float64, dense of any strides, CSR or CSC.
 
-Nothing is copied that the engine can read where it lies; `docs/python.md` lists what is converted.
+Data that the engine can read in place are not copied; `docs/python.md` lists the conversions.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from karhunen._inputs.no_data import refuse_no_data
 from karhunen._shared.arrays import Matrix
 from karhunen._shared.warning import warn
 
-#: A conversion that takes more bytes than this is told to the user.
+#: Copies of more bytes than this cause a warning.
 LARGE_COPY = 64 * 2**20
 
-#: What is said where a row or column is told by its number.
+#: The counting rule in messages with row or column numbers.
 COUNTED = "rows and columns count from 0"
 
 _FLOATS = (np.float64, np.float32)
 
 
 def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1) -> Matrix:
-    """Check `X` and give it in a form that the engine reads.
+    """Check `X` and convert it to a matrix that the engine reads.
 
     Parameters
     ----------
     estimator : BaseEstimator
-        Gets ``n_features_in_`` and ``feature_names_in_`` if `reset`, is held to them otherwise.
+        Its ``n_features_in_`` and ``feature_names_in_`` are set if `reset`, and otherwise compared with `X`.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
         Numbers.
     reset : bool
-        Whether this is a fit.
+        True if the call is part of a fit.
     min_samples : int
-        How many rows are needed.
+        Minimum number of rows.
 
     Returns
     -------
     numpy array, or CSR or CSC matrix, of float32 or float64
-        `X` itself wherever possible.
+        `X` itself if possible.
     """
     checks = {
         "accept_sparse": ("csr", "csc"),
@@ -75,24 +75,24 @@ def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int
 
 
 def to_scores(estimator: BaseEstimator, X: Any) -> np.ndarray:
-    """Check scores and give them as an array of float32 or float64.
+    """Check scores and convert them to an array of float32 or float64.
 
     Parameters
     ----------
     estimator : BaseEstimator
-        Is named in errors.
+        Estimator named in errors.
     X : array-like of shape (n_samples, n_components)
         Finite numbers.
 
     Returns
     -------
     ndarray of shape (n_samples, n_components)
-        `X` itself wherever possible.
+        `X` itself if possible.
     """
     refuse_no_data(X)
     X = _as_array(X)
     _refuse_dtype(X)
-    # Of a model without components there are no scores.
+    # A model without components has no scores.
     checks = {"dtype": _FLOATS, "ensure_all_finite": False, "ensure_min_features": 0}
     scores = check_array(X, estimator=estimator, input_name="X", **checks)
     with np.errstate(over="ignore"):
@@ -106,7 +106,7 @@ def to_scores(estimator: BaseEstimator, X: Any) -> np.ndarray:
 
 
 def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
-    """Give weights as a contiguous vector of float64; their values are the engine's to judge."""
+    """Convert weights to a contiguous float64 vector; the engine checks their values."""
     if weights is None:
         return None
     try:
@@ -114,7 +114,7 @@ def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
         if vector.dtype.kind not in "fiubO" or np.ma.is_masked(weights):
             raise TypeError("values are masked" if np.ma.is_masked(weights) else f"the dtype is {vector.dtype}")
         if hasattr(getattr(weights, "dtype", None), "na_value"):
-            # Nullable types of pandas are objects to numpy, and pandas 1 has to be told what becomes of NA.
+            # numpy sees nullable pandas types as objects, and pandas 1 needs the value for NA.
             vector = weights.to_numpy(np.float64, na_value=np.nan)
         vector = np.asarray(vector, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
@@ -128,7 +128,7 @@ def to_weights(name: str, weights: Any, n: int, axis: str) -> np.ndarray | None:
 
 
 def _as_array(X: Any) -> Any:
-    """Give lists and their like as arrays, data frames without columns as arrays without columns."""
+    """Convert lists and similar objects to arrays, data frames without columns to arrays without columns."""
     if sp.issparse(X) or hasattr(X, "dtype"):
         return X
     if hasattr(X, "iloc"):
@@ -137,7 +137,7 @@ def _as_array(X: Any) -> Any:
 
 
 def _refuse_dtype(X: Any) -> None:
-    """Refuse what has no faithful float64 or float32."""
+    """Refuse data without an exact float64 or float32 representation."""
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise ValueError("X is a masked array with masked values; PCA needs every value: fill them, or drop rows")
     dtypes = [(None, X.dtype)] if hasattr(X, "dtype") else getattr(X, "dtypes", {}).items()
@@ -146,7 +146,7 @@ def _refuse_dtype(X: Any) -> None:
         kind = getattr(dtype, "kind", "O")
         if kind == "c":
             raise ValueError(f"Complex data not supported: {what} has dtype {dtype}; analyse real and imaginary part")
-        # Nullable and sparse columns of pandas hold numbers of a type of numpy.
+        # Nullable and sparse pandas columns hold numbers of a numpy dtype.
         inner = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
         if (kind == "f" and np.dtype(inner).itemsize not in (4, 8)) or kind in "SUMmV":
             raise ValueError(
@@ -156,7 +156,7 @@ def _refuse_dtype(X: Any) -> None:
 
 
 def _name_entry(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:
-    """Add row and column of the first entry that is no number to an error about what cannot be converted."""
+    """Add row and column of the first entry that is not a number to a conversion error."""
     is_frame = hasattr(X, "iloc") and X.ndim == 2
     if not is_frame and not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == object):
         return error
@@ -168,21 +168,21 @@ def _name_entry(error: TypeError | ValueError, X: Any) -> TypeError | ValueError
                 if type(value).__name__ == "NAType":
                     continue
                 name = f" ({str(X.columns[j])!r})" if is_frame else ""
-                # scikit-learn's checks want a TypeError for objects in arrays.
+                # scikit-learn's estimator checks require a TypeError for objects in arrays.
                 kind = ValueError if is_frame else type(error)
                 return kind(f"row {i}, column {j}{name}: {reason}; {COUNTED}")
     return error
 
 
 def _readable(X: np.ndarray) -> np.ndarray:
-    """Copy an array whose values are not aligned, such as a field of a packed record."""
+    """Copy an array if its values are not aligned, such as a field of a packed record."""
     if X.flags.aligned and all(stride % X.itemsize == 0 for stride in X.strides):
         return X
     return np.array(X, order="K", copy=True, subok=False)
 
 
 def _readable_sparse(X: sp.csr_array | sp.csc_array) -> sp.csr_array | sp.csc_array:
-    """Copy a matrix whose arrays are longer than its pointers say, or do not lie side by side."""
+    """Copy a matrix if its arrays are longer than its pointers state, or not contiguous."""
     contiguous = all(array.flags.c_contiguous for array in (X.data, X.indices, X.indptr))
     if contiguous and len(X.data) == len(X.indices) == X.indptr[-1]:
         return X
@@ -210,7 +210,7 @@ def _tell_large_copy(given: Any, read: Any) -> None:
 
 
 def _tell_sorting(matrix: Any) -> None:
-    """Warn of a large matrix whose entries the engine must put in order in a copy, at each call."""
+    """Warn of a large matrix with unsorted entries, of which every call sorts a copy."""
     if not sp.issparse(matrix):
         return
     size = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes

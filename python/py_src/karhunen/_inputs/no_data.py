@@ -1,4 +1,4 @@
-"""What is no array or table yet: named, with the way to one."""
+"""Refusal of objects that are not arrays or tables, with advice for their conversion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import scipy.sparse as sp
 
-#: Library, end of the name of the type, what it is, what to pass. No library is imported to find out.
+#: Library, end of the type's name, description, advice. No library is imported for the test.
 _WAYS = (
     ("anndata", "AnnData", "an AnnData", "its matrix, X.X, or one of its layers, X.layers['name']"),
     ("anndata", "Dataset", "a sparse matrix that AnnData left in its file", "X.to_memory()"),
@@ -25,7 +25,7 @@ _WAYS = (
     ("numpy", "NpzFile", "an archive of arrays", "one of them, X['name']"),
     ("scipy", "LinearOperator", "a LinearOperator, which has no entries", "the matrix itself"),
 )
-#: Types of Python, what they are, what to pass.
+#: Python types, description, advice.
 _TYPES = (
     (
         (str, bytes, os.PathLike),
@@ -39,17 +39,17 @@ _TYPES = (
 
 
 def refuse_no_data(X: Any) -> None:
-    """Refuse what numpy would make an array of one object of.
+    """Refuse objects that numpy would convert to an array of one object.
 
     Parameters
     ----------
     X : object
-        What was given as data.
+        Object passed as data.
 
     Raises
     ------
     ValueError
-        Tells what it is and what to pass.
+        With a description of the object and the advice.
     """
     if sp.issparse(X):
         return  # A DOK matrix is a dict, too.

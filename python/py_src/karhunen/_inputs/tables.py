@@ -1,4 +1,4 @@
-"""Tables of polars and pyarrow, which keep each column in a type of its own, as one matrix."""
+"""Conversion of polars and pyarrow tables, which store each column in its own type, to one matrix."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Any
 
 import numpy as np
 
-#: What is said of a type that has no faithful float64 or float32.
+#: The message for types without an exact float64 or float32 representation.
 ALLOWED = "float32 and float64 are analysed as they are, integers and booleans as float64"
 
 _SINGLE = {"Float32", "float"}
 _INTEGERS = {f"{kind}{bits}" for kind in ("Int", "UInt", "int", "uint") for bits in (8, 16, 32, 64)}
-#: Types that numpy lacks, or lacks where values are missing.
+#: Types that numpy lacks, or lacks for missing values.
 _CAST = {"Boolean", "bool", "Null", "null", "Int128", "UInt128"}
 _NUMBERS = _SINGLE | {"Float64", "double"} | _INTEGERS | _CAST
 
 
 def as_table(X: Any) -> Any:
-    """Give a record batch of pyarrow as a table, which scikit-learn knows; nothing is copied."""
+    """Convert a record batch of pyarrow to a table, which scikit-learn recognises, without a copy."""
     if _kind(X) == ("pyarrow", "RecordBatch"):
         return import_module("pyarrow").Table.from_batches([X])
     return X
 
 
 def is_table(X: Any) -> bool:
-    """Tell whether `X` is a table that :func:`to_array` reads."""
+    """Return whether `X` is a table that :func:`to_array` reads."""
     return _kind(X) in (("polars", "DataFrame"), ("pyarrow", "Table"))
 
 
 def to_array(X: Any) -> np.ndarray:
-    """Collect the columns of a table in one array, in Fortran order as they are stored; nulls become NaN.
+    """Collect the columns of a table in one array, in Fortran order; nulls become NaN.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def to_array(X: Any) -> np.ndarray:
             raise ValueError(f"column {name!r} has dtype {dtype}; {ALLOWED}: cast the column, or leave it out")
     single = bool(types) and _SINGLE.issuperset(types)
     array = np.empty(X.shape, dtype=np.float32 if single else np.float64, order="F")
-    # One column after the other: what a conversion takes is free again before the next.
+    # Columns are converted one by one, so that temporary memory is freed in between.
     for j, dtype in enumerate(types):
         column = X.to_series(j) if is_polars else X.column(j)
         if dtype in _CAST:
@@ -60,6 +60,6 @@ def to_array(X: Any) -> np.ndarray:
 
 
 def _kind(X: Any) -> tuple[str, str]:
-    """Give the library and the name of a type, without importing the library."""
+    """Return the library and the name of a type, without importing the library."""
     kind = type(X)
     return kind.__module__.partition(".")[0], kind.__name__

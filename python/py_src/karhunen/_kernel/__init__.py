@@ -1,4 +1,4 @@
-"""Components and features of kernels."""
+"""Kernel principal components and kernel feature maps."""
 
 from karhunen._kernel.convergence import KernelConvergence
 from karhunen._kernel.kernel_pca import KernelPCA

@@ -1,4 +1,4 @@
-"""How a fit of kernel principal components went."""
+"""Convergence records of kernel PCA."""
 
 from __future__ import annotations
 
@@ -15,39 +15,38 @@ if TYPE_CHECKING:
 
     from karhunen._core import KernelModel
 
-#: Eigenvalues below zero by more than this share of the largest are no rounding: scikit-learn's rule.
+#: Negative eigenvalues beyond this share of the largest are not rounding errors: scikit-learn's rule.
 _NEGATIVE = {"f64": (1e-5, 1e-10), "f32": (5e-3, 1e-6)}
 
 
 @dataclass(frozen=True)
 class KernelConvergence(Convergence):
-    """How a fit of kernel principal components went.
+    """Convergence record of a kernel PCA fit.
 
     Attributes
     ----------
     solver : str
-        The route that was taken: ``"full"``, ``"stored"``, ``"tiles"``, ``"nystrom"`` or ``"fourier"``.
+        Solver that was used: ``"full"``, ``"stored"``, ``"tiles"``, ``"nystrom"`` or ``"fourier"``.
     reason : str
-        Why: ``"asked for"``, or what decided.
+        Reason for the choice: ``"asked for"``, or the deciding rule.
     n_passes : int
-        Products with the kernel matrix.
+        Number of products with the kernel matrix.
     tol : float
-        The tolerance that the residuals were held to.
+        Tolerance for the residuals.
     n_converged : int
-        How many components are within it.
+        Number of components within the tolerance.
     worst_residual : float
-        The largest ``||K u - l u|| / l_1``, of the centred kernel matrix; 0 without components.
+        Largest ``||K u - l u|| / l_1`` for the centred kernel matrix; 0 without components.
     smallest_eigenvalue : float or None
-        The smallest eigenvalue of the centred kernel matrix where it is known: exactly on the route ``"full"``,
-        roughly where the kernel need not be positive semi-definite.
+        Smallest eigenvalue of the centred kernel matrix, if known: exact for ``"full"``, approximate if the kernel
+        need not be positive semi-definite.
     n_features : int or None
-        Landmarks, or random features, of an approximation.
+        Number of landmarks or random features of an approximation.
     error_bound : float or None
-        No eigenvalue of an approximation by landmarks is off by more than this share of the largest: certain, but
-        it adds up the errors in all directions, and says nothing where it is 1 or more.
+        Upper bound on the error of every eigenvalue of a landmark approximation, as a share of the largest eigenvalue.
+        It adds the errors of all directions, and is not informative at 1 or more.
     error_estimate : float or None
-        The error of the eigenvalues as a share of the largest, estimated from 500 rows: what to go by where the bound
-        is large.
+        Error of the eigenvalues as a share of the largest, estimated from 500 rows: use it if the bound is large.
     """
 
     __module__ = "karhunen"
@@ -59,7 +58,7 @@ class KernelConvergence(Convergence):
 
     @classmethod
     def of(cls, model: KernelModel) -> Self:
-        """Read it from a fitted model."""
+        """Create the record of a fitted model."""
         n_features, bound, estimate = model.approximation or (None, None, None)
         return cls(
             **fields_of(model),
@@ -71,7 +70,7 @@ class KernelConvergence(Convergence):
 
 
 def warn_of_spectrum(model: KernelModel) -> None:
-    """Warn of components that missed the tolerance, and of eigenvalues below zero that outweigh some that were kept."""
+    """Warn of components that missed the tolerance, and of negative eigenvalues larger than a kept one."""
     over = "the kernel matrix" if model.approximation is None else "the data"
     raised = "max_iter or tol" if model.solver in ("stored", "tiles") else "tol"
     warn_unless_converged(model, over, f"raise {raised}, or choose another solver")

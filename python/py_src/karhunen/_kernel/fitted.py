@@ -1,4 +1,4 @@
-"""Fitted kernel models: the engine's model behind scikit-learn's attributes."""
+"""Base classes of fitted kernel estimators: the engine's model behind scikit-learn's attributes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Kept = TypeVar("Kept", bound=Rows)
 
 
 class FittedKernel(FittedModel):
-    """What estimators share whose model holds a kernel.
+    """Base class of estimators whose model holds a kernel.
 
-    Attributes that the model is made of cannot be assigned: scores depend on several of them at once.
+    Fitted attributes cannot be assigned: scores depend on several of them jointly.
     """
 
     kernel: Kernel | Callable[..., Any]
@@ -40,17 +40,17 @@ class FittedKernel(FittedModel):
 
     @property
     def gamma_(self) -> float | None:
-        """The coefficient of the kernel, if it has one."""
+        """Coefficient of the kernel, if it has one."""
         return self._fitted("gamma_").gamma
 
     def _fitted(self, attribute: str) -> Any:
-        """Give the engine's model for an attribute, which an estimator that is not fitted lacks."""
+        """Return the engine's model for an attribute, or raise AttributeError before the fit."""
         if "_model" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {attribute!r} before it is fitted")
         return self._model
 
     def _array(self, attribute: str, values: Kept) -> Kept:
-        """Give an array of the engine in the type of the data; what is copied for that is copied once."""
+        """Convert an array of the engine to the dtype of the data; copies are made once."""
         if self._model.dtype == "f64":
             return values
         if attribute not in self._copies:
@@ -58,13 +58,13 @@ class FittedKernel(FittedModel):
         return self._copies[attribute]
 
     def _rows(self, attribute: str, rows: FloatArray | tuple[FloatArray, ...]) -> Rows:
-        """Give rows that the engine keeps as an array, or as data, indices and pointers."""
+        """Convert stored rows, dense or as (data, indices, pointers), to an array."""
         if isinstance(rows, tuple):
             rows = sp.csr_array(rows, shape=(len(rows[2]) - 1, self._model.n_features))
         return self._array(attribute, rows)
 
     def _function(self) -> BlockKernel | None:
-        """Give the kernel function with its arguments, if the kernel is one."""
+        """Return the kernel function with its arguments, if the kernel is a function."""
         return block_kernel(self.kernel, self.kernel_params) if callable(self.kernel) else None
 
     def _adopt(self, model: Any) -> Self:
@@ -88,22 +88,22 @@ class FittedKernel(FittedModel):
         Parameters
         ----------
         path : path-like
-            The file.
+            File to read.
         kernel : callable or None
-            The kernel of a model that was fitted with a function, which files do not hold.
+            Kernel function of a model that was fitted with one, since files do not hold it.
         kernel_params : dict or None
-            Keyword arguments for it.
+            Keyword arguments of the kernel function.
 
         Returns
         -------
         estimator
-            Fitted, with the options of the fit.
+            Fitted estimator, with the options of the fit.
 
         Raises
         ------
         OSError, ValueError
-            For a file that cannot be read, or that holds another kind of model; where `kernel` is not given for a model
-            that needs one, or is given for one that needs none.
+            If the file cannot be read or holds another kind of model; if `kernel` is missing for a model that needs
+            it, or is given for one that does not.
 
         Examples
         --------
@@ -122,7 +122,7 @@ class FittedKernel(FittedModel):
         return cls(**arguments)._adopt_file(model, beside)
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what is accepted."""
+        """Return scikit-learn's tags for the accepted input."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not callable(self.kernel)
         tags.input_tags.positive_only = self.kernel in POSITIVE_ONLY
@@ -130,7 +130,7 @@ class FittedKernel(FittedModel):
 
 
 class FittedKernelPCA(FittedKernel):
-    """Scores of rows, rows from scores, and what was fitted."""
+    """Base class of fitted kernel PCA."""
 
     fit_inverse_transform: bool
     n_components_: int
@@ -165,7 +165,7 @@ class FittedKernelPCA(FittedKernel):
 
     @property
     def X_fit_(self) -> Rows:
-        """The rows fitted, shape (n_samples, n_features), on the exact routes."""
+        """Fitted rows, shape (n_samples, n_features), for the exact solvers."""
         model = self._fitted("X_fit_")
         if model.rows is None or model.approximation is not None:
             raise AttributeError("the rows fitted are not kept: the kernel is precomputed, or approximated")
@@ -173,7 +173,7 @@ class FittedKernelPCA(FittedKernel):
 
     @property
     def landmarks_(self) -> Rows:
-        """The rows that stand for all others, shape (n_landmarks, n_features), of the solver "nystrom"."""
+        """Landmark rows, shape (n_landmarks, n_features), for the solver "nystrom"."""
         model = self._fitted("landmarks_")
         if model.solver != "nystrom":
             raise AttributeError(f"the solver {model.solver} has no landmarks")
@@ -181,7 +181,7 @@ class FittedKernelPCA(FittedKernel):
 
     @property
     def X_transformed_fit_(self) -> FloatArray:
-        """Scores that rows are found from by kernel ridge regression, shape (n_samples, n_components)."""
+        """Scores of the fitted rows in the kernel ridge regression, shape (n_samples, n_components)."""
         return self._array("X_transformed_fit_", self._ridge("X_transformed_fit_")[0])
 
     @property
@@ -197,16 +197,16 @@ class FittedKernelPCA(FittedKernel):
 
     @property
     def _n_features_out(self) -> int:
-        """Tell `get_feature_names_out` how many there are."""
+        """Return the number of output features for `get_feature_names_out`."""
         return self._model.n_components
 
     def transform(self, X: Any) -> FloatArray:
-        """Compute the scores of rows, in blocks: no matrix of all new rows and all fitted ones is held.
+        """Compute the scores of rows in blocks, without the matrix of all new and all fitted rows.
 
         Parameters
         ----------
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-            New rows. For `kernel="precomputed"`, kernel values of new rows with those fitted.
+            New rows. For `kernel="precomputed"`, kernel values between new and fitted rows.
 
         Returns
         -------
@@ -217,9 +217,9 @@ class FittedKernelPCA(FittedKernel):
         return self._scores(to_matrix(self, X, reset=False))
 
     def inverse_transform(self, X: Any) -> FloatArray:
-        """Find rows from scores, by the option `pre_image`.
+        """Map scores to rows by the method `pre_image`.
 
-        There is no exact inverse: most points of feature space are the image of no row.
+        There is no exact inverse: most points of the feature space are not images of rows.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class FittedKernelPCA(FittedKernel):
             return self._model.inverse_transform(scores, n_threads=threads_option(self), on_progress=draw)
 
     def _scores(self, matrix: Matrix) -> FloatArray:
-        """Compute the scores of rows that were checked."""
+        """Compute the scores of rows that have been checked."""
         with self._call() as draw:
             return self._model.transform(matrix, n_threads=threads_option(self), on_progress=draw)
 

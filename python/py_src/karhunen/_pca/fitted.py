@@ -1,4 +1,4 @@
-"""What estimators share once they are fitted: the engine's model behind scikit-learn's attributes."""
+"""Base class of fitted `PCA` and `TruncatedSVD`: the engine's model behind scikit-learn's attributes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FittedComponents(ViewedModel):
-    """Scores of rows, and rows from scores."""
+    """Base class of estimators that map rows to scores and scores to rows."""
 
     explained_variance_: FloatArray
     explained_variance_ratio_: FloatArray
@@ -42,7 +42,7 @@ class FittedComponents(ViewedModel):
         Parameters
         ----------
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-            New rows. Sparse rows take time proportional to their stored entries.
+            New rows. The time for sparse rows is proportional to their stored entries.
 
         Returns
         -------
@@ -53,7 +53,7 @@ class FittedComponents(ViewedModel):
         return self._scores(to_matrix(self, X, reset=False))
 
     def inverse_transform(self, X: Any) -> FloatArray:
-        """Compute rows from scores: the inverse where all components are kept, the best approximation otherwise.
+        """Map scores to rows: exactly if all components are kept, otherwise as the best approximation.
 
         Parameters
         ----------
@@ -73,11 +73,11 @@ class FittedComponents(ViewedModel):
         _core.save(path, self._model_now(), {**self._beside(), "about_mean": self._about_mean()})
 
     def _about_mean(self) -> tuple[FloatArray, FloatArray] | None:
-        """Give variances of the scores about their mean that differ from the model's own, and their shares."""
+        """Return variances of the scores about their mean and their ratios, if they differ from the model's own."""
         return None
 
     def _whitened(self) -> bool:
-        """Tell whether scores have unit variance."""
+        """Return whether scores have unit variance."""
         return False
 
     def _fit_matrix(
@@ -87,14 +87,14 @@ class FittedComponents(ViewedModel):
         samples: NDArray[np.float64] | None = None,
         features: NDArray[np.float64] | None = None,
     ) -> None:
-        """Fit to a matrix and weights that were checked."""
+        """Fit to a matrix and weights that have been checked."""
         with self._call() as draw:
             model = _core.fit(matrix, options, samples, features, draw)
         self._adopt_fit(model)
         warn_unless_converged(model, "the data", _advice(model.solver))
 
     def _scores(self, matrix: Matrix) -> FloatArray:
-        """Compute the scores of rows that were checked."""
+        """Compute the scores of rows that have been checked."""
         model = self._model_now()
         with self._call() as draw:
             return model.transform(matrix, whiten=self._whitened(), n_threads=self.n_threads, on_progress=draw)
@@ -111,7 +111,7 @@ class FittedComponents(ViewedModel):
 
 
 def _advice(solver: str) -> str:
-    """Say what to do about components that missed the tolerance."""
+    """Return the advice for components that missed the tolerance."""
     if solver == "block-krylov":
         return "raise max_iter or tol; a sparse matrix whose columns are far from zero needs to be dense"
     way_out = "give a sparse matrix whose columns are far from zero as dense"

@@ -1,4 +1,4 @@
-"""Arguments of `PCA` and `TruncatedSVD` as options of the engine."""
+"""Conversion of the arguments of `PCA` and `TruncatedSVD` to options of the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from karhunen._shared.options import (
     tol_option,
 )
 
-#: scikit-learn's names of solvers, and the route of the engine that does the same.
+#: Equivalent solvers of the engine for scikit-learn's names.
 SKLEARN_SOLVERS: dict[str, Route] = {
     "full": "svd",
     "covariance_eigh": "covariance",
@@ -29,7 +29,7 @@ SKLEARN_SOLVERS: dict[str, Route] = {
 
 
 def n_components_option(n_components: Any) -> int | float | str | None:
-    """Check the type of a number of components; its range depends on the data, and the engine checks it."""
+    """Check the type of a number of components; the engine checks the range, which depends on the data."""
     if n_components is None or (isinstance(n_components, str) and n_components == "mle"):
         return n_components
     if is_whole(n_components):
@@ -39,7 +39,7 @@ def n_components_option(n_components: Any) -> int | float | str | None:
         return float(share)
     if isinstance(n_components, str) and share == 1:
         return 1.0
-    # 1.0 could be one component and could be all of the variance: scikit-learn refuses it, too.
+    # 1.0 could mean one component or all of the variance: scikit-learn also refuses it.
     raise ValueError(
         f"n_components = {n_components!r} is not allowed: give a number of components as an int, a share of the "
         "variance as a fraction (0 < fraction < 1) or a text ('95%', or '100%' for all of it), None for all, "
@@ -48,7 +48,7 @@ def n_components_option(n_components: Any) -> int | float | str | None:
 
 
 def _share(text: str) -> float | None:
-    """Read a share of the variance such as ``"95%"``."""
+    """Parse a share of the variance such as ``"95%"``."""
     number = text.strip()
     if not number.endswith("%"):
         return None
@@ -59,7 +59,7 @@ def _share(text: str) -> float | None:
 
 
 def solver_option(solver: Any, svd_solver: Any) -> str:
-    """Choose the route that one of two options asks for."""
+    """Return the solver that one of two options selects."""
     if choice_option("svd_solver", svd_solver, SvdSolver) == "auto":
         return name_option("solver", solver)
     if solver != "auto":
@@ -68,7 +68,7 @@ def solver_option(solver: Any, svd_solver: Any) -> str:
 
 
 def iteration_options(estimator: BaseEstimator) -> dict[str, Any]:
-    """Check the options that every estimator has, and give those of the engine."""
+    """Check the options common to both estimators and return those of the engine."""
     flag_option("verbose", estimator.verbose)
     return {
         "tol": tol_option(estimator.tol),
@@ -80,7 +80,7 @@ def iteration_options(estimator: BaseEstimator) -> dict[str, Any]:
 
 
 def n_components_of(engine: dict[str, Any]) -> int | float | str | None:
-    """Give the argument `n_components` for the options of the engine, as files hold them."""
+    """Convert the engine's option, as stored in files, to the argument `n_components`."""
     wanted = engine["n_components"]
     if isinstance(wanted, str):
         return {"all": None, "mle": "mle"}[wanted]

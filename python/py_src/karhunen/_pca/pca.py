@@ -28,54 +28,55 @@ if TYPE_CHECKING:
 class PCA(FittedComponents):
     """Principal component analysis.
 
-    scikit-learn's `PCA` on karhunen's engine: with sample and feature weights, scaling, sparse data that stay
-    sparse, and a residual for every component. Code for scikit-learn works after a change of the import.
+    scikit-learn's `PCA` on karhunen's engine, with sample and feature weights, scaling, sparse data without
+    densifying, and a residual for every component. Code for scikit-learn works after a change of the import.
 
     Parameters
     ----------
     n_components : int, float, str or None, default=None
-        How many components to keep: a number from 0 to min(n_samples, n_features); a fraction between 0 and 1 for
-        as few as explain more than that share of the variance, also written as a text, ``"95%"`` (``"100%"``: as few as
-        explain all of it); None for all; ``"mle"`` for Minka's estimate of the dimension, which needs at least as many
-        rows as columns.
+        Number of components to keep: an int from 0 to min(n_samples, n_features); a float between 0 and 1 for the
+        fewest components that explain more than this share of the variance, or a str such as ``"95%"`` (``"100%"``:
+        the fewest that explain all of it); None for all; ``"mle"`` for Minka's estimate of the dimension, which needs
+        n_samples >= n_features.
     center : bool, default=True
         Subtract the mean of each column.
     scale : bool, default=False
-        Divide each column by its standard deviation: PCA of the correlation matrix. Constant columns are left alone.
+        Divide each column by its standard deviation: PCA of the correlation matrix. Constant columns keep the scale 1.
     whiten : bool, default=False
-        Divide scores by their standard deviation.
+        Divide the scores of each component by their standard deviation.
     solver : {"auto", "svd", "covariance", "gram", "block-krylov"}, default="auto"
-        The route to the components. "auto" takes the cheapest by predicted time and memory.
+        Algorithm. "auto" selects the cheapest by predicted time and memory.
     weighting : {"frequency", "importance", "population"}, default="frequency"
-        What a sample weight means, which decides the divisor of variances: how often the row was seen (divisor
-        sum - 1; the result is that of the repeated rows), a relative importance (a constant factor changes
-        nothing), or a share of a whole population (divisor sum).
+        Meaning of the sample weights, which decides the divisor of variances: multiplicities of the rows (divisor sum
+        - 1; the result is that of repeated rows), relative importances (a constant factor changes nothing), or shares
+        of a whole population (divisor sum).
     tol : float or None, default=None
-        Block Krylov iteration stops when every residual is below `tol` times the largest variance. None is 1e-8 for
-        float64 and 1e-6 for float32, and so is scikit-learn's 0.
+        Block Krylov iteration stops when every residual is below `tol` times the largest variance. None and 0 mean
+        1e-8 for float64 and 1e-6 for float32.
     max_iter : int, default=1000
-        Passes over the data that block Krylov iteration may make.
+        Maximum number of passes of block Krylov iteration over the data.
     random_state : int, RandomState, Generator or None, default=None
-        Seeds the starting block of block Krylov iteration. None is a fixed seed: the same result at every fit.
+        Seed of the starting block of block Krylov iteration. None is a fixed seed: every fit gives the same result.
     n_threads : int or None, default=None
-        Threads; all cores if None. The result has the same bits for every number of threads.
+        Number of threads; None uses all cores. The bits of the result do not depend on it.
     strict : bool, default=False
-        Raise :class:`~karhunen.NotConvergedError` where a component misses the tolerance, instead of warning.
+        Raise :class:`~karhunen.NotConvergedError` if a component misses the tolerance, instead of warning.
     verbose : bool, default=False
         Show a progress bar (needs tqdm).
     copy : bool, default=True
-        As in scikit-learn, where False allows `X` to be overwritten. `X` is neither copied nor overwritten here.
+        Accepted for compatibility and ignored: `X` is neither copied nor overwritten.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
-        scikit-learn's name of `solver`: "svd", "covariance", "block-krylov" and "block-krylov" but for "auto".
+        scikit-learn's name of `solver`: "full" is "svd", "covariance_eigh" is "covariance", "arpack" and "randomized"
+        are "block-krylov".
     iterated_power, n_oversamples, power_iteration_normalizer : int or str
-        Settings of scikit-learn's randomized solver, which has no error control. They mean nothing here, where
-        iteration goes on to `tol`; their values are accepted and unused.
+        Settings of scikit-learn's randomized solver, accepted for compatibility and ignored: iteration continues until
+        `tol` is reached.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Principal axes, orthonormal, by decreasing variance. The largest entry of each, by absolute value, is
-        positive.
+        Principal axes, orthonormal, in order of decreasing variance. The entry with the largest absolute value in each
+        is positive.
     explained_variance_ : ndarray of shape (n_components,)
         Variance of the scores, with the divisor of `weighting` (n - 1 without weights).
     explained_variance_ratio_ : ndarray of shape (n_components,)
@@ -85,7 +86,7 @@ class PCA(FittedComponents):
     mean_ : ndarray of shape (n_features,)
         Mean of each column; zeros without `center`.
     scale_ : ndarray of shape (n_features,)
-        What each column is divided by; ones without `scale`.
+        Divisor of each column; ones without `scale`.
     noise_variance_ : float
         Mean of the discarded variances (Tipping & Bishop 1999).
     loadings_ : ndarray of shape (n_features, n_components)
@@ -95,19 +96,19 @@ class PCA(FittedComponents):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, if `X` had names.
     solver_ : str
-        The route that was taken.
+        The solver that was used.
     residuals_ : ndarray of shape (n_components,)
-        ``||S w - l w|| / l_1`` of each component: how exact it is.
+        Relative residual ``||S w - l w|| / l_1`` of each component.
     convergence_ : Convergence
-        How the fit went: route, reason, passes, tolerance.
+        Solver, reason for its choice, passes over the data, and tolerance.
     n_iter_ : int
-        Passes over the data.
+        Number of passes over the data.
 
     Notes
     -----
-    `X` is read where it lies: float32 or float64, of any memory order and strides, memory-mapped or read-only, CSR or
-    CSC with 32- or 64-bit indices. Fitted arrays are read-only views of the engine's memory; assign an attribute to
-    change it. For float32 data they are copies in float32, as in scikit-learn, while the engine's own stay in float64.
+    `X` is read in place if it is float32 or float64, of any memory order and strides, memory-mapped or read-only, CSR
+    or CSC with 32- or 64-bit indices. Fitted arrays are read-only views of the engine's memory; assign an attribute to
+    change it. For float32 data they are float32 copies, as in scikit-learn, while the engine computes in float64.
 
     Examples
     --------
@@ -188,23 +189,23 @@ class PCA(FittedComponents):
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
             Rows are samples.
         y : None
-            Ignored; there for pipelines.
+            Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
-            A weight of at least 0 for each row, of the meaning `weighting`.
+            Nonnegative weight of each row; `weighting` states its meaning.
         feature_weight : array-like of shape (n_features,) or None
-            A weight of at least 0 for each column: its square root multiplies the column once it is centred and scaled.
+            Nonnegative weight of each column: its square root multiplies the centred and scaled column.
 
         Returns
         -------
         PCA
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            For options out of range; for a value that is NaN or infinite, with its row and column.
+            If an option is out of range, or if a value is NaN or infinite (the message gives its row and column).
         NotConvergedError
-            If `strict`.
+            If `strict` and a component misses the tolerance.
 
         Examples
         --------
@@ -225,7 +226,7 @@ class PCA(FittedComponents):
         Parameters
         ----------
         X, y, sample_weight, feature_weight
-            As for :meth:`fit`.
+            As in :meth:`fit`.
 
         Returns
         -------
@@ -251,7 +252,7 @@ class PCA(FittedComponents):
         return self
 
     def _engine_options(self) -> dict[str, Any]:
-        """Check every option and give those of the engine."""
+        """Check every option and return those of the engine."""
         for name in ("whiten", "copy"):
             flag_option(name, getattr(self, name))
         check_sketch_options(self)
@@ -285,8 +286,8 @@ class PCA(FittedComponents):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Natural logarithms of the density. Where the covariance is singular (all variance is kept, of fewer rows
-            than columns), it is the density within the space of the components, and minus infinity outside it.
+            Natural logarithm of the density. If the covariance is singular (all variance kept, fewer rows than
+            columns), it is the density within the space of the components, and minus infinity outside it.
         """
         check_is_fitted(self)
         matrix = to_matrix(self, X, reset=False)
@@ -294,21 +295,21 @@ class PCA(FittedComponents):
             return self._model_now().score_samples(matrix, n_threads=self.n_threads)
 
     def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
-        """Compute the mean log-likelihood of the rows, for searches over numbers of components.
+        """Compute the mean log-likelihood of the rows, for the selection of `n_components`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
             Rows.
         y : None
-            Ignored; there for pipelines.
+            Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
             Weights of the mean.
 
         Returns
         -------
         float
-            The mean of :meth:`score_samples`.
+            Mean of :meth:`score_samples`.
         """
         likelihoods = self.score_samples(X)
         weights = to_weights("sample_weight", sample_weight, len(likelihoods), "rows")
@@ -320,14 +321,14 @@ class PCA(FittedComponents):
         Returns
         -------
         ndarray of shape (n_features, n_features)
-            Kept variances along the components, `noise_variance_` along all other directions.
+            Variances of the kept components along their axes, `noise_variance_` in all other directions.
         """
         check_is_fitted(self)
         model = self._model_now()
         return in_dtype(model.dtype, model.covariance())
 
     def get_precision(self) -> FloatArray:
-        """Compute the inverse of the covariance, without inverting a matrix.
+        """Compute the inverse of the covariance without inverting a matrix.
 
         Returns
         -------
@@ -351,13 +352,13 @@ class PCA(FittedComponents):
         return model, beside, arguments
 
     def to_sklearn(self) -> SklearnPCA | Pipeline:
-        """Make a fitted estimator of scikit-learn that computes the same scores.
+        """Convert to a fitted estimator of scikit-learn that computes the same scores.
 
         Returns
         -------
         sklearn.decomposition.PCA or sklearn.pipeline.Pipeline
-            A PCA; behind a `StandardScaler` in a pipeline if columns are scaled or weighted, which scikit-learn's
-            PCA cannot.
+            A PCA; a pipeline of `StandardScaler` and PCA if columns are scaled or weighted, which scikit-learn's PCA
+            does not support.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Fitted estimators of scikit-learn, for those who must deploy one."""
+"""Conversion to fitted estimators of scikit-learn, for deployment without karhunen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def to_sklearn(pca: PCA, model: Model) -> SklearnPCA | Pipeline:
-    """Make a fitted PCA of scikit-learn, or a pipeline with one if columns are scaled or weighted."""
+    """Return a fitted PCA of scikit-learn, or a pipeline with one if columns are scaled or weighted."""
     weights = model.feature_weights
     if weights is not None and (weights == 0).any():
         raise ValueError(
@@ -37,7 +37,7 @@ def to_sklearn(pca: PCA, model: Model) -> SklearnPCA | Pipeline:
 
 
 def _pca(pca: PCA, model: Model) -> SklearnPCA:
-    """Give a PCA with everything but its mean."""
+    """Return a PCA with all fitted attributes except the mean."""
     inner = SklearnPCA(n_components=len(model.components), whiten=pca.whiten)
     inner.n_components_ = len(model.components)
     inner.n_samples_ = model.n_samples
@@ -50,7 +50,7 @@ def _pca(pca: PCA, model: Model) -> SklearnPCA:
 
 
 def _named(estimator: SklearnPCA | StandardScaler, pca: PCA) -> SklearnPCA | StandardScaler:
-    """Give the first step the names of the columns."""
+    """Set the column names of the first step."""
     if hasattr(pca, "feature_names_in_"):
         estimator.feature_names_in_ = pca.feature_names_in_.copy()
     return estimator

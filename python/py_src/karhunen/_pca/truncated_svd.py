@@ -20,35 +20,35 @@ from karhunen._shared.options import check_sketch_options, choice_option, count_
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: scikit-learn's names of algorithms, and the route of the engine that does the same.
+#: Equivalent solvers of the engine for scikit-learn's names.
 SKLEARN_ALGORITHMS: dict[str, Route] = {"randomized": "block-krylov", "arpack": "block-krylov"}
 
 
 class TruncatedSVD(FittedComponents):
-    """Truncated singular value decomposition: principal components of data that are not centred.
+    """Truncated singular value decomposition: principal components without centring.
 
-    scikit-learn's `TruncatedSVD` on karhunen's engine, known as latent semantic analysis where `X` counts words.
+    scikit-learn's `TruncatedSVD` on karhunen's engine; for word counts it is known as latent semantic analysis.
 
     Parameters
     ----------
     n_components : int, default=2
-        How many components to keep, at most min(n_samples, n_features).
+        Number of components to keep, from 1 to min(n_samples, n_features).
     algorithm : {"auto", "svd", "covariance", "gram", "block-krylov", "randomized", "arpack"}, default="auto"
-        The route to the components. scikit-learn's "randomized" and "arpack" are both "block-krylov".
+        Solver. scikit-learn's "randomized" and "arpack" both select "block-krylov".
     n_iter, n_oversamples, power_iteration_normalizer : int or str
-        Settings of scikit-learn's randomized solver, which has no error control. They mean nothing here, where
-        iteration goes on to `tol`; their values are accepted and unused.
+        Settings of scikit-learn's randomized solver, accepted for compatibility and ignored: iteration continues until
+        `tol` is reached.
     random_state : int, RandomState, Generator or None, default=None
-        Seeds the starting block of block Krylov iteration. None is a fixed seed: the same result at every fit.
+        Seed of the starting block of block Krylov iteration. None is a fixed seed: every fit gives the same result.
     tol : float or None, default=None
-        Block Krylov iteration stops when every residual is below `tol` times the largest squared singular value.
-        None is 1e-8 for float64 and 1e-6 for float32, and so is scikit-learn's 0.
+        Block Krylov iteration stops when every residual is below `tol` times the largest squared singular value. None
+        and 0 mean 1e-8 for float64 and 1e-6 for float32.
     max_iter : int, default=1000
-        Passes over the data that block Krylov iteration may make.
+        Maximum number of passes of block Krylov iteration over the data.
     n_threads : int or None, default=None
-        Threads; all cores if None. The result has the same bits for every number of threads.
+        Number of threads; None uses all cores. The bits of the result do not depend on it.
     strict : bool, default=False
-        Raise :class:`~karhunen.NotConvergedError` where a component misses the tolerance, instead of warning.
+        Raise :class:`~karhunen.NotConvergedError` if a component misses the tolerance, instead of warning.
     verbose : bool, default=False
         Show a progress bar (needs tqdm).
 
@@ -63,11 +63,11 @@ class TruncatedSVD(FittedComponents):
     singular_values_ : ndarray of shape (n_components,)
         Singular values of `X`.
     solver_, residuals_, convergence_, n_iter_, n_features_in_, feature_names_in_
-        As those of :class:`~karhunen.PCA`.
+        As in :class:`~karhunen.PCA`.
 
     Notes
     -----
-    :meth:`load` refuses the file of a :class:`~karhunen.PCA` or of the command line, which lacks the variances about
+    :meth:`load` refuses files written by :class:`~karhunen.PCA` or by the command line: they lack the variances about
     the mean.
 
     Examples
@@ -118,12 +118,12 @@ class TruncatedSVD(FittedComponents):
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
             Rows are samples.
         y : None
-            Ignored; there for pipelines.
+            Ignored; present for compatibility with pipelines.
 
         Returns
         -------
         TruncatedSVD
-            Itself.
+            The fitted estimator.
         """
         self.fit_transform(X)
         return self
@@ -134,7 +134,7 @@ class TruncatedSVD(FittedComponents):
         Parameters
         ----------
         X, y
-            As for :meth:`fit`.
+            As in :meth:`fit`.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class TruncatedSVD(FittedComponents):
         return scores
 
     def _set_variances(self, matrix: Matrix, scores: FloatArray) -> None:
-        """Set the variances about the mean, as scikit-learn's estimator does: those of the scores."""
+        """Set the variances of the scores about their mean, as scikit-learn's estimator does."""
         total = _core.column_moments(matrix, self.n_threads)[1].sum()
         variance = np.var(scores, axis=0, dtype=np.float64)
         self._show_variances(variance, variance / total if total > 0 else np.zeros(scores.shape[1]))
@@ -165,7 +165,7 @@ class TruncatedSVD(FittedComponents):
         self.explained_variance_ratio_ = self._show(self._model, ratio)
 
     def _engine_options(self) -> dict[str, Any]:
-        """Check every option and give those of the engine."""
+        """Check every option and return those of the engine."""
         algorithm = choice_option("algorithm", self.algorithm, Algorithm)
         check_sketch_options(self)
         return {
@@ -173,7 +173,7 @@ class TruncatedSVD(FittedComponents):
             "n_components": count_option("n_components", self.n_components),
             "center": False,
             "scale": False,
-            # The divisor of a variance that is not reported: it works for a single row, too.
+            # The variance with this divisor is not reported; it is defined even for a single row.
             "weighting": "population",
             "solver": SKLEARN_ALGORITHMS.get(algorithm, algorithm),
         }

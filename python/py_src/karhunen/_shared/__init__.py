@@ -1,1 +1,1 @@
-"""What several estimators share; imports none of them."""
+"""Modules shared by several estimators, which import none of them."""

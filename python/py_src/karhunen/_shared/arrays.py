@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-#: float32 or float64.
+#: A float32 or float64 array.
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
-#: What the engine reads.
+#: Matrices that the engine reads.
 Matrix: TypeAlias = FloatArray | sp.csr_array | sp.csc_array
-#: Rows that the engine keeps.
+#: Rows that the engine stores.
 Rows: TypeAlias = FloatArray | sp.csr_array
 #: Ids of rows or columns, of any type.
 Ids: TypeAlias = NDArray[Any]

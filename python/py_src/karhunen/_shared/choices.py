@@ -1,22 +1,22 @@
-"""Options with a fixed set of values, as types; `typing.get_args` gives the values.
+"""Options with a fixed set of values as types; `typing.get_args` returns the values.
 
-`test_choices.py` holds them to the engine's own lists and to the documentation of the estimators.
+`test_choices.py` compares them with the engine's lists and with the docstrings of the estimators.
 """
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-#: Routes of `PCA` and `TruncatedSVD`.
+#: Solvers of `PCA` and `TruncatedSVD`.
 Route: TypeAlias = Literal["svd", "covariance", "gram", "block-krylov"]
 Solver: TypeAlias = Literal["auto", "svd", "covariance", "gram", "block-krylov"]
-#: scikit-learn's names of routes.
+#: scikit-learn's names of solvers.
 SvdSolver: TypeAlias = Literal["auto", "full", "covariance_eigh", "arpack", "randomized"]
 Algorithm: TypeAlias = Literal["auto", "svd", "covariance", "gram", "block-krylov", "randomized", "arpack"]
 #: Settings of scikit-learn's randomized solver.
 Auto: TypeAlias = Literal["auto"]
 PowerIterationNormalizer: TypeAlias = Literal["auto", "QR", "LU", "none"]
-#: What a sample weight means.
+#: Meanings of a sample weight.
 Weighting: TypeAlias = Literal["frequency", "importance", "population"]
 
 #: Algorithms of `IncompletePCA`.
@@ -41,26 +41,26 @@ Method: TypeAlias = Literal[
 ]
 Mean: TypeAlias = Literal["joint", "fixed", "none"]
 OnlineRule: TypeAlias = Literal["diagonal", "rls", "oja"]
-#: A penalty on squared loadings and scores, or how one is found.
+#: A penalty on squared loadings and scores, or the rule that selects one.
 Regularization: TypeAlias = float | tuple[Literal["weighted"], float] | Literal["path"]
-#: What becomes of a pair that `Observed` is given twice.
+#: Treatments of a (row, column) pair that `Observed` receives more than once.
 Duplicates: TypeAlias = Literal["refuse", "average"]
 
 #: Kernels by name.
 Kernel: TypeAlias = Literal[
     "linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "additive_chi2", "chi2", "precomputed"
 ]
-#: Kernels of `Nystroem`: those that are positive semi-definite.
+#: Positive semi-definite kernels, as `Nystroem` requires.
 DefiniteKernel: TypeAlias = Literal["linear", "poly", "rbf", "laplacian", "cosine", "chi2"]
-#: How the coefficient of a kernel follows from the data.
+#: Rules for the coefficient of a kernel.
 Gamma: TypeAlias = Literal["scale", "median"]
-#: Routes of `KernelPCA`.
+#: Solvers of `KernelPCA`.
 KernelRoute: TypeAlias = Literal["full", "stored", "tiles", "nystrom", "fourier"]
 KernelSolver: TypeAlias = Literal["auto", "full", "stored", "tiles", "nystrom", "fourier"]
 EigenSolver: TypeAlias = Literal["auto", "dense", "arpack", "randomized"]
 Landmarks: TypeAlias = Literal["uniform", "kmeans++", "leverage"]
 PreImage: TypeAlias = Literal["auto", "ridge", "fixed-point"]
 
-#: Of `plot.biplot` and `plot.convergence`.
+#: Options of `plot.biplot` and `plot.convergence`.
 Scaling: TypeAlias = Literal["form", "covariance"]
 Across: TypeAlias = Literal["iteration", "seconds"]

@@ -1,4 +1,4 @@
-"""How a fit went."""
+"""Convergence records of fits and their warnings."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Convergence:
-    """How a fit went.
+    """Convergence record of a fit.
 
     Attributes
     ----------
     solver : str
-        The route that was taken: ``"svd"``, ``"covariance"``, ``"gram"`` or ``"block-krylov"``.
+        Solver that was used: ``"svd"``, ``"covariance"``, ``"gram"`` or ``"block-krylov"``.
     reason : str
-        Why: ``"asked for"``, or the predicted cost of it and of the others.
+        Reason for the choice: ``"asked for"``, or the predicted costs of the solvers.
     n_passes : int
-        Passes over the data, those for means and variances included.
+        Number of passes over the data, including those for means and variances.
     tol : float
-        The tolerance that the residuals were held to.
+        Tolerance for the residuals.
     n_converged : int
-        How many components are within it.
+        Number of components within the tolerance.
     worst_residual : float
-        The largest residual, relative to the largest variance.
+        Largest residual, relative to the largest variance.
     """
 
     __module__ = "karhunen"
@@ -46,27 +46,27 @@ class Convergence:
 
     @classmethod
     def of(cls, model: Any) -> Self:
-        """Read it from a fitted model of the engine."""
+        """Create the record of a fitted model of the engine."""
         return cls(**fields_of(model))
 
 
 def fields_of(model: Model | KernelModel) -> dict[str, Any]:
-    """Give the fields of a :class:`Convergence`."""
+    """Return the fields of a :class:`Convergence`."""
     same = {name: getattr(model, name) for name in ("solver", "reason", "n_passes", "tol", "n_converged")}
     return {**same, "worst_residual": float(model.residuals.max(initial=0.0))}
 
 
 def warn_unless_converged(model: Model | KernelModel, over: str, advice: str) -> None:
-    """Warn as scikit-learn does if a component missed the tolerance.
+    """Issue scikit-learn's warning if a component missed the tolerance.
 
     Parameters
     ----------
     model : Model or KernelModel
-        Fitted.
+        Fitted model.
     over : str
-        What was passed over.
+        Object of the passes, for the message.
     advice : str
-        The way out.
+        Advice in the message.
     """
     k = len(model.residuals)
     if model.n_converged == k:

@@ -1,4 +1,4 @@
-"""Errors of the engine, with what the user calls things."""
+"""Errors of the engine in the user's terms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def repeated_pair(error: ValueError) -> tuple[int, int] | None:
-    """Give row and column of an entry that an error says is given more than once."""
+    """Return row and column of an entry given more than once, if an error reports one."""
     if "more than once" not in str(error):
         return None
     row, column = (getattr(error, name) for name in ("row", "column"))
@@ -14,7 +14,7 @@ def repeated_pair(error: ValueError) -> tuple[int, int] | None:
 
 
 def name_column(error: ValueError, names: Any) -> ValueError:
-    """Add the name of the column to an error that names its number."""
+    """Add the name of the column to an error that gives its number."""
     column = getattr(error, "column", None)
     if column is None:
         return error

@@ -1,4 +1,4 @@
-"""A model of the engine behind scikit-learn's fitted attributes."""
+"""Base classes of fitted estimators: the engine's model behind scikit-learn's attributes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What all estimators share once they are fitted: pickles, files, calls of the engine."""
+    """Base class of all estimators: pickles, files, calls of the engine."""
 
     n_threads: int | None
     verbose: bool
@@ -32,39 +32,39 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     feature_names_in_: NDArray[np.object_]
     #: The engine's model.
     _model: Any
-    #: The engine's model as plain values, and back.
+    #: Convert the engine's model to plain values, and back.
     _to_state: Callable[[Any], dict[str, Any]]
     _from_state: Callable[[dict[str, Any]], Any]
-    #: Write the file of a fitted model; read one: the model, what the file holds beside it, the estimator's arguments.
+    #: Write the file of a fitted model; read one: the model, other content of the file, and the estimator's arguments.
     _write: Callable[[str | os.PathLike[str]], None]
     _read: Callable[..., tuple[Any, Mapping[str, Any], dict[str, Any]]]
-    #: Columns beside the features in the file that the command line fitted to, as its model files remember them.
+    #: Columns of the fitted file that are not features, as model files of the command line record them.
     _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
 
     def _adopt(self, model: Any) -> Self:
-        """Be fitted as a model of the engine is."""
+        """Become fitted with a model of the engine."""
         self._model = model
         return self
 
     def _adopt_fit(self, model: Any) -> Self:
-        """Be fitted as a model is that was fitted here, to data without columns beside the features."""
+        """Become fitted with a new model, fitted to data without columns besides the features."""
         self.__dict__.pop("_columns_of_file", None)
         return self._adopt(model)
 
     def _adopt_file(self, model: Any, beside: Mapping[str, Any]) -> Self:
-        """Be fitted as a model file says."""
+        """Become fitted with the content of a model file."""
         if beside["feature_names"] is not None:
             self.feature_names_in_ = np.asarray(beside["feature_names"], dtype=object)
         self._columns_of_file = {name: beside[name] for name in self._columns_of_file}
         return self._adopt(model)
 
     def _model_now(self) -> Any:
-        """Give the engine's model."""
+        """Return the engine's model."""
         return self._model
 
     @contextmanager
     def _naming_columns(self) -> Iterator[None]:
-        """Name columns in errors of the engine."""
+        """Add column names to errors of the engine."""
         try:
             yield
         except ValueError as error:
@@ -72,25 +72,25 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     @contextmanager
     def _call(self) -> Iterator[Callable[..., None] | None]:
-        """Lend a progress bar to a call of the engine, and name columns in its errors."""
+        """Provide a progress bar for a call of the engine, and add column names to its errors."""
         with self._naming_columns(), progress(self.verbose, type(self).__name__) as draw:
             yield draw
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model as a file, which :meth:`load` and the command line ``karhunen`` read.
+        """Write the fitted model to a file that :meth:`load` and the command line ``karhunen`` read.
 
         Parameters
         ----------
         path : path-like
-            Where to; a safetensors file, whatever it is called. It holds the options of the fit, but none of calls
-            on the fitted model (`whiten`, `n_threads`, `verbose`), and no kernel function.
+            File to write, in safetensors format whatever its extension. It holds the options of the fit, but not those
+            of later calls (`whiten`, `n_threads`, `verbose`), and no kernel function.
 
         Raises
         ------
         NotFittedError
-            Before :meth:`fit`.
+            If the estimator is not fitted.
         OSError
-            Where the file cannot be written.
+            If the file cannot be written.
 
         Examples
         --------
@@ -111,36 +111,36 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Parameters
         ----------
         path : path-like
-            The file.
+            File to read.
 
         Returns
         -------
         estimator
-            Fitted, with the options of the fit.
+            Fitted estimator, with the options of the fit.
 
         Raises
         ------
         OSError, ValueError
-            For a file that cannot be read, or that holds another kind of model.
+            If the file cannot be read or holds another kind of model.
         """
         model, beside, arguments = cls._read(path)
         return cls(**arguments)._adopt_file(model, beside)
 
     def _beside(self) -> dict[str, Any]:
-        """Give what a file holds beside the model."""
+        """Return the content of a file besides the model."""
         names = getattr(self, "feature_names_in_", None)
         return {"feature_names": None if names is None else names.tolist(), **self._columns_of_file}
 
     def _not_pickled(self) -> tuple[str, ...]:
-        """Name attributes that follow from the model."""
+        """List attributes that are derived from the model."""
         return ()
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether there is a model."""
+        """Return whether there is a model."""
         return "_model" in vars(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give what a pickle keeps: the model as plain values."""
+        """Return the state for pickling, with the model as plain values."""
         state = dict(super().__getstate__())
         if "_model" in state:
             state["_state"] = self._to_state(self._model_now())
@@ -149,7 +149,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what a pickle kept."""
+        """Restore the state of a pickle."""
         state = dict(state)
         values = state.pop("_state", None)
         super().__setstate__(state)
@@ -157,7 +157,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             self._adopt(self._from_state(values))
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what is accepted."""
+        """Return scikit-learn's tags: sparse input is accepted, the dtype preserved."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -165,23 +165,23 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
 
 class ViewedModel(FittedModel):
-    """A fitted model whose attributes can be assigned.
+    """Base class of fitted models whose attributes can be assigned.
 
-    The arrays among the fitted attributes are read-only views of the engine's memory, or read-only copies in the type
-    of the data. An attribute that is assigned (rotated components, another mean) is what later calls work with.
+    Fitted arrays are read-only views of the engine's memory, or read-only copies in the dtype of the data. Later calls
+    use an assigned attribute, such as rotated components or another mean.
     """
 
     components_: FloatArray
-    #: Values of the engine's model that are fitted attributes, of the same name and an underscore.
+    #: Values of the engine's model that become fitted attributes, with an underscore appended.
     _views: tuple[str, ...]
 
     @property
     def _n_features_out(self) -> int:
-        """Tell `get_feature_names_out` how many there are."""
+        """Return the number of output features for `get_feature_names_out`."""
         return self.components_.shape[0]
 
     def _adopt(self, model: Any) -> Self:
-        """Show a model's arrays as fitted attributes."""
+        """Set fitted attributes to views of the model's arrays."""
         self._shown = {name: self._show(model, getattr(model, name)) for name in self._views}
         for name, value in self._shown.items():
             setattr(self, f"{name}_", value)
@@ -189,11 +189,11 @@ class ViewedModel(FittedModel):
         return super()._adopt(model)
 
     def _show(self, model: Any, value: Any) -> Any:
-        """Give one of a model's values as a fitted attribute."""
+        """Convert a value of the model to a fitted attribute."""
         return value
 
     def _model_now(self) -> Any:
-        """Give the engine's model, made anew if an attribute was assigned since."""
+        """Return the engine's model, rebuilt if an attribute was assigned."""
         now = {name: getattr(self, f"{name}_") for name in self._views}
         assigned = {name: value for name, value in now.items() if value is not self._shown[name]}
         if assigned:

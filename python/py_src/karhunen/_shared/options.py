@@ -1,4 +1,4 @@
-"""Arguments of estimators as options of the engine."""
+"""Conversion of estimator arguments to options of the engine."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from sklearn.utils import check_random_state
 
 from karhunen._shared.choices import Auto, PowerIterationNormalizer
 
-#: The engine counts up to here.
+#: Upper limit of the engine's counts.
 LARGE_COUNT = 2**63
 
 
 def is_whole(value: Any) -> bool:
-    """Tell whether a value is a whole number; True and False are none."""
+    """Return whether a value is an integer; booleans are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a real number; True and False are none."""
+    """Return whether a value is a real number; booleans are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def name_option(option: str, name: Any) -> str:
-    """Check that the name of a choice is a string; the engine knows which there are."""
+    """Check that the name of a choice is a string; the engine checks the name."""
     if not isinstance(name, str):
         raise ValueError(f"{option} = {name!r} is not known; it must be a string")
     return name
 
 
 def choice_option(option: str, name: Any, choices: Any) -> str:
-    """Check a choice that the engine does not know, by a type of `choices.py`."""
+    """Check a choice unknown to the engine against a type of `choices.py`."""
     if not isinstance(name, str) or name not in get_args(choices):
         names = ", ".join(map(repr, get_args(choices)))
         raise ValueError(f"{option} = {name!r} is not known; choose one of {names}")
@@ -41,7 +41,7 @@ def choice_option(option: str, name: Any, choices: Any) -> str:
 
 
 def tol_option(tol: Any) -> float | None:
-    """Check a tolerance; scikit-learn's 0 is the default of the type of the data."""
+    """Check a tolerance; as in scikit-learn, 0 is the default for the dtype."""
     if tol is None or (isinstance(tol, Real) and tol == 0):
         return None
     if not is_number(tol):
@@ -50,7 +50,7 @@ def tol_option(tol: Any) -> float | None:
 
 
 def count_option(name: str, value: Any) -> int:
-    """Check a positive whole number."""
+    """Check a positive integer."""
     if not is_whole(value) or value < 1:
         raise ValueError(f"{name} = {value!r} is not allowed: a whole number of at least 1 is needed")
     if value >= LARGE_COUNT:
@@ -59,7 +59,7 @@ def count_option(name: str, value: Any) -> int:
 
 
 def check_sketch_options(estimator: BaseEstimator) -> None:
-    """Check the settings of scikit-learn's randomized solver, which have no use here, by its own rules."""
+    """Check the ignored settings of scikit-learn's randomized solver by its own rules."""
     for name, least, words in (
         ("iterated_power", 0, get_args(Auto)),
         ("n_iter", 0, ()),
@@ -78,7 +78,7 @@ def check_sketch_options(estimator: BaseEstimator) -> None:
 
 
 def optional_count(name: str, value: Any) -> int | None:
-    """Check a positive whole number that may be None."""
+    """Check a positive integer or None."""
     return None if value is None else count_option(name, value)
 
 
@@ -90,7 +90,7 @@ def number_option(name: str, value: Any) -> float:
 
 
 def optional_number(name: str, value: Any) -> float | None:
-    """Check a number that may be None."""
+    """Check a number or None."""
     if value is not None and not is_number(value):
         raise ValueError(f"{name} = {value!r} is not allowed: it must be a number, or None")
     return None if value is None else float(value)
@@ -104,7 +104,7 @@ def flag_option(name: str, value: Any) -> bool:
 
 
 def seed_option(random_state: Any) -> int:
-    """Take a seed from what scikit-learn allows as a random state; None is the seed 0, the same at every fit."""
+    """Derive a seed from a random state of scikit-learn; None is the seed 0, the same at every fit."""
     if random_state is None:
         return 0
     if is_whole(random_state) and 0 <= random_state < 2**64:
@@ -115,7 +115,7 @@ def seed_option(random_state: Any) -> int:
 
 
 def estimator_options(engine: dict[str, Any]) -> dict[str, Any]:
-    """Give the arguments of an estimator for the options of the engine that every estimator has, as files hold them."""
+    """Convert the engine's options common to all estimators, as stored in files, to arguments."""
     return {
         "tol": engine["tol"],
         "max_iter": engine["max_iter"],

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-#: Of an iteration: its number, RMSE, held-out RMSE, seconds that it has taken, seconds to come.
+#: Numbers of an iteration: its index, RMSE, held-out RMSE, elapsed seconds, remaining seconds.
 Numbers: TypeAlias = tuple[int, float, float | None, float, float | None]
 
 
 @contextmanager
 def progress(verbose: bool, estimator: str) -> Iterator[Callable[..., None] | None]:
-    """Lend a function that draws ``(phase, fraction)`` and numbers of iterations as a bar, or None unless `verbose`."""
+    """Provide a function that draws ``(phase, fraction)`` and iteration numbers as a bar; None unless `verbose`."""
     if not verbose:
         yield None
         return
@@ -37,13 +37,13 @@ def progress(verbose: bool, estimator: str) -> Iterator[Callable[..., None] | No
 
 
 def share_done(fraction: float, numbers: Numbers) -> float:
-    """Give the share of the time that is over, where it is foreseen; iterations rarely go on to the largest number."""
+    """Return the elapsed share of the predicted time, or `fraction` without a prediction."""
     *_, elapsed, remaining = numbers
     return fraction if remaining is None else elapsed / max(elapsed + remaining, 1e-9)
 
 
 def in_words(numbers: Numbers) -> str:
-    """Say where an iterative fit stands.
+    """Describe the state of an iterative fit.
 
     Examples
     --------
