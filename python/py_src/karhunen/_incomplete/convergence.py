@@ -1,4 +1,4 @@
-"""How a fit of incomplete data went."""
+"""Convergence records of fits of incomplete data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from karhunen._shared.warning import warn
 if TYPE_CHECKING:
     from karhunen._core import IncompleteModel
 
-#: Why a fit stopped.
+#: Reasons for the end of a fit.
 STOPPED = {
     "tolerance": "the cost fell by less than tol",
     "gradient": "the gradient was below gradient_tol",
@@ -30,18 +30,18 @@ STOPPED = {
 
 @dataclass(frozen=True)
 class Run:
-    """How one run of a fit ended: one of several starts, or one penalty of a path.
+    """Result of one run of a fit: one of several starts, or one penalty of a path.
 
     Attributes
     ----------
     penalty : float or None
-        The penalty, on a path of them.
+        The penalty, if the run is part of a path.
     cost, rmse : float
-        Cost and root mean squared error of the entries fitted, at its end or where the held-out error was lowest.
+        Cost and root mean squared error of the fitted entries, at the end or at the lowest held-out error.
     held_out_rmse : float or None
-        Root mean squared error of the entries set aside, there.
+        Root mean squared error of the held-out entries at the same iteration.
     n_iterations : int
-        Iterations that were made.
+        Number of iterations.
     """
 
     __module__ = "karhunen"
@@ -54,25 +54,25 @@ class Run:
 
     @classmethod
     def of(cls, penalty: float, cost: float, rmse: float, held_out: float, n_iterations: float) -> Run:
-        """Take numbers of which NaN says that there are none."""
+        """Create a run from numbers, of which NaN means None."""
         optional = [None if np.isnan(value) else float(value) for value in (penalty, held_out)]
         return cls(optional[0], float(cost), float(rmse), optional[1], int(n_iterations))
 
 
 @dataclass(frozen=True)
 class FarPredictions:
-    """Predictions of missing entries that lie more than ten standard deviations outside the observed ones.
+    """Predictions of missing entries more than ten standard deviations outside the observed values.
 
     Attributes
     ----------
     count : int
-        How many were found: of all missing entries of small data, of large data where they are to be expected.
+        Number of such predictions: among all missing entries of small data, among likely ones of large data.
     row, column : int
-        The place of the farthest.
+        Row and column of the farthest.
     value : float
-        What is predicted there.
+        Its predicted value.
     deviations : float
-        How far that is beyond the observed entries of the column, in standard deviations of these.
+        Distance from the observed values of the column, in their standard deviations.
     """
 
     __module__ = "karhunen"
@@ -86,35 +86,35 @@ class FarPredictions:
 
 @dataclass(frozen=True, eq=False)
 class IncompleteConvergence:
-    """How a fit of incomplete data went.
+    """Convergence record of a fit of incomplete data.
 
     Attributes
     ----------
     method : str
         The algorithm that was used.
     reason : str
-        Why: ``"asked for"``, or what ``"auto"`` decided by. It also says if a fit collapsed.
+        Reason for the choice: ``"asked for"``, or the rule of ``"auto"``. It also reports a collapsed fit.
     stop : str
-        Why it stopped, in words.
+        Reason for the end of the fit, in words.
     converged : bool
-        Whether it ended by itself, rather than at a limit.
+        False if the fit stopped at a limit.
     cost : float
-        The cost of the model: what the method minimises.
+        Cost of the model: the objective function of the method.
     rmse : float
-        Root mean squared error of the entries fitted.
+        Root mean squared error of the fitted entries.
     held_out_rmse : float or None
-        Root mean squared error of the entries that `early_stopping` set aside.
+        Root mean squared error of the entries held out by `early_stopping`.
     runs : tuple of Run
-        Every run: one for each start, or one for each penalty of a path.
+        All runs: one for each start, or one for each penalty of a path.
     refitted : bool
-        Whether the model was fitted again to all entries, those set aside included.
+        True if the model was fitted again to all entries, including those held out.
     far_predictions : FarPredictions or None
-        Predictions of missing entries that nothing observed supports, if there are any; a fit warns of them.
+        Predictions of missing entries far outside the observed values, if there are any; the fit warns of them.
     iterations : ndarray of int
-        Number of each iteration; zero is the start, which methods that learn variances leave out.
+        Number of each iteration; zero is the start, which methods with learned variances omit.
     costs, rmses, held_out_rmses, steps, seconds : ndarray of float
-        After each iteration: cost, error of the entries fitted, error of those set aside (NaN where it was not
-        computed), learning rate (NaN for methods without) and seconds since the first iteration began.
+        Per iteration: cost, error of the fitted entries, error of the held-out entries (NaN if not computed), learning
+        rate (NaN for methods without one) and seconds since the first iteration began.
     """
 
     __module__ = "karhunen"
@@ -138,7 +138,7 @@ class IncompleteConvergence:
 
     @classmethod
     def of(cls, model: IncompleteModel) -> IncompleteConvergence:
-        """Read it from a fitted model."""
+        """Create the record of a fitted model."""
         iterations, costs, rmses, held_out, steps, seconds = np.ascontiguousarray(model.trace().T)
         return cls(
             method=model.method,
@@ -161,7 +161,7 @@ class IncompleteConvergence:
 
 
 def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
-    """Warn as scikit-learn does if a fit stopped at a limit."""
+    """Issue scikit-learn's warning if a fit stopped at a limit."""
     if convergence.converged:
         return
     costs, n = convergence.costs, convergence.iterations[-1]
@@ -176,7 +176,7 @@ def warn_unless_ended(convergence: IncompleteConvergence, tol: float) -> None:
 
 
 def warn_of_far_predictions(convergence: IncompleteConvergence, names: Ids | None = None) -> None:
-    """Warn of predictions that nothing observed supports."""
+    """Warn of predictions far outside the observed values."""
     far = convergence.far_predictions
     if far is None:
         return

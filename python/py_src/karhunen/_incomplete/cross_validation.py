@@ -1,4 +1,4 @@
-"""How many components, and which penalty: by the entries that were not fitted."""
+"""Selection of the number of components and the penalty by held-out entries."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EntryCrossValidation:
-    """What cross-validation over entries found.
+    """Result of cross-validation over entries.
 
     Attributes
     ----------
     params : list of dict
-        The options of each choice, for ``estimator.set_params``.
+        Options of each choice, for ``estimator.set_params``.
     errors : ndarray of shape (n_choices, n_folds)
-        Root mean squared error of the entries of each fold, of a fit of all others.
+        Root mean squared error of the held-out entries of each fold.
     mean, standard_error : ndarray of shape (n_choices,)
-        Of the errors of each choice; the standard error is that of the mean.
+        Mean error of each choice, and the standard error of this mean.
     best_index : int
-        The choice of the lowest mean.
+        Index of the choice with the lowest mean error.
     simplest_index : int
-        The simplest choice within one standard error of the lowest: fewest components, then the largest penalty.
+        Index of the simplest choice within one standard error of the lowest: fewest components, then largest penalty.
     """
 
     __module__ = "karhunen"
@@ -48,17 +48,17 @@ class EntryCrossValidation:
 
     @property
     def mean(self) -> FloatArray:
-        """Mean error of each choice."""
+        """Mean error of each choice, shape (n_choices,)."""
         return self.errors.mean(axis=1)
 
     @property
     def standard_error(self) -> FloatArray:
-        """Standard error of each mean."""
+        """Standard error of each mean, shape (n_choices,)."""
         return self.errors.std(axis=1, ddof=1) / np.sqrt(self.errors.shape[1])
 
     @property
     def best_params(self) -> dict[str, Any]:
-        """Options of the lowest mean error."""
+        """Options with the lowest mean error."""
         return self.params[self.best_index]
 
     @property
@@ -77,31 +77,30 @@ def cross_validate_entries(
     sample_weight: Any = None,
     entry_weight: Any = None,
 ) -> EntryCrossValidation:
-    """Compare numbers of components and penalties by the errors of entries that are not fitted.
+    """Compare numbers of components and penalties by their errors on held-out entries.
 
-    Entries are cut into folds at random; every choice is fitted to the entries outside every fold and predicts those
-    inside. Fits run side by side, each on one thread.
+    Entries are split into folds at random; every choice is fitted to the complement of every fold and predicts the
+    entries of the fold. Fits run in parallel, each on one thread.
 
     Parameters
     ----------
     estimator : IncompletePCA
-        All other options; it stays as it is.
+        Estimator with all other options; it is not changed.
     X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
-        Data, as `fit` takes them.
+        Data, as in :meth:`IncompletePCA.fit`.
     n_components : iterable of int or None, default=None
-        Numbers of components; that of `estimator` if None.
+        Numbers of components; None uses that of `estimator`.
     regularization : iterable or None, default=None
-        Penalties as `estimator` takes them; that of `estimator` if None.
+        Penalties, as in :class:`IncompletePCA`; None uses that of `estimator`.
     n_folds : int, default=5
-        Into how many parts entries are cut.
+        Number of folds.
     sample_weight, entry_weight : array-like or None, default=None
-        As for :meth:`IncompletePCA.fit`. An entry of a row that counts twice lies in one
-        fold, and its error counts twice.
+        As in :meth:`IncompletePCA.fit`. An entry of a row of weight two is in one fold, and its error counts twice.
 
     Returns
     -------
     EntryCrossValidation
-        The errors of every choice, the best and the simplest near it.
+        Errors of every choice, with the best and the simplest within one standard error of it.
 
     Examples
     --------
@@ -126,7 +125,7 @@ def cross_validate_entries(
         raise ValueError("regularization holds None, which is no penalty; leave it out, or fit the methods one by one")
     if "path" in given:
         raise ValueError("regularization holds 'path', which chooses a penalty itself; give the penalties to compare")
-    # Names and ids of the data are not to be left on an estimator that is not fitted.
+    # A clone, so that an unfitted estimator does not receive names and ids of the data.
     estimator = clone(estimator)
     options = engine_options(estimator)
     entries = to_fit_entries(estimator, X, sample_weight, entry_weight)
@@ -134,7 +133,7 @@ def cross_validate_entries(
     grid = {"n_folds": n_folds, **({"regularization": given} if given else {})}
     with told_as_given(estimator, **grid), progress(estimator.verbose, "cross_validate_entries") as draw:
         choices, errors, best, simplest = _core.cross_validate(entries, options, folds, components, sizes, draw)
-    # The grid is that of the engine: components first, penalties within.
+    # The order of the engine: components first, penalties within.
     params = []
     for place, (c, _) in enumerate(choices):
         choice: dict[str, Any] = {"n_components": c} if components else {}

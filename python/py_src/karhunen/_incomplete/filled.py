@@ -1,4 +1,4 @@
-"""Data with their holes filled, in the container that they came in."""
+"""Completion of data with missing values, in the container of the input."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ import scipy.sparse as sp
 from karhunen import _core
 from karhunen._incomplete.observed import Observed
 
-#: Values looked at a time.
+#: Number of values processed at a time.
 BLOCK = 1 << 20
 
 
 def fill(X: Any, values: np.ndarray, entries: _core.Entries) -> Any:
-    """Fill the holes of `X` with values, where it is of a kind that has holes.
+    """Fill the missing values of `X`, if its type can have missing values.
 
     Parameters
     ----------
     X : array-like or dataframe of shape (n_samples, n_features)
-        Data with holes; stays as it is.
+        Data with missing values; not changed.
     values : ndarray of shape (n_samples, n_features)
-        A value for every entry. Of an array it is overwritten where `X` has values, and given back.
+        A value for every entry. If `X` is an array, it is overwritten with the observed values and returned.
     entries : Entries
-        What `X` was read as.
+        The entries read from `X`.
 
     Returns
     -------
     ndarray or dataframe
-        A pandas or polars frame or pyarrow table, with names and index, if `X` is one: columns without holes are those
-        of `X`, of whatever type; columns with holes are floating point. An array otherwise. What was observed has the
-        bits that it had.
+        If `X` is a pandas or polars frame or a pyarrow table, the same with its names and index: columns without
+        missing values are unchanged, others are floating point. Otherwise an array. Observed values keep their bits.
     """
     library = type(X).__module__.partition(".")[0]
     if library == "pandas" and hasattr(X, "iloc"):
@@ -49,7 +48,7 @@ def fill(X: Any, values: np.ndarray, entries: _core.Entries) -> Any:
 
 
 def _array(X: Any, values: np.ndarray) -> np.ndarray:
-    """Overwrite values by what was observed, some rows at a time."""
+    """Overwrite `values` with the observed values, in blocks of rows."""
     if np.ma.isMaskedArray(X):
         X = np.ma.filled(X.astype(values.dtype), np.nan)
     X = np.asarray(X)

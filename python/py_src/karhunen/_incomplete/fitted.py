@@ -1,4 +1,4 @@
-"""A fitted model of incomplete data: scores, predictions, filled holes, files."""
+"""Base class of fitted `IncompletePCA`: scores, predictions, imputation, files."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
     from typing_extensions import Self
 
-#: Methods whose models are densities; which one "auto" is depends on other arguments.
+#: Methods with a likelihood; "auto" selects among them and others by other arguments.
 LEARN_VARIANCES = ("auto", "vb-full", "vb", "vb-fixed", "ppca", "map")
 
 
 def _learns_variances(estimator: FittedIncomplete) -> bool:
-    """Tell whether there are likelihoods; say why not."""
+    """Return True if the method has a likelihood, else raise AttributeError."""
     if estimator.method in LEARN_VARIANCES:
         return True
     raise AttributeError(
@@ -43,7 +43,7 @@ def _learns_variances(estimator: FittedIncomplete) -> bool:
 
 
 class FittedIncomplete(ViewedModel):
-    """What :class:`IncompletePCA` does once it is fitted."""
+    """Methods and attributes of a fitted :class:`IncompletePCA`."""
 
     explained_variance_: FloatArray
     explained_variance_ratio_: FloatArray
@@ -74,25 +74,26 @@ class FittedIncomplete(ViewedModel):
     _from_state = staticmethod(_core.from_incomplete_state)
 
     def transform(self, X: Any, *, return_covariance: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
-        """Compute the scores of rows with holes: the best given the components, as the fit weighs entries.
+        """Compute the scores of rows with missing values, which are optimal given the components.
 
-        For the rows fitted they are `scores_` under "ppca", the variational methods and "online". Other methods keep
-        the scores of their last iteration there, which come as near as `tol` asks for: lower it to bring both together.
+        For the fitted rows they equal `scores_` with "ppca", the variational methods and "online". With other methods
+        `scores_` are those of the last iteration, and the difference decreases with `tol`.
 
         Parameters
         ----------
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
-            Rows, as for :meth:`fit`. A row without entries gets the scores of the prior.
+            Rows, as in :meth:`fit`. A row without entries gets the mean of the prior.
         return_covariance : bool, default=False
-            Give the covariances of the scores as well.
+            Also return the covariances of the scores.
 
         Returns
         -------
         scores : ndarray of shape (n_samples, n_components)
-            In float32 if `X` is, in float64 otherwise.
+            Scores, in float32 if `X` is, in float64 otherwise.
         covariances : ndarray of shape (n_samples, n_components, n_components)
-            In float32; only with `return_covariance`; with `row_offsets` of one more, the last. Without penalties they
-            are zero for rows of fewer entries than components.
+            In float32; only with `return_covariance`. With `row_offsets`, shape (n_samples, n_components + 1,
+            n_components + 1); the last row and column belong to the offset. Without penalties they are zero for rows
+            with fewer entries than components.
         """
         check_is_fitted(self)
         entries = to_entries(self, X, reset=False)
@@ -106,17 +107,17 @@ class FittedIncomplete(ViewedModel):
             return self._model_now().transform(entries, self.n_threads, draw)
 
     def transform_offsets(self, X: Any) -> FloatArray:
-        """Compute the offsets of rows with holes, together with their scores; zeros without `row_offsets`.
+        """Compute the offsets of rows with missing values, jointly with their scores; zeros without `row_offsets`.
 
         Parameters
         ----------
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
-            Rows, as for :meth:`fit`. A row without entries has no offset.
+            Rows, as in :meth:`fit`. The offset of a row without entries is zero.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            The level of each row over all columns, beside the mean.
+            Offset of each row in all columns, in addition to the mean.
         """
         check_is_fitted(self)
         entries = to_entries(self, X, reset=False)
@@ -128,19 +129,19 @@ class FittedIncomplete(ViewedModel):
     def score_samples(self, X: Any) -> FloatArray:
         """Compute the log-likelihood of the observed entries of each row.
 
-        It is that of the normal distribution which components, learned variances and noise make of these entries;
-        scores are integrated out. For "vb-full", "vb", "vb-fixed", "ppca" and "map", and "auto" where it is one of
-        them: other methods learn no variances.
+        The density is the normal distribution of these entries given components, learned variances and noise; scores
+        are integrated out. Available for methods with learned variances: "vb-full", "vb", "vb-fixed", "ppca", "map",
+        and "auto" if it selects one of them.
 
         Parameters
         ----------
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
-            Rows, as for :meth:`fit`.
+            Rows, as in :meth:`fit`.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Natural logarithms of the density; zero for a row without entries.
+            Natural logarithm of the density; zero for a row without entries.
         """
         check_is_fitted(self)
         entries = to_entries(self, X, reset=False)
@@ -149,24 +150,24 @@ class FittedIncomplete(ViewedModel):
 
     @available_if(_learns_variances)
     def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
-        """Compute the mean log-likelihood of rows, for searches over numbers of components.
+        """Compute the mean log-likelihood of rows, for the selection of `n_components`.
 
-        Such a search holds out whole rows. :func:`cross_validate_entries` holds out entries, which is what imputation
-        and prediction are about, and works for all methods.
+        Such a selection holds out whole rows. :func:`cross_validate_entries` holds out entries, which is the task in
+        imputation and prediction, and works for all methods.
 
         Parameters
         ----------
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
             Rows that were not fitted.
         y : None
-            Ignored; there for pipelines.
+            Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
             Weights of the mean.
 
         Returns
         -------
         float
-            The mean of :meth:`score_samples`.
+            Mean of :meth:`score_samples`.
 
         Examples
         --------
@@ -185,12 +186,12 @@ class FittedIncomplete(ViewedModel):
         return float(np.average(likelihoods, weights=weights))
 
     def inverse_transform(self, X: Any) -> FloatArray:
-        """Compute the values that scores stand for, of rows of offset zero.
+        """Map scores to rows, with row offsets of zero.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
-            Scores. With `row_offsets`, add what :meth:`transform_offsets` gives to all columns of the result.
+            Scores. With `row_offsets`, add the result of :meth:`transform_offsets` to all columns.
 
         Returns
         -------
@@ -203,29 +204,27 @@ class FittedIncomplete(ViewedModel):
     def predict(
         self, rows: Any, columns: Any = None, *, return_std: bool = False, noise: bool = True
     ) -> FloatArray | tuple[FloatArray, FloatArray]:
-        """Predict entries of the data fitted, or all entries of new rows.
+        """Predict entries of the fitted data, or all entries of new rows.
 
         Parameters
         ----------
         rows : array-like
-            Which rows of the data fitted: their ids where there are `row_ids_` (of an :class:`Observed`, or the index
-            of a pandas frame), their numbers otherwise. Without `columns`, new rows with holes as for
-            :meth:`transform`.
+            Fitted rows: their ids if `row_ids_` is not None (from an :class:`Observed` or the index of a pandas
+            frame), otherwise their indices. Without `columns`, new rows with missing values, as in :meth:`transform`.
         columns : array-like or None, default=None
-            Which columns, in a shape that broadcasts with that of `rows`: their ids where there are `column_ids_`,
-            numbers or the names of the data fitted otherwise. A column that was never observed is predicted by the mean
-            of all entries.
+            Columns, in a shape that broadcasts with that of `rows`: their ids if `column_ids_` is not None, otherwise
+            their indices or names. The prediction for a column without observed entries is the mean of all entries.
         return_std : bool, default=False
-            Give standard deviations as well.
+            Also return standard deviations.
         noise : bool, default=True
-            Whether deviations are those of new observations, or of values without noise.
+            True for standard deviations of new observations, False for those of values without noise.
 
         Returns
         -------
         values : ndarray
-            Of the shape that `rows` and `columns` broadcast to, or (n_samples, n_features) without `columns`.
+            Predictions, in the broadcast shape of `rows` and `columns`, or (n_samples, n_features) without `columns`.
         std : ndarray
-            Of the same shape; only with `return_std`.
+            Standard deviations, in the shape of `values`; only with `return_std`.
 
         Examples
         --------
@@ -275,7 +274,7 @@ class FittedIncomplete(ViewedModel):
             return self._model_now().predict_rows(entries, bool(noise), self.n_threads, draw)
 
     def _column_names(self, wanted: Any) -> Ids | None:
-        """Give the ids of columns; names only if names are wanted, as dataframes are asked by number, too."""
+        """Return the ids of columns, or their names unless integers are requested: data frames accept both."""
         if self.column_ids_ is not None:
             return self.column_ids_
         if np.asarray(wanted).dtype.kind in "iu":
@@ -287,22 +286,23 @@ class FittedIncomplete(ViewedModel):
             raise ValueError("return_std = True needs a fit with error_bars=True")
 
     def impute(self, X: Any, *, return_std: bool = False) -> Any:
-        """Fill the holes of `X` with predictions; what was observed stays as it is, bit for bit.
+        """Fill the missing values of `X` with predictions; observed values keep their bits.
 
         Parameters
         ----------
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
-            Rows with holes, fitted or new.
+            Rows with missing values, fitted or new.
         return_std : bool, default=False
-            Give the standard deviations of what was filled in as well.
+            Also return the standard deviations of the predictions.
 
         Returns
         -------
         filled : array, DataFrame or Table of shape (n_samples, n_features)
-            What `X` is, with its names and index; columns without holes are untouched, those with holes become floating
-            point. Of a sparse matrix or :class:`Observed`, an array.
+            In the container of `X`, with its names and index; columns without missing values are unchanged, others
+            become floating point. An array for a sparse matrix or :class:`Observed`.
         std : ndarray of shape (n_samples, n_features)
-            Of a new observation, noise included; zero for what was observed. Only with `return_std`.
+            Standard deviations of new observations, including noise; zero for observed entries. Only with
+            `return_std`.
 
         Examples
         --------
@@ -331,7 +331,8 @@ class FittedIncomplete(ViewedModel):
     def score_covariances_(self) -> NDArray[np.float32] | None:
         """Posterior covariances of the scores, shape (n_samples, n_components, n_components).
 
-        With `row_offsets` they are of one more, the last: the offset.
+        With `row_offsets`, shape (n_samples, n_components + 1, n_components + 1): the last row and column are the
+        offset's.
         """
         check_is_fitted(self)
         return self._model_now().score_covariances()
@@ -368,7 +369,7 @@ class FittedIncomplete(ViewedModel):
         return self
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what is accepted."""
+        """Return scikit-learn's tags: NaN is accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags

@@ -1,4 +1,4 @@
-"""What rows and columns are called, and where they stand."""
+"""Ids of rows and columns, and their positions."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 
 
 def index_of(what: str, wanted: Any, ids: np.ndarray | None, n: int) -> np.ndarray:
-    """Give the places of ids: numbers below `n` where `ids` is None.
+    """Return the positions of ids; without `ids`, the ids are integers below `n`.
 
     Parameters
     ----------
     what : str
         Name of the argument, for errors.
     wanted : array-like
-        Ids.
+        Requested ids.
     ids : ndarray or None
-        The id of each place.
+        Id of each position.
     n : int
-        Number of places.
+        Number of positions.
 
     Returns
     -------
     ndarray of int64
-        Places, in the shape of `wanted`.
+        Positions, in the shape of `wanted`.
     """
     wanted = _id_array(wanted)
     if ids is None:
@@ -39,7 +39,7 @@ def index_of(what: str, wanted: Any, ids: np.ndarray | None, n: int) -> np.ndarr
         return wanted.astype(np.int64)
     flat = wanted.ravel()
     if ids.dtype.kind == "M" and flat.dtype.kind in "OUM":
-        # Dates in other units, as Python and pandas write them, and as text.
+        # Dates in other units, as Python and pandas write them, or as text.
         with suppress(TypeError, ValueError):
             flat = flat.astype(ids.dtype)
     if _comparable(ids, flat) and (ids[:-1] < ids[1:]).all():
@@ -58,13 +58,13 @@ def index_of(what: str, wanted: Any, ids: np.ndarray | None, n: int) -> np.ndarr
 
 
 def _comparable(one: np.ndarray, other: np.ndarray) -> bool:
-    """Tell whether numpy can search ids of one array in the other."""
+    """Return whether numpy can search ids of one array in the other."""
     numbers = [array.dtype.kind in "iuf" for array in (one, other)]
     return all(numbers) or one.dtype.kind == other.dtype.kind in ("U", "M", "m")
 
 
 def _id_array(ids: Any) -> np.ndarray:
-    """Give ids as an array; ids that numpy would take for nested lists or change the type of stay what they are."""
+    """Convert ids to an array; ids that numpy would nest or convert become an object array."""
     ids = plain(ids)
     if isinstance(ids, np.ndarray):
         return ids
@@ -75,16 +75,16 @@ def _id_array(ids: Any) -> np.ndarray:
 
 
 def plain(values: Any) -> Any:
-    """Give series and columns of any library as arrays of numpy."""
+    """Convert series and columns of any library to numpy arrays."""
     if not hasattr(values, "to_numpy"):
         return values
-    # Arrays of pyarrow that numpy cannot hold where they lie have to be asked for a copy.
+    # pyarrow arrays without a numpy view require permission to copy.
     copied = {"zero_copy_only": False} if type(values).__module__.startswith("pyarrow") else {}
     return values.to_numpy(**copied)
 
 
 def _is_missing(id_: Any) -> bool:
-    """Tell what stands for no value: None, NaN, NaT, NA."""
+    """Return whether a value is missing: None, NaN, NaT, NA."""
     return id_ is None or type(id_).__name__ == "NAType" or bool(id_ != id_)
 
 
@@ -95,7 +95,7 @@ def _object_array(ids: list[Any]) -> np.ndarray:
 
 
 def numbered(name: str, ids: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give ids as numbers, and the id of each number."""
+    """Number ids; return the number of each entry and the id of each number."""
     ids = _id_array(ids)
     _check_length(name, ids, n)
     if ids.dtype.kind in "fcmM" and (missing := ids != ids).any():
@@ -104,7 +104,7 @@ def numbered(name: str, ids: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     if ids.dtype.kind in "iu" and n:
         least, most = int(ids.min()), int(ids.max())
         if most - least < max(4 * n, 1 << 20) and most < 2**63:
-            # No need to sort: those that there are, in a table.
+            # Integers in a narrow range are numbered by a table, without sorting.
             at = ids.astype(np.int64) - least
             present = np.zeros(most - least + 1, dtype=bool)
             present[at] = True
@@ -129,7 +129,7 @@ def numbered(name: str, ids: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def as_numbers(name: str, ids: Any, n: int) -> np.ndarray:
-    """Check ids that are numbers."""
+    """Check ids that are indices."""
     ids = np.asarray(ids)
     _check_length(name, ids, n)
     if ids.dtype.kind not in "iu" and ids.size:
@@ -144,14 +144,14 @@ def _check_length(name: str, ids: np.ndarray, n: int) -> None:
 
 
 def adopt_ids(estimator: Any, row_ids: np.ndarray | None, column_ids: np.ndarray | None) -> None:
-    """Make ids those of an estimator; columns that are all called by strings have names.
+    """Set the ids of an estimator; if all column ids are strings, also the feature names.
 
     Parameters
     ----------
     estimator : IncompletePCA
-        Gets ``row_ids_``, ``column_ids_`` and ``feature_names_in_``.
+        Its ``row_ids_``, ``column_ids_`` and ``feature_names_in_`` are set.
     row_ids, column_ids : ndarray or None
-        The id of each row and column. Columns alone are named as those of a table.
+        Id of each row and column. Column names without row ids are feature names only, as in tables.
     """
     vars(estimator).pop("feature_names_in_", None)
     estimator.row_ids_, estimator.column_ids_ = row_ids, column_ids
@@ -162,10 +162,10 @@ def adopt_ids(estimator: Any, row_ids: np.ndarray | None, column_ids: np.ndarray
 
 
 def id_list(what: str, ids: np.ndarray | None) -> list[int] | list[str] | None:
-    """Give ids as model files hold them: whole numbers or strings."""
+    """Convert ids for model files: to integers or strings."""
     if ids is None:
         return None
-    # Lists would hold dates as numbers of nanoseconds.
+    # `tolist` would convert dates to integers of nanoseconds.
     values = (ids.astype(str) if ids.dtype.kind == "M" else ids).tolist()
     for kind in (int, str):
         if all(isinstance(id_, kind) and not isinstance(id_, bool) for id_ in values):

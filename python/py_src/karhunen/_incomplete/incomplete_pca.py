@@ -20,128 +20,130 @@ if TYPE_CHECKING:
 
 
 class IncompletePCA(RowByRow):
-    """Principal component analysis of data with missing values, at a cost linear in what was observed.
+    """Principal component analysis of data with missing values, at a cost linear in the number of observed entries.
 
-    The model is ``x_ij = mean_j + scores_i . components_j + noise``; only observed entries take part (Raiko, Ilin &
-    Karhunen 2007). It fills holes, predicts any entry with a calibrated standard deviation, and factorizes ratings.
+    The model is ``x_ij = mean_j + scores_i . components_j + noise``; only observed entries contribute (Raiko, Ilin &
+    Karhunen 2007). The estimator imputes missing values, predicts entries with standard deviations, and factorizes
+    ratings.
 
     Parameters
     ----------
     n_components : int, default=2
-        How many components to fit, at most min(n_samples, n_features). Variational methods ("vb", "vb-full", and so
-        "auto") leave out those that the data do not support: ask for a few more than you expect.
+        Number of components, at most min(n_samples, n_features). The variational methods "vb" and "vb-full", and so
+        "auto", prune components that the data do not support: request a few more than expected.
     method : {"auto", "vb-full", "vb", "vb-fixed", "ppca", "map", "ridge", "als", "soft", "ccd", "em", "imputation", \
 "cg", "newton", "natural", "gradient", "online"}, default="auto"
-        The algorithm. "auto" is "vb-full" up to 32 components and "vb" above, "ridge" where a penalty is given.
-        Learned variances and error bars: "vb-full", "vb", "vb-fixed" (one broad prior), "ppca", "map". With a penalty:
-        "ridge", "als", "soft" (imputation with shrunk singular values), "ccd". Least squares: "em", "imputation", "cg",
-        and the gradient methods "newton", "natural", "gradient". Row by row: "online".
+        Algorithm. "auto" is "vb-full" up to 32 components and "vb" above, or "ridge" if a penalty is given. Learned
+        variances and error bars: "vb-full", "vb", "vb-fixed" (one broad prior), "ppca", "map". With a penalty:
+        "ridge", "als", "soft" (imputation with shrunk singular values), "ccd". Least squares: "em", "imputation",
+        "cg", and the gradient methods "newton", "natural", "gradient". Row by row: "online".
     alpha : float, default=2/3
-        The power of the second derivatives in "newton", "cg" and "ridge", from 0 to 1.
+        Exponent of the second derivatives in "newton", "cg" and "ridge", from 0 to 1.
     regularization : float, tuple ("weighted", float), "path" or None, default=None
-        The penalty on squared loadings and scores, in the units of the data; "weighted" multiplies it by the number of
-        entries of each row and column. 0 is least squares. None is none for the methods of least squares, and the
-        standard deviation of the entries for "als", "ridge" and "soft". "path" tries penalties from the largest that
-        leaves anything down and takes the best by the entries that `early_stopping` sets aside.
+        Penalty on squared loadings and scores, in the units of the data; "weighted" multiplies it by the number of
+        entries of each row and column. 0 is least squares. None is no penalty for least squares methods, and the
+        standard deviation of the entries for "als", "ridge" and "soft". "path" tries decreasing penalties from the
+        largest with a nonzero solution, and selects the best on the entries held out by `early_stopping`.
     mean : {"joint", "fixed", "none"}, default="joint"
-        Fit the mean of each feature with the components, hold it at that of the observed entries (which is biased where
-        being observed depends on the value), or at zero.
+        Fit the mean of each feature with the components, fix it at that of the observed entries (biased if entries are
+        missing depending on their values), or at zero.
     mean_prior : float, tuple (float, float) or None, default=None
-        Pseudo-observations that every feature has beside its own: how many, or how many and of which value. Their
-        value is the mean of all entries if it is not given.
+        Pseudo-observations of every feature: their number, or (number, value). The default value is the mean of all
+        entries.
     row_offsets : bool, default=False
-        Give each row an offset, a level of its own in all columns, beside the mean of each column: raters who rate
-        high, samples of more material. Offsets are drawn to zero by a variance that the data tell where scores have a
-        penalty or a prior, and free in least squares.
+        Fit an offset of each row, a constant in all columns, in addition to the mean of each column: for example,
+        raters with generally high ratings. With penalties or priors on the scores, offsets are shrunk to zero with a
+        variance estimated from the data; in least squares they are unpenalised.
     prior_variance : float or None, default=None
-        The variance of the scores in "vb-fixed"; a thousand mean squares of the data if None.
+        Prior variance of the scores in "vb-fixed"; None is a thousand mean squares of the data.
     step : float or None, default=None
-        The first learning rate of "gradient", "natural" and "newton"; found by a line search if None.
+        Initial learning rate of "gradient", "natural" and "newton"; None finds it by line search.
     inner_iterations : int, default=3
-        How often "ccd" fits scores and loadings of a component in turn.
+        Number of updates of scores and loadings of a component in turn by "ccd".
     online_rule : {"diagonal", "rls", "oja"}, default="diagonal"
-        How "online" and :meth:`partial_fit` learn from a row: each loading by its own curvature, all loadings of a
-        feature by recursive least squares, or along the gradient.
+        Update rule of "online" and :meth:`partial_fit`: scaled by the curvature of each loading, recursive least
+        squares for all loadings of a feature, or along the gradient.
     tol : float, default=1e-6
-        The fit stops when the cost falls by less than this share of itself in one iteration (on average over ten where
-        iterations are cheap).
+        The fit stops when the relative decrease of the cost in one iteration (averaged over ten if iterations are
+        cheap) is below `tol`.
     gradient_tol, angle_tol, rmse_tol : float or None, default=None
-        Stop as well when the gradient (``sqrt(g' H^-1 g / F)``, of methods with a penalty or none), the angle by which
-        components turn in an iteration, in radians, or the share of itself by which the error of the entries fitted
-        moves falls below.
+        Further stopping rules: thresholds for the gradient (``sqrt(g' H^-1 g / F)``, for methods with a penalty or
+        none), for the angle by which the components turn in an iteration, in radians, and for the relative change of
+        the error of the fitted entries.
     max_iter : int, default=1000
-        Most iterations, of each start or penalty.
+        Maximum number of iterations, of each start or penalty.
     early_stopping : bool or float, default=False
-        Set this share of the entries aside, stop when their error no longer falls, and keep the best model. True is 2%
-        of the entries, and more of fewer than 2,500: fifty entries, or a fifth where that is less.
+        Share of the entries to hold out; the fit stops when their error no longer falls, and keeps the best model.
+        True is 2% of the entries; with fewer than 2,500 entries it is fifty entries, or a fifth if that is less.
     refit : bool, default=False
-        Fit again with all entries once those set aside have told how far to go.
+        After early stopping, fit again with all entries, with the number of iterations or the penalty found.
     time_limit : float or None, default=None
-        Most seconds that iterations may take.
+        Maximum time of the iterations in seconds.
     n_starts : int, default=1
-        Random starts; the best result is kept.
+        Number of random starts; the best result is kept.
     error_bars : bool, default=True
-        Keep the covariances of scores and loadings, which standard deviations need: ``4 c^2`` bytes for each row and
-        column, with c components.
+        Keep the covariances of scores and loadings, which standard deviations require: ``4 c^2`` bytes for each row
+        and column, with c components.
     random_state : int, RandomState, Generator or None, default=None
-        Seeds the starts and the entries set aside. None is a fixed seed: the same result at every fit.
+        Seed of the starts and the held-out entries. None is a fixed seed: every fit gives the same result.
     n_threads : int or None, default=None
-        Threads; all cores if None. The result has the same bits for every number of threads.
+        Number of threads; None uses all cores. The bits of the result do not depend on it.
     verbose : bool, default=False
-        Show a progress bar with the error and the time left (needs tqdm).
+        Show a progress bar with the error and the remaining time (needs tqdm).
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Principal axes, orthonormal, by decreasing variance. The largest entry of each, by absolute value, is positive.
+        Principal axes, orthonormal, in order of decreasing variance. The entry with the largest absolute value in each
+        is positive.
     mean_ : ndarray of shape (n_features,)
-        Mean of each feature; that of all entries where a feature was never observed.
+        Mean of each feature; the mean of all entries for a feature without observed entries.
     row_offsets_ : ndarray of shape (n_samples,) or None
-        Offset of each row fitted, with `row_offsets`; their sum is zero, and so is that of each component: an offset is
-        the level of a row over all columns.
+        Offset of each fitted row, with `row_offsets`. The offsets sum to zero, and so do the entries of each
+        component.
     explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores, with divisor n - 1; of "vb-full", "vb", "vb-fixed" and "ppca" the expected one, which
-        posterior means alone fall short of.
+        Variance of the scores, with divisor n - 1; for "vb-full", "vb", "vb-fixed" and "ppca" the expected variance,
+        which exceeds that of the posterior means.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of the variance that complete rows have by the fit: what components explain over all rows, what offsets
-        do, and what is left of the observed entries (or the noise). Where nothing is missing it is the variance of the
-        data.
+        Share of the variance of complete rows under the model: of components over all rows, offsets, and the residual
+        variance of the observed entries (or the noise). Without missing values the total is the variance of the data.
     singular_values_ : ndarray of shape (n_components,)
-        Norms of the columns of the scores.
+        Euclidean norms of the columns of the scores.
     noise_variance_ : float
-        Variance of an observation about its prediction; of one with weight w, this divided by w.
+        Variance of an observation of weight 1 about its prediction; with weight w, this is divided by w.
     scores_ : ndarray of shape (n_samples, n_components)
-        Scores of the rows fitted; after :meth:`partial_fit` of the last rows.
+        Scores of the fitted rows; after :meth:`partial_fit`, of the rows of the last call.
     score_covariances_ : ndarray of shape (n_samples, n_components, n_components) or None
-        Posterior covariances of `scores_`, in float32; None without `error_bars`.
+        Posterior covariances of `scores_`, in float32; None without `error_bars`. With `row_offsets`, shape
+        (n_samples, n_components + 1, n_components + 1).
     n_components_, n_samples_, n_features_in_ : int
         Numbers of components, rows and columns.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, if `X` had names.
     row_ids_ : ndarray or None
-        Ids of the rows, if `X` was an :class:`Observed` with ids or a pandas frame with an index that is not 0, 1, 2
-        ... and does not repeat; after :meth:`partial_fit` of the last rows.
+        Ids of the rows, if `X` was an :class:`Observed` with ids or a pandas frame with a unique index other than 0,
+        1, 2 ...; after :meth:`partial_fit`, of the rows of the last call.
     column_ids_ : ndarray or None
         Ids of the columns, if `X` was an :class:`Observed` with ids, or a pandas frame whose rows have ids or whose
-        columns have labels that are no names.
+        column labels are not strings.
     method_ : str
         The algorithm that was used.
     convergence_ : IncompleteConvergence
-        How the fit went: method and reason, why it stopped, cost and errors by iteration.
+        Method and reason, reason for the end of the fit, cost and errors by iteration.
     n_iter_ : int
-        Iterations.
+        Number of iterations.
     n_samples_seen_ : int
-        Rows seen by :meth:`partial_fit`, repeated ones included.
+        Number of rows seen by :meth:`partial_fit`, including repeated ones.
 
     See Also
     --------
-    PCA : Where nothing is missing.
-    Observed : Ratings and other triples.
+    PCA : For data without missing values.
+    Observed : For ratings and other triples.
 
     Notes
     -----
-    A file of :meth:`save` holds ids of rows and columns that are whole numbers or strings. It does not hold what
-    :meth:`partial_fit` has learned of curvatures; a pickle does.
+    A file of :meth:`save` holds row and column ids that are integers or strings. It does not hold the curvatures
+    learned by :meth:`partial_fit`; a pickle does.
 
     References
     ----------
@@ -161,7 +163,7 @@ class IncompletePCA(RowByRow):
     >>> value.round(2).tolist()
     [11.0, -5.0]
 
-    What is stored of a sparse matrix is observed, zeros included; what is not stored is missing:
+    Stored entries of a sparse matrix are observed, including zeros; entries that are not stored are missing:
 
     >>> import scipy.sparse as sp
     >>> ratings = sp.coo_array(([5.0, 0.0, 4.0, 1.0], ([0, 0, 1, 2], [0, 1, 0, 1])), shape=(3, 2))
@@ -241,44 +243,44 @@ class IncompletePCA(RowByRow):
         Parameters
         ----------
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
-            NaN, NA, null and masked values are missing. Of a sparse matrix **what is stored is observed, explicit zeros
-            included**, and what is not stored is missing.
+            NaN, NA, null and masked values are missing. **Stored entries of a sparse matrix are observed, including
+            explicit zeros**; entries that are not stored are missing.
         y : None
-            Ignored; there for pipelines.
+            Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            How often each row counts: whole weights are repeated rows, and a row of weight zero takes no part but is
-            scored by what was fitted to the others. The precision of rows is `entry_weight`. "online" takes none.
+            Multiplicity of each row: integer weights are equivalent to repeated rows, and rows of weight zero are not
+            fitted but get scores. For precisions of rows, use `entry_weight`. Not available for "online".
         entry_weight : array-like, sparse matrix or None, default=None
-            Inverse variance of each entry, up to a common factor: an array that broadcasts to the shape of `X` (``(n,
-            1)`` for weights of rows, ``(p,)`` for weights of columns), or a sparse matrix with the entries of `X`.
-            Weight zero counts as missing.
+            Inverse variance of each entry, up to a common factor: an array that broadcasts to the shape of `X`
+            (``(n, 1)`` for weights of rows, ``(p,)`` for weights of columns), or a sparse matrix with the entries of
+            `X`. Entries of weight zero are missing.
         start : tuple of array-like or None, default=None
-            Where iterations begin: components of shape (n_components, n_features), orthogonal or not, scores of shape
-            (n_samples, n_components) and, if they are not to be those of the observed entries, the means of the
-            features. None is a random start, followed by three sweeps of alternating least squares.
+            Initial values: components of shape (n_components, n_features), orthogonal or not, scores of shape
+            (n_samples, n_components) and optionally the means of the features, by default those of the observed
+            entries. None is a random start, followed by three sweeps of alternating least squares.
         checkpoint : path-like or None, default=None
-            A file for the state of the fit, so that one that was killed goes on with `resume` and ends with the same
-            model, bit for bit. It is written between iterations, and once more at Ctrl-C; a new state replaces the one
-            before when it is whole. A file that exists is refused without `resume`. A state that cannot be written is a
-            `RuntimeWarning`, and the fit goes on.
+            File for the state of the fit: after an interruption, a fit with `resume` continues to the same model, bit
+            for bit. The state is written between iterations, and once more at Ctrl-C; it replaces the previous one
+            when complete. Without `resume`, an existing file is refused. If a state cannot be written, the fit issues
+            a `RuntimeWarning` and continues.
         checkpoint_every : float, default=60.0
-            How often, in seconds.
+            Time between two states in seconds.
         resume : bool, default=False
-            Go on from `checkpoint`; where there is no such file yet, begin. Data and options must be those of the fit
-            that wrote it, but for `max_iter`, `time_limit` and `n_threads`.
+            Continue from `checkpoint`, or start if the file does not exist. Data and options must be those of the fit
+            that wrote it, except `max_iter`, `time_limit` and `n_threads`.
 
         Returns
         -------
         IncompletePCA
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            For options out of range or without use for the method; for infinite values and bad weights, with row and
-            column; if nothing is observed; for a checkpoint of another fit.
+            If an option is out of range or has no effect on the method; if values are infinite or weights invalid (the
+            message gives row and column); if nothing is observed; if the checkpoint is of another fit.
         FileExistsError
-            For a `checkpoint` that exists, without `resume`.
+            If `checkpoint` exists and `resume` is False.
 
         Examples
         --------
@@ -301,7 +303,7 @@ class IncompletePCA(RowByRow):
         Parameters
         ----------
         X, y, sample_weight, entry_weight
-            As for :meth:`fit`.
+            As in :meth:`fit`.
 
         Returns
         -------

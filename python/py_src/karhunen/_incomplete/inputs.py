@@ -1,4 +1,4 @@
-"""What users pass as incomplete data, as entries of the engine."""
+"""Conversion of users' incomplete data to entries of the engine."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def to_entries(
     Parameters
     ----------
     estimator : BaseEstimator
-        Gets ``n_features_in_``, ``feature_names_in_`` and the ids of rows and columns if `reset`, is held to them
-        otherwise.
+        Estimator whose ``n_features_in_``, ``feature_names_in_`` and ids of rows and columns are set if `reset`, and
+        otherwise compared with `X`.
     X : array-like, sparse matrix, dataframe or Observed of shape (n_samples, n_features)
-        NaN, NA, null and what a sparse matrix does not store are missing.
+        NaN, NA, null and entries that a sparse matrix does not store are missing.
     reset : bool
-        Whether this is a fit.
+        True if the call is part of a fit.
     entry_weight : array-like, sparse matrix or None
-        Inverse variances.
+        Inverse variances of the entries.
     min_samples : int
-        How many rows are needed.
+        Minimum number of rows.
 
     Returns
     -------
     Entries
-        By rows and by columns.
+        The entries, by rows and by columns.
     """
     threads = estimator.n_threads
     if isinstance(X, Observed):
@@ -62,7 +62,7 @@ def to_entries(
 
 
 def row_ids(X: Any) -> np.ndarray | None:
-    """Give what rows are called: the ids of an :class:`Observed`, the index of a pandas frame.
+    """Return the ids of rows: those of an :class:`Observed`, or the index of a pandas frame.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def row_ids(X: Any) -> np.ndarray | None:
     Returns
     -------
     ndarray of shape (n_samples,) or None
-        None where rows have no names of their own: an index 0, 1, 2 ..., or one that repeats or lacks labels.
+        None if rows have no ids: an index 0, 1, 2 ..., or one with repeated or missing labels.
     """
     if isinstance(X, Observed):
         return X.row_ids
@@ -82,13 +82,13 @@ def row_ids(X: Any) -> np.ndarray | None:
 
 
 def _column_ids(X: Any, estimator: BaseEstimator) -> np.ndarray | None:
-    """Give the labels of the columns of a frame where they are ids: beside ids of rows, or if they are no names."""
+    """Return the column labels of a frame if they are ids: if rows have ids, or if the labels are not strings."""
     named = hasattr(estimator, "feature_names_in_")
     return _labels(X.columns) if hasattr(X, "iloc") and not (named and estimator.row_ids_ is None) else None
 
 
 def _labels(index: Any) -> np.ndarray | None:
-    """Give the labels of an index of pandas, unless they count from zero, repeat or are missing."""
+    """Return the labels of a pandas index, unless they count from zero, repeat or are missing."""
     labels = index.to_numpy()
     counted = labels.dtype.kind in "iu" and (labels == np.arange(len(labels))).all()
     if counted or not index.is_unique or (index.nlevels == 1 and index.hasnans):
@@ -97,19 +97,19 @@ def _labels(index: Any) -> np.ndarray | None:
 
 
 def to_fit_entries(estimator: BaseEstimator, X: Any, sample_weight: Any, entry_weight: Any) -> _core.Entries:
-    """Check what is to be fitted, and read its observed entries.
+    """Check the data of a fit and read their observed entries.
 
     Parameters
     ----------
     estimator, X, entry_weight
-        As for :func:`to_entries`.
+        As in :func:`to_entries`.
     sample_weight : array-like of shape (n_samples,), float or None
-        How often each row counts.
+        Multiplicity of each row.
 
     Returns
     -------
     Entries
-        By rows and by columns, with the weights of their rows.
+        The entries, by rows and by columns, with the weights of their rows.
     """
     least = 2 if sample_weight is None else 1
     entries = to_entries(estimator, X, reset=True, entry_weight=entry_weight, min_samples=least)
@@ -118,21 +118,21 @@ def to_fit_entries(estimator: BaseEstimator, X: Any, sample_weight: Any, entry_w
 
 
 def to_start(start: Any, shape: tuple[int, int], n_components: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Read where a fit begins.
+    """Check the start of a fit and convert it.
 
     Parameters
     ----------
     start : tuple of array-like
-        Components, scores and perhaps means.
+        Components, scores and optionally means.
     shape : tuple of two int
-        Of the data.
+        Shape of the data.
     n_components : int
-        How many are fitted.
+        Number of components.
 
     Returns
     -------
     loadings, scores, mean : ndarray
-        Loadings are the components, transposed; the mean is None unless it was given.
+        Loadings are the transposed components; the mean is None if not given.
     """
     if not isinstance(start, tuple) or len(start) not in (2, 3):
         raise ValueError("start must be a tuple: (components, scores) or (components, scores, mean)")
@@ -180,6 +180,6 @@ def _expect_columns(found: int, expected: int) -> None:
 
 
 def _enough_samples(shape: tuple[int, int], least: int) -> None:
-    """Refuse too few rows in the words of scikit-learn."""
+    """Refuse too few rows, with scikit-learn's message."""
     if shape[0] < least:
         raise ValueError(f"Found {shape[0]} sample(s) (shape={shape}) while a minimum of {least} is required")

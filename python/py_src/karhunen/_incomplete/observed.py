@@ -1,4 +1,4 @@
-"""Observed entries: what is there of a matrix with holes, and what its rows and columns are called."""
+"""Observed entries of a matrix with missing values, with ids of rows and columns."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 class Observed:
     """The observed entries of a matrix, from triples: ``values[e]`` was seen in row ``rows[e]``, column ``columns[e]``.
 
-    What recommender data are: users, items and ratings. Ids are of any type that can be hashed; whatever they are,
-    :meth:`IncompletePCA.predict` takes them as they were given here. Entries are stored by rows and by columns, 16
-    bytes for each float32 value and 24 for each float64 value; nothing else is kept. Make it once, fit it often.
+    The form of recommender data: users, items and ratings. Ids may be of any hashable type, and
+    :meth:`IncompletePCA.predict` accepts the same ids. Entries are stored by rows and by columns, with 16 bytes for
+    each float32 value and 24 for each float64 value. One object can be fitted repeatedly.
 
     Parameters
     ----------
     rows, columns : array-like of shape (n_entries,)
-        Ids, of any types: of users and items, of samples and features. They are numbered by their sorted order, or by
-        their first appearance where they cannot be sorted. With `shape`, they are numbers from zero themselves.
+        Ids of any types, of users and items or samples and features. They are numbered in sorted order, or by first
+        occurrence if they cannot be sorted. With `shape`, they are indices from zero.
     values : array-like of shape (n_entries,)
-        What was observed; float32 stays float32, all else becomes float64. NaN counts as missing.
+        Observed values; float32 stays float32, other types become float64. NaN is missing.
     weight : array-like of shape (n_entries,), float or None, default=None
-        Inverse variance of each entry, up to a common factor. Weight zero counts as missing.
+        Inverse variance of each entry, up to a common factor. Entries of weight zero are missing.
     shape : tuple of two int or None, default=None
-        Take ids as numbers: rows below ``shape[0]``, columns below ``shape[1]``. Rows and columns of which nothing was
-        observed are then part of the matrix.
+        Shape of the matrix, if ids are indices: rows below ``shape[0]``, columns below ``shape[1]``. Rows and columns
+        without observed entries are then part of the matrix.
     duplicates : {"refuse", "average"}, default="refuse"
-        What to do with a pair that is given more than once: raise an error that names it, or take the mean, weighted
-        by `weight`.
+        Treatment of a (row, column) pair that occurs more than once: raise an error that names it, or use the mean,
+        weighted by `weight`.
     n_threads : int or None, default=None
-        Threads; all cores if None.
+        Number of threads; None uses all cores.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class Observed:
     n_observed : int
         Number of entries.
     dtype : numpy.dtype
-        Type of the values.
+        dtype of the values.
     row_ids, column_ids : ndarray or None
-        The id of each row and column, in their order; None where ids are numbers from zero.
+        Id of each row and column, in order; None if ids are indices.
 
     Examples
     --------
@@ -112,13 +112,13 @@ class Observed:
             raise self._named(error) from None
 
     def _ids_at(self, row: Any, column: Any) -> tuple[Any, Any]:
-        """Give the ids of numbers of rows and columns, which are their own ids where there are no others."""
+        """Return the ids of rows and columns; without ids, the indices themselves."""
         if self.row_ids is None or self.column_ids is None:
             return row, column
         return self.row_ids[row], self.column_ids[column]
 
     def _named(self, error: ValueError) -> ValueError:
-        """Name a pair that is given more than once by its ids."""
+        """Name a repeated pair in an error by its ids."""
         pair = repeated_pair(error)
         if pair is None:
             return error
@@ -151,50 +151,50 @@ class Observed:
         return np.dtype(self._entries.dtype)
 
     def row_counts(self) -> NDArray[np.uint64]:
-        """Count the entries of each row.
+        """Count the observed entries of each row.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Numbers of entries.
+            Number of entries.
         """
         return self._entries.row_counts()
 
     def column_counts(self) -> NDArray[np.uint64]:
-        """Count the entries of each column.
+        """Count the observed entries of each column.
 
         Returns
         -------
         ndarray of shape (n_columns,)
-            Numbers of entries.
+            Number of entries.
         """
         return self._entries.column_counts()
 
     def triples(self) -> tuple[Ids, Ids, FloatArray]:
-        """Give the entries, row after row, with their ids.
+        """Return the entries with their ids, sorted by row.
 
         Returns
         -------
         rows, columns, values : ndarray of shape (n_entries,)
-            As for :class:`Observed`, without weights.
+            As in :class:`Observed`, without weights.
         """
         rows, columns, values, _ = self._entries.triples()
         return *self._ids_at(rows, columns), values
 
     def split(self, share: float, random_state: Any = None) -> tuple[Self, Self]:
-        """Set entries aside, to see how well they are predicted.
+        """Hold out entries, to measure how well they are predicted.
 
         Parameters
         ----------
         share : float
-            About which share of the entries, between 0 and 1. No row and no column loses its last entry.
+            Approximate share of the entries to hold out, between 0 and 1. Every row and every column keeps an entry.
         random_state : int, RandomState, Generator or None, default=None
-            Seeds the choice. None is a fixed seed: the same choice every time.
+            Seed of the selection. None is a fixed seed: every call gives the same selection.
 
         Returns
         -------
         kept, aside : Observed
-            Of the same shape and ids.
+            Entries to fit and held-out entries, with the shape and ids of this object.
 
         Examples
         --------
@@ -220,7 +220,7 @@ class Observed:
 
 
 def without_masks(X: Any) -> Any:
-    """Give a masked array as floating-point numbers with NaN where it is masked."""
+    """Convert a masked array to floating point, with NaN for masked values."""
     if not np.ma.isMaskedArray(X):
         return X
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
@@ -228,7 +228,7 @@ def without_masks(X: Any) -> Any:
 
 
 def _numbers(name: str, values: Any) -> FloatArray:
-    """Give numbers as a contiguous vector of float32 or float64."""
+    """Convert numbers to a contiguous vector of float32 or float64."""
     values = np.asarray(without_masks(plain(values)))
     if values.ndim != 1:
         raise ValueError(f"{name} has shape {values.shape}; expected one axis")
@@ -239,7 +239,7 @@ def _numbers(name: str, values: Any) -> FloatArray:
 
 
 def _entry_weights(weight: Any, values: FloatArray) -> FloatArray:
-    """Give one weight for each value, in the type of the values."""
+    """Return one weight for each value, in the dtype of the values."""
     refuse_masks("weight", weight)
     weights = np.asarray(weight, dtype=values.dtype)
     if weights.ndim == 0:

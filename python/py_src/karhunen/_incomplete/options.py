@@ -1,4 +1,4 @@
-"""Arguments of `IncompletePCA` as options of the engine."""
+"""Conversion of the arguments of `IncompletePCA` to options of the engine."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from karhunen._shared.options import (
 )
 from karhunen._shared.warning import warn
 
-#: Tolerances beside that of the cost, which are off unless they are given.
+#: Tolerances other than that of the cost, which are off by default.
 OTHER_TOLERANCES = ("gradient_tol", "angle_tol", "rmse_tol")
 
 
 def engine_options(estimator: Any) -> dict[str, Any]:
-    """Check the types of all arguments and give the options of the engine, which checks their ranges.
+    """Check the types of all arguments and return the options of the engine, which checks their ranges.
 
     Parameters
     ----------
     estimator : IncompletePCA
-        Whose arguments they are.
+        Estimator with the arguments.
 
     Returns
     -------
     dict
-        Every option by its name there.
+        Every option by its name in the engine.
     """
     flag_option("verbose", estimator.verbose)
     return {
@@ -66,14 +66,14 @@ def engine_options(estimator: Any) -> dict[str, Any]:
 
 @contextmanager
 def told_as_given(estimator: Any, **given: Any) -> Iterator[None]:
-    """Tell of options that the engine refuses as they were given here.
+    """Report options that the engine refuses with the values given by the user.
 
     Parameters
     ----------
     estimator : IncompletePCA
-        Whose arguments they are.
+        Estimator with the arguments.
     given : object
-        Arguments beside those of the estimator, or in their place.
+        Arguments that add to those of the estimator or replace them.
     """
     try:
         yield
@@ -88,7 +88,7 @@ def told_as_given(estimator: Any, **given: Any) -> Iterator[None]:
 
 
 def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
-    """Give the arguments of `IncompletePCA` for options of the engine, as model files hold them."""
+    """Convert the engine's options, as stored in model files, to arguments of `IncompletePCA`."""
     penalty = engine["regularization"]
     if isinstance(penalty, dict):
         ((kind, size),) = penalty.items()
@@ -115,7 +115,7 @@ def incomplete_arguments(engine: dict[str, Any]) -> dict[str, Any]:
 
 
 def to_checkpoint(path: Any, every: Any, resume: Any) -> tuple[str, float, bool, Callable[[str], None]] | None:
-    """Check the file for the state of a fit, how often it is written, and whether the fit goes on; add what warns."""
+    """Check the arguments of checkpoints and return those of the engine, with a function that warns."""
     seconds = _seconds("checkpoint_every", every)
     if flag_option("resume", resume) and path is None:
         raise ValueError("resume = True needs the file to go on from: pass checkpoint")
@@ -141,7 +141,7 @@ def _warn_of_checkpoint(message: str) -> None:
 
 
 def _seconds(name: str, value: Any) -> float:
-    """Check a time."""
+    """Check a time in seconds."""
     seconds = number_option(name, value)
     if not 0 <= seconds < float("inf"):
         raise ValueError(f"{name} = {value!r} is not allowed: give a finite number of seconds, at least 0")
@@ -149,7 +149,7 @@ def _seconds(name: str, value: Any) -> float:
 
 
 def penalty_option(value: Any) -> tuple[str, float] | None:
-    """Take a penalty, or its kind and its size; zero is least squares."""
+    """Convert a penalty, or its kind and size; zero is least squares."""
     if value is None:
         return None
     if isinstance(value, str) and value == "path":
@@ -164,7 +164,7 @@ def penalty_option(value: Any) -> tuple[str, float] | None:
 
 
 def _mean_prior(value: Any) -> tuple[float, float | None]:
-    """Take a number of pseudo-observations, or that and their value."""
+    """Convert a number of pseudo-observations, or (number, value)."""
     if value is None:
         return 0.0, None
     count, prior = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
@@ -176,7 +176,7 @@ def _mean_prior(value: Any) -> tuple[float, float | None]:
 
 
 def _share(value: Any) -> float | bool:
-    """Take the share that is set aside, or whether the usual share is, which the engine knows."""
+    """Convert the share of held-out entries; True is the default share of the engine."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if not is_number(value):

@@ -1,4 +1,4 @@
-"""Components that learn from rows with holes, one after the other."""
+"""Online learning of components from rows with missing values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _learns_row_by_row(estimator: RowByRow) -> bool:
-    """Tell whether there is `partial_fit`; say why not."""
+    """Return True if the method has `partial_fit`, else raise AttributeError."""
     if estimator.method in ("auto", "online"):
         return True
     raise AttributeError(
@@ -26,38 +26,36 @@ def _learns_row_by_row(estimator: RowByRow) -> bool:
 
 
 class RowByRow(FittedIncomplete):
-    """What :class:`IncompletePCA` learns without a fit."""
+    """Online learning of :class:`IncompletePCA`."""
 
     mean: Mean
     online_rule: OnlineRule
     n_samples_seen_: int
-    #: What `partial_fit` goes on from.
+    #: State of `partial_fit`.
     _stream: _core.Stream | None
 
     @available_if(_learns_row_by_row)
     def partial_fit(self, X: Any, y: None = None, entry_weight: Any = None) -> Self:
-        """Learn from some more rows with holes, one after the other, and forget them (method "online").
+        """Update the components with each of some rows in turn, without keeping the rows (method "online").
 
-        Components, mean and whatever follows from them improve with every call. `scores_`, `explained_variance_` and
-        `noise_variance_` are those of the rows of the last call; of fewer rows than components only `scores_` are, the
-        variances are those of the rows that were learned last, eight for each component and 64 at least. After
-        :meth:`fit`, learning goes on from what was fitted. `tol`, `max_iter` and other options of iterations have no
-        use here.
+        Components and mean improve with every call. `scores_`, `explained_variance_` and `noise_variance_` are those
+        of the rows of the last call; if these are fewer than the components, the variances are those of the latest
+        rows, eight for each component and at least 64. After :meth:`fit`, learning continues from the fitted model.
+        `tol`, `max_iter` and other options of iterations have no effect.
 
         Parameters
         ----------
         X : array-like, dataframe, sparse matrix or Observed of shape (n_samples, n_features)
             Any number of rows.
         y : None
-            Ignored; there for pipelines.
+            Ignored; present for compatibility with pipelines.
         entry_weight : array-like, sparse matrix or None, default=None
-            As for :meth:`fit`. There is no `sample_weight`: rows that count more than once are passed as often, where
-            they come.
+            As in :meth:`fit`. There is no `sample_weight`: repeat rows with multiplicities above one.
 
         Returns
         -------
         IncompletePCA
-            Itself.
+            The fitted estimator.
 
         Examples
         --------
@@ -94,20 +92,20 @@ class RowByRow(FittedIncomplete):
             model = stream.finish(entries, {**options, "method": "online"})
         self._stream = stream
         self.n_samples_seen_ = stream.n_samples_seen
-        # Scores are those of the last rows, whose ids they have.
+        # Scores and their ids are those of the last rows.
         self.row_ids_ = row_ids(X)
         self._adopt(model)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give what a pickle keeps: model and stream as plain values."""
+        """Return the state for pickling, with model and stream as plain values."""
         state = super().__getstate__()
         if state.get("_stream") is not None:
             state["_stream"] = state["_stream"].state()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what a pickle kept."""
+        """Restore the state of a pickle."""
         state = dict(state)
         if state.get("_stream") is not None:
             state["_stream"] = _core.Stream.from_state(state["_stream"])

@@ -1,4 +1,4 @@
-"""Matrices of scipy as entries of the engine: what is stored is observed."""
+"""Conversion of scipy's sparse matrices to entries of the engine: stored entries are observed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karhunen._shared.errors import repeated_pair
 
 
 def entries_of_sparse(X: Any, weight: Any, n_threads: int | None) -> _core.Entries:
-    """Read the stored entries of a matrix of scipy, explicit zeros included.
+    """Read the stored entries of a scipy matrix, including explicit zeros.
 
     Parameters
     ----------
@@ -21,12 +21,12 @@ def entries_of_sparse(X: Any, weight: Any, n_threads: int | None) -> _core.Entri
     weight : None, array-like that broadcasts to the shape of `X`, or sparse matrix with the entries of `X`
         Inverse variances.
     n_threads : int or None
-        Threads.
+        Number of threads.
 
     Returns
     -------
     Entries
-        With duplicates refused.
+        The entries; duplicates are refused.
     """
     if X.format in ("dia", "bsr"):
         raise ValueError(
@@ -60,12 +60,12 @@ def entries_of_sparse(X: Any, weight: Any, n_threads: int | None) -> _core.Entri
 
 
 def _weights_at(weight: Any, X: Any, rows: np.ndarray, columns: np.ndarray, dtype: type) -> np.ndarray:
-    """Give the weights of the entries at `rows` and `columns`, in the order of ``X.tocoo()``."""
+    """Return the weights of the entries at `rows` and `columns`, in the order of ``X.tocoo()``."""
     if sp.issparse(weight):
         if weight.shape != X.shape:
             raise ValueError(f"entry_weight has shape {weight.shape}, but X has shape {X.shape}")
         same = weight.tocsr()
-        # Where no weight is stored it is zero: the entry counts as missing.
+        # A weight that is not stored is zero: the entry is missing.
         weights = np.asarray(same[rows, columns]).ravel()
     else:
         weights = broadcast_weights(weight, X.shape, dtype)[rows, columns]
@@ -73,13 +73,13 @@ def _weights_at(weight: Any, X: Any, rows: np.ndarray, columns: np.ndarray, dtyp
 
 
 def refuse_masks(name: str, weight: Any) -> None:
-    """Refuse weights that are masked, of which nobody knows what they are."""
+    """Refuse masked weights, whose values are unknown."""
     if np.ma.is_masked(weight):
         raise ValueError(f"{name} holds masked values; give a number for each, zero for what is missing")
 
 
 def broadcast_weights(weight: Any, shape: tuple[int, int], dtype: Any) -> np.ndarray:
-    """Give weights in the shape of the data, without a copy where they are those of rows or columns."""
+    """Broadcast weights to the shape of the data, without a copy."""
     if sp.issparse(weight):
         raise ValueError(
             "entry_weight is a sparse matrix, but X is not: give an array that broadcasts to the shape of X"

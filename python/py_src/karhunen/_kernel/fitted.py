@@ -270,7 +270,7 @@ class FittedKernelPCA(FittedKernel):
         return super()._adopt(model)
 
     def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what is accepted."""
+        """Return scikit-learn's tags for the accepted input."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = tags.input_tags.sparse and not self.fit_inverse_transform
         tags.input_tags.pairwise = self.kernel == "precomputed"

@@ -1,4 +1,4 @@
-"""Kernels that users write: functions of two blocks of rows, or of two rows."""
+"""User-defined kernels: functions of two blocks of rows, or of two rows."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ _FORMS = (
     "or, as in scikit-learn, two rows, and gives a number"
 )
 
-#: Of the largest value: how far `k(x, y)` and `k(y, x)` may be apart.
+#: Largest allowed difference of `k(x, y)` and `k(y, x)`, as a share of the largest value.
 _ASYMMETRY = 1e-5
-#: Of the largest value: how far the value of a pair may depend, by rounding, on the rows beside it.
+#: Largest allowed dependence of a value on the other rows of a block, as a share of the largest value.
 _ROUNDING = 1e-3
 
 
 class BlockKernel:
-    """A kernel function with its arguments, whose results are checked before the engine gets them.
+    """A kernel function with its arguments, which checks results before they reach the engine.
 
     Parameters
     ----------
     function : callable
-        Takes two float64 arrays of shapes (a, n_features) and (b, n_features), gives an array of shape (a, b). Or takes
-        two float64 arrays of shape (n_features,) and gives a number: such a function is called for every pair.
+        Takes two float64 arrays of shapes (a, n_features) and (b, n_features) and returns an array of shape (a, b). Or
+        takes two float64 arrays of shape (n_features,) and returns a number, with one call per pair.
     parameters : mapping or None
-        Keyword arguments for it.
+        Keyword arguments of the function.
     """
 
     def __init__(self, function: Callable[..., Any], parameters: Mapping[str, Any] | None) -> None:
         self.function = function
         self.parameters = dict(parameters or {})
-        #: Whether the function takes two rows; None until it was called, which pickles and files do not hold.
+        #: True if the function takes two rows; None before the first call, and after pickles and files are read.
         self._takes_rows: bool | None = None
 
     def __call__(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """Give the values of all pairs of rows as a contiguous array of float64."""
+        """Return the values of all pairs of rows as a contiguous float64 array."""
         if self._takes_rows is None:
             self._takes_rows = self._probe_form(_three(Y))
         return self._of_pairs(X, Y) if self._takes_rows else self._of_blocks(X, Y)
 
     def probe(self, matrix: np.ndarray) -> None:
-        """Call the function with few rows: find out which of the two it takes, and refuse one that is not symmetric."""
+        """Determine from a few rows which of the two forms the function takes; refuse it if it is not symmetric."""
         rows = _three(matrix)
         self._takes_rows = self._probe_form(rows)
         if self._takes_rows:
@@ -51,7 +51,7 @@ class BlockKernel:
         else:
             values = self._of_blocks(rows, rows.copy())
         apart = np.abs(values - values.T)
-        # As of a precomputed matrix; what is not finite is the engine's to tell.
+        # The same tolerance as for precomputed matrices; the engine reports non-finite values.
         if apart.max(initial=0.0) > _ASYMMETRY * np.abs(values).max(initial=0.0):
             i, j = np.unravel_index(apart.argmax(), apart.shape)
             raise ValueError(
@@ -60,13 +60,13 @@ class BlockKernel:
             )
 
     def _probe_form(self, rows: np.ndarray) -> bool:
-        """Tell whether the function takes two rows; blocks are tried first."""
+        """Return whether the function takes two rows; blocks are tried first."""
         X, Y = rows[:2], rows
         failed: Exception | None = None
         try:
             values = np.asanyarray(self._call(X, Y))
             if values.shape == (2, 3):
-                # Three rows of three features could be multiplied as if they were one matrix.
+                # A function of two rows may accept blocks, for example of three rows and three features, as matrices.
                 if all(self._is_same_alone(X, Y, values, i) for i in (0, 1)):
                     return False
                 blocks = "gave a pair of rows another value beside other rows than alone"
@@ -84,7 +84,7 @@ class BlockKernel:
         return True
 
     def _is_same_alone(self, X: np.ndarray, Y: np.ndarray, values: np.ndarray, i: int) -> bool:
-        """Tell whether a row of one block and the next of the other have the same value alone."""
+        """Return whether a pair of rows has the same value alone as within the blocks."""
         alone = np.asanyarray(self._call(X[i : i + 1], Y[i + 1 : i + 2]))
         return alone.shape == (1, 1) and _alike(alone[0, 0], values[i, i + 1], values)
 
@@ -107,7 +107,7 @@ class BlockKernel:
 
     def _of_pairs(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         values = np.empty((len(X), len(Y)))
-        # Of a block with itself one triangle is enough.
+        # If the blocks are equal, one triangle suffices.
         same = X.shape == Y.shape and np.array_equal(X, Y)
         for i, x in enumerate(X):
             for j in range(i if same else 0, len(Y)):
@@ -128,13 +128,13 @@ class BlockKernel:
 
 
 def _three(rows: np.ndarray) -> np.ndarray:
-    """Give the first three rows, the same again where there are fewer."""
+    """Return the first three rows, with repetition if there are fewer."""
     first = np.array(rows[:3], dtype=np.float64, order="C")
     return first[np.arange(3) % len(first)]
 
 
 def _alike(one: Any, other: Any, values: np.ndarray) -> bool:
-    """Tell whether two values of a kernel are equal but for rounding; what is no number is refused later."""
+    """Return whether two kernel values are equal up to rounding; values that are not numbers are refused later."""
     if values.dtype.kind not in "fiub" or not (np.isfinite(one) and np.isfinite(other)):
         return True
     with np.errstate(invalid="ignore", over="ignore"):

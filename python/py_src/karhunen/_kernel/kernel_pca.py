@@ -43,107 +43,106 @@ if TYPE_CHECKING:
 class KernelPCA(FittedKernelPCA):
     """Kernel principal component analysis.
 
-    scikit-learn's `KernelPCA` on karhunen's engine: truncated and exact to a tolerance, within a limit of memory, with
-    sample weights, and approximations that say how far they are off. Code for scikit-learn works after a change of the
-    import.
+    scikit-learn's `KernelPCA` on karhunen's engine: iterative solvers with a tolerance, a memory limit, sample
+    weights, and approximations with error estimates. Code for scikit-learn works after a change of the import.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        How many components to keep, at most n_samples; all whose eigenvalue is not zero if None.
+        Number of components to keep, at most n_samples; None keeps all with nonzero eigenvalues.
     kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "additive_chi2", "chi2", "precomputed"} \
 or callable, default="linear"
-        The kernel. "precomputed" means that `X` is the kernel matrix: of the fitted rows for :meth:`fit`, of new rows
-        with the fitted ones for :meth:`transform`. A callable gets two blocks of rows, float64 arrays of shapes
-        (a, n_features) and (b, n_features), and gives an array of shape (a, b); or, as in scikit-learn, two rows of
-        shape (n_features,), and gives a number, which takes a call for each pair and is far slower. Which of the two it
-        takes is found out by calls with the first rows. It may be called from several threads.
+        The kernel. With "precomputed", `X` is the kernel matrix: between fitted rows in :meth:`fit`, between new and
+        fitted rows in :meth:`transform`. A callable takes two blocks of rows, float64 arrays of shapes (a, n_features)
+        and (b, n_features), and returns an array of shape (a, b); or, as in scikit-learn, two rows of shape
+        (n_features,), and returns a number, which is far slower. Calls with the first rows determine the form. Several
+        threads may call it.
     gamma : float, "scale", "median" or None, default=None
-        Coefficient of the kernels "rbf", "laplacian", "poly", "sigmoid" and "chi2". None is 1 / n_features, "scale" is
-        1 / (n_features * X.var()), "median" is 1 / the median distance between rows that differ (for the kernels that
-        decay with one: squared Euclidean for "rbf", L1 for "laplacian", chi-squared for "chi2"; pairs count by the
-        product of their weights, and 1,000 rows drawn in proportion to the weights stand for more). Others have none.
+        Coefficient of the kernels "rbf", "laplacian", "poly", "sigmoid" and "chi2"; other kernels have none. None is 1
+        / n_features, "scale" is 1 / (n_features * X.var()), "median" is 1 / the median distance between different
+        rows, for the kernels that decay with a distance: squared Euclidean for "rbf", L1 for "laplacian", chi-squared
+        for "chi2". Pairs are weighted by the product of their weights; of more than 1,000 rows, 1,000 are drawn.
     degree : float, default=3
-        The power of "poly".
+        Exponent of "poly".
     coef0 : float, default=1
-        What "poly" and "sigmoid" add to inner products.
+        Constant that "poly" and "sigmoid" add to inner products.
     kernel_params : dict or None, default=None
-        Keyword arguments for a callable.
+        Keyword arguments of a callable.
     alpha : float or None, default=None
-        The ridge of `pre_image="ridge"`; 1 if None, as in scikit-learn.
+        Ridge penalty of `pre_image="ridge"`; None is 1, as in scikit-learn.
     fit_inverse_transform : bool, default=False
-        Learn to find rows from scores, for :meth:`inverse_transform`.
+        Fit the pre-image map of :meth:`inverse_transform`.
     pre_image : {"auto", "ridge", "fixed-point"}, default="auto"
-        How rows are found from scores: by kernel ridge regression of the rows on their scores, as in scikit-learn, or
-        as the fixed point of Mika et al. (1998), for the kernel "rbf" on the exact routes. "auto" is the fixed point
-        where there is one, which denoises better, and the ridge where `alpha` is given; for other kernels a ridge
-        regression of the centred rows, which scikit-learn's is not.
+        Method that maps scores to rows: "ridge" is kernel ridge regression of the rows on their scores, as in
+        scikit-learn; "fixed-point" is the iteration of Mika et al. (1998), for the kernel "rbf" and the exact solvers.
+        "auto" is the fixed point if available, which denoises better, and "ridge" if `alpha` is given; for other
+        kernels it is a ridge regression of the centred rows, unlike scikit-learn's.
     solver : {"auto", "full", "stored", "tiles", "nystrom", "fourier"}, default="auto"
-        The route to the components: all eigenvectors; block Krylov iteration to `tol` with one triangle of the kernel
-        matrix stored; the same with the matrix computed anew in each pass, in memory proportional to n_samples;
-        landmarks (Nyström); random Fourier features ("rbf" and "laplacian"). "auto" is exact wherever `memory_limit`
-        and half an hour on one core allow it, by landmarks otherwise.
+        Algorithm. "full" computes all eigenvectors; "stored" uses block Krylov iteration to `tol` with one triangle of
+        the kernel matrix in memory; "tiles" recomputes the matrix in every pass, in memory proportional to n_samples;
+        "nystrom" uses landmarks; "fourier" uses random Fourier features ("rbf" and "laplacian"). "auto" is exact if
+        `memory_limit` and half an hour on one core permit, and "nystrom" otherwise.
     landmarks : {"uniform", "kmeans++", "leverage"}, default="uniform"
-        How the landmarks of the solver "nystrom" are chosen: each row as likely as another, far apart from each other
-        in feature space, or by ridge leverage scores.
+        Selection of landmarks for "nystrom": uniformly at random, far apart in feature space, or by ridge leverage
+        scores.
     n_features : int or None, default=None
-        Landmarks of the solver "nystrom", random features of "fourier". None is 1,000 or four times the components,
-        whichever is more.
+        Number of landmarks for "nystrom" or of random features for "fourier". None is the larger of 1,000 and four
+        times the number of components.
     memory_limit : int or None, default=None
-        Bytes that a fit may hold beside the data. None is half of the machine's memory.
+        Maximum memory of a fit besides the data, in bytes. None is half of the machine's memory.
     tol : float or None, default=None
-        Iteration stops when every residual is below `tol` times the largest eigenvalue. None is 1e-8 for float64 and
-        1e-5 for float32, and so is scikit-learn's 0.
+        Iteration stops when every residual is below `tol` times the largest eigenvalue. None and 0 mean 1e-8 for
+        float64 and 1e-5 for float32.
     max_iter : int or None, default=None
-        Passes over the kernel matrix that an iteration may make; 1000 if None.
+        Maximum number of passes of an iteration over the kernel matrix; None is 1000.
     remove_zero_eig : bool, default=False
-        Leave out components of eigenvalue zero. They are always left out if `n_components` is None.
+        Drop components with eigenvalue zero. They are always dropped if `n_components` is None.
     random_state : int, RandomState, Generator or None, default=None
-        Seeds everything that is drawn. None is a fixed seed: the same result at every fit.
+        Seed of all random numbers. None is a fixed seed: every fit gives the same result.
     n_threads : int or None, default=None
-        Threads; all cores if None. The result has the same bits for every number of threads.
+        Number of threads; None uses all cores. The bits of the result do not depend on it.
     strict : bool, default=False
-        Raise :class:`~karhunen.NotConvergedError` where a component misses the tolerance, instead of warning.
+        Raise :class:`~karhunen.NotConvergedError` if a component misses the tolerance, instead of warning.
     verbose : bool, default=False
         Show a progress bar (needs tqdm).
     eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
-        scikit-learn's name of `solver`: "full", "stored" and "stored" but for "auto".
+        scikit-learn's name of `solver`: "dense" is "full", "arpack" and "randomized" are "stored".
     iterated_power : int or "auto", default="auto"
-        A setting of scikit-learn's randomized solver, which has no error control. It means nothing here, where
-        iteration goes on to `tol`; its value is accepted and unused.
+        Setting of scikit-learn's randomized solver, accepted for compatibility and ignored: iteration continues until
+        `tol` is reached.
     copy_X : bool, default=True
-        As in scikit-learn, where False allows that `X` is kept instead of a copy. The engine keeps its own copy.
+        Accepted for compatibility and ignored: the engine keeps its own copy of `X`.
     n_jobs : int or None, default=None
-        scikit-learn's name of `n_threads`; -1 is all cores.
+        scikit-learn's name of `n_threads`; -1 uses all cores.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        Eigenvalues of the centred kernel matrix, descending: sums of squares of the scores. With weights, those of the
-        matrix of repeated rows.
+        Eigenvalues of the centred kernel matrix in decreasing order, which are the sums of squares of the scores. With
+        weights, those of the matrix of repeated rows.
     eigenvectors_ : ndarray of shape (n_samples, n_components)
-        Eigenvectors of the centred kernel matrix. The largest entry of each, by absolute value, is positive. Not on the
-        approximate routes, which keep nothing that grows with n_samples.
+        Eigenvectors of the centred kernel matrix. The entry with the largest absolute value in each is positive. Not
+        available from the approximate solvers, which store nothing proportional to n_samples.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of the sum of all eigenvalues.
     gamma_ : float or None
-        The coefficient that was used; None for kernels without one.
+        Coefficient used; None for kernels without one.
     X_fit_ : ndarray or csr_array of shape (n_samples, n_features)
-        The rows that new ones are compared with, on the exact routes and unless the kernel is precomputed.
+        Fitted rows, for the exact solvers, unless the kernel is precomputed.
     landmarks_ : ndarray or csr_array of shape (n_landmarks, n_features)
-        The rows that stand for all others, of the solver "nystrom".
+        Landmark rows, for the solver "nystrom".
     dual_coef_ : ndarray of shape (n_samples, n_features)
-        Coefficients of kernel ridge regression, if rows are found by it.
+        Coefficients of the kernel ridge regression, if it is the pre-image method.
     X_transformed_fit_ : ndarray of shape (n_samples, n_components)
-        The scores that they belong to.
+        Scores of the fitted rows in the kernel ridge regression.
     residuals_ : ndarray of shape (n_components,)
-        ``||K u - l u|| / l_1`` of each component: how exact it is.
+        Relative residual ``||K u - l u|| / l_1`` of each component.
     solver_ : str
-        The route that was taken.
+        The solver that was used.
     convergence_ : KernelConvergence
-        How the fit went: route, reason, passes, tolerance, negative eigenvalues, errors of an approximation.
+        Solver, reason for its choice, passes, tolerance, smallest eigenvalue, errors of an approximation.
     n_iter_ : int
-        Passes over the kernel matrix.
+        Number of passes over the kernel matrix.
     n_components_, n_samples_, n_features_in_ : int
         Numbers of components, rows and columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -151,8 +150,8 @@ or callable, default="linear"
 
     Notes
     -----
-    Fitted arrays are read-only views of the engine's memory; of float32 data they are copies in float32, in which the
-    iterative routes compute kernel values.
+    Fitted arrays are read-only views of the engine's memory. For float32 data they are float32 copies, and the
+    iterative solvers compute kernel values in float32.
 
     Examples
     --------
@@ -232,22 +231,22 @@ or callable, default="linear"
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
             Rows are samples. For `kernel="precomputed"`, the kernel matrix, shape (n_samples, n_samples).
         y : None
-            Ignored; there for pipelines.
+            Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
-            A weight of at least 0 for each row, which counts it: the result is that of repeated rows.
+            Nonnegative weight of each row, used as its multiplicity: the result is that of repeated rows.
 
         Returns
         -------
         KernelPCA
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            For options out of range; for a value that is NaN or infinite, with its row and column; for wanted
-            eigenvalues far below zero.
+            If an option is out of range; if a value is NaN or infinite (the message gives its row and column); if
+            requested eigenvalues are negative beyond rounding.
         NotConvergedError
-            If `strict`.
+            If `strict` and a component misses the tolerance.
 
         Examples
         --------
@@ -261,12 +260,12 @@ or callable, default="linear"
         return self
 
     def fit_transform(self, X: Any, y: None = None, sample_weight: Any = None) -> FloatArray:
-        """Fit kernel principal components to `X` and give the scores of its rows.
+        """Fit kernel principal components to `X` and compute the scores of its rows.
 
         Parameters
         ----------
         X, y, sample_weight
-            As for :meth:`fit`.
+            As in :meth:`fit`.
 
         Returns
         -------
@@ -274,7 +273,7 @@ or callable, default="linear"
             Scores, in float32 if `X` is, in float64 otherwise.
         """
         matrix, weights = self._fit(X, sample_weight)
-        # Approximate routes keep no scores, and rows of weight zero have none.
+        # Approximate solvers store no scores, and rows of weight zero have none.
         known = len(self._model.eigenvectors) == matrix.shape[0] and (weights is None or weights.all())
         return self._model.fitted_scores(matrix.dtype == np.float32) if known else self._scores(matrix)
 
@@ -292,7 +291,7 @@ or callable, default="linear"
         return matrix, weights
 
     def _check_form(self, matrix: Matrix, function: BlockKernel | None) -> None:
-        """Check what depends on how the data are stored, and whether a kernel function takes blocks."""
+        """Check conditions on the storage of the data, and probe a kernel function."""
         if sp.issparse(matrix) and (function is not None or self.fit_inverse_transform):
             what = "a kernel function gets" if function is not None else "an inverse transform is learnt from"
             raise ValueError(f"X is sparse, but {what} dense rows; pass X.toarray()")
@@ -302,13 +301,13 @@ or callable, default="linear"
             function.probe(matrix)
 
     def _engine_options(self) -> dict[str, Any]:
-        """Check every option and give those of the engine."""
+        """Check every option and return those of the engine."""
         for name in ("copy_X", "verbose"):
             flag_option(name, getattr(self, name))
         check_sketch_options(self)
         inverse = flag_option("fit_inverse_transform", self.fit_inverse_transform)
         if inverse and isinstance(self.kernel, str) and self.kernel == "precomputed":
-            # scikit-learn's words.
+            # The first words are scikit-learn's.
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel: it holds no rows to be found")
         pre_image = choice_option("pre_image", self.pre_image, PreImage)
         if self.alpha is not None and pre_image == "auto":

@@ -32,45 +32,45 @@ PARAMETERS = ("gamma", "coef0", "degree")
 class Nystroem(FittedKernel):
     """Features whose inner products approximate a kernel.
 
-    scikit-learn's `Nystroem` on karhunen's engine: kernel values with landmarks, times the inverse root of the
-    landmarks' own kernel matrix. Inner products of landmarks are exact. Unlike :class:`KernelPCA` nothing is centred,
-    and a linear model of the features is a kernel method.
+    scikit-learn's `Nystroem` on karhunen's engine: kernel values with landmarks, times the inverse square root of the
+    landmarks' kernel matrix. Inner products of landmarks are exact. Unlike :class:`KernelPCA`, nothing is centred. A
+    linear model of the features is a kernel method.
 
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "laplacian", "cosine", "chi2"} or callable, default="rbf"
-        A kernel that is positive semi-definite. A callable gets blocks of rows, or two rows, as for :class:`KernelPCA`.
+        A positive semi-definite kernel. A callable takes blocks of rows, or two rows, as in :class:`KernelPCA`.
     gamma : float, "scale", "median" or None, default=None
-        Coefficient of the kernels "rbf", "laplacian", "poly" and "chi2", as for :class:`KernelPCA`; None is
-        1 / n_features, but 1 for "chi2", as in scikit-learn.
+        Coefficient of the kernels "rbf", "laplacian", "poly" and "chi2", as in :class:`KernelPCA`; None is 1 /
+        n_features, but 1 for "chi2", as in scikit-learn.
     coef0 : float or None, default=None
-        What "poly" adds to inner products; 1 if None.
+        Constant that "poly" adds to inner products; None is 1.
     degree : float or None, default=None
-        The power of "poly"; 3 if None.
+        Exponent of "poly"; None is 3.
     kernel_params : dict or None, default=None
-        Keyword arguments for a callable; of a named kernel, those among `gamma`, `coef0` and `degree` that are None.
+        Keyword arguments of a callable; for a named kernel, values of `gamma`, `coef0` and `degree` that are None.
     n_components : int, default=100
-        Landmarks, which is the number of features; no more than there are rows.
+        Number of landmarks, which is the number of features; at most n_samples.
     landmarks : {"uniform", "kmeans++", "leverage"}, default="uniform"
-        How they are chosen: each row as likely as another, far apart from each other in feature space, or by ridge
-        leverage scores.
+        Selection of the landmarks: uniformly at random, far apart in feature space, or by ridge leverage scores.
     random_state : int, RandomState, Generator or None, default=None
-        Seeds everything that is drawn. None is a fixed seed: the same result at every fit.
+        Seed of all random numbers. None is a fixed seed: every fit gives the same result.
     n_threads : int or None, default=None
-        Threads; all cores if None. The result has the same bits for every number of threads.
+        Number of threads; None uses all cores. The bits of the result do not depend on it.
     n_jobs : int or None, default=None
-        scikit-learn's name of `n_threads`; -1 is all cores.
+        scikit-learn's name of `n_threads`; -1 uses all cores.
 
     Attributes
     ----------
     components_ : ndarray or csr_array of shape (n_components, n_features)
-        The landmarks.
+        Landmark rows.
     component_indices_ : ndarray of shape (n_components,)
-        Which of the rows fitted they were, ascending.
+        Indices of the landmarks among the fitted rows, ascending.
     normalization_ : ndarray of shape (n_components, n_components)
-        The inverse root of their kernel matrix, symmetric, where its eigenvalues are above 1.5e-8 of the largest.
+        Symmetric inverse square root of the landmarks' kernel matrix, restricted to eigenvalues above 1.5e-8 of the
+        largest.
     gamma_ : float or None
-        The coefficient that was used; None for kernels without one.
+        Coefficient used; None for kernels without one.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -78,7 +78,7 @@ class Nystroem(FittedKernel):
 
     Notes
     -----
-    The command line ``karhunen`` says of a file of :meth:`save` that it is a feature map, and does nothing with it.
+    The command line ``karhunen`` identifies a file of :meth:`save` as a feature map and cannot apply it.
 
     Examples
     --------
@@ -119,22 +119,22 @@ class Nystroem(FittedKernel):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
-        """Choose landmarks among the rows of `X`.
+        """Select landmarks among the rows of `X`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
             Rows are samples.
         y : None
-            Ignored; there for pipelines.
+            Ignored; present for compatibility with pipelines.
         sample_weight : array-like of shape (n_samples,) or None
-            A weight of at least 0 for each row: landmarks are drawn in proportion to them, among the rows whose weight
-            is not zero, and the rules for `gamma` count them.
+            Nonnegative weight of each row: rows of positive weight are drawn as landmarks in proportion to it, and the
+            rules for `gamma` use it.
 
         Returns
         -------
         Nystroem
-            Itself.
+            The fitted estimator.
         """
         options = self._engine_options()
         function = self._function()
@@ -196,29 +196,29 @@ class Nystroem(FittedKernel):
 
     @property
     def components_(self) -> Rows:
-        """The landmarks, shape (n_components, n_features)."""
+        """Landmark rows, shape (n_components, n_features)."""
         return self._rows("components_", self._fitted("components_").landmarks)
 
     @property
     def component_indices_(self) -> NDArray[np.int64]:
-        """Which of the rows fitted the landmarks were."""
+        """Indices of the landmarks among the fitted rows, shape (n_components,)."""
         return self._fitted("component_indices_").indices
 
     @property
     def normalization_(self) -> FloatArray:
-        """The inverse root of the kernel matrix of the landmarks."""
+        """Inverse square root of the landmarks' kernel matrix, shape (n_components, n_components)."""
         return self._array("normalization_", self._fitted("normalization_").normalization)
 
     @property
     def _n_features_out(self) -> int:
-        """Tell `get_feature_names_out` how many there are."""
+        """Return the number of output features for `get_feature_names_out`."""
         return len(self._model.indices)
 
     def _engine_options(self) -> dict[str, Any]:
-        """Check every option and give those of the engine."""
+        """Check every option and return those of the engine."""
         given = {name: getattr(self, name) for name in PARAMETERS}
         if callable(self.kernel) and any(value is not None for value in given.values()):
-            # scikit-learn's words.
+            # The first words are scikit-learn's.
             raise ValueError(
                 "Don't pass gamma, coef0 or degree to Nystroem if the kernel is a function: give it its kernel_params"
             )

@@ -1,4 +1,4 @@
-"""Arguments of kernel estimators as options of the engine."""
+"""Conversion of the arguments of kernel estimators to options of the engine."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from karhunen._shared.options import (
     optional_count,
 )
 
-#: scikit-learn's names of solvers, and the route of the engine that does the same.
+#: Equivalent solvers of the engine for scikit-learn's names.
 SKLEARN_EIGEN_SOLVERS: dict[str, KernelRoute] = {"dense": "full", "arpack": "stored", "randomized": "stored"}
-#: The names here of choices that have another name in files.
+#: Names of choices that differ from their names in files.
 _NAMES = names_in_files()
-#: Passes that None allows.
+#: Number of passes if `max_iter` is None.
 MAX_ITER = 1000
-#: Kernels that have no meaning for negative values.
+#: Kernels that are undefined for negative values.
 POSITIVE_ONLY: tuple[Kernel, ...] = ("additive_chi2", "chi2")
 
 
 def kernel_option(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> dict[str, Any]:
-    """Check a kernel's name and parameters; the engine knows which names and values there are."""
+    """Check the types of a kernel's name and parameters; the engine checks their values."""
     if callable(kernel):
         kernel = "custom"
     elif not isinstance(kernel, str) or kernel == "custom":
@@ -50,7 +50,7 @@ def kernel_option(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> dict[str,
 
 
 def block_kernel(kernel: Any, kernel_params: Any) -> BlockKernel | None:
-    """Give the kernel function with its arguments, if the kernel is one."""
+    """Return the kernel function with its arguments, if the kernel is a function."""
     if kernel_params is not None and not isinstance(kernel_params, dict):
         raise ValueError(f"kernel_params = {kernel_params!r} is not allowed: it must be a dict or None")
     if callable(kernel):
@@ -64,7 +64,7 @@ def block_kernel(kernel: Any, kernel_params: Any) -> BlockKernel | None:
 
 
 def route_option(solver: Any, eigen_solver: Any) -> str:
-    """Choose the route that one of two options asks for."""
+    """Return the solver that one of two options selects."""
     if choice_option("eigen_solver", eigen_solver, EigenSolver) == "auto":
         return name_option("solver", solver)
     if solver != "auto":
@@ -73,7 +73,7 @@ def route_option(solver: Any, eigen_solver: Any) -> str:
 
 
 def threads_option(estimator: BaseEstimator) -> int | None:
-    """Choose the number of threads that one of two options asks for; None is all cores."""
+    """Return the number of threads that one of two options selects; None is all cores."""
     n_threads, n_jobs = estimator.n_threads, estimator.n_jobs
     if n_threads is not None and n_jobs is not None:
         raise ValueError(f"n_threads = {n_threads!r} and n_jobs = {n_jobs!r} say the same; give only one")
@@ -94,7 +94,7 @@ def bytes_option(name: str, value: Any) -> int | None:
 
 
 def estimator_arguments(engine: dict[str, Any]) -> dict[str, Any]:
-    """Give the arguments of an estimator for the options of the engine, as files hold them."""
+    """Convert the engine's options, as stored in files, to arguments of an estimator."""
     arguments = {
         **kernel_arguments(engine["kernel"]),
         "solver": engine["solver"] or "auto",
@@ -112,24 +112,24 @@ def estimator_arguments(engine: dict[str, Any]) -> dict[str, Any]:
 
 
 def kernel_arguments(kernel: str | dict[str, Any]) -> dict[str, Any]:
-    """Give the arguments of an estimator for a kernel of the engine, as files hold it."""
+    """Convert the engine's kernel, as stored in files, to arguments of an estimator."""
     name, parameters = _variant(kernel)
     parameters = {name: value for name, value in parameters.items() if name != "gamma"} | _gamma(parameters)
     return {"kernel": _NAMES.get(name, name), **parameters}
 
 
 def landmarks_argument(rule: str) -> str:
-    """Give the argument of an estimator for a rule of the engine, as files hold it."""
+    """Convert the engine's rule for landmarks, as stored in files, to an argument of an estimator."""
     return _NAMES.get(rule, rule)
 
 
 def function_advice(kernel: Any) -> str:
-    """Say what to do about the kernel of a file where a function was given for another, or none for one."""
+    """Return the advice if a kernel function is missing, or given for a model that needs none."""
     return "no function" if kernel is not None else "a function, which files do not hold: give it as `kernel`"
 
 
 def _gamma(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Give the argument for a coefficient, if the kernel has one."""
+    """Return the argument for the coefficient, if the kernel has one."""
     if "gamma" not in parameters:
         return {}
     rule = parameters["gamma"]
@@ -139,5 +139,5 @@ def _gamma(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _variant(value: str | dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Split the JSON of a choice into its name and what belongs to it."""
+    """Split the JSON of a choice into its name and its parameters."""
     return (value, {}) if isinstance(value, str) else next(iter(value.items()))

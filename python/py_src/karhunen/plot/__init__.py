@@ -1,9 +1,9 @@
-"""Pictures of fitted models, on matplotlib (``pip install 'karhunen[plot]'``).
+"""Plots of fitted models with matplotlib (``pip install 'karhunen[plot]'``).
 
 Each function takes a fitted :class:`karhunen.PCA`, :class:`karhunen.TruncatedSVD` or scikit-learn's estimator of the
-same name (or a :class:`karhunen.IncompletePCA`), draws into `ax` or a figure of its own, and returns the matplotlib
-Axes. Names of a pandas data frame become labels, placed so that they do not cover one another. Colours are told apart
-with every kind of colour vision (Okabe & Ito 2008), and groups differ by marker as well.
+same name (or a :class:`karhunen.IncompletePCA`), draws into `ax` or a new figure, and returns the matplotlib Axes.
+Names of a pandas data frame become labels that do not overlap. Colours are distinguishable with every kind of colour
+vision (Okabe & Ito 2008), and groups also differ by marker.
 """
 
 from karhunen.plot._biplot import biplot

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def longest(tips: np.ndarray, n_arrows: int) -> np.ndarray:
-    """Give the indices of the longest of the arrows to `tips` (n, 2), the longest first."""
+    """Return the indices of the longest arrows to `tips` (n, 2), in order of decreasing length."""
     return np.argsort(-np.hypot(*tips.T), kind="stable")[:n_arrows]
 
 
@@ -26,12 +26,12 @@ def draw(ax: Axes, tips: np.ndarray, colour: str) -> None:
 
 
 def along(tips: np.ndarray) -> np.ndarray:
-    """Give points on the arrows, for labels to keep away from."""
+    """Return points on the arrows, which labels must not cover."""
     return np.concatenate([tips * share for share in np.linspace(0.0, 0.97, 25)])
 
 
 def name(ax: Axes, tips: np.ndarray, names: Sequence[str], colour: str, points: np.ndarray | None = None) -> None:
-    """Write the names of the arrows beyond their tips, beside arrows and `points` as far as there is room."""
+    """Write the names of the arrows beyond their tips, as far as arrows and `points` leave space."""
     names = _labels.shorten(names)
     obstacles = along(tips) if points is None else np.vstack([along(tips), points])
     _labels.place(ax, tips, names, toward=tips, obstacles=obstacles, keep=True, colour=colour)

@@ -1,4 +1,4 @@
-"""Axes to draw on, and their looks."""
+"""Axes and their style."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Okabe & Ito's colours, without yellow and black, which do not stand out on white or beside text.
+#: Okabe & Ito's colours, without yellow and black, which lack contrast on white or beside text.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 GREY = "#8a8f98"
@@ -18,7 +18,7 @@ FAINT = "#d9dce1"
 
 
 def pyplot() -> ModuleType:
-    """Import matplotlib, or say how to get it."""
+    """Import matplotlib, or raise ImportError with the command that installs it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -30,7 +30,7 @@ def pyplot() -> ModuleType:
 
 
 def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Give `ax`, or the Axes of a new figure of `size` inches, without the frame that carries no data."""
+    """Return `ax`, or the Axes of a new figure of `size` inches, with spines only at the left and bottom."""
     plt = pyplot()
     if ax is None:
         _, ax = plt.subplots(figsize=size, layout="constrained")

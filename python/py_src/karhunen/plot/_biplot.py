@@ -1,4 +1,4 @@
-"""Rows and features in one picture."""
+"""Rows and features in one plot."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from karhunen.plot._labels import LONGEST
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: How far the longest arrow reaches, as a share of the farthest point.
+#: Length of the longest arrow as a share of the distance of the farthest point.
 REACH = 0.9
-#: Room for names beyond the tips, for each letter and for a line, as shares of the farthest point.
+#: Space for names beyond the tips, per letter and per line, as shares of the distance of the farthest point.
 LETTER, LINE = 0.042, 0.1
 
 
@@ -36,35 +36,35 @@ def biplot(
 ) -> Axes:
     """Draw the rows of `X` as points and the features as arrows (Gabriel 1971, doi:10.1093/biomet/58.3.453).
 
-    The projection of a point on an arrow tells how large that feature is in that row. The arrows share one factor that
-    fits them to the points, so only their relative lengths mean something.
+    The projection of a point on an arrow shows the size of the feature in the row. All arrows are scaled by one factor
+    that fits them to the points, so only their relative lengths are meaningful.
 
     Parameters
     ----------
     pca : PCA or TruncatedSVD
-        Fitted, karhunen's or scikit-learn's.
+        Fitted estimator of karhunen or scikit-learn.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-        Rows, as `transform` takes them.
+        Rows, as in `transform`.
     components : (int, int), default=(0, 1)
-        Indices of the components across and upwards, from 0.
+        Indices, from 0, of the components on the horizontal and vertical axis.
     scaling : {"form", "covariance"}, default="form"
-        What is true to scale: distances between rows (points are scores, arrows are components), or the features
-        (arrows are loadings, whose angles tell correlations; points are scores of unit variance).
+        "form" preserves distances between rows: points are scores, arrows are components. "covariance" preserves the
+        features: arrows are loadings, whose angles show correlations, and points are scores of unit variance.
     color_by : array-like of shape (n_samples,) or None, default=None
-        Groups or numbers, as for :func:`scores`.
+        Groups or numbers, as in :func:`scores`.
     labels : sequence of shape (n_samples,), bool or None, default=None
-        Names of the rows, as for :func:`scores`.
+        Names of the rows, as in :func:`scores`.
     feature_names : sequence of shape (n_features,) or None, default=None
-        Names of the features; those of the fitted data frame if None.
+        Names of the features; None uses those of the fitted data frame.
     n_arrows : int, default=15
-        Arrows at most: the longest of this plane.
+        Maximum number of arrows: the longest in this plane are drawn.
     ax : Axes or None, default=None
-        Where to draw; a new figure if None.
+        Axes to draw on; None creates a figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The picture.
+        The Axes.
 
     Examples
     --------

@@ -15,10 +15,10 @@ from karhunen.plot._labels import LONGEST
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Components explain all variance if their shares add up to 1 within this.
+#: Tolerance for the sum of the explained shares to be 1.
 ROUNDING = 1e-9
 TOTAL = 1e-6
-#: Room for names beside the circle: units for each letter, and the most.
+#: Space for names beside the circle: units per letter, and the maximum.
 LETTER = 0.044
 WIDEST = 2.4
 
@@ -35,31 +35,31 @@ def correlation_circle(
 ) -> Axes:
     """Draw the correlation of each feature with two components, inside the circle of radius 1.
 
-    An arrow that reaches the circle is a feature that the two components explain wholly; its squared length is the
-    share of its variance that they explain.
+    An arrow that reaches the circle is a feature fully explained by the two components; its squared length is the
+    explained share of its variance.
 
     Parameters
     ----------
     pca : PCA
-        Fitted, karhunen's or scikit-learn's.
+        Fitted estimator of karhunen or scikit-learn.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features) or None, default=None
-        The data that `pca` was fitted to. A model with all components, or karhunen's with ``scale=True`` and without
-        feature weights, knows the correlations by itself.
+        The data that `pca` was fitted to. Not needed for a model with all components, or for karhunen's with
+        ``scale=True`` and without feature weights.
     components : (int, int), default=(0, 1)
-        Indices of the components across and upwards, from 0.
+        Indices, from 0, of the components on the horizontal and vertical axis.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of the rows of `X`, if the fit had any.
+        Sample weights of the fit, if any.
     feature_names : sequence of shape (n_features,) or None, default=None
-        Names of the features; those of the fitted data frame if None.
+        Names of the features; None uses those of the fitted data frame.
     n_arrows : int, default=30
-        Arrows at most: the longest of this plane.
+        Maximum number of arrows: the longest in this plane are drawn.
     ax : Axes or None, default=None
-        Where to draw; a new figure if None.
+        Axes to draw on; None creates a figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The picture.
+        The Axes.
 
     Examples
     --------
@@ -99,13 +99,13 @@ def correlation_circle(
 
 
 def _known_correlations(pca: Any) -> np.ndarray:
-    """Give the correlations that follow from the model alone, shape (n_features, n_components)."""
+    """Return the correlations that follow from the model alone, shape (n_features, n_components)."""
     loadings = _fitted_model.loadings_of(pca)
     explained = float(np.sum(pca.explained_variance_ratio_))
     if abs(explained - 1.0) <= ROUNDING:
         spread = np.linalg.norm(loadings, axis=1)
         return loadings / np.where(spread > 0.0, spread, 1.0)[:, None]
-    # Scaled features have variance 1 each, or 0 if constant; feature weights would show in the total variance.
+    # Scaled features have variance 1, or 0 if constant; feature weights would change the total variance.
     total = float(np.sum(pca.explained_variance_)) / explained
     if getattr(pca, "scale", False) and abs(total - round(total)) <= TOTAL and total <= len(loadings) + TOTAL:
         return loadings
@@ -116,7 +116,7 @@ def _known_correlations(pca: Any) -> np.ndarray:
 
 
 def _correlations(X: Any, at: np.ndarray, sample_weight: Any) -> np.ndarray:
-    """Compute the correlations of the columns of `X` with scores (n, 2), weighted."""
+    """Compute the weighted correlations of the columns of `X` with scores (n, 2)."""
     matrix = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=float)
     weight = np.ones(len(at)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     if weight.shape != (len(at),):

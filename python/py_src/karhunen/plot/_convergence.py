@@ -1,4 +1,4 @@
-"""How the error fell."""
+"""Errors by iteration."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from karhunen.plot._axes import COLOURS, FAINT, axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: What may be drawn across, and its name there.
+#: Attribute and label of each choice for the horizontal axis.
 ACROSS: dict[Across, tuple[str, str]] = {"iteration": ("iterations", "Iteration"), "seconds": ("seconds", "Seconds")}
 
 
 def convergence(pca: Any, *, by: Across = "iteration", label: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the root mean squared error of a fit of incomplete data, by iteration or by time.
 
-    Errors of the entries fitted are a line; those of the entries that `early_stopping` set aside are dashed in the same
-    colour. Several fits go into the same axes, one call for each.
+    Errors of the fitted entries are a solid line; those of the entries held out by `early_stopping` are dashed in the
+    same colour. To compare fits, call the function repeatedly with the same axes.
 
     Parameters
     ----------
     pca : IncompletePCA
-        Fitted.
+        Fitted estimator.
     by : {"iteration", "seconds"}, default="iteration"
-        What to draw across.
+        Quantity on the horizontal axis.
     label : str or None, default=None
-        Name of the fit in the legend; that of its method if None.
+        Name of the fit in the legend; None uses the name of the method.
     ax : Axes or None, default=None
-        Where to draw; a new figure if None.
+        Axes to draw on; None creates a figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Errors upwards.
+        The Axes, with errors on the vertical axis.
 
     Examples
     --------

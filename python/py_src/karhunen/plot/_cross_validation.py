@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 def cross_validation(found: EntryCrossValidation, *, ax: Axes | None = None) -> Axes:
     """Draw the errors of :func:`karhunen.cross_validate_entries`, with their standard errors.
 
-    Numbers of components are across, with a line for each penalty; or penalties, where there is only one number. A ring
-    marks the lowest error, a square the simplest choice within one standard error of it.
+    The horizontal axis is the number of components, with a line for each penalty; or the penalty, if there is only one
+    number of components. A ring marks the lowest error, a square the simplest choice within one standard error of it.
 
     Parameters
     ----------
     found : EntryCrossValidation
-        What was found.
+        Result of the cross-validation.
     ax : Axes or None, default=None
-        Where to draw; a new figure if None.
+        Axes to draw on; None creates a figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Errors upwards.
+        The Axes, with errors on the vertical axis.
 
     Examples
     --------
@@ -74,10 +74,10 @@ def cross_validation(found: EntryCrossValidation, *, ax: Axes | None = None) -> 
 
 
 def _position(value: Any) -> float:
-    """Give a number of components or the size of a penalty."""
+    """Return the number of components or the size of a penalty."""
     return float(value[1] if isinstance(value, tuple) else value)
 
 
 def _name(penalty: Any) -> str:
-    """Say a penalty."""
+    """Name a penalty."""
     return f"{penalty[1]:g} ({penalty[0]})" if isinstance(penalty, tuple) else f"{penalty:g}"

@@ -1,4 +1,4 @@
-"""How uncertain scores are, as ellipses around points."""
+"""Uncertainty of scores as ellipses around points."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def covariances(pca: Any, X: Any, first: int, second: int) -> np.ndarray:
 
 
 def draw(ax: Axes, at: np.ndarray, covariances: np.ndarray, deviations: float) -> None:
-    """Draw ellipses of so many standard deviations around points (n, 2)."""
+    """Draw ellipses of `deviations` standard deviations around points (n, 2)."""
     from matplotlib.collections import EllipseCollection
 
     if isinstance(deviations, bool) or not isinstance(deviations, (int, float)) or not deviations > 0:
         raise ValueError(f"deviations = {deviations!r}; give a number of standard deviations above 0")
     variances, axes = np.linalg.eigh(covariances)
     radii = deviations * np.sqrt(np.clip(variances, 0.0, None))
-    # The longer axis is the last.
+    # The last axis is the longer one.
     angles = np.degrees(np.arctan2(axes[:, 1, 1], axes[:, 0, 1]))
-    # Outlines: areas of many rows would add up to a cloud.
+    # Outlines only: filled areas of many rows would add up.
     look = {
         "facecolor": "none",
         "edgecolor": GREY,

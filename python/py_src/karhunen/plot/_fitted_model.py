@@ -1,4 +1,4 @@
-"""What pictures read from a fitted model, karhunen's or scikit-learn's, and from its data."""
+"""Values that plots read from a fitted model of karhunen or scikit-learn, and from its data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 
 def check(pca: Any) -> None:
-    """Refuse what is no fitted model with components."""
+    """Refuse objects that are not fitted models with components."""
     for name in ("fit", "transform"):
         if not hasattr(pca, name):
             raise ValueError(f"pca is a {type(pca).__name__}; pass a fitted karhunen.PCA or scikit-learn's")
@@ -41,7 +41,7 @@ def plane(pca: Any, components: tuple[int, int]) -> tuple[int, int]:
 
 
 def count(name: str, value: int | None, most: int) -> int:
-    """Check how many to show; None is all."""
+    """Check a number of items to show; None is all."""
     if value is None:
         return most
     if isinstance(value, bool) or not hasattr(value, "__index__") or operator.index(value) < 1:
@@ -50,25 +50,25 @@ def count(name: str, value: int | None, most: int) -> int:
 
 
 def component_name(index: int) -> str:
-    """Name a component for people, who count from 1."""
+    """Return the name of a component, counted from 1."""
     return f"PC{index + 1}"
 
 
 def axis_label(pca: Any, index: int) -> str:
-    """Name a component and the share of the variance that it explains."""
+    """Return the name of a component with its share of the variance."""
     share = 100.0 * pca.explained_variance_ratio_[index]
     return f"{component_name(index)} ({share:.{1 if share >= 0.95 else 2}f} % of the variance)"
 
 
 def loadings_of(pca: Any) -> np.ndarray:
-    """Give components times the square root of their variance, shape (n_features, n_components)."""
+    """Return components times the square root of their variance, shape (n_features, n_components)."""
     if hasattr(pca, "loadings_"):
         return pca.loadings_
     return pca.components_.T * np.sqrt(pca.explained_variance_)
 
 
 def feature_names(pca: Any, given: Sequence[Any] | None) -> list[str]:
-    """Give the names of the features: `given`, those of the fit, or x0, x1 and so on as scikit-learn has them."""
+    """Return the names of the features: `given`, those of the fit, or x0, x1, ... as in scikit-learn."""
     p = pca.components_.shape[1]
     if given is None:
         given = getattr(pca, "feature_names_in_", [f"x{j}" for j in range(p)])
@@ -78,7 +78,7 @@ def feature_names(pca: Any, given: Sequence[Any] | None) -> list[str]:
 
 
 def row_names(X: Any, given: Sequence[Any] | bool | None, n: int) -> list[str] | None:
-    """Give the names of the rows: `given`, or the index of a data frame if that holds names rather than numbers."""
+    """Return the names of the rows: `given`, or the index of a data frame if it holds strings."""
     if given is False:
         return None
     if given is None or given is True:

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
-#: Steps away from the point, in points of a printer, in the order in which they are tried.
+#: Distances from the point to try in order, in typographic points.
 DISTANCES = (5.0, 9.0, 15.0, 23.0, 33.0, 45.0)
-#: Beyond this distance a thin line leads from the label to its point.
+#: Distance beyond which a thin line connects the label with its point.
 LEADER = 12.0
-#: Labels that are tried; there is no room for more on a page.
+#: Maximum number of labels to try; a page has no space for more.
 MOST = 400
-#: Longer labels lose their middle.
+#: Maximum length of a label; longer ones lose their middle.
 LONGEST = 30
-#: Air around a label, in points.
+#: Margin of a label, in typographic points.
 MARGIN = 1.5
 
 
@@ -38,11 +38,11 @@ def place(
     size: float = 8.5,
     colour: str = INK,
 ) -> list[int]:
-    """Write `texts` beside the points `at` (n, 2), the first ones first, where they cover nothing; tell which were.
+    """Write `texts` beside the points `at` (n, 2) in order, without overlaps; return which were written.
 
-    A label goes `toward` a direction (n, 2) if one is given, to the right otherwise, and turns away from there until
-    it covers no label written before, none of the `obstacles` (m, 2) and none of the other points. Where there is no
-    such place it is left out, or, with `keep`, written where it covers least.
+    A label is tried in the direction `toward` (n, 2) if given, else to the right, and then in directions farther from
+    it, until it covers no earlier label, no `obstacles` (m, 2) and no other point. If there is no such position, it is
+    omitted, or, with `keep`, written in the position with the least overlap.
     """
     figure = ax.figure.canvas.figure  # The whole figure, also of Axes in a subfigure.
     figure.draw_without_rendering()  # The layout is settled: from here on, pixels mean something.
@@ -74,7 +74,7 @@ def place(
 
 
 def shorten(texts: Sequence[str], longest: int = LONGEST) -> list[str]:
-    """Give labels that fit into a picture: long ones without their middle, or without what all of them share."""
+    """Shorten long labels: remove their common beginning or their middle."""
     short = [_without_middle(text, longest) for text in texts]
     if len(set(short)) == len(set(texts)):
         return short
@@ -84,7 +84,7 @@ def shorten(texts: Sequence[str], longest: int = LONGEST) -> list[str]:
 
 
 def _shared(texts: Sequence[str]) -> int:
-    """Count the letters that all texts begin with."""
+    """Count the leading letters shared by all texts."""
     pairs = enumerate(zip(*texts, strict=False))
     return next((i for i, letters in pairs if len(set(letters)) > 1), min(map(len, texts)))
 
@@ -118,25 +118,25 @@ def _write(ax: Axes, at: np.ndarray, text: str, dx: float, dy: float, *, size: f
 
 
 def _offsets(toward: np.ndarray | None) -> np.ndarray:
-    """Give places to try, in points: near ones first, each ring from the wanted direction outwards."""
+    """Return offsets to try, in typographic points: near ones first, each ring from `toward` outwards."""
     start = 0.0 if toward is None or not np.any(toward) else np.arctan2(toward[1], toward[0])
     turns = np.deg2rad([0, 25, -25, 50, -50, 80, -80, 115, -115, 150, -150, 180])
     distances = DISTANCES[:3] if toward is None else DISTANCES
     near = len(turns) if toward is None else 7
-    # What a label leads away from is a last resort.
+    # Directions opposite to `toward` are tried last.
     places = [(r, a) for r in distances for a in turns[:near]] + [(r, a) for r in distances for a in turns[near:]]
     return np.array([(r * np.cos(start + a), r * np.sin(start + a)) for r, a in places])
 
 
 def _anchor(d: float, positive: str, middle: str, negative: str) -> str:
-    """Tell which side of a label lies at its offset."""
+    """Return the alignment of a label with this offset."""
     if abs(d) < 2.0:
         return middle
     return positive if d > 0.0 else negative
 
 
 def _box(at: np.ndarray, dx: float, dy: float, wide: float, high: float, margin: float) -> np.ndarray:
-    """Give the box (left, bottom, right, top) of a label in pixels."""
+    """Return the box (left, bottom, right, top) of a label in pixels."""
     shift = {"left": 0.0, "center": -0.5, "right": -1.0, "bottom": 0.0, "top": -1.0}
     scale = margin / MARGIN
     left = at[0] + dx + wide * shift[_anchor(dx / scale, "left", "center", "right")]
@@ -145,7 +145,7 @@ def _box(at: np.ndarray, dx: float, dy: float, wide: float, high: float, margin:
 
 
 def _covered(box: np.ndarray, boxes: np.ndarray, points: np.ndarray) -> float:
-    """Tell how much a box covers: one for each point, and more for the smallest part of another box."""
+    """Measure the overlap of a box: one for each point, and more for any overlap with another box."""
     across = np.minimum(box[2], boxes[:, 2]) - np.maximum(box[0], boxes[:, 0])
     along = np.minimum(box[3], boxes[:, 3]) - np.maximum(box[1], boxes[:, 1])
     area = np.sum(np.clip(across, 0.0, None) * np.clip(along, 0.0, None))
@@ -155,13 +155,13 @@ def _covered(box: np.ndarray, boxes: np.ndarray, points: np.ndarray) -> float:
 
 
 def _outside(box: np.ndarray, frame: Bbox) -> float:
-    """Tell how far, in pixels, a box reaches over the edge of the Axes."""
+    """Return the distance, in pixels, by which a box exceeds the Axes."""
     over = (frame.x0 - box[0], frame.y0 - box[1], box[2] - frame.x1, box[3] - frame.y1)
     return float(sum(max(o, 0.0) for o in over))
 
 
 def _measure(ax: Axes, text: str, size: float, renderer: RendererBase | None) -> tuple[float, float]:
-    """Give width and height of a text in pixels."""
+    """Return width and height of a text in pixels."""
     probe = ax.text(0.0, 0.0, text, fontsize=size)
     extent = probe.get_window_extent(renderer)
     probe.remove()
@@ -169,7 +169,7 @@ def _measure(ax: Axes, text: str, size: float, renderer: RendererBase | None) ->
 
 
 def _extent_of(text: Text, renderer: RendererBase | None) -> np.ndarray:
-    """Give the box of a text that is there already, without the line of an annotation."""
+    """Return the box of an existing text, without the line of an annotation."""
     from matplotlib.text import Text
 
     extent = Text.get_window_extent(text, renderer)

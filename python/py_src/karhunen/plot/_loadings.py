@@ -1,4 +1,4 @@
-"""What the components are made of."""
+"""Loadings as a heat map."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from karhunen.plot._axes import INK, axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Cells beyond this number are too small for their values in digits.
+#: Maximum number of cells with their values in digits.
 MOST_NUMBERS = 260
-#: More columns than this are named by their number alone, and not each of them.
+#: Maximum number of columns with full names; more are labelled by some of their numbers.
 MOST_NAMED = 12
-#: More rows than this are not all named.
+#: Maximum number of rows of which all are named.
 MOST_ROWS = 60
-#: Longer names of features lose their middle.
+#: Maximum length of a feature name; longer ones lose their middle.
 LONGEST = 45
 
 
@@ -33,26 +33,27 @@ def loadings(
 ) -> Axes:
     """Draw the loadings of the features on the components as a heat map.
 
-    Loadings are components times the square root of their variance. After ``scale=True`` they are correlations;
-    otherwise they have the units of the features, and features that vary much stand out.
+    Loadings are components times the square root of their variance. With ``scale=True`` they are correlations;
+    otherwise they have the units of the features, and features of large variance dominate.
 
     Parameters
     ----------
     pca : PCA or TruncatedSVD
-        Fitted, karhunen's or scikit-learn's.
+        Fitted estimator of karhunen or scikit-learn.
     n_components : int or None, default=None
-        How many components to draw; all that were fitted if None.
+        Number of components to draw; None draws all fitted components.
     n_features : int or None, default=None
-        How many features to draw: those with the longest rows of loadings, in their own order; all if None.
+        Number of features to draw: those with the largest loadings by Euclidean norm, in their own order; None draws
+        all.
     feature_names : sequence of shape (n_features,) or None, default=None
-        Names of the features; those of the fitted data frame if None.
+        Names of the features; None uses those of the fitted data frame.
     ax : Axes or None, default=None
-        Where to draw; a new figure if None.
+        Axes to draw on; None creates a figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Components across, features downwards.
+        The Axes, with components on the horizontal and features on the vertical axis.
 
     Examples
     --------
@@ -93,19 +94,19 @@ def loadings(
 
 
 def _x_label(pca: Any, index: int) -> str:
-    """Name a component over the share of the variance that it explains."""
+    """Return the name of a component above its share of the variance."""
     return f"{_fitted_model.component_name(index)}\n{100.0 * pca.explained_variance_ratio_[index]:.1f} %"
 
 
 def _write_values(ax: Axes, values: np.ndarray) -> None:
-    """Part the cells by white lines and write the value into each."""
+    """Separate the cells by white lines and write the value into each."""
     p, k = values.shape
     ax.set_xticks(np.arange(k - 1) + 0.5, minor=True)
     ax.set_yticks(np.arange(p - 1) + 0.5, minor=True)
     ax.grid(which="minor", color="white", linewidth=1.5)
     ax.tick_params(which="minor", length=0)
     most = np.abs(values).max()
-    # Two digits for correlations; about two digits that count for everything else.
+    # Two decimals for correlations; about two significant digits otherwise.
     digits = 2 if 0.1 <= most <= 1.0 or most == 0.0 else int(np.clip(2 - np.floor(np.log10(most)), 0, 5))
     for (i, j), value in np.ndenumerate(values):
         colour = "white" if abs(value) > 0.5 * most else INK

@@ -1,4 +1,4 @@
-"""Scores as points, coloured by a group or a number."""
+"""Scores as points, coloured by groups or numbers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from karhunen.plot._fitted_model import row_names
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: More groups than this cannot be told apart.
+#: Maximum number of distinguishable groups.
 MOST_GROUPS = len(MARKERS)
 
 
 def scores_in_plane(pca: Any, X: Any, first: int, second: int) -> np.ndarray:
-    """Compute the scores of the rows of `X` on two components, whatever container `transform` gives."""
+    """Compute the scores of the rows of `X` on two components as an array, whatever type `transform` returns."""
     return np.asarray(pca.transform(X))[:, [first, second]]
 
 
 def figure_size(at: np.ndarray, width: float) -> tuple[float, float]:
-    """Give the size of a figure of `width` inches whose Axes have about the proportions of the points (n, 2)."""
+    """Return the size of a figure of `width` inches with Axes of about the proportions of the points (n, 2)."""
     across, up = np.ptp(at, axis=0)
     share = up / across if across > 0.0 else 1.0
     return width, float(np.clip((width - 1.6) * share + 0.9, 0.5 * width, 0.95 * width))
@@ -80,7 +80,7 @@ def draw(ax: Axes, at: np.ndarray, color_by: Any) -> None:
 def name_points(
     ax: Axes, at: np.ndarray, X: Any, labels: Sequence[Any] | bool | None, obstacles: np.ndarray | None = None
 ) -> None:
-    """Write the names of rows, the outermost first, as far as there is room beside points and `obstacles`."""
+    """Write the names of rows, the outermost first, as far as points and `obstacles` leave space."""
     names = row_names(X, labels, len(at))
     if names is None:
         return
@@ -92,7 +92,7 @@ def name_points(
 
 
 def frame(ax: Axes) -> None:
-    """Show all of the points, with equal units along both axes: distances are those in the data."""
+    """Show all points with equal units on both axes, so that distances are those in the data."""
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.07)
     ax.grid(color=FAINT, linewidth=0.5, alpha=0.6)
@@ -100,11 +100,11 @@ def frame(ax: Axes) -> None:
 
 
 def _groups(values: np.ndarray) -> list[Any] | None:
-    """Give the different values if they name groups, None if they are numbers."""
+    """Return the different values if they name groups, None if they are numbers."""
     kind = values.dtype.kind
     if kind == "f" or (kind in "iu" and len(np.unique(values)) > MOST_GROUPS):
         return None
-    # Kept in the order in which they appear: `unique` cannot sort mixed objects.
+    # Kept in order of appearance: `unique` cannot sort mixed objects.
     groups = sorted(dict.fromkeys(values.tolist()), key=str)
     if kind in "iu":
         groups.sort()
@@ -114,10 +114,10 @@ def _groups(values: np.ndarray) -> list[Any] | None:
 
 
 def _is_missing(value: Any) -> bool:
-    """Tell whether a value is None, NaN or pandas' NA."""
+    """Return whether a value is None, NaN or pandas' NA."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _area(n: int) -> float:
-    """Give the area of a marker: smaller where there are many."""
+    """Return the area of a marker, smaller for many points."""
     return float(np.clip(2500.0 / max(n, 1), 7.0, 34.0))

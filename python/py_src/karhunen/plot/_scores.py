@@ -1,4 +1,4 @@
-"""The rows on two components."""
+"""Rows in the plane of two components."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ def scores(
 ) -> Axes:
     """Draw the rows of `X` by their scores on two components.
 
-    Units are equal along both axes, so that distances between points are those in the plane of the two components.
+    Both axes have equal units, so that distances between points are those in the plane of the two components.
 
     Parameters
     ----------
     pca : PCA, TruncatedSVD or IncompletePCA
-        Fitted, karhunen's or scikit-learn's.
+        Fitted estimator of karhunen or scikit-learn.
     X : array-like, sparse matrix or dataframe of shape (n_samples, n_features)
-        Rows, as `transform` takes them.
+        Rows, as in `transform`.
     components : (int, int), default=(0, 1)
-        Indices of the components across and upwards, from 0.
+        Indices, from 0, of the components on the horizontal and vertical axis.
     color_by : array-like of shape (n_samples,) or None, default=None
         Colours: groups (strings, booleans, categories, up to ten different integers) get a colour and marker each, and
-        a legend; numbers get a colour bar. Missing values are grey. The name of a pandas series is the title.
+        a legend; numbers get a colour bar. Missing values are grey. The name of a pandas series becomes the title.
     labels : sequence of shape (n_samples,), bool or None, default=None
-        Names of the rows. None takes the index of a data frame if it holds strings, True in any case, False writes
-        none. Labels that would cover one another or a point are left out, the outermost rows coming first.
+        Names of the rows. None uses the index of a data frame if it holds strings, True always uses it, False writes
+        none. Labels that would cover another label or a point are omitted; outermost rows have priority.
     deviations : float or None, default=None
-        Draw an ellipse of so many standard deviations around each point: how uncertain the scores of rows with holes
-        are. For :class:`karhunen.IncompletePCA`.
+        Draw an ellipse of this many standard deviations around each point, for the uncertainty of scores of rows with
+        missing values. Only for :class:`karhunen.IncompletePCA`.
     ax : Axes or None, default=None
-        Where to draw; a new figure if None.
+        Axes to draw on; None creates a figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The picture.
+        The Axes.
 
     Examples
     --------

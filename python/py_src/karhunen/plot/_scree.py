@@ -1,4 +1,4 @@
-"""How much each component explains."""
+"""Explained variance of each component."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from karhunen.plot._axes import COLOURS, FAINT, INK, axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: With more components there is no room for a number above each bar.
+#: Maximum number of components with a number above each bar.
 MOST_NUMBERS = 15
 
 
@@ -22,18 +22,18 @@ def scree(pca: Any, *, n_components: int | None = None, cumulative: bool = True,
     Parameters
     ----------
     pca : PCA, TruncatedSVD or IncompletePCA
-        Fitted, karhunen's or scikit-learn's.
+        Fitted estimator of karhunen or scikit-learn.
     n_components : int or None, default=None
-        How many to draw; all that were fitted if None.
+        Number of components to draw; None draws all fitted components.
     cumulative : bool, default=True
-        Draw the running sum as well.
+        Also draw the cumulative sum.
     ax : Axes or None, default=None
-        Where to draw; a new figure if None.
+        Axes to draw on; None creates a figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Components from 1 across, per cent of the total variance upwards.
+        The Axes, with components from 1 on the horizontal axis and percent of the total variance on the vertical axis.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def scree(pca: Any, *, n_components: int | None = None, cumulative: bool = True,
     if n <= MOST_NUMBERS:
         sums = np.cumsum(shares)
         for x, share, total in zip(at, shares, sums, strict=True):
-            # The first marker of the sum sits on its bar: the number goes into the bar there.
+            # The first marker of the sum is on its bar: the number is written inside the bar.
             inside = cumulative and total - share < 6.0 and share > 8.0
             offset, va, colour = ((0, -4), "top", "white") if inside else ((0, 2), "bottom", INK)
             where = {"xytext": offset, "textcoords": "offset points", "ha": "center", "va": va}
