@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A small table with holes beside R's pcaMethods, on the same entries: seconds of the fit, and the error in the holes.
+"""Compare fits of a small table with missing values with R's pcaMethods: seconds, and error of the missing entries.
 
     python3 benchmarks/holes.py [--rounds 3] [--methods auto,em,als,ppca]
 
-The table is 600 x 300 of planted rank 10 with noise, 5% of it missing at random; all fit 10 components of centred columns.
-Each competitor fits once before it is timed. Needs `karhunen`, numpy, and R with pcaMethods.
+The table is 600 x 300 of planted rank 10 with noise; 5% of the entries are missing at random. Every competitor fits 10
+components of centred columns, once before the timed fits. Needs `karhunen`, numpy, and R with pcaMethods.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PEERS = ("svdImpute", "nipals", "bpca", "ppca")
 
 
 def make() -> tuple[np.ndarray, np.ndarray]:
-    """Make the whole table and the table with holes."""
+    """Make the complete table and the table with missing values."""
     random = np.random.default_rng(SEED)
     sizes = np.geomspace(3.0, 0.5, COMPONENTS)
     scores, loadings = random.normal(size=(SAMPLES, COMPONENTS)) * sizes, random.normal(size=(COMPONENTS, FEATURES))
@@ -35,7 +35,7 @@ def make() -> tuple[np.ndarray, np.ndarray]:
 
 
 def fit_karhunen(holed: np.ndarray, method: str, rounds: int) -> tuple[list[float], np.ndarray]:
-    """Fit after a fit that is not timed: the seconds of each and the table without holes."""
+    """Fit after an untimed fit; return the seconds of each fit and the completed table."""
     from karhunen import IncompletePCA
 
     seconds = []
@@ -49,7 +49,7 @@ def fit_karhunen(holed: np.ndarray, method: str, rounds: int) -> tuple[list[floa
 
 
 def fit_pcamethods(holed: np.ndarray, method: str, rounds: int) -> tuple[list[float], np.ndarray]:
-    """Fit in one process of R: the seconds of each fit and the table without holes."""
+    """Fit in one R process; return the seconds of each fit and the completed table."""
     with tempfile.TemporaryDirectory() as folder:
         np.savetxt(Path(folder) / "holes.csv", holed, delimiter=",", fmt="%.17g")
         command = ["Rscript", SCRIPT, folder, method, str(COMPONENTS), str(rounds + 1)]

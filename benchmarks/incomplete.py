@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""PCA with missing values beside LIBMF, in one run on the same entries: time to an error on entries set aside.
+"""Compare PCA with missing values with LIBMF on the same entries: time to reach an error on held-out entries.
 
     python3 benchmarks/incomplete.py [--shape 6040x3700x1000000] [--method auto] [--threads 2] [--rounds 3]
 
-The entries come from the catalogue of `karhunen-testkit` (15 components); 1% are set aside. LIBMF makes 30 epochs with 16
-factors (15 components and the mean, which it has no other place for) and its own defaults. Its wrapper misreads its
-input in `predict`: its factors are multiplied here. karhunen runs through its package with the options of its defaults,
-from the entries to the model. Its time to an error is that of the whole fit with the fewest iterations, of 1, 2, 3, 4, 6,
-8, …, that ends as low. Needs `karhunen`, `libmf` and numpy.
+The entries come from the catalogue of `karhunen-testkit` (15 components); 1% are held out. LIBMF runs 30 epochs with
+16 factors (15 components, and one for the mean) and its defaults. Its wrapper misreads its input in `predict`, so this
+script multiplies the factors. karhunen runs through its package with default options, from the entries to the model.
+Its time to an error is that of the whole fit with the fewest iterations, of 1, 2, 3, 4, 6, 8, …, that reaches the
+error. Needs `karhunen`, `libmf` and numpy.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ROOT = Path(__file__).resolve().parent.parent
 COMPONENTS, SEED = 15, 2007
 EPOCHS, FACTORS = 30, COMPONENTS + 1
 ASIDE = 0.01
-#: Limits of iterations that are tried until the error is reached.
+#: Iteration limits to try until the error is reached.
 LIMITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def make(shape: tuple[int, int, int], folder: Path) -> None:
-    """Make entries, and those set aside."""
+    """Make the entries and the held-out entries."""
     program = ["cargo", "run", "--release", "--quiet", "-p", "karhunen-testkit", "--example", "ratings", "--"]
     subprocess.run([*program, *map(str, (*shape, COMPONENTS, SEED)), folder], cwd=ROOT, check=True)
     aside = np.random.default_rng(SEED).random(shape[2], dtype=np.float32) < ASIDE
@@ -53,7 +53,7 @@ def rmse(fitted: np.ndarray, values: np.ndarray) -> float:
 
 
 def fit_libmf(folder: Path, threads: int) -> tuple[float, float]:
-    """Seconds and error; the rating of a row and a column is the product of their factors."""
+    """Return seconds and error; a rating is predicted by the product of the factors of its row and column."""
     from libmf import mf
 
     kept = np.column_stack(read(folder, "kept")).astype(np.float32)
@@ -63,7 +63,7 @@ def fit_libmf(folder: Path, threads: int) -> tuple[float, float]:
     seconds = time.perf_counter() - start
     p, q = engine.p_factors(), engine.q_factors()
     rows, columns, values = read(folder, "aside")
-    # What was never seen while it was fitted has no factors: the mean of all entries instead.
+    # Rows and columns without fitted entries have no factors: predict the mean of all entries.
     known = (rows < len(p)) & (columns < len(q))
     fitted = np.full(len(values), np.nan)
     fitted[known] = np.einsum("ek,ek->e", p[rows[known]], q[columns[known]])
@@ -73,7 +73,7 @@ def fit_libmf(folder: Path, threads: int) -> tuple[float, float]:
 def fit_karhunen(
     folder: Path, threads: int, shape: tuple[int, int], method: str, max_iter: int
 ) -> tuple[float, float, str, int]:
-    """Seconds from the entries to the model, error, method and iterations."""
+    """Return the seconds from the entries to the model, error, method and iterations."""
     from karhunen import IncompletePCA, Observed
 
     kept = read(folder, "kept")
@@ -87,7 +87,7 @@ def fit_karhunen(
 
 
 def alone(work, *arguments):
-    """Run in a process of its own."""
+    """Run in a separate process."""
     with get_context("spawn").Pool(1) as pool:
         return pool.apply(work, arguments)
 

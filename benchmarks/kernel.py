@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Kernel PCA through the package beside scikit-learn: time ratio, accuracy, peak memory, one row of work at a time.
+"""Compare kernel PCA with scikit-learn's: time ratio, accuracy, peak memory, one row of the table at a time.
 
     python3 benchmarks/kernel.py [ROW ...] [--rounds N] [--threads N] [--only WHO ...] [--check] [--quick]
 
-Rows: `5k` and `20k` (float64), `100k` (float32, tiles, to 1e-4), `1m` (landmarks). The data are those of the library's
-own measurements: 50 columns with ten factors; the kernel is `exp(-|x - y|^2 / 50)`, of which 50 components are wanted.
-Every fit runs in a process of its own, competitors alternate, and only the fit is timed, after a small one that starts
-libraries and threads. Memory is how far the peak of resident memory rises during the fit. The error is the worst
-difference of an eigenvalue from those of a reference, relative to the largest: of karhunen to 1e-12 up to 20,000 rows,
-of four times as many landmarks, drawn anew, for the others of `1m`; `100k` has none. `--check` computes
-`||K u - l u|| / l_1` of every component with numpy, which shares no code with what it checks. Exact fits of
-scikit-learn of `20k` take minutes: `--only karhunen-stored sklearn-randomized` leaves them out. Of a million rows
-scikit-learn holds two arrays of 8 GB at a time, 17 GB with the data: `--part 0.25` fits a quarter of the rows.
+Rows: `5k` and `20k` (float64), `100k` (float32, tiles, to 1e-4), `1m` (landmarks). The data have 50 columns with ten
+factors; the kernel is `exp(-|x - y|^2 / 50)`, with 50 components. Every fit runs in a separate process, competitors
+alternate, and only the fit is timed, after a small fit that starts libraries and threads. Memory is the rise of the
+peak of resident memory during the fit. The error is the worst difference of an eigenvalue from a reference, relative
+to the largest: karhunen to 1e-12 up to 20,000 rows, and four times as many new landmarks for `1m`; `100k` has no
+reference. `--check` computes `||K u - l u|| / l_1` of every component with numpy, which shares no code with karhunen.
+Exact fits of scikit-learn for `20k` take minutes: `--only karhunen-stored sklearn-randomized` omits them. For a
+million rows scikit-learn holds two arrays of 8 GB at a time, 17 GB with the data: `--part 0.25` fits a quarter of the
+rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 P, FACTORS, COMPONENTS, LANDMARKS = 50, 10, 50, 1000
 GAMMA = 1 / P
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-#: Rows, type, and who takes part; the first is what others are compared with.
+#: Number of rows, dtype, and competitors, of which the first is the base of the ratios.
 ROWS = {
     "5k": (5_000, "float64", ("karhunen-stored", "sklearn-exact", "sklearn-randomized")),
     "20k": (20_000, "float64", ("karhunen-stored", "karhunen-tiles", "sklearn-randomized", "sklearn-exact")),
@@ -47,7 +47,7 @@ ROWS = {
 
 
 def make(n: int, dtype: str) -> np.ndarray:
-    """Make rows of ten factors and noise, always the same."""
+    """Make rows of ten factors and noise from a fixed seed."""
     import numpy as np
 
     rng = np.random.default_rng(1998)
@@ -57,7 +57,7 @@ def make(n: int, dtype: str) -> np.ndarray:
 
 
 def estimator(who: str, dtype: str, threads: int, tol: float | None) -> BaseEstimator:
-    """Make the estimator of a competitor; `tol` is that of karhunen's residuals."""
+    """Make the estimator of a competitor; `tol` is the tolerance of karhunen's residuals."""
     if who == "sklearn-nystroem":
         from sklearn.decomposition import PCA
         from sklearn.kernel_approximation import Nystroem
@@ -84,7 +84,7 @@ def estimator(who: str, dtype: str, threads: int, tol: float | None) -> BaseEsti
 
 
 def residual(x: np.ndarray, vectors: np.ndarray, values: np.ndarray) -> float:
-    """Find the worst `||K u - l u||` of the centred kernel matrix, relative to the largest eigenvalue."""
+    """Compute the worst `||K u - l u||` of the centred kernel matrix, relative to the largest eigenvalue."""
     import numpy as np
 
     norms, centred = np.einsum("ij,ij->i", x, x), vectors - vectors.mean(axis=0)
@@ -105,7 +105,7 @@ def one(who: str, row: str, options: dict) -> dict:
     n, dtype, _ = ROWS[row]
     n = int(n * options["part"])
     threads = options["threads"]
-    # Libraries load and threads start outside of the timer.
+    # Libraries load and threads start before the timer.
     warm = {"karhunen-reference-landmarks": "karhunen-stored", "karhunen-nystrom": "karhunen-stored"}.get(who, who)
     with warnings.catch_warnings(action="ignore"):
         estimator(warm, dtype, threads, None).fit(make(300, dtype))
@@ -135,7 +135,7 @@ def one(who: str, row: str, options: dict) -> dict:
 
 
 def alone(who: str, row: str, options: argparse.Namespace) -> dict:
-    """Fit in a process of its own."""
+    """Fit in a separate process."""
     settings = json.dumps({name: getattr(options, name) for name in ("threads", "check", "part", "tol")})
     environment = os.environ | dict.fromkeys(THREADS, str(options.threads))
     command = [sys.executable, Path(__file__), "--one", who, row, settings]
@@ -146,14 +146,14 @@ def alone(who: str, row: str, options: argparse.Namespace) -> dict:
 
 
 def reference_values(row: str, options: argparse.Namespace) -> list[float] | None:
-    """Eigenvalues that all competitors are held to, where they can be afforded."""
+    """Compute the reference eigenvalues for all competitors, if they are affordable."""
     if ROWS[row][0] * options.part <= 20_000:
         return alone("karhunen-reference", row, options)["values"]
     return alone("karhunen-reference-landmarks", row, options)["values"] if row == "1m" else None
 
 
 def measure(row: str, options: argparse.Namespace) -> list[dict]:
-    """All competitors on one row."""
+    """Measure all competitors on one row."""
     n, dtype, competitors = ROWS[row]
     competitors = [who for who in competitors if not options.only or who in options.only]
     if not competitors:
@@ -187,7 +187,7 @@ def measure(row: str, options: argparse.Namespace) -> list[dict]:
 
 
 def record(lines: list[dict], options: argparse.Namespace, started: Start) -> Path:
-    """Write a record named after the start, to the second: none is written over another."""
+    """Write a record named after the start, to the second, so that no record is overwritten."""
     setting = {"date": started.time.strftime("%Y-%m-%d %H:%M"), "threads": options.threads, "rounds": options.rounds}
     setting["tol"] = options.tol or "default"
     setting |= {"cores": os.cpu_count(), "load_before": round(started.load, 1)}
@@ -201,7 +201,7 @@ def record(lines: list[dict], options: argparse.Namespace, started: Start) -> Pa
 
 
 def main() -> None:
-    """Measure the rows that are asked for."""
+    """Measure the requested rows."""
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(one(sys.argv[2], sys.argv[3], json.loads(sys.argv[4]))))
         return

@@ -1,4 +1,4 @@
-# Fits the table of a folder by a method of pcaMethods: the seconds that the fit took and the completed entries.
+# Fits the table of a folder by a method of pcaMethods; writes the seconds of each fit and the completed table.
 #   Rscript pcamethods.R FOLDER METHOD N_COMPONENTS ROUNDS
 suppressMessages(library(pcaMethods))
 arguments <- commandArgs(trailingOnly = TRUE)

@@ -1,4 +1,4 @@
-"""Fits one workload by one competitor in this process and prints the result as JSON. Started by run.py."""
+"""Fit one workload with one competitor in this process and print the result as JSON. Started by run.py."""
 
 import importlib.metadata
 import json
@@ -39,7 +39,7 @@ def fbpca(_):
     import fbpca as package
 
     class Fit:
-        """Rows less their mean, as fbpca does by itself unless `raw`."""
+        """Centred rows, as fbpca centres them unless `raw`."""
 
         def __init__(self, x, k):
             self.explained_variance_ = package.pca(x, k, raw=False)[1] ** 2 / (len(x) - 1)
@@ -51,7 +51,7 @@ def faiss(_):
     import faiss as package
 
     class Fit:
-        """PCAMatrix, held to the whole of the data: by itself it takes 1000 rows for each column."""
+        """PCAMatrix trained on all rows; its default is 1000 rows for each column."""
 
         def __init__(self, x, k):
             pca = package.PCAMatrix(x.shape[1], k)
@@ -62,7 +62,7 @@ def faiss(_):
     return Fit
 
 
-# Name: the package that is measured, and a function that makes its fit.
+# Name: the measured package, and a function that makes its fit.
 COMPETITORS = {
     "karhunen": ("karhunen", karhunen),
     "sklearn-covariance": ("scikit-learn", lambda s: sklearn_pca("covariance_eigh", s)),
@@ -79,7 +79,7 @@ def main(who: str, description: str, k: int) -> None:
     workload = workloads.Workload(**json.loads(description))
     package, maker = COMPETITORS[who]
     fit = maker(workload.is_sparse)
-    # Libraries load and threads start outside of the timer.
+    # Libraries load and threads start before the timer.
     small = np.random.default_rng(0).standard_normal((60, 30)).astype(workload.dtype)
     fit(workloads.sp.csr_matrix(small) if workload.is_sparse else small, 5)
     x = workloads.load(workload)

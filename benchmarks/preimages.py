@@ -1,7 +1,8 @@
-"""Which pre-images denoise better: kernel ridge regression or the fixed-point iteration, on handwritten digits.
+"""Compare the denoising of kernel ridge regression and the fixed-point iteration on handwritten digits.
 
-Components are fitted to 1,000 digits, clean or noisy; gamma, the number of components and alpha are chosen by the mean
-squared error of 297 other digits; the errors are those of the remaining 500, each a mean over draws of the noise.
+Components are fitted to 1,000 digits, clean or noisy; gamma, the number of components and alpha minimise the mean
+squared error of 297 other digits; the reported errors are those of the remaining 500, as means over draws of the
+noise.
 
     python benchmarks/preimages.py [--draws 5]
 """
@@ -15,7 +16,7 @@ from karhunen import PCA, KernelPCA
 
 DATA = Path(__file__).parents[1] / "examples/data/digits_8x8.csv.gz"
 COMPONENTS = (16, 32, 64, 128, 250)
-#: Of 1 / the median squared distance.
+#: Multiples of 1 / the median squared distance.
 GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 ALPHAS = (0.0001, 0.001, 0.01, 1.0)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A gigabyte of CSV read by karhunen and by pyarrow with as many threads: seconds, their ratio, and peak memory.
+"""Compare the reading of a gigabyte of CSV by karhunen and by pyarrow: seconds, their ratio, and peak memory.
 
     python3 benchmarks/reading.py [--rounds N] [--threads N] [--rows N]
 
-karhunen's time is that of the whole program, `karhunen inspect`, means and deviations of every column included; pyarrow's
-is that of `read_csv` alone, without starting Python. They alternate, on a file that has been read before. The data take
-2 GB in benchmarks/cache/ and are removed afterwards.
+karhunen's time is that of the whole program, `karhunen inspect`, including means and deviations of every column;
+pyarrow's is that of `read_csv` alone, without starting Python. Both use the same number of threads and alternate, on a
+file in the page cache. The data take 2 GB in benchmarks/cache/ and are removed afterwards.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 
 from run import HERE, ROOT, in_venv, record
 
-# Format of a number, columns: both make about a gigabyte of a million rows.
+# Number format and number of columns: each gives about a gigabyte for a million rows.
 FILES = {"csv-%.17g": ("%.17g", 55), "csv-%.6f": ("%.6f", 110)}
 PYARROW = """
 import sys, time, pyarrow, pyarrow.csv
@@ -50,7 +50,7 @@ def make(path, number: str, p: int, n: int) -> None:
 
 
 def read_once(command: list, prints_seconds: bool) -> tuple[float, float]:
-    """Seconds, and megabytes at the peak."""
+    """Return seconds, and peak memory in megabytes."""
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     output = process.stdout.read()

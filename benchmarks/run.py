@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whole fits of karhunen's Python package beside its peers on the same data: time ratio, accuracy, peak memory.
+"""Compare whole fits of karhunen's Python package with its peers: time ratio, accuracy, peak memory.
 
     python3 benchmarks/run.py [--quick] [--rounds N] [--threads N] [--only NAME …]
 
-Needs nothing but Python and cargo: the first run makes benchmarks/cache/venv and installs requirements.txt there; each
-run builds the package and installs it there. The engine without Python, an example of karhunen-io, takes part as well.
-Every competitor runs in a process of its own, alternating, on data in anonymous memory; only the fit is timed.
+Needs only Python and cargo: the first run makes benchmarks/cache/venv and installs requirements.txt there; each run
+builds the package and installs it there. The engine without Python, an example of karhunen-io, is also measured. Every
+competitor runs in a separate process, alternating, on data in anonymous memory; only the fit is timed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ENGINE = "karhunen-engine"
 
 
 def in_venv() -> None:
-    """Starts this script again under the benchmarks' own Python, made if need be."""
+    """Start this script again with the Python of the benchmarks' environment, which is made if missing."""
     python = Path(os.environ.get("KARHUNEN_BENCH_PYTHON", VENV / "bin" / "python"))
     if Path(sys.prefix) == python.parent.parent:
         return
@@ -44,7 +44,7 @@ def in_venv() -> None:
 
 
 class Start:
-    """When a run began, and how busy the machine was: processes at work, the average of the minute before."""
+    """Start time of a run, and load of the machine: running processes, and the average of the previous minute."""
 
     def __init__(self) -> None:
         self.time = datetime.datetime.now(datetime.timezone.utc)
@@ -62,7 +62,7 @@ def arguments() -> argparse.Namespace:
 
 
 def build() -> Path:
-    """Installs the package as it is now; returns the program that times the engine alone."""
+    """Install the current package; return the program that times the engine alone."""
     wheels = HERE / "cache" / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     maturin = [sys.executable, "-m", "maturin", "build", "--release", "--quiet", "--out", wheels]
@@ -134,7 +134,7 @@ def show(rows: list[dict]) -> None:
 
 
 def record(rows: list[dict], options: argparse.Namespace, started: Start | None = None) -> Path:
-    """Writes a record named after the start, over that of the same start."""
+    """Write a record named after the start, replacing that of the same start."""
     started = started or Start()
     with open("/proc/cpuinfo") as info:
         models = [line.split(": ")[1].strip() for line in info if line.startswith("model name")]

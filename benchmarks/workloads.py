@@ -1,4 +1,4 @@
-"""The eight pieces of work, their data, and the exact answers. Everything is made from fixed seeds and kept in work/."""
+"""The eight workloads, their data and exact results. Everything is made from fixed seeds and kept in work/."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ WORKLOADS = (
 
 
 def quick(workload: Workload) -> Workload:
-    """A hundredth of the size: checks that everything runs, measures nothing."""
+    """Return the workload at a hundredth of its size: a check that everything runs, not a measurement."""
     tokens = max(workload.tokens // 10, 20) if workload.tokens else 0
     return dataclasses.replace(workload, n=max(workload.n // 10, 200), p=max(workload.p // 10, 100), tokens=tokens)
 
 
 def prepare(workload: Workload, k: int) -> np.ndarray:
-    """Makes the data unless they are there; returns the k largest variances, exact to rounding."""
+    """Make the data unless they exist; return the k largest variances, exact to rounding."""
     workload.path.mkdir(parents=True, exist_ok=True)
     if not (workload.path / "made").exists():
         rng = np.random.default_rng(20261121)
@@ -71,7 +71,7 @@ def prepare(workload: Workload, k: int) -> np.ndarray:
 
 
 def make_dense(workload: Workload, rng: np.random.Generator) -> None:
-    """Standard normal values times a power law (standard deviations j^-1/2), turned by four reflections, plus a mean."""
+    """Write normal values with standard deviations j^-1/2, rotated by four reflections, plus a mean."""
     n, p = workload.n, workload.p
     deviations = np.arange(1, p + 1) ** -0.5
     reflectors = rng.standard_normal((4, p))
@@ -88,10 +88,10 @@ def make_dense(workload: Workload, rng: np.random.Generator) -> None:
 
 
 def make_sparse(workload: Workload, rng: np.random.Generator) -> None:
-    """Counts as in texts, log(1 + count): every row mixes 80 topics, every topic prefers columns of its own.
+    """Write log(1 + count) of counts like those of texts: rows mix 80 topics, each with its own preferred columns.
 
-    The popularity of columns is even, or falls as 1/j. The planted topics stand above the noise of the counts, so that
-    the leading 50 components mean something.
+    The popularity of columns is uniform, or falls as 1/j. The planted topics exceed the noise of the counts, so that
+    the leading 50 components are meaningful.
     """
     n, p, n_topics = workload.n, workload.p, 80
     popularity = 1.0 / np.arange(1, p + 1) if workload.zipf else np.ones(p)
@@ -121,7 +121,7 @@ def make_sparse(workload: Workload, rng: np.random.Generator) -> None:
 
 
 def load(workload: Workload):
-    """The data in anonymous memory, as a user who computed them would have them."""
+    """Load the data into anonymous memory, like data computed by a user."""
     if workload.is_sparse:
         arrays = [np.load(workload.path / f"{part}.npy") for part in ("values", "indices", "indptr")]
         return sp.csr_matrix(tuple(arrays), shape=(workload.n, workload.p))
@@ -129,7 +129,7 @@ def load(workload: Workload):
 
 
 def exact_dense(workload: Workload, k: int) -> np.ndarray:
-    """Eigenvalues of the centred f64 covariance, or of the Gram matrix if that is smaller (LAPACK)."""
+    """Compute the eigenvalues of the centred f64 covariance, or of the Gram matrix if it is smaller (LAPACK)."""
     x = np.load(workload.path / "x.npy", mmap_mode="r")
     n, p = x.shape
     mean = sum(x[i : i + BLOCK].sum(axis=0, dtype=np.float64) for i in range(0, n, BLOCK)) / n
@@ -145,7 +145,7 @@ def exact_dense(workload: Workload, k: int) -> np.ndarray:
 
 
 def exact_sparse(workload: Workload, k: int) -> np.ndarray:
-    """The same from sparse products; ARPACK to machine precision where both sides are long."""
+    """Compute the eigenvalues from sparse products; ARPACK to machine precision if both sides are long."""
     x = load(workload).astype(np.float64)
     n, p = x.shape
     mean = np.asarray(x.mean(axis=0, dtype=np.float64)).ravel()

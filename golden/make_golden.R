@@ -1,4 +1,4 @@
-# Writes golden/r_*.json: what R's prcomp and cov.wt say. Run from the root of the repository:
+# Writes golden/r_*.json, the results of R's prcomp and cov.wt. Run from the root of the repository:
 #   Rscript golden/make_golden.R
 # Numbers are written with 17 significant digits. Signs of vectors are R's own.
 
@@ -26,7 +26,7 @@ write_case <- function(name, command, file, columns, fit) {
   writeLines(json(case), paste0("golden/", name, ".json"))
 }
 
-# What a fit by prcomp says; components are written as rows.
+# The result of prcomp; components are written as rows.
 of_prcomp <- function(x, scaled) {
   fit <- prcomp(x, scale. = scaled)
   scale <- if (scaled) fit$scale else rep(1, ncol(x))
@@ -34,7 +34,7 @@ of_prcomp <- function(x, scaled) {
        components = unname(t(fit$rotation)), scores_head = unname(fit$x[1:3, , drop = FALSE]))
 }
 
-# The eigenvectors of a weighted covariance or, for method and correlation, what cov.wt makes of it.
+# The eigenvectors of the weighted covariance or correlation of cov.wt.
 of_cov_wt <- function(x, w, method, correlation) {
   weighted <- cov.wt(x, wt = w / sum(w), method = method, cor = correlation)
   e <- eigen(if (correlation) weighted$cor else weighted$cov, symmetric = TRUE)
@@ -61,7 +61,7 @@ write_case("r_usarrests_scaled", "prcomp(x, scale. = TRUE)", "examples/data/usar
 write_case("r_iris", "prcomp(x)", "examples/data/iris.csv", colnames(iris), of_prcomp(iris, FALSE))
 write_case("r_wine_scaled", "prcomp(x, scale. = TRUE)", "examples/data/wine.csv", colnames(wine), of_prcomp(wine, TRUE))
 
-# Row i of iris 1 + (i mod 3) times, i counted from zero.
+# Iris with row i, counted from zero, repeated 1 + (i mod 3) times.
 copies <- 1 + (seq_len(nrow(iris)) - 1) %% 3
 write_case("r_iris_repeated", "prcomp(x[rep(seq_len(nrow(x)), 1 + (seq_len(nrow(x)) - 1) %% 3), ])",
            "examples/data/iris.csv", colnames(iris), of_prcomp(iris[rep(seq_len(nrow(iris)), copies), ], FALSE))

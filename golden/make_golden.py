@@ -1,4 +1,4 @@
-"""Writes golden/sklearn_*.json: what scikit-learn says. Run from the root of the repository:
+"""Write golden/sklearn_*.json, the results of scikit-learn. Run from the root of the repository:
 
     python golden/make_golden.py
 
@@ -59,7 +59,7 @@ def dense_case(name, file, drop, scaled):
 
 
 def sparse_case():
-    """The first 150 pages and, of their words, those of rank 200 to 399 by the number of these pages they are in."""
+    """The first 150 pages, with the words of rank 200 to 399 by the number of these pages that contain them."""
     whole = scipy.io.mmread("examples/data/rust_docs_bow.mtx.gz").tocsc()[:150]
     pages = np.diff(whole.indptr)
     words = np.sort(np.argsort(-pages, kind="stable")[200:400])

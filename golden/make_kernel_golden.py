@@ -1,4 +1,4 @@
-"""Writes golden/sklearn_kernel_iris.json: what scikit-learn's KernelPCA says of iris, for every kernel that it knows. Run
+"""Write golden/sklearn_kernel_iris.json, the results of scikit-learn's KernelPCA on iris for each of its kernels. Run
 from the root of the repository:
 
     python golden/make_kernel_golden.py
@@ -41,7 +41,7 @@ cases = {}
 for name, options in KERNELS.items():
     k = 3 if name in ("linear", "sigmoid") else COMPONENTS
     if name in ("laplacian", "additive_chi2", "chi2"):
-        # KernelPCA takes these as matrices only.
+        # KernelPCA accepts these as matrices only.
         fit = KernelPCA(k, kernel="precomputed", eigen_solver="dense")
         scores = fit.fit_transform(pairwise_kernels(x, metric=name, **options))
         new_scores = fit.transform(pairwise_kernels(new, x, metric=name, **options))

@@ -1,5 +1,5 @@
-"""Writes golden/missing_optima.json: the optima of PCA with missing values on the model problem of 40 x 12 entries, 314 of
-them observed. Run from the root of the repository:
+"""Write golden/missing_optima.json: the optima of PCA with missing values on a problem of 40 x 12 entries, 314 of them
+observed. Run from the root of the repository:
 
     python golden/make_missing_optima.py
 
@@ -36,13 +36,13 @@ def uniforms(seed):
 
 
 def normals(stream, *shape):
-    """Box and Muller: two numbers of the stream for each."""
+    """Box-Muller normal values, each from two numbers of the stream."""
     pairs = [(next(stream), next(stream)) for _ in range(int(np.prod(shape)))]
     return np.array([np.sqrt(-2 * np.log1p(-u)) * np.cos(2 * np.pi * v) for u, v in pairs]).reshape(shape)
 
 
 def problem():
-    """The complete data, and which entries are observed."""
+    """The complete data, and a mask of the observed entries."""
     stream = uniforms(2007)
     loadings = normals(stream, 12, 2) * [2, 1]
     scores, mean = normals(stream, 40, 2), normals(stream, 12)
@@ -52,7 +52,7 @@ def problem():
 
 
 def minimise(x, observed, row_penalty, column_penalty, seed):
-    """A minimum of F: its value, the loadings, the scores and the mean; None where the steps lead to none."""
+    """A minimum of F: its value, loadings, scores and mean; None if the iteration does not converge."""
     n, p = x.shape
     c = COMPONENTS
     rows, columns = np.nonzero(observed)
@@ -82,7 +82,7 @@ def minimise(x, observed, row_penalty, column_penalty, seed):
     for _ in range(500):
         j = jacobian(theta)
         gradient, curvature = j.T @ r, j.T @ j
-        # Half the second derivatives of F: those of the products a_ik s_jk come on top.
+        # Half the second derivatives of F, before those of the products a_ik s_jk are added.
         for k in range(c):
             at = columns * c + k, p * c + rows * c + k
             curvature[at] -= r[entries]
@@ -90,11 +90,11 @@ def minimise(x, observed, row_penalty, column_penalty, seed):
         if np.abs(gradient).max() < 1e-11:
             break
         values, vectors = np.linalg.eigh(curvature)
-        # Rotations of the components change nothing, and curvature may be negative far from the minimum.
+        # Rotations of the components leave F unchanged, and curvature may be negative far from the minimum.
         along = vectors.T @ gradient
         step = -vectors @ (along / (np.abs(values) + damping))
         proposed = residuals(theta + step)
-        # Close to the minimum F is flat to rounding, while the gradient still tells the way.
+        # Close to the minimum, F is constant to rounding, but the gradient still gives a descent direction.
         if proposed @ proposed <= (r @ r) * (1 + 1e-14):
             theta, r, damping = theta + step, proposed, max(damping / 4, 1e-6)
         else:
@@ -105,7 +105,7 @@ def minimise(x, observed, row_penalty, column_penalty, seed):
 
 
 def optimum(complete, observed, row_penalty, column_penalty):
-    """The lowest minimum of several starts, as the test compares it."""
+    """The lowest minimum of several starts, in the form that the test compares."""
     found = [minimise(complete, observed, row_penalty, column_penalty, seed) for seed in range(STARTS)]
     found = [one for one in found if one is not None]
     cost, a, s, mu = min(found, key=lambda one: one[0])

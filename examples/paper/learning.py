@@ -1,4 +1,4 @@
-"""The algorithms of the paper on one problem, and their errors by time."""
+"""The algorithms of the paper on one problem, and their errors over time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from karhunen import IncompletePCA, Observed
 from problems import Problem
 from sklearn.exceptions import ConvergenceWarning
 
-#: The paper's mean: every feature has 22 pseudo-observations of 3, and the mean is not fitted with the components.
+#: The mean of the paper: every feature has 22 pseudo-observations of 3, and the mean is not fitted with the
+#: components.
 PAPER_MEAN = {"mean": "fixed", "mean_prior": (22, 3.0)}
-#: The paper's best power of the second derivatives.
+#: The best exponent of the second derivatives in the paper.
 SPEED_UP = {"method": "newton", "alpha": 0.625}
-#: Iterations of the speed-up that regularised PCA and variational Bayes start from.
+#: Number of iterations of the speed-up before regularised PCA and variational Bayes start.
 BEFORE = 50
 
-#: Name, options, iterations, whether it starts where the speed-up got to.
+#: Name, options, iterations, and whether the fit starts from the result of the speed-up.
 RUNS: list[tuple[str, dict[str, Any], int, bool]] = [
     ("gradient", {"method": "gradient"}, 800, False),
     ("natural gradient", {"method": "natural"}, 700, False),
@@ -34,7 +35,7 @@ RUNS: list[tuple[str, dict[str, Any], int, bool]] = [
 
 
 def marks(n: int) -> list[int]:
-    """Give the iterations after which other entries are predicted: a geometric sequence up to `n`."""
+    """Return the iterations after which held-out entries are predicted: a geometric sequence up to `n`."""
     found, at = [], 1.0
     while round(at) < n:
         found.append(round(at))
@@ -43,13 +44,13 @@ def marks(n: int) -> list[int]:
 
 
 def rmse(pca: IncompletePCA, test: Observed) -> float:
-    """Measure the error of predictions."""
+    """Compute the root mean squared error of predictions."""
     rows, columns, values = test.triples()
     return float(np.sqrt(np.mean((pca.predict(rows, columns) - values) ** 2, dtype=np.float64)))
 
 
 def fitted(problem: Problem, options: dict[str, Any], iterations: int, start: Any, c: int) -> IncompletePCA:
-    """Fit with neither tolerance nor error bars: exactly so many iterations, unless no step lowers the cost."""
+    """Fit without tolerance and error bars: `iterations` iterations, unless no step lowers the cost."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         pca = IncompletePCA(c, **PAPER_MEAN, **options, tol=0.0, max_iter=iterations, error_bars=False)
@@ -64,14 +65,14 @@ def random_start(problem: Problem, c: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def starts(problem: Problem, c: int) -> tuple[Any, Any, float]:
-    """Give a random start, where the speed-up gets to from it, and the seconds that takes."""
+    """Return a random start, the result of the speed-up from it, and the seconds of the speed-up."""
     begin = random_start(problem, c)
     before = fitted(problem, SPEED_UP, BEFORE, begin, c)
     return begin, (before.components_, before.scores_, before.mean_), float(before.convergence_.seconds[-1])
 
 
 def times(problem: Problem, c: int, only: list[str], share: float, report: Callable[[str], None]) -> dict[str, dict]:
-    """Fit by the algorithms named in `only`, or by all, for `share` of their usual iterations; keep the times."""
+    """Fit the algorithms named in `only`, or all, for `share` of their usual iterations; return the times."""
     begin, solution, offset = starts(problem, c)
     found = {}
     for name, options, usual, from_solution in RUNS:
@@ -98,10 +99,10 @@ def times(problem: Problem, c: int, only: list[str], share: float, report: Calla
 
 
 def errors(problem: Problem, c: int, only: list[str], runs: dict[str, dict], report: Callable[[str], None]) -> None:
-    """Measure the error of the entries set aside along the fits that `times` made, as the part "test" of each.
+    """Measure the errors of the held-out entries along the fits of `times`, as the part "test" of each.
 
-    It is no part of a fit: each fit is repeated, ended after fewer iterations. A fit is the same bit for bit however
-    long it goes on, and whatever else the machine does meanwhile.
+    The measurement is not part of the timed fits: each fit is repeated with fewer iterations. Its bits depend neither
+    on the number of later iterations nor on the load of the machine.
     """
     begin, solution, _ = starts(problem, c)
     for name, options, _, from_solution in RUNS:

@@ -19,13 +19,13 @@ STYLES = {
     "VB2": ("#009E73", "-"),
     "VB, full covariances": ("#D55E00", "-"),
 }
-#: What the paper's left and right figures show.
+#: Curves of the left and right figures of the paper.
 TRAINING = ["gradient", "natural gradient", "speed-up", "EM", "imputation"]
 HELD_OUT = ["gradient", "natural gradient", "speed-up", "regularised", "VB1", "VB2", "VB, full covariances"]
 
 
 def learning_curves(record: dict, folder: Path) -> None:
-    """Draw the errors of the entries fitted and of those set aside against time."""
+    """Draw the errors of the fitted and of the held-out entries against time."""
     runs = record["runs"]
     for file, names, curve, label in [
         ("training.svg", TRAINING, "train", "RMSE of the entries fitted"),
@@ -69,7 +69,7 @@ def scaling(record: dict, folder: Path) -> None:
             ax.set_xticks(shown, [f"{size:,.0f}" for size in shown])
             ax.set_xticks([], minor=True)
         ax.set_xlabel(label)
-        # Room for the legend, which no line then crosses.
+        # Space for the legend, so that no line crosses it.
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom, top * (top / bottom) ** 0.3)
         ax.legend(
@@ -80,14 +80,14 @@ def scaling(record: dict, folder: Path) -> None:
 
 
 def axes() -> tuple[plt.Figure, plt.Axes]:
-    """Make one axes."""
+    """Make a figure with one Axes."""
     figure, ax = plt.subplots(figsize=(7.4, 4.2), layout="constrained")
     tidy(ax)
     return figure, ax
 
 
 def tidy(ax: plt.Axes) -> None:
-    """Take away what is not needed."""
+    """Remove spines and ticks that carry no data."""
     ax.grid(color="#e3e5e9", linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -95,7 +95,7 @@ def tidy(ax: plt.Axes) -> None:
 
 
 def save(figure: plt.Figure, path: Path) -> None:
-    """Write the same file for the same numbers: no date, no random identifiers."""
+    """Write a reproducible file: no date, no random identifiers."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with plt.rc_context({"svg.hashsalt": "karhunen"}):
         figure.savefig(path, metadata={"Date": None})

@@ -1,4 +1,4 @@
-"""Problems: entries with a planted rank of the shape of a catalogue of ratings, and real tables with holes."""
+"""Problems: entries of planted rank with the shape of a catalogue of ratings, and real tables with missing values."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import pandas as pd
 from karhunen import Observed
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Rows, columns and entries. The first runs in seconds; the last has the shape of the Netflix prize.
+#: Numbers of rows, columns and entries. The first runs in seconds; the last has the shape of the Netflix prize.
 SIZES = {
     "small": (1500, 400, 100_000),
     "million": (6040, 3700, 1_000_000),
     "ten-million": (71_567, 10_681, 10_000_000),
     "netflix": (480_189, 17_770, 100_480_507),
 }
-#: The share of the entries that errors are measured on: that of the paper's validation set.
+#: Share of the held-out entries: that of the paper's validation set.
 SHARE = 1_408_395 / 100_480_507
-#: What of the tables is no measurement.
+#: Columns of the tables that are not measurements.
 LABELS = ["Month", "Day", "month", "day", "weekday", "date", "time"]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Entries to fit, and others of the same matrix to be predicted."""
+    """Entries to fit, and held-out entries of the same matrix."""
 
     name: str
     train: Observed
@@ -47,7 +47,7 @@ def make(shape: tuple[int, int, int], n_components: int = 15, seed: int = 2007) 
 
 
 def synthetic(size: str) -> Problem:
-    """Make the problem of a size and set entries aside."""
+    """Make the problem of a size and hold entries out."""
     return Problem(size, *make(SIZES[size]).split(SHARE, random_state=0))
 
 
@@ -60,12 +60,12 @@ def table(path: Path) -> np.ndarray:
 
 
 def tables(folder: Path) -> list[Path]:
-    """Find the tables that really have holes."""
+    """Find the tables that contain missing values."""
     return [path for path in sorted(folder.glob("*.csv*")) if np.isnan(table(path)).any()]
 
 
 def set_aside(name: str, x: np.ndarray, seed: int) -> Problem:
-    """Set a tenth of what was observed aside."""
+    """Hold out a tenth of the observed entries."""
     rows, columns = np.nonzero(~np.isnan(x))
     entries = Observed(rows, columns, x[rows, columns], shape=x.shape)
     return Problem(name, *entries.split(0.1, random_state=seed))

@@ -8,8 +8,9 @@
     python examples/paper/run.py --size million --only VB1 VB2    # these again, the others as they were
     python examples/paper/run.py --draw                 # only the pictures
 
-Writes `results/SIZE.json` and, of the largest size there, the figures; or `results/tables.json`. `--out` says where
-else. Entries are made by the generator of `karhunen-testkit`, which cargo builds. `scaling.py` measures how time grows.
+Writes `results/SIZE.json` and the figures of the largest size in that folder; or `results/tables.json`. `--out` names
+another folder. Entries are made by the generator of `karhunen-testkit`, which cargo builds. `scaling.py` measures how
+the time grows.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the parts that the command line requests."""
     first, *rest = __doc__.splitlines()
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=first, epilog="\n".join(rest), formatter_class=formatter)
@@ -84,7 +85,7 @@ def run_size(options: argparse.Namespace) -> None:
 
 
 def error_of_means(problem: problems.Problem) -> float:
-    """Measure how well the means of the columns alone predict the entries set aside."""
+    """Compute the error of predicting the held-out entries by the column means."""
     _, columns, values = problem.train.triples()
     sums, counts = (np.bincount(columns, w, problem.train.shape[1]) for w in (values, None))
     mean = (sums + 22 * 3.0) / (counts + 22)
@@ -93,7 +94,7 @@ def error_of_means(problem: problems.Problem) -> float:
 
 
 def draw(folder: Path) -> None:
-    """Draw the figures of the largest problem that there is a record of."""
+    """Draw the figures of the largest problem with a record."""
     for size in reversed(problems.SIZES):
         path = folder / f"{size}.json"
         if path.exists():
@@ -102,7 +103,7 @@ def draw(folder: Path) -> None:
 
 
 def write(path: Path, record: dict) -> None:
-    """Write a record, a line for each point of a curve."""
+    """Write a record with one line for each point of a curve."""
     pairs = re.compile(r"\[\s+([-\d.e]+),\s+([-\d.e]+)\s+\]")
     path.write_text(pairs.sub(r"[\1, \2]", json.dumps(record, indent=1)) + "\n")
     print(f"wrote {path}")

@@ -3,9 +3,9 @@
 
     python examples/paper/scaling.py [--largest 10000000] [--only entries components rows threads] [--draw]
 
-Each point is the shortest iteration of two fits of entries made by the generator: other programs make it longer, never
-shorter. Slopes are those of lines through the larger half of the points, both axes logarithmic. Writes
-`results/scaling.json` and `results/scaling.svg`; what is not asked for again is kept.
+Each point is the shortest iteration of two fits to generated entries, since other programs can only make it longer.
+Slopes are those of lines through the larger half of the points, on logarithmic axes. Writes `results/scaling.json` and
+`results/scaling.svg`; series that are not requested are kept.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ ROWS = [1510, 3020, 6040, 12_080, 24_160, 48_320, 96_640]
 
 
 def iteration(data: Observed, method: str, c: int, threads: int | None = None) -> float:
-    """Time an iteration: the least difference of times in a fit, of two fits."""
+    """Time an iteration: the shortest in two fits."""
     least = np.inf
     rng = np.random.default_rng(2007)
-    # From a given start no sweeps are made before the first iteration.
+    # With a given start, no sweeps precede the first iteration.
     start = 0.3 * rng.normal(size=(c, data.shape[1])), 0.3 * rng.normal(size=(data.shape[0], c))
     for _ in range(2):
         with warnings.catch_warnings():
@@ -48,24 +48,24 @@ def iteration(data: Observed, method: str, c: int, threads: int | None = None) -
             pca = IncompletePCA(c, method=method, mean="fixed", **limits).fit(data, start=start)
         steps = np.diff(pca.convergence_.seconds)
         if method == "newton":
-            # A step that did not lower the cost is taken back: it costs half a pass.
+            # A rejected step does not lower the cost and takes half a pass.
             steps = steps[np.diff(pca.convergence_.costs) < 0]
         least = min(least, float(np.min(steps)))
     return least
 
 
 def by_entries(largest: int) -> dict[str, list]:
-    """Measure from 10,000 entries up, c = 15; rows and columns grow as the square root of the entries."""
+    """Measure from 10,000 entries upwards, c = 15; rows and columns grow as the square root of the entries."""
     return series(entries_of(largest), lambda n: (shaped(n), 15))
 
 
 def entries_of(largest: int) -> list[int]:
-    """Give numbers of entries: powers of the square root of ten from 10,000."""
+    """Return numbers of entries: powers of the square root of ten from 10,000."""
     return [n for n in (round(10 ** (k / 2)) for k in range(8, 17)) if n <= largest]
 
 
 def shaped(n: int) -> tuple[int, int, int]:
-    """Give the shape of a problem of `n` entries."""
+    """Return the shape of a problem with `n` entries."""
     scale = (n / 1e6) ** 0.5
     return round(SHAPE[0] * scale), round(SHAPE[1] * scale), n
 
@@ -103,13 +103,13 @@ def by_threads() -> dict[str, list]:
 
 
 def slope(points: list) -> float:
-    """Fit the slope of the larger half of the points, the middle one included."""
+    """Fit the slope of the larger half of the points, including the middle one."""
     sizes, seconds = np.log(np.array(points)[len(points) // 2 :]).T
     return round(float(np.polyfit(sizes, seconds, 1)[0]), 3)
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Measure the requested series."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=int, default=10_000_000, help="most entries (default ten million)")
     parser.add_argument("--only", nargs="+", default=[], choices=["entries", "components", "rows", "threads"])

@@ -1,4 +1,4 @@
-"""Where and when something was measured."""
+"""Machine and time of a measurement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import karhunen
 
 
 def setting(threads: int | None) -> dict:
-    """Describe the machine, the moment and the load before."""
+    """Describe the machine, the time and the load before the measurement."""
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M"),
         "cpu": _cpu(),
@@ -24,7 +24,7 @@ def setting(threads: int | None) -> dict:
 
 
 def _cpu() -> str:
-    """Name the processor; families of AMD by their generation, as virtual machines do not tell the model."""
+    """Name the processor; AMD families by their generation, since virtual machines hide the model."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""The algorithms of the paper on real tables with holes: errors of a tenth of what was observed."""
+"""The algorithms of the paper on real tables with missing values: errors of a tenth of the observed entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from karhunen import IncompletePCA
 from learning import rmse
 from sklearn.exceptions import ConvergenceWarning
 
-#: Name and options; every fit runs to its own end.
+#: Name and options; every fit runs until it stops by itself.
 METHODS = {
     "gradient": {"method": "gradient"},
     "natural gradient": {"method": "natural"},
@@ -30,13 +30,13 @@ COMPONENTS = 5
 
 
 def run_tables(folder: Path, report: Callable[[str], None]) -> dict:
-    """Fit every table with every algorithm, with several choices of the entries set aside; give medians."""
+    """Fit every table with every algorithm, for several choices of the held-out entries; return medians."""
     found = {}
     for path in problems.tables(folder):
         x = problems.table(path)
         splits = [problems.set_aside(path.stem, x, seed) for seed in range(SEEDS)]
         name = path.name.split(".")[0]
-        # A small table would be fitted whole by five.
+        # Five components would fit a small table completely.
         c = min(COMPONENTS, x.shape[1] // 2)
         found[name] = {
             "components": c,
@@ -65,7 +65,7 @@ def run_tables(folder: Path, report: Callable[[str], None]) -> dict:
 
 
 def of_means(problem: problems.Problem) -> float:
-    """Measure the error of the means."""
+    """Compute the error of predicting the column means."""
     _, columns, values = problem.train.triples()
     sums, counts = (np.bincount(columns, w, problem.train.shape[1]) for w in (values, None))
     _, columns, values = problem.test.triples()
