@@ -1,4 +1,4 @@
-"""The engine, in Rust: converts, releases the interpreter lock, calls, converts."""
+"""The engine in Rust: converts arguments, releases the interpreter lock, calls the engine, converts results."""
 
 from collections.abc import Callable, Mapping
 from os import PathLike
@@ -53,7 +53,7 @@ _BlockKernel: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], N
 _Rows: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
 class NotConvergedError(RuntimeError):
-    """An iteration stopped before its tolerance, and `strict` was asked for."""
+    """An iteration stopped before its tolerance, and `strict` was set."""
 
 @final
 class Model:
@@ -73,10 +73,10 @@ class Model:
         """Singular values of the mapped data."""
     @property
     def mean(self) -> NDArray[np.float64]:
-        """What is subtracted from each column."""
+        """Centre of each column."""
     @property
     def scale(self) -> NDArray[np.float64]:
-        """What each column is divided by."""
+        """Divisor of each column."""
     @property
     def residuals(self) -> NDArray[np.float64]:
         """Residual of each component, relative to the largest variance."""
@@ -85,34 +85,34 @@ class Model:
         """Weights of the columns, if there were any."""
     @property
     def noise_variance(self) -> float:
-        """Mean discarded variance."""
+        """Mean of the discarded variances."""
     @property
     def total_variance(self) -> float:
-        """Sum of all variances, kept or not."""
+        """Sum of all variances, including discarded ones."""
     @property
     def sum_of_weights(self) -> float:
         """Sum of the sample weights."""
     @property
     def n_samples(self) -> int:
-        """Rows fitted."""
+        """Number of fitted rows."""
     @property
     def dtype(self) -> str:
-        """`"f32"` or `"f64"`: the type of the data."""
+        """dtype of the data, `"f32"` or `"f64"`."""
     @property
     def solver(self) -> str:
-        """The route that was taken."""
+        """The solver that was used."""
     @property
     def reason(self) -> str:
-        """Why it was taken."""
+        """Reason for its choice."""
     @property
     def n_passes(self) -> int:
-        """Passes over the data."""
+        """Number of passes over the data."""
     @property
     def tol(self) -> float:
-        """The tolerance that the residuals were held to."""
+        """Tolerance for the residuals."""
     @property
     def n_converged(self) -> int:
-        """How many components are within the tolerance."""
+        """Number of components within the tolerance."""
     def loadings(self) -> NDArray[np.float64]:
         """Components times the square root of their variance, shape (n_features, n_components)."""
     def covariance(self) -> NDArray[np.float64]:
@@ -126,7 +126,7 @@ class Model:
         n_threads: int | None = None,
         on_progress: _OnProgress | None = None,
     ) -> NDArray[Any]:
-        """Scores of rows, in the type of `x`."""
+        """Compute scores of rows, in the dtype of `x`."""
     def inverse_transform(
         self,
         scores: NDArray[_Float],
@@ -134,7 +134,7 @@ class Model:
         n_threads: int | None = None,
         on_progress: _OnProgress | None = None,
     ) -> NDArray[Any]:
-        """Rows from scores, in the type of `scores`."""
+        """Map scores to rows, in the dtype of `scores`."""
     def score_samples(self, x: _Data, n_threads: int | None = None) -> NDArray[np.float64]:
         """Compute the log-likelihood of each row."""
 
@@ -151,13 +151,13 @@ def column_moments(x: _Data, n_threads: int | None = None) -> tuple[NDArray[np.f
     """Compute the mean and the variance (divisor n) of each column."""
 
 def to_state(model: Model) -> dict[str, Any]:
-    """Give everything that a model consists of, as arrays, numbers and JSON."""
+    """Return the complete state of a model as arrays, numbers and JSON."""
 
 def from_state(state: dict[str, Any]) -> Model:
-    """Give the model of a state."""
+    """Restore a model from its state."""
 
 class _Beside(TypedDict):
-    """What a model file holds beside the model."""
+    """Content of a model file besides the model."""
 
     feature_names: list[str] | None
     set_aside: list[str]
@@ -165,14 +165,14 @@ class _Beside(TypedDict):
     about_mean: tuple[list[float], list[float]] | None
 
 def save(path: str | PathLike[str], model: Model, beside: Mapping[str, Any]) -> None:
-    """Write a model file; `beside` holds what `load` gives."""
+    """Write a model file; `beside` has the form that `load` returns."""
 
 def load(path: str | PathLike[str]) -> tuple[Model, _Beside, str]:
-    """Read a model file: the model, what it holds beside, the options of the fit as JSON."""
+    """Read a model file: the model, the other content, and the options of the fit as JSON."""
 
 @final
 class Entries:
-    """Observed entries by rows and by columns."""
+    """Observed entries, stored by rows and by columns."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -184,13 +184,13 @@ class Entries:
     def dtype(self) -> str:
         """`"float32"` or `"float64"`."""
     def weighed(self, weights: NDArray[np.float64]) -> Entries:
-        """Give the same entries, whose rows count so often."""
+        """Return the entries with the multiplicities `weights` of their rows."""
     def row_counts(self) -> NDArray[np.uint64]:
         """Count the entries of each row."""
     def column_counts(self) -> NDArray[np.uint64]:
         """Count the entries of each column."""
     def triples(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[Any] | None]:
-        """Row, column, value and weight of every entry; no weights where all are one."""
+        """Row, column, value and weight of every entry; no weights if all are one."""
 
 @final
 class IncompleteModel:
@@ -204,7 +204,7 @@ class IncompleteModel:
         """Shape (n_samples, n_components)."""
     @property
     def row_offsets(self) -> NDArray[np.float64] | None:
-        """Offset of each row fitted, where rows have offsets."""
+        """Offset of each fitted row, if the model has row offsets."""
     @property
     def mean(self) -> NDArray[np.float64]:
         """Mean of each feature."""
@@ -222,78 +222,78 @@ class IncompleteModel:
         """Norms of the columns of the scores."""
     @property
     def noise_variance(self) -> float:
-        """Variance of an observation about its prediction."""
+        """Variance of an observation of weight 1 about its prediction."""
     @property
     def total_variance(self) -> float:
-        """Variance of complete rows by the fit, summed over features."""
+        """Variance of complete rows under the model, summed over features."""
     @property
     def n_samples(self) -> int:
-        """Rows fitted."""
+        """Number of fitted rows."""
     @property
     def n_observed(self) -> NDArray[np.uint64]:
-        """Entries observed of each feature."""
+        """Number of observed entries of each feature."""
     @property
     def dtype(self) -> str:
-        """`"f32"` or `"f64"`: the type of the data."""
+        """dtype of the data, `"f32"` or `"f64"`."""
     @property
     def method(self) -> str:
         """The method that was used."""
     @property
     def reason(self) -> str:
-        """Why it was used."""
+        """Reason for its choice."""
     @property
     def stop(self) -> str:
-        """Why it stopped."""
+        """Reason for the end of the fit."""
     @property
     def cost(self) -> float:
         """The cost of the model."""
     @property
     def rmse(self) -> float:
-        """Root mean squared error of the entries fitted."""
+        """Root mean squared error of the fitted entries."""
     @property
     def held_out_rmse(self) -> float | None:
-        """Root mean squared error of the entries set aside."""
+        """Root mean squared error of the held-out entries."""
     @property
     def has_error_bars(self) -> bool:
-        """Whether covariances were kept."""
+        """Whether the model has covariances."""
     def trace(self) -> NDArray[np.float64]:
-        """Give iteration, cost, RMSE, held-out RMSE, step and seconds as columns; NaN where there is none."""
+        """Return iteration, cost, RMSE, held-out RMSE, step and seconds as columns; NaN if absent."""
     def runs(self) -> NDArray[np.float64]:
-        """Give penalty, cost, RMSE, held-out RMSE and iterations of every run as columns; NaN where there is none."""
+        """Return penalty, cost, RMSE, held-out RMSE and iterations of every run as columns; NaN if absent."""
     @property
     def far(self) -> tuple[int, int, int, float, float] | None:
-        """Count of predictions far outside what was observed, and row, column, value, deviations of the farthest."""
+        """Number of out-of-range predictions, and row, column, value, deviations of the farthest."""
     @property
     def refitted(self) -> bool:
         """Whether the model was fitted again to all entries."""
     def score_covariances(self) -> NDArray[np.float32] | None:
-        """Covariances of the scores of the rows fitted."""
+        """Covariances of the scores of the fitted rows."""
     def loading_covariances(self) -> NDArray[np.float32] | None:
         """Covariances of the loadings of the features."""
     def transform(
         self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> NDArray[Any]:
-        """Scores of rows with holes, in the type of the entries."""
+        """Compute scores of rows with missing values, in the dtype of the entries."""
     def transform_with_covariances(
         self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """Scores of rows with holes, and their covariances."""
+        """Compute scores of rows with missing values, and their covariances."""
     def offsets(
         self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> NDArray[np.float64] | None:
-        """Offsets of rows with holes; none if rows have no offsets."""
+        """Compute offsets of rows with missing values; None without row offsets."""
     def score_samples(
         self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> NDArray[np.float64]:
-        """Log-likelihoods of rows with holes."""
+        """Compute log-likelihoods of rows with missing values."""
     def values(
         self, entries: Entries, n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> NDArray[Any]:
-        """Values of all entries of rows with holes, in the type of the entries."""
+        """Compute all entries of rows with missing values, in the dtype of the entries."""
     def inverse_transform(
         self, scores: NDArray[_Float], n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> NDArray[Any]:
-        """Rows from scores, in the type of `scores`."""
+        """Map scores to rows, in the dtype of `scores`."""
     def predict_pairs(
         self,
         rows: NDArray[np.int64],
@@ -302,36 +302,36 @@ class IncompleteModel:
         n_threads: int | None = None,
         on_progress: _OnProgress | None = None,
     ) -> NDArray[np.float64]:
-        """Value, and deviation if `noise` says of what, of entries of the data fitted."""
+        """Predict entries of the fitted data, with standard deviations (with or without noise) if `noise` is given."""
     def predict_rows(
         self, entries: Entries, noise: bool, n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Values of all entries of rows with holes, and their deviations."""
+        """Predict all entries of rows with missing values, with standard deviations."""
 
 @final
 class Stream:
-    """Components that have learned from some rows. It never changes: what has learned more is a new one."""
+    """Components learned from a stream of rows. Immutable: further learning returns a new object."""
 
     def __new__(cls, n_components: int, n_features: int, rule: str, seed: int, mean: bool, row_offsets: bool) -> Stream:
-        """Make one of small random loadings."""
+        """Start with small random loadings."""
     @staticmethod
     def resume(model: IncompleteModel) -> Stream:
-        """Go on from a fitted model, by the rule `diagonal`."""
+        """Continue from a fitted model, with the rule `diagonal`."""
     @staticmethod
     def from_state(state: str) -> Stream:
-        """Give the stream of a state."""
+        """Restore a stream from its state."""
     def state(self) -> str:
-        """Give everything that it consists of, as JSON."""
+        """Return the complete state as JSON."""
     @property
     def n_samples_seen(self) -> int:
-        """Rows seen so far, repeated ones included."""
+        """Number of rows seen so far, including repeated ones."""
     def learned(self, entries: Entries, n_components: int) -> Stream:
         """Learn from every row in turn."""
     def finish(self, entries: Entries, options: dict[str, Any]) -> IncompleteModel:
-        """Make a model of rows, seen before or not."""
+        """Return a model of any rows, seen before or not."""
 
 def observe(x: _Data, weights: NDArray[_Float] | None = None, n_threads: int | None = None) -> Entries:
-    """Read what is not NaN of an array, what is stored of a sparse matrix."""
+    """Read the values of an array that are not NaN, or the stored values of a sparse matrix."""
 
 def observe_triples(
     rows: _Ids,
@@ -345,7 +345,7 @@ def observe_triples(
     """Sort triples by rows and by columns."""
 
 def split_entries(entries: Entries, share: float, seed: int, n_threads: int | None = None) -> tuple[Entries, Entries]:
-    """Set a share of the entries aside."""
+    """Hold out a share of the entries."""
 
 def fit_incomplete(
     entries: Entries,
@@ -354,10 +354,10 @@ def fit_incomplete(
     start: tuple[NDArray[_Float], NDArray[_Float], NDArray[_Float] | None] | None = None,
     checkpoint: tuple[str, float, bool, Callable[[str], None]] | None = None,
 ) -> IncompleteModel:
-    """Fit components to observed entries, from loadings, scores and perhaps a mean if they are given.
+    """Fit components to observed entries, from loadings, scores and optionally a mean if given.
 
-    `checkpoint` is a file, the seconds after which it is written, whether the fit goes on from it, and what is called
-    with a message where one could not be written.
+    `checkpoint` holds a file, the seconds between writes, whether the fit resumes from it, and a function that is
+    called with a message after a failed write.
     """
 
 def cross_validate(
@@ -368,13 +368,13 @@ def cross_validate(
     penalties: list[tuple[str, float]],
     on_progress: _OnProgress | None = None,
 ) -> tuple[list[tuple[int, tuple[str, float] | None]], NDArray[np.float64], int, int]:
-    """Give the choices, their errors (choices, folds), and which is the best and which the simplest near it."""
+    """Return the choices, their errors (n_choices, n_folds), and the indices of the best and the simplest."""
 
 def to_incomplete_state(model: IncompleteModel) -> dict[str, Any]:
-    """Give everything that a model consists of, as arrays, numbers and JSON."""
+    """Return the complete state of a model as arrays, numbers and JSON."""
 
 def from_incomplete_state(state: dict[str, Any]) -> IncompleteModel:
-    """Give the model of a state."""
+    """Restore a model from its state."""
 
 def save_incomplete(
     path: str | PathLike[str], model: IncompleteModel, row_ids: _IdList | None, column_ids: _IdList | None
@@ -384,7 +384,7 @@ def save_incomplete(
 def load_incomplete(
     path: str | PathLike[str],
 ) -> tuple[IncompleteModel, _IdList | None, _IdList | None, str]:
-    """Read a model file: the model, the ids of its rows and columns, its options as JSON."""
+    """Read a model file: the model, the ids of its rows and columns, and its options as JSON."""
 
 @final
 class KernelModel:
@@ -395,7 +395,7 @@ class KernelModel:
         """Eigenvalues of the centred kernel matrix."""
     @property
     def eigenvectors(self) -> NDArray[np.float64]:
-        """Shape (n_samples, n_components); no rows on the approximate routes."""
+        """Shape (n_samples, n_components); no rows from approximate solvers."""
     @property
     def explained_variance_ratio(self) -> NDArray[np.float64]:
         """Share of the sum of all eigenvalues."""
@@ -404,60 +404,60 @@ class KernelModel:
         """Residual of each component, relative to the largest eigenvalue."""
     @property
     def gamma(self) -> float | None:
-        """The coefficient of the kernel, if it has one."""
+        """Coefficient of the kernel, if it has one."""
     @property
     def rows(self) -> NDArray[np.float64] | _Rows | None:
-        """Rows that new ones are compared with: an array, or data, indices and pointers of CSR; perhaps None."""
+        """Rows that new rows are compared with: an array, or data, indices and pointers of CSR; may be None."""
     @property
     def frequencies(self) -> NDArray[np.float64] | None:
-        """Random frequencies, shape (n_frequencies, n_features), of the route `fourier`."""
+        """Random frequencies, shape (n_frequencies, n_features), of the solver `fourier`."""
     @property
     def ridge(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Scores and coefficients of kernel ridge regression, if pre-images are found by it."""
+        """Scores and coefficients of the kernel ridge regression, if it is the pre-image method."""
     @property
     def has_pre_image(self) -> bool:
-        """Whether rows can be found from scores."""
+        """Whether the model can map scores to rows."""
     @property
     def n_components(self) -> int:
-        """Components kept."""
+        """Number of components."""
     @property
     def n_features(self) -> int:
-        """Columns of the data."""
+        """Number of columns of the data."""
     @property
     def n_samples(self) -> int:
-        """Rows fitted."""
+        """Number of fitted rows."""
     @property
     def dtype(self) -> str:
-        """`"f32"` or `"f64"`: the type of the data."""
+        """dtype of the data, `"f32"` or `"f64"`."""
     @property
     def solver(self) -> str:
-        """The route that was taken."""
+        """The solver that was used."""
     @property
     def reason(self) -> str:
-        """Why it was taken."""
+        """Reason for its choice."""
     @property
     def n_passes(self) -> int:
-        """Products with the kernel matrix."""
+        """Number of products with the kernel matrix."""
     @property
     def tol(self) -> float:
-        """The tolerance that the residuals were held to."""
+        """Tolerance for the residuals."""
     @property
     def n_converged(self) -> int:
-        """How many components are within the tolerance."""
+        """Number of components within the tolerance."""
     @property
     def smallest_eigenvalue(self) -> float | None:
-        """The smallest eigenvalue, where it is known."""
+        """Smallest eigenvalue, if known."""
     @property
     def approximation(self) -> tuple[int, float | None, float] | None:
-        """Features, bound and estimate of an approximation."""
+        """Number of features, error bound and error estimate of an approximation."""
     def fitted_scores(self, single: bool) -> NDArray[Any]:
         """Scores of the fitted rows, in float32 if `single`."""
     def transform(self, x: _Data, n_threads: int | None = None, on_progress: _OnProgress | None = None) -> NDArray[Any]:
-        """Scores of rows, in the type of `x`."""
+        """Compute scores of rows, in the dtype of `x`."""
     def inverse_transform(
         self, scores: NDArray[_Float], n_threads: int | None = None, on_progress: _OnProgress | None = None
     ) -> NDArray[Any]:
-        """Rows from scores, in the type of `scores`."""
+        """Map scores to rows, in the dtype of `scores`."""
 
 def fit_kernel(
     x: _Data,
@@ -467,28 +467,28 @@ def fit_kernel(
     keep_zeros: bool = True,
     on_progress: _OnProgress | None = None,
 ) -> KernelModel:
-    """Fit kernel principal components to `x`; `function` is the kernel of the name `custom`."""
+    """Fit kernel principal components to `x`; `function` is the kernel named `custom`."""
 
 def to_kernel_state(model: KernelModel) -> dict[str, Any]:
-    """Give everything that a model consists of, but for a kernel function, as arrays, numbers and JSON."""
+    """Return the state of a model, except a kernel function, as arrays, numbers and JSON."""
 
 def from_kernel_state(state: dict[str, Any], function: _BlockKernel | None = None) -> KernelModel:
-    """Give the model of a state; `function` is the kernel of the name `custom`."""
+    """Restore a model from its state; `function` is the kernel named `custom`."""
 
 class _KernelBeside(TypedDict):
-    """What a model file holds beside the model."""
+    """Content of a model file besides the model."""
 
     feature_names: list[str] | None
     set_aside: list[str]
     id_column: str | None
 
 def save_kernel(path: str | PathLike[str], model: KernelModel, beside: Mapping[str, Any]) -> None:
-    """Write a model file; `beside` holds what `load_kernel` gives."""
+    """Write a model file; `beside` has the form that `load_kernel` returns."""
 
 def load_kernel(
     path: str | PathLike[str], function: _BlockKernel | None = None
 ) -> tuple[KernelModel, _KernelBeside, str]:
-    """Read a model file: the model, what it holds beside, the options of the fit as JSON."""
+    """Read a model file: the model, the other content, and the options of the fit as JSON."""
 
 @final
 class NystromMap:
@@ -496,29 +496,29 @@ class NystromMap:
 
     @property
     def landmarks(self) -> NDArray[np.float64] | _Rows:
-        """The landmarks: an array, or data, indices and pointers of CSR."""
+        """Landmark rows: an array, or data, indices and pointers of CSR."""
     @property
     def indices(self) -> NDArray[np.int64]:
-        """Which of the rows fitted they were."""
+        """Indices of the landmarks among the fitted rows."""
     @property
     def normalization(self) -> NDArray[np.float64]:
-        """Kernel values to features, shape (n_landmarks, n_landmarks)."""
+        """Matrix that maps kernel values to features, shape (n_landmarks, n_landmarks)."""
     @property
     def gamma(self) -> float | None:
-        """The coefficient of the kernel, if it has one."""
+        """Coefficient of the kernel, if it has one."""
     @property
     def dtype(self) -> str:
-        """`"f32"` or `"f64"`: the type of the data."""
+        """dtype of the data, `"f32"` or `"f64"`."""
     @property
     def n_features(self) -> int:
-        """Columns of the data."""
+        """Number of columns of the data."""
     def transform(self, x: _Data, n_threads: int | None = None) -> NDArray[Any]:
-        """Features of rows, in the type of `x`."""
+        """Compute features of rows, in the dtype of `x`."""
     def state(self) -> dict[str, Any]:
-        """Give everything that it consists of, but for a kernel function, as arrays, numbers and JSON."""
+        """Return the state, except a kernel function, as arrays, numbers and JSON."""
     @staticmethod
     def from_state(state: dict[str, Any], function: _BlockKernel | None = None) -> NystromMap:
-        """Give the map of a state; `function` is the kernel of the name `custom`."""
+        """Restore the map from its state; `function` is the kernel named `custom`."""
 
 def fit_nystrom(
     x: _Data,
@@ -526,7 +526,7 @@ def fit_nystrom(
     sample_weight: NDArray[np.float64] | None = None,
     function: _BlockKernel | None = None,
 ) -> NystromMap:
-    """Choose landmarks among the rows of `x`; `function` is the kernel of the name `custom`."""
+    """Select landmarks among the rows of `x`; `function` is the kernel named `custom`."""
 
 def save_nystrom(path: str | PathLike[str], map: NystromMap, feature_names: list[str] | None = None) -> None:
     """Write the file of a feature map."""
@@ -535,4 +535,4 @@ def names_in_files() -> dict[str, str]: ...
 def load_nystrom(
     path: str | PathLike[str], function: _BlockKernel | None = None
 ) -> tuple[NystromMap, list[str] | None, str]:
-    """Read the file of a feature map: the map, names of columns, the options of the fit as JSON."""
+    """Read the file of a feature map: the map, the column names, and the options of the fit as JSON."""
