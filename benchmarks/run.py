@@ -176,7 +176,7 @@ def main() -> None:
         show(measured)
         rows += measured
         if not options.quick:
-            path = record(rows, options, started)  # After each workload: a run that is stopped has a record.
+            path = record(rows, options, started)  # After each workload, so that an interrupted run has a record.
     if not options.quick:
         print(f"\nrecorded in {path.relative_to(ROOT)}")
 

@@ -34,7 +34,7 @@ class Workload:
 
 
 TALL = ("sklearn-covariance", "sklearnex")
-TALL_F32 = (*TALL, "faiss")  # which knows float32 alone
+TALL_F32 = (*TALL, "faiss")  # float32 only
 SPARSE = ("sklearn-arpack",)
 
 WORKLOADS = (

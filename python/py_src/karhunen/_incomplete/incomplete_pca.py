@@ -45,8 +45,8 @@ class IncompletePCA(RowByRow):
         standard deviation of the entries for "als", "ridge" and "soft". "path" tries decreasing penalties from the
         largest with a nonzero solution, and selects the best on the entries held out by `early_stopping`.
     mean : {"joint", "fixed", "none"}, default="joint"
-        Fit the mean of each feature with the components, fix it at that of the observed entries (biased if entries are
-        missing depending on their values), or at zero.
+        Mean of each feature: fitted jointly with the components, fixed at that of the observed entries (biased if
+        missingness depends on the values), or zero.
     mean_prior : float, tuple (float, float) or None, default=None
         Pseudo-observations of every feature: their number, or (number, value). The default value is the mean of all
         entries.
@@ -105,8 +105,9 @@ class IncompletePCA(RowByRow):
         Variance of the scores, with divisor n - 1; for "vb-full", "vb", "vb-fixed" and "ppca" the expected variance,
         which exceeds that of the posterior means.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of the variance of complete rows under the model: of components over all rows, offsets, and the residual
-        variance of the observed entries (or the noise). Without missing values the total is the variance of the data.
+        Share of the variance of complete rows under the model: the sum of the variances of the components over all
+        rows, of the offsets, and of the residuals of the observed entries (or the noise). Without missing values it
+        is the variance of the data.
     singular_values_ : ndarray of shape (n_components,)
         Euclidean norms of the columns of the scores.
     noise_variance_ : float

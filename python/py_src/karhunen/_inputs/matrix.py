@@ -49,7 +49,7 @@ def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int
     checks = {
         "accept_sparse": ("csr", "csc"),
         "dtype": _FLOATS,
-        "ensure_all_finite": False,  # the engine finds what is not, and where
+        "ensure_all_finite": False,  # the engine reports the first such entry
         "ensure_min_samples": min_samples,
     }
     if type(X) is np.ndarray and X.dtype in _FLOATS and X.ndim == 2 and len(X) >= min_samples and X.shape[1]:
@@ -63,7 +63,7 @@ def to_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int
     given = X = _as_array(X)
     _refuse_dtype(X)
     if isinstance(X, np.ndarray) and X.dtype.newbyteorder("=") == np.float32:
-        X = X.astype(np.float32, copy=False)  # scikit-learn takes a foreign float32 for something else
+        X = X.astype(np.float32, copy=False)  # scikit-learn does not recognise float32 in the other byte order
     try:
         matrix = validate_data(estimator, X, reset=reset, **checks)
     except (TypeError, ValueError) as error:

@@ -52,7 +52,7 @@ def refuse_no_data(X: Any) -> None:
         With a description of the object and the advice.
     """
     if sp.issparse(X):
-        return  # A DOK matrix is a dict, too.
+        return  # A DOK matrix is also a dict.
     kind = type(X)
     library = kind.__module__.partition(".")[0]
     for of, ending, what, way in _WAYS:

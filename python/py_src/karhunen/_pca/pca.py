@@ -47,9 +47,9 @@ class PCA(FittedComponents):
     solver : {"auto", "svd", "covariance", "gram", "block-krylov"}, default="auto"
         Algorithm. "auto" selects the cheapest by predicted time and memory.
     weighting : {"frequency", "importance", "population"}, default="frequency"
-        Meaning of the sample weights, which decides the divisor of variances: multiplicities of the rows (divisor sum
-        - 1; the result is that of repeated rows), relative importances (a constant factor changes nothing), or shares
-        of a whole population (divisor sum).
+        Meaning of the sample weights, which decides the divisor of variances: multiplicities of the rows (divisor:
+        their sum - 1; the result is that of repeated rows), relative importances (a constant factor changes nothing),
+        or shares of a whole population (divisor: their sum).
     tol : float or None, default=None
         Block Krylov iteration stops when every residual is below `tol` times the largest variance. None and 0 mean
         1e-8 for float64 and 1e-6 for float32.

@@ -44,8 +44,8 @@ def place(
     it, until it covers no earlier label, no `obstacles` (m, 2) and no other point. If there is no such position, it is
     omitted, or, with `keep`, written in the position with the least overlap.
     """
-    figure = ax.figure.canvas.figure  # The whole figure, also of Axes in a subfigure.
-    figure.draw_without_rendering()  # The layout is settled: from here on, pixels mean something.
+    figure = ax.figure.canvas.figure  # The whole figure, even for Axes in a subfigure.
+    figure.draw_without_rendering()  # Fixes the layout: pixel positions are final.
     renderer = figure.canvas.get_renderer() if hasattr(figure.canvas, "get_renderer") else None
     pixels = ax.transData.transform(np.asarray(at, dtype=float).reshape(-1, 2))
     others = pixels if obstacles is None else np.vstack([pixels, ax.transData.transform(obstacles)])

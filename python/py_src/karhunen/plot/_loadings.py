@@ -110,5 +110,5 @@ def _write_values(ax: Axes, values: np.ndarray) -> None:
     digits = 2 if 0.1 <= most <= 1.0 or most == 0.0 else int(np.clip(2 - np.floor(np.log10(most)), 0, 5))
     for (i, j), value in np.ndenumerate(values):
         colour = "white" if abs(value) > 0.5 * most else INK
-        text = f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0: no minus before a zero
+        text = f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 removes the sign of zero
         ax.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)
