@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 OURS = "karhunen"
-#: What each competitor is called on the page, in the order and with the colour and marker of the plot.
+#: Label of each competitor, in the order and with the colour and marker of the plot.
 NAMES = {
     "sklearn-covariance": ("scikit-learn, covariance_eigh", "#E69F00", "s"),
     "sklearn-full": ("scikit-learn, full", "#CC79A7", "D"),
@@ -16,7 +16,7 @@ NAMES = {
     "faiss": ("faiss", "#7f7f7f", "X"),
     "fbpca": ("fbpca", "#000000", "*"),
 }
-#: Results that are off by more are not comparable: hollow in the plot.
+#: Results with larger errors are not comparable: hollow in the plot.
 ACCURATE = 1e-3
 
 
@@ -29,12 +29,12 @@ def write(records: Path, folder: Path) -> None:
 
 
 def newest(records: Path) -> list[dict]:
-    """Give the rows of each workload from the newest record that measured it through Python."""
+    """Return the rows of each workload from the newest record that measured it through Python."""
     found: dict[str, list[dict]] = {}
     for path in sorted(records.glob("*.csv")):
         with open(path, newline="") as file:
             rows = [row | {"record": path.name} for row in csv.DictReader(file)]
-        # Records from before the package name no versions; those of reading files have no variances.
+        # Records older than the package name no versions; those of reading files have no variances.
         rows = [row for row in rows if row.get("version") is not None and row.get("worst_error")]
         for workload in dict.fromkeys(row["workload"] for row in rows):
             found[workload] = [row for row in rows if row["workload"] == workload]
@@ -91,7 +91,7 @@ def text(rows: list[dict]) -> str:
 
 
 def draw(rows: list[dict], path: Path) -> None:
-    """Draw the ratios of time, a line for each workload, on a logarithmic axis."""
+    """Draw the time ratios on a logarithmic axis, with a line for each workload."""
     import matplotlib.pyplot as plt
 
     workloads = list(dict.fromkeys(row["workload"] for row in rows))
@@ -121,7 +121,7 @@ def draw(rows: list[dict], path: Path) -> None:
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     figure.legend(loc="outside upper center", ncols=2, frameon=False, fontsize=9)
-    # The same picture for the same record: no date, no random identifiers.
+    # A reproducible plot: no date, no random identifiers.
     with plt.rc_context({"svg.hashsalt": "karhunen"}):
         figure.savefig(path, metadata={"Date": None})
     plt.close(figure)

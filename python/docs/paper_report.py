@@ -6,9 +6,9 @@ import json
 import shutil
 from pathlib import Path
 
-#: The largest record there is shown.
+#: The largest available record is shown.
 SIZES = ("netflix", "ten-million", "million", "small")
-#: What the paper says of 100 million entries in MATLAB on two AMD Opteron SE 2220: seconds of an iteration.
+#: Seconds of an iteration in the paper: 100 million entries in MATLAB on two AMD Opteron SE 2220.
 PAPER_SECONDS = {"gradient": "57 s", "speed-up": "97 s", "EM": "25 h", "imputation": "30 h"}
 #: Time of an iteration: N entries, n + p rows and columns, c components.
 COSTS = {
@@ -45,7 +45,7 @@ def write(records: Path, folder: Path) -> None:
 
 
 def setting(record: dict) -> list[str]:
-    """Say what was measured, where and when."""
+    """Describe the measurement: object, machine and time."""
     where, runs = record["setting"], record["runs"].values()
     dates = sorted(run["date"] for run in runs)
     busy = max(run["load_before"] for run in runs)
@@ -83,7 +83,7 @@ def costs(record: dict) -> list[str]:
 
 
 def claims(record: dict) -> list[str]:
-    """Write what the paper says beside what was found."""
+    """Write the statements of the paper beside our results."""
     runs, target = record["runs"], target_of(record)
     gradient, natural, speed_up = (runs[name] for name in ("gradient", "natural gradient", "speed-up"))
     times = [time_to(run, target) or float("inf") for run in (gradient, natural, speed_up)]
@@ -130,13 +130,13 @@ def claims(record: dict) -> list[str]:
 
 
 def target_of(record: dict) -> float:
-    """Give the error nine tenths of the way from the means to the best of gradient, natural gradient and speed-up."""
+    """Return the error nine tenths of the way from that of the means to the best of the gradient methods."""
     best = min(record["runs"][name]["train"][-1][1] for name in ("gradient", "natural gradient", "speed-up"))
     return round(best + 0.1 * (record["rmse_of_means"] - best), 3)
 
 
 def time_to(run: dict, error: float) -> float | None:
-    """Give when the entries fitted first had an error as low."""
+    """Return the first time at which the error of the fitted entries was at most `error`."""
     return next((at for at, found in run["train"] if found <= error), None)
 
 

@@ -1,4 +1,4 @@
-"""The comparison of numbers that tests use: NaN equals nothing, where numpy by default calls two of them equal."""
+"""Comparison of numbers for tests: NaN equals nothing, although numpy treats two NaN as equal by default."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What several tests use: data, the command line."""
+"""Fixtures of several tests: data, the command line."""
 
 import os
 import subprocess
@@ -12,14 +12,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def table() -> np.ndarray:
-    """Give 60 x 8 numbers with a mean and a clear order of variances."""
+    """Return 60 x 8 numbers with a mean and a clear order of variances."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(60, 8)) @ np.diag([5, 4, 3, 2.5, 2, 1.5, 1, 0.5]) @ rng.normal(size=(8, 8)) + 3
 
 
 @pytest.fixture(scope="session")
 def program() -> str:
-    """Give the command line, built by the test command or here."""
+    """Return the command line, built by the test command or here."""
     given = os.environ.get("KARHUNEN_PROGRAM")
     if given:
         return given

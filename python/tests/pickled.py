@@ -1,7 +1,7 @@
-"""Fitted estimators, as a pickle of an earlier version holds them.
+"""Fitted estimators in the form of a pickle of an earlier version.
 
-`python tests/pickled.py FILE` writes FILE with the installed karhunen. `data/fitted-0.2.0.pickle` was written when a
-pickle still named the private module of each class, such as `karhunen._truncated_svd`.
+`python tests/pickled.py FILE` writes FILE with the installed karhunen. In `data/fitted-0.2.0.pickle`, the names of
+classes include their private modules, such as `karhunen._truncated_svd`.
 """
 
 import io
@@ -18,20 +18,20 @@ FILE = Path(__file__).parent / "data/fitted-0.2.0.pickle"
 
 
 def data() -> np.ndarray:
-    """Give 12 x 4 numbers of two directions and a little more."""
+    """Return 12 x 4 numbers of two directions plus noise."""
     i, j = np.indices((12, 4))
     return np.sin(i) * (j + 1) + np.cos(2.5 * i) * (2 - j) + 0.1 * np.sin(3 * i * (j + 1)) + j
 
 
 def with_holes() -> np.ndarray:
-    """Give `data` without five of its entries."""
+    """Return `data` without five of its entries."""
     x = data()
     x[[0, 3, 5, 8, 11], [1, 2, 0, 3, 1]] = np.nan
     return x
 
 
 def fitted() -> dict[str, Any]:
-    """Fit every estimator, and give every class that holds how a fit went."""
+    """Fit every estimator; return the results and one object of every class of convergence records."""
     x, holes = data(), with_holes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -49,7 +49,7 @@ def fitted() -> dict[str, Any]:
 
 
 def write(file: str) -> None:
-    """Write everything fitted in a form that every numpy reads, whatever it calls its own modules."""
+    """Write all fitted objects in a form that every numpy reads, whatever the names of its modules."""
     buffer = io.BytesIO()
     pickle.Pickler(buffer, protocol=3).dump(fitted())
     Path(file).write_bytes(buffer.getvalue().replace(b"cnumpy._core.", b"cnumpy.core."))

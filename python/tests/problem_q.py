@@ -1,4 +1,4 @@
-"""Problem Q of docs/missing-values/reference.md, 40 x 12, 314 of 480 entries observed, made by a generator alone."""
+"""Problem Q of docs/missing-values/reference.md, 40 x 12, 314 of 480 entries observed, generated from a formula."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ MASK = (1 << 64) - 1
 
 
 def uniforms(seed: int) -> Iterator[float]:
-    """Give the numbers of SplitMix64 in [0, 1)."""
+    """Yield the numbers of SplitMix64 in [0, 1)."""
     state = seed
     while True:
         state = (state + 0x9E3779B97F4A7C15) & MASK
@@ -19,14 +19,14 @@ def uniforms(seed: int) -> Iterator[float]:
 
 
 def normals(stream: Iterator[float], *shape: int) -> np.ndarray:
-    """Draw normal values, two numbers of the stream for each."""
+    """Draw normal values, each from two numbers of the stream."""
     count = int(np.prod(shape))
     pairs = [(next(stream), next(stream)) for _ in range(count)]
     return np.array([np.sqrt(-2 * np.log1p(-u)) * np.cos(2 * np.pi * v) for u, v in pairs]).reshape(shape)
 
 
 def problem() -> tuple[np.ndarray, np.ndarray]:
-    """Give the data with NaN for what is missing, and the complete data."""
+    """Return the data with NaN for missing entries, and the complete data."""
     stream = uniforms(2007)
     loadings = normals(stream, 12, 2) * [2, 1]
     scores, mean = normals(stream, 40, 2), normals(stream, 12)

@@ -43,7 +43,7 @@ def test_pca_has_the_values_and_signs_of_scikit_learn(x, solver, whiten):
     assert_allclose(ours.fit_transform(x), theirs.fit_transform(x), atol=1e-9)
     scores = theirs.transform(x)
     assert_allclose(ours.inverse_transform(scores), theirs.inverse_transform(scores), atol=1e-9)
-    # With `whiten`, scikit-learn's density is that of components scaled twice. The density does not depend on it.
+    # With `whiten`, scikit-learn scales the components twice in its density, which should not depend on `whiten`.
     theirs.whiten = False
     assert_allclose(ours.get_covariance(), theirs.get_covariance(), atol=1e-9)
     assert_allclose(ours.get_precision(), theirs.get_precision(), rtol=1e-7, atol=1e-7)

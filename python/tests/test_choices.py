@@ -8,7 +8,7 @@ import pytest
 from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, Observed, TruncatedSVD, plot
 from karhunen._shared import choices
 
-#: Where each set is taken: a call, its option, and the type.
+#: Uses of each set: a callable, its option, and the type.
 CHOICES = [
     (PCA, "solver", choices.Solver),
     (PCA, "weighting", choices.Weighting),

@@ -33,7 +33,7 @@ def test_a_grid_of_components_and_penalties(x):
     expected = [{"n_components": c, "regularization": penalty} for c in (2, 3) for penalty in penalties]
     assert found.params == expected
     assert found.best_params["n_components"] == 3
-    # Each choice alone has the same errors.
+    # A choice alone has the same errors.
     for place, params in enumerate(expected):
         single = cross_validate_entries(
             IncompletePCA(method="als", n_components=params["n_components"]),

@@ -1,4 +1,4 @@
-"""What scikit-learn's tools do with the estimators, and what options do."""
+"""scikit-learn's tools applied to the estimators, and effects of options."""
 
 import copy
 import pickle
@@ -196,7 +196,7 @@ def test_options_of_truncated_svd_out_of_range_are_named(options, message, table
 
 
 def test_a_density_without_noise_is_that_within_the_space_of_the_components():
-    # Whole numbers: of rank 3 in float32, too.
+    # Integers: the rank is 3 in float32, too.
     rng = np.random.default_rng(0)
     x = rng.integers(-4, 5, size=(6, 3)) @ rng.integers(-4, 5, size=(3, 9)) + 5.0
     for dtype, atol in ((np.float64, 1e-6), (np.float32, 1e-2)):
@@ -207,7 +207,7 @@ def test_a_density_without_noise_is_that_within_the_space_of_the_components():
             assert_allclose(pca.score_samples(x.astype(dtype)), peer.logpdf(x), atol=atol)
             assert pca.score(x.astype(dtype)) == pytest.approx(peer.logpdf(x).mean(), abs=atol)
             assert pca.score_samples(x[:1].astype(dtype) + 1) == -np.inf
-    # There is no inverse of a covariance that is singular.
+    # A singular covariance has no inverse.
     with pytest.raises(ValueError, match="so the covariance of the model is singular"):
         PCA().fit(x).get_precision()
 
@@ -249,7 +249,7 @@ def test_all_of_the_variance_is_the_rank(tmp_path):
 
 
 def test_a_share_is_exceeded():
-    # Four equal variances: as scikit-learn, a half is not more than a half.
+    # Four equal variances: as in scikit-learn, a half is not more than a half.
     x = np.concatenate([np.eye(4), -np.eye(4)])
     assert [PCA(share).fit(x).n_components_ for share in (0.2, 0.25, 0.5, 0.75)] == [1, 2, 3, 4]
 

@@ -1,4 +1,4 @@
-"""Model files, and what the command line makes of them."""
+"""Model files, and their use by the command line."""
 
 import json
 import pickle
@@ -33,7 +33,7 @@ def test_a_file_reads_back_with_the_same_bits(table, tmp_path):
 
 
 def metadata(path):
-    """Give the metadata of a safetensors file: JSON behind its length in 8 bytes."""
+    """Return the metadata of a safetensors file: JSON after its length in 8 bytes."""
     content = path.read_bytes()
     return json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
 
@@ -102,7 +102,7 @@ def test_files_of_the_command_line_keep_what_they_remember(table, tmp_path, prog
         subprocess.run([program, *arguments], cwd=tmp_path, check=True, capture_output=True)
 
     run("fit", "x.csv", "-k", "2", "--weights", "people", "--label", "group", "--id-column", "town", "-o", "cli.model")
-    # Without what the file remembers, `group` and `people` would be features too many.
+    # Without the columns recorded in the file, `group` and `people` would be additional features.
     pickle.loads(pickle.dumps(PCA.load(tmp_path / "cli.model"))).save(tmp_path / "python.model")
     for name in ("cli", "python"):
         run("transform", f"{name}.model", "x.csv", "-o", f"{name}.csv")

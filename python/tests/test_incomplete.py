@@ -17,12 +17,12 @@ GOLDEN = json.loads((Path(__file__).parents[2] / "golden/missing_optima.json").r
 
 
 def golden(options: dict[str, object], name: str) -> tuple[dict[str, object], float, float, float]:
-    """Give options, cost, RMSE and RMSE of the hidden entries, as the script in golden/ found them."""
+    """Return options, cost, RMSE and RMSE of the hidden entries from the file that the script in golden/ wrote."""
     found = GOLDEN[name]
     return options, found["cost"], found["rmse"], found["hidden_rmse"]
 
 
-#: Options, cost, RMSE, RMSE of the hidden entries; those of methods with priors from docs/missing-values/reference.md.
+#: Options, cost, RMSE, RMSE of the hidden entries; for methods with priors from docs/missing-values/reference.md.
 OPTIMA = {
     "em": golden({}, "least_squares"),
     "cg": golden({}, "least_squares"),
@@ -37,7 +37,7 @@ OPTIMA = {
 
 
 def planted(n: int, p: int, c: int, missing: float, seed: int = 0, noise: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
-    """Give data with NaN, and complete, noise included."""
+    """Return data with NaN, and the complete data, including noise."""
     rng = np.random.default_rng(seed)
     full = (
         rng.normal(size=(n, c)) @ rng.normal(size=(c, p)) * 1.5 + rng.normal(size=p) + noise * rng.normal(size=(n, p))
@@ -108,7 +108,8 @@ def test_standard_deviations_are_calibrated(method, missing):
     inside = []
     for seed in range(4):
         x, full = planted(250, 40, 3, missing, seed)
-        # From the start of random_state 0 the fit of seed 1 ends in a poor optimum, and warns of its predictions.
+        # From the start of random_state 0, the fit of seed 1 ends in a poor optimum, with a warning of its
+        # predictions.
         pca = IncompletePCA(3, method=method, tol=1e-8, max_iter=5000, random_state=1).fit(x)
         i, j = np.nonzero(np.isnan(x))
         value, std = pca.predict(i, j, return_std=True)
@@ -168,7 +169,7 @@ def test_rows_and_columns_without_entries():
     assert value[0] == pytest.approx(np.nanmean(x), abs=0.5)
 
 
-# A mean that a prior holds far from the data makes predictions that are far from them.
+# A prior that keeps a mean far from the data makes predictions that are far from the data.
 @pytest.mark.filterwarnings("ignore:.* predicted far outside what was observed")
 def test_mean_and_its_prior():
     ratings = Observed([0, 1, 0], [0, 0, 1], [5.0, 4.0, 1.0], shape=(2, 3))
@@ -194,7 +195,7 @@ def test_rows_have_a_level_of_their_own():
     offsets = with_offsets.transform_offsets(shifted)
     assert_allclose(offsets, with_offsets.row_offsets_, atol=1e-4)
     assert without.transform_offsets(shifted).tolist() == [0] * 150
-    # New rows, what is filled in, and predictions of the rows fitted all have it.
+    # Transforms, imputed values and predictions all include it.
     values = with_offsets.inverse_transform(with_offsets.transform(shifted)) + offsets[:, None]
     assert_allclose(with_offsets.predict(shifted), values, atol=1e-9)
     assert_allclose(with_offsets.impute(shifted)[np.isnan(shifted)], values[np.isnan(shifted)], atol=1e-9)

@@ -1,4 +1,4 @@
-"""Fits that are killed or interrupted, and go on to the same model."""
+"""Killed or interrupted fits resume and end with the same model."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-#: Fits for as long as it is let, and says when it begins and how it ended.
+#: Fits until it is stopped, and prints its start and its end.
 CHILD = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -52,9 +52,9 @@ def same_model(one, other):
 
 
 def goes_on(x, folder, method):
-    """Give how many iterations the fit had made, after comparing what it goes on to with a fit without pause."""
+    """Return the iterations of the checkpoint, after comparing the resumed fit with an uninterrupted one."""
     options = {"method": method, "tol": 0.0}
-    # One more iteration tells where the checkpoint is.
+    # One more iteration reveals the iteration of the checkpoint.
     with pytest.warns(match="max_iter"):
         begun = IncompletePCA(3, max_iter=1, **options).fit(x, checkpoint=folder / "c", resume=True)
     limit = begun.n_iter_ + 20
@@ -89,7 +89,7 @@ def test_ctrl_c_writes_a_checkpoint_that_was_not_due(x, tmp_path, method):
         assert not (tmp_path / "c").exists()
         os.kill(process.pid, signal.SIGINT)
         assert process.stdout.readline() == "interrupted\n"
-        # It was written before the exception was raised.
+        # The checkpoint was written before the exception was raised.
         assert (tmp_path / "c").exists()
     assert process.returncode == 0
     assert goes_on(x, tmp_path, method) >= 1
@@ -100,7 +100,7 @@ def test_a_fit_that_ended_is_found_again(x, tmp_path):
     whole = pca.fit(x, checkpoint=tmp_path / "c", checkpoint_every=0)
     same_model(whole, IncompletePCA(3).fit(x))
     same_model(whole, IncompletePCA(3).fit(x, checkpoint=str(tmp_path / "c"), resume=True))
-    # Without `resume` it is not overwritten. Where nothing is there yet, the fit begins.
+    # Without `resume` the file is not overwritten. If there is no file, the fit starts.
     state = (tmp_path / "c").read_bytes()
     with pytest.raises(FileExistsError, match=r"c exists; pass resume=True to go on from it, or remove it"):
         IncompletePCA(3).fit(x, checkpoint=tmp_path / "c")
@@ -111,7 +111,7 @@ def test_a_fit_that_ended_is_found_again(x, tmp_path):
 def test_a_state_that_cannot_be_written_is_a_warning(x, tmp_path):
     folder, gone = tmp_path / "sub", tmp_path / "gone"
     folder.mkdir()
-    # While it is fitted the folder goes.
+    # The folder is removed during the fit.
     mover = threading.Timer(0.7, folder.rename, [gone])
     mover.start()
     pca = IncompletePCA(3, method="em", tol=0.0, max_iter=10_000_000, time_limit=2.5)
@@ -145,7 +145,7 @@ def test_weights_and_starts_stand_beside_it(x, tmp_path):
     same_model(whole, IncompletePCA(2).fit(x, resume=True, **fit))
     with pytest.raises(ValueError, match="made with other data"):
         IncompletePCA(2).fit(x, checkpoint=tmp_path / "c", resume=True)
-    # A start is where a fit begins: one that goes on is not asked for it again.
+    # A resumed fit ignores the start.
     start = (whole.components_, whole.scores_)
     begun = IncompletePCA(2, method="als").fit(x, start=start, checkpoint=tmp_path / "s", checkpoint_every=0)
     again = IncompletePCA(2, method="als").fit(x, start=start, checkpoint=tmp_path / "s", resume=True)
@@ -153,7 +153,7 @@ def test_weights_and_starts_stand_beside_it(x, tmp_path):
 
 
 def test_it_is_no_parameter(x, tmp_path):
-    # A file belongs to one fit: clones, which are fitted side by side, must not share it.
+    # A file belongs to one fit: clones that are fitted in parallel must not share it.
     pca = IncompletePCA(2).fit(x, checkpoint=tmp_path / "c")
     assert not {"checkpoint", "resume"} & set(pca.get_params())
     clone(pca).fit(x)

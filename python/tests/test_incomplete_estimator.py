@@ -224,7 +224,7 @@ def test_partial_fit_takes_one_row_at_a_time(x):
         assert pca.transform(row[None]).shape == (1, 2)
     together.partial_fit(x[:1]).partial_fit(x[1:39])
     assert pca.n_samples_seen_ == together.n_samples_seen_ == 39
-    # The same plane: what rows the model was made of turns its axes, and moves its origin within it.
+    # The same plane: the rows of the model rotate its axes and move its origin within it.
     plane = pca.components_.T @ pca.components_
     assert_allclose(together.components_.T @ together.components_, plane, atol=1e-9)
     assert_allclose(plane @ (pca.mean_ - together.mean_), pca.mean_ - together.mean_, atol=1e-9)

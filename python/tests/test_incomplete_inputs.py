@@ -1,4 +1,4 @@
-"""What incomplete data may come as, and what is said of what they may not."""
+"""Accepted forms of incomplete data, and messages for others."""
 
 import numpy as np
 import pandas as pd

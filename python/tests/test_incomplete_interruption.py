@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from karhunen import IncompletePCA
 
-#: Says when it starts, and how it ended.
+#: Prints its start and its end.
 CHILD = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -52,7 +52,7 @@ def test_a_signal_stops_the_work_within_a_second(kind):
         word, when = child.stdout.readline().split()
         assert word == "interrupted"
         assert float(when) - sent < 1
-        # The process is as good as before.
+        # The process is intact.
         assert child.stdout.readline() == "2\n"
     assert child.returncode == 0
 
@@ -96,7 +96,7 @@ assert os.waitpid(child, 0)[1] == 0
     subprocess.run([sys.executable, "-c", source], check=True, timeout=60)
 
 
-#: Prints by how many bytes a fit raised the resident size at its peak, and how many entries there are.
+#: Prints the rise of the peak of resident memory during a fit, in bytes, and the number of entries.
 MEMORY = """
 import gc, re
 import numpy as np, scipy.sparse as sp
@@ -134,5 +134,5 @@ def test_a_fit_keeps_its_entries_and_nothing_else(kind):
     source = MEMORY.format(data=data)
     out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
     growth, entries = (int(number) for number in out.split())
-    # Factors, scores and a few sums for each row come on top.
+    # Factors, scores and a few sums for each row are additional.
     assert 0.9 * bytes_of_entry < growth / entries < 1.25 * bytes_of_entry, out

@@ -1,4 +1,4 @@
-"""What is said of arguments is said in the words of Python."""
+"""Messages about arguments use Python's names and values."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The likelihood of rows with holes."""
+"""The likelihood of rows with missing values."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def holed(n=120, p=9, rank=3, seed=0):
 
 
 def densities(x, mean, loadings, scores, noise):
-    """Of the rows of x, whose scores have a mean and a covariance, by scipy."""
+    """Compute the log-likelihood of the rows of x, with the mean and covariance of the scores, by scipy."""
     covariance = loadings @ scores[1] @ loadings.T + noise * np.eye(len(mean))
     found = []
     for row in x:
@@ -61,7 +61,7 @@ def test_weights_of_entries_are_precisions():
         seen = columns[rows == row]
         noise = np.diag(pca.noise_variance_ / weights[rows == row])
         normal = multivariate_normal(pca.mean_[seen], covariance[np.ix_(seen, seen)] + noise)
-        # The variance of scores is that of the prior where the fit has converged.
+        # At convergence, the variance of the scores is that of the prior.
         assert found[row] == pytest.approx(normal.logpdf(x[row, seen]), rel=1e-3)
 
 
@@ -69,7 +69,7 @@ def test_complete_data_have_the_likelihood_of_pca():
     rng = np.random.default_rng(2)
     x = rng.normal(size=(400, 2)) * 3.0 @ rng.normal(size=(2, 6)) + rng.normal(size=(400, 6))
     pca = IncompletePCA(2, method="ppca", tol=1e-12).fit(x)
-    # Its variances have the divisor n - 1.
+    # These variances have the divisor n - 1.
     assert pca.score(x) == pytest.approx(PCA(2).fit(x).score(x), rel=1e-4)
 
 

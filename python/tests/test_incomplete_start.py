@@ -1,4 +1,4 @@
-"""Fits of incomplete data that begin where they are told to."""
+"""Fits of incomplete data from a given start."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_costs_from_a_start_are_those_of_the_reference(x, start, method, options
 def test_a_fit_goes_on_from_another(x):
     first = IncompletePCA(2, method="als").fit(x)
     again = IncompletePCA(2, method="als").fit(x, start=(first.components_, first.scores_, first.mean_))
-    # The same model, but loadings and scores are not balanced as the penalty would have it.
+    # The same model, but without the balance of loadings and scores that the penalty produces.
     assert again.convergence_.rmses[0] == pytest.approx(first.convergence_.rmse, rel=1e-9)
     assert again.convergence_.cost == pytest.approx(first.convergence_.cost, rel=1e-5)
 

@@ -1,4 +1,4 @@
-"""Rows that count more than once, or not at all."""
+"""Rows with multiplicities above one, or of zero."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-#: Those that follow the gradient with a learning rate see rounding in which step is refused.
+#: Gradient methods with a learning rate: rounding may change which step is rejected.
 METHODS = [
     "vb-full",
     "vb",
@@ -54,7 +54,7 @@ def test_a_weight_is_a_number_of_repetitions(x, weights, method):
 
 
 def test_it_is_where_a_component_fades():
-    # The data of scikit-learn's check, to the end of the way.
+    # The data of scikit-learn's check, fitted to convergence.
     rng = np.random.RandomState(42)
     x = rng.rand(15, 30)
     weights = rng.randint(0, 5, size=15)

@@ -1,4 +1,4 @@
-"""What is read, in which form, and what is refused."""
+"""Accepted input types, their conversion, and refusals."""
 
 import io
 import warnings
@@ -24,7 +24,7 @@ DTYPES = [np.float32, np.float64, np.int8, np.int32, np.uint16, np.int64, np.boo
 
 @st.composite
 def views(draw) -> np.ndarray:
-    """Draw a matrix of some type that looks into a larger one: any order, steps forwards and backwards."""
+    """Draw a strided view, in any order and direction, of a larger matrix of some dtype."""
     n, p = draw(st.integers(2, 20)), draw(st.integers(1, 12))
     steps = [draw(st.sampled_from([-3, -2, -1, 1, 2])) for _ in range(2)]
     shape = (n * abs(steps[0]), p * abs(steps[1]))
@@ -230,7 +230,7 @@ def test_what_cannot_be_analysed_is_refused(x, message):
 
 
 class AnnData:
-    """What has the name of an AnnData, which is not installed."""
+    """A class with the name of AnnData, which is not installed."""
 
 
 class CSRDataset(AnnData):
@@ -238,7 +238,7 @@ class CSRDataset(AnnData):
 
 
 class DuckDBPyRelation(AnnData):
-    """A query that was not run."""
+    """An unexecuted query."""
 
 
 AnnData.__module__ = "anndata._core.anndata"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from karhunen import PCA
 
-#: Says when it starts, and how it ended.
+#: Prints its start and its end.
 CHILD = """
 import signal, sys, time
 # As a process that a user starts: whoever started this one may have blocked the signal, and that is inherited.
@@ -53,7 +53,7 @@ def test_a_signal_stops_the_work_within_a_second(kind):
         word, when = child.stdout.readline().split()
         assert word == "interrupted"
         assert float(when) - sent < 1
-        # The process is as good as before.
+        # The process is intact.
         assert child.stdout.readline() == "2\n"
     assert child.returncode == 0
 

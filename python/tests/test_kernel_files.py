@@ -39,7 +39,7 @@ def test_models_come_back(table, pca, tmp_path):
     if pca.fit_inverse_transform:
         scores = fitted.transform(x)
         np.testing.assert_array_equal(again.inverse_transform(scores), fitted.inverse_transform(scores))
-    # The options are those of the fit: fitted again they give the same.
+    # The options are those of the fit: fitting again gives the same model.
     np.testing.assert_array_equal(clone(again).fit(x).eigenvalues_, fitted.eigenvalues_)
     differing = {"random_state", "pre_image", "max_iter", "tol"}
     for name, value in pca.get_params().items():
@@ -109,7 +109,7 @@ def test_the_command_line_reads_our_files_and_we_its(table, program, tmp_path):
         "its.model",
     )
     its = KernelPCA.load(tmp_path / "its.model")
-    # Means are summed in another order: pandas lays columns side by side, files rows.
+    # Means are summed in another order: pandas stores columns contiguously, files store rows.
     assert_allclose(its.transform(x), ours.transform(x), rtol=0, atol=1e-12)
     assert_allclose(its.inverse_transform(scores), ours.inverse_transform(scores), rtol=0, atol=1e-6)
     assert list(its.feature_names_in_) == list(x.columns)

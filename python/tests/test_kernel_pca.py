@@ -1,4 +1,4 @@
-"""Kernel PCA: scikit-learn's values, and what scikit-learn lacks."""
+"""Kernel PCA: comparison with scikit-learn, and additional features."""
 
 import pickle
 
@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import chi2_kernel, pairwise_kernels, rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-#: Kernels, parameters that both packages know, and whether only data without negative values will do.
+#: Kernels, parameters that both packages accept, and whether the data must be nonnegative.
 KERNELS = [
     ("linear", {}, False),
     ("poly", {"degree": 2, "gamma": 0.1, "coef0": 0.5}, False),
@@ -31,7 +31,7 @@ KERNELS = [
 
 
 def gamma_of(kernel, parameters):
-    """Give the default of scikit-learn's estimator, which differs from that of its function for chi2."""
+    """Return the default gamma of scikit-learn's estimator, which differs from that of its function for chi2."""
     return {"gamma": 1 / 8, **parameters} if kernel == "rbf" else parameters
 
 
@@ -39,7 +39,7 @@ def gamma_of(kernel, parameters):
 @pytest.mark.parametrize(("kernel", "parameters", "positive"), KERNELS)
 def test_agrees_with_scikit_learn(table, kernel, parameters, positive, solver):
     x = np.abs(table) if positive else table
-    # scikit-learn's estimator does not know all of its own kernels by name.
+    # scikit-learn's estimator does not accept all of its own kernels by name.
     values, new = (
         pairwise_kernels(rows, x[:45], metric=kernel, **gamma_of(kernel, parameters)) for rows in (x[:45], x)
     )
@@ -60,7 +60,7 @@ def test_agrees_with_scikit_learn(table, kernel, parameters, positive, solver):
 
 
 def test_all_components_are_those_of_scikit_learn(table):
-    # Not n_components=None: scipy 1.9's `eigh` damages memory when it is asked for the range of all eigenpairs.
+    # Not n_components=None: `eigh` of scipy 1.9 corrupts memory if the range of all eigenpairs is requested.
     theirs = SklearnKernelPCA(20, kernel="linear", remove_zero_eig=True).fit(table)
     ours = KernelPCA(kernel="linear").fit(table)
     assert len(ours.eigenvalues_) == len(theirs.eigenvalues_) == 8
@@ -140,7 +140,7 @@ def test_precomputed_is_computed(table):
 
 
 def inner_of_rows(x, y):
-    """Give the inner product of two rows; of two blocks of three rows of three features, a wrong product."""
+    """Return the inner product of two rows; for two blocks of three rows of three features, a wrong product."""
     return x @ y
 
 
@@ -175,7 +175,7 @@ def test_a_function_of_pairs_is_told_from_one_of_blocks(table):
         "a function that refuses blocks": lambda x, y: sum(a * b for a, b in zip(x, y, strict=True) if a < 1e9),
     }
     for name, kernel in pairs.items():
-        # Three rows of three features multiply as matrices do: a block of the right shape, wrong values.
+        # Blocks of three rows of three features multiply like matrices: the right shape, but wrong values.
         for n, p in [(60, 8), (60, 3), (60, 2), (60, 1), (2, 3), (3, 3)]:
             x = table[:n, :p]
             ours = KernelPCA(1, kernel=kernel).fit(x)
@@ -221,7 +221,7 @@ def test_a_function_of_pairs_is_known_again_after_a_pickle_and_a_file(table, tmp
 
 
 class Interesting(Exception):
-    """What only this test raises."""
+    """Raised by this test only."""
 
 
 def test_what_a_function_raises_is_raised(table):

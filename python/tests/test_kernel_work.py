@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from karhunen import KernelPCA, Nystroem
 
-#: Says when it starts, and how it ended.
+#: Prints its start and its end.
 INTERRUPTED = """
 import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -69,7 +69,7 @@ def test_threads_change_no_bit(estimator):
     np.testing.assert_array_equal(one.transform(x), three.transform(x))
 
 
-#: Prints by how many bytes a fit and a transform raised the resident size at their peak.
+#: Prints the rises of the peak of resident memory during a fit and a transform, in bytes.
 MEMORY = """
 import gc, re
 import numpy as np

@@ -1,11 +1,11 @@
-"""Memory that a fit takes beside the data, as the system sees it."""
+"""Memory of a fit beside the data, as reported by the system."""
 
 import subprocess
 import sys
 
 import pytest
 
-#: Prints by how many bytes a fit raised the resident size at its peak, once the engine has been warmed up.
+#: Prints the rise of the peak of resident memory during a fit, in bytes, after a warm-up of the engine.
 CHILD = """
 import gc, re
 import numpy as np, scipy.sparse as sp

@@ -1,4 +1,4 @@
-"""A real table whose missing values are known, beside the methods of R's pcaMethods."""
+"""A real table with known missing values: comparison with the methods of R's pcaMethods."""
 
 from pathlib import Path
 
@@ -8,14 +8,14 @@ import pytest
 from karhunen import IncompletePCA
 
 DATA = next(p for p in Path(__file__).resolve().parents if (p / "examples/data").exists()) / "examples/data"
-#: Errors at the missing cells of pcaMethods 1.90.0 under R 4.2.2, columns centred, with 2 and with 5 components.
+#: Errors of pcaMethods 1.90.0 under R 4.2.2 at the missing entries, columns centred, with 2 and with 5 components.
 PEERS = {
     "svdImpute": {2: 0.18752653146, 5: 0.14784850516},
     "nipals": {2: 0.20123865073, 5: 0.17026851503},
     "ppca": {2: 0.18753664331, 5: 0.14785566895},
     "bpca": {2: 0.18772178507, 5: 0.16185062925},
 }
-#: The error of the means of the columns.
+#: Error of predicting the column means.
 MEANS = 0.44515250179
 
 
@@ -39,7 +39,7 @@ def test_the_measure_is_that_of_the_peers(table):
 @pytest.mark.parametrize(
     ("method", "peer", "margin"),
     [
-        # At the optimum, which the peer stops a little before.
+        # At the optimum; the peer stops a little before it.
         ("imputation", "svdImpute", 1e-5),
         ("em", "nipals", 0.0),
         # At the optimum of the likelihood; the peer's error is that of least squares.
@@ -54,6 +54,6 @@ def test_missing_values_are_predicted_as_well_as_by_pcamethods(table, method, pe
 
 @pytest.mark.parametrize("options", [{"n_components": 5, "method": "em", "mean": "fixed"}, {"n_components": 20}])
 def test_the_error_is_below_that_of_every_peer(table, options):
-    """With all defaults, too, if more components are allowed than are needed."""
+    """The defaults suffice even if more components are allowed than needed."""
     pca = IncompletePCA(**options).fit(table[0])
     assert error(pca.impute(table[0]), table) < min(peer[5] for peer in PEERS.values())

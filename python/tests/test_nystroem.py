@@ -1,4 +1,4 @@
-"""The Nyström feature map beside scikit-learn's."""
+"""The Nyström feature map: comparison with scikit-learn's."""
 
 import pickle
 import subprocess
@@ -47,7 +47,7 @@ def test_attributes_are_those_of_scikit_learn(table):
     np.testing.assert_array_equal(ours.components_, table[ours.component_indices_])
     assert (np.diff(ours.component_indices_) > 0).all()
     assert ours.gamma_ == 0.01
-    # scikit-learn's own steps on our landmarks.
+    # scikit-learn's algorithm with our landmarks.
     theirs = rbf_kernel(table, ours.components_, gamma=0.01) @ ours.normalization_.T
     assert_allclose(ours.transform(table), theirs, rtol=0, atol=1e-9)
     inverse = np.linalg.inv(rbf_kernel(ours.components_, gamma=0.01))
@@ -120,7 +120,7 @@ def test_landmarks_are_drawn_in_proportion_to_weights(table):
         assert (weights[nystroem.component_indices_] > 0).all()
         heavy += (nystroem.component_indices_ < 10).sum()
     assert heavy > 95
-    # The rule for gamma counts weights: exactly that of repeated rows.
+    # The rule for gamma uses weights as multiplicities: the result is that of repeated rows.
     repeated = Nystroem(gamma="median", n_components=5).fit(np.repeat(table, weights // 100, axis=0))
     counted = Nystroem(gamma="median", n_components=5).fit(table, sample_weight=weights // 100)
     assert counted.gamma_ == pytest.approx(repeated.gamma_, rel=1e-12)

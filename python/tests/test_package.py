@@ -21,7 +21,7 @@ PACKAGE = Path(karhunen.__file__).parent
 
 
 def module_name(path):
-    """Name the module of a file of the package."""
+    """Return the name of the module in a file of the package."""
     parts = ["karhunen", *path.relative_to(PACKAGE).with_suffix("").parts]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -45,7 +45,7 @@ def test_names_of_the_package():
         _ = karhunen.PSA
 
 
-#: Which packages the modules of a package may import beside their own.
+#: Packages that the modules of a package may import besides their own.
 BELOW = {
     "_shared": set(),
     "_inputs": {"_shared"},
@@ -57,7 +57,7 @@ BELOW = {
 
 
 def imports(path):
-    """Name the modules of the package that the code of a file imports when it runs."""
+    """Return the names of the modules of the package that a file imports when it runs."""
     found, nodes = set(), [ast.parse(path.read_text())]
     while nodes:
         node = nodes.pop()
@@ -81,7 +81,7 @@ def test_imports_form_no_cycle_and_go_down():
 
 
 class PublicDocTests(doctest.DocTestFinder):
-    """Finds examples of classes in the module that holds them, although their `__module__` is the package."""
+    """Finds examples of classes in their defining module, although their `__module__` is the package."""
 
     def _from_module(self, module, object):
         if getattr(object, "__module__", None) != "karhunen":
@@ -128,7 +128,7 @@ def test_readmes_run():
 
 
 def stubtest(**environment):
-    """Hold the stub of the extension module to the binary."""
+    """Compare the stub of the extension module with the binary."""
     pytest.importorskip("mypy.stubtest")
     config = str(ROOT / "python/pyproject.toml")
     command = [sys.executable, "-m", "mypy.stubtest", "karhunen._core", "--mypy-config-file", config]

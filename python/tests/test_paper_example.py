@@ -1,4 +1,4 @@
-"""The example that runs the paper again, at its smallest."""
+"""The example that repeats the paper's experiments, at its smallest size."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Pickles name public classes only, and those of earlier versions still load."""
+"""Pickles name public classes only, and pickles of earlier versions still load."""
 
 import pickle
 import pickletools

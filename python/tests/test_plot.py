@@ -1,4 +1,4 @@
-"""The pictures: what they show, read back from the artists."""
+"""Plots: their content, read back from the artists."""
 
 import builtins
 import itertools
@@ -42,7 +42,7 @@ def texts(ax):
 
 def boxes(ax):
     ax.figure.draw_without_rendering()
-    # Of the text alone: the extent of an annotation has its line as well.
+    # The extent of the text alone: that of an annotation includes its line.
     return [Text.get_window_extent(text) for text in texts(ax)]
 
 

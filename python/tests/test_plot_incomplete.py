@@ -1,4 +1,4 @@
-"""Pictures of fits of incomplete data."""
+"""Plots of fits of incomplete data."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_ellipses_have_the_axes_of_the_covariances(x):
     scores, covariances = pca.transform(x, return_covariance=True)
     np.testing.assert_array_equal(ellipses.get_offsets(), scores)
     for i in (0, 50):
-        # Halves of widths and heights, and radians; older versions of matplotlib do not show them otherwise.
+        # Half the widths and heights, and angles in radians; older versions of matplotlib have no other accessors.
         width, height, angle = ellipses._widths[i], ellipses._heights[i], ellipses._angles[i]
         turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         rebuilt = turn @ np.diag([(width / 2) ** 2, (height / 2) ** 2]) @ turn.T

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of estimators, all of them, and those that it makes of its own estimators alone."""
+"""All of scikit-learn's checks of estimators, including those for its own estimators only."""
 
 import pytest
 from karhunen import PCA, IncompletePCA, KernelPCA, Nystroem, TruncatedSVD
@@ -31,31 +31,32 @@ ESTIMATORS = [
     Nystroem("chi2", n_components=2),
 ]
 
-#: The data of the check are noise, of which the second component fades out over a thousand iterations. Where a fit with
-#: the default tolerance stops on this way, rounding shows in the sixth digit; test_incomplete_weights.py goes on.
+#: The data of the check are noise, and over a thousand iterations the second component vanishes. A fit that stops on
+#: the way, with the default tolerance, shows rounding in the sixth digit; test_incomplete_weights.py fits to
+#: convergence.
 WEIGHTS = "rounding shows where a component fades"
 
 
 def expected_to_fail(estimator):
-    """Name checks that give an estimator what it says it does not take, or more digits than its tolerance."""
+    """Return checks that pass unsupported data to an estimator, or require more digits than its tolerance."""
     expected = {}
     if getattr(estimator, "method", None) == "vb":
         expected |= {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHTS for kind in ("dense", "sparse")}
     if getattr(estimator, "kernel", None) == "precomputed":
-        # Ten rows of three numbers, where kernel matrices are square.
+        # Ten rows of three numbers, although kernel matrices are square.
         expected["check_estimators_nan_inf"] = "the shape is refused before the values are looked at"
     if isinstance(estimator, Nystroem):
-        # Landmarks are drawn in proportion to weights: other draws than those among repeated rows, and fewer.
+        # Landmarks are drawn in proportion to weights: the draws differ from those among repeated rows.
         for kind in ("dense", "sparse"):
             expected[f"check_sample_weight_equivalence_on_{kind}_data"] = "landmarks are drawn"
     if getattr(estimator, "fit_inverse_transform", False):
-        # Scikit-learn 1.6 does not look at the tag; later versions do not run this check.
+        # Scikit-learn 1.6 ignores the tag; later versions do not run this check.
         expected["check_sample_weight_equivalence_on_sparse_data"] = "pre-images need dense rows"
     return expected
 
 
-#: Of scikit-learn's test_common.py. Left out is `check_param_validation`, which wants a table of types and messages of
-#: one form; ours are checked as they are, in test_estimator.py.
+#: From scikit-learn's test_common.py, without `check_param_validation`, which requires a table of types and messages
+#: of a fixed form; test_estimator.py checks ours.
 MORE_CHECKS = [
     "check_dataframe_column_names_consistency",
     "check_get_feature_names_out_error",
@@ -70,7 +71,7 @@ MORE_CHECKS = [
 ]
 
 
-# Some of these checks fit frames and transform plain arrays, or the other way round.
+# Some of these checks fit data frames and transform plain arrays, or vice versa.
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.filterwarnings("ignore:X has feature names, but")
 @pytest.mark.parametrize("check", MORE_CHECKS)

@@ -1,4 +1,4 @@
-"""What ours do where they differ from scikit-learn on purpose: see sklearn_suite/differences.py."""
+"""Behaviour of ours that differs deliberately from scikit-learn: see sklearn_suite/differences.py."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ NAMES = ["full", "covariance_eigh", "arpack", "randomized", "auto"]
 
 @pytest.fixture
 def spectrum() -> np.ndarray:
-    """Give 60 x 9 numbers whose variances are far apart."""
+    """Return 60 x 9 numbers with well separated variances."""
     rng = np.random.default_rng(3)
     return rng.normal(size=(60, 9)) * np.geomspace(9, 0.5, 9) + rng.normal(size=9)
 
@@ -98,7 +98,7 @@ def test_the_density_does_not_depend_on_whitening(spectrum, svd_solver):
     plain, white = (PCA(3, whiten=whiten, svd_solver=svd_solver).fit(spectrum) for whiten in (False, True))
     assert_allclose(white.get_covariance(), plain.get_covariance(), rtol=1e-12)
     assert white.score(spectrum) == pytest.approx(plain.score(spectrum))
-    # That of the scores and the rest: two independent Gaussians.
+    # The density of the scores and of the residual: two independent Gaussians.
     scores, noise = plain.transform(spectrum), plain.noise_variance_
     rest = np.square(spectrum - plain.inverse_transform(scores)).sum(axis=1)
     variances = [*plain.explained_variance_, *[noise] * 6]
@@ -144,5 +144,5 @@ def test_a_kernel_function_of_rows_is_called_for_every_pair_and_a_few_times_more
     assert_allclose(features @ features.T, np.minimum(x[:, None], x[None]).sum(axis=2), atol=1e-6)
     blocks = [shape for shape in calls if len(shape) == 2]
     assert len(blocks) == 1
-    # The landmarks with one another, in the fit and in the transform of the same rows.
+    # Kernel values between landmarks, in the fit and in the transform of the same rows.
     assert 2 * 40 * 41 / 2 < len(calls) <= 2 * 40 * 41 / 2 + 20

@@ -1,4 +1,4 @@
-"""What a type checker and an editor know of the package."""
+"""Types of the package as seen by a type checker and an editor."""
 
 import os
 import re
@@ -54,7 +54,7 @@ k: PCA = PCA.load("a.model")
 
 
 def mypy(path):
-    """Check a file or a folder."""
+    """Type-check a file or a folder."""
     pytest.importorskip("mypy")
     command = [sys.executable, "-m", "mypy", "--config-file", CONFIG, str(path)]
     environment = {**os.environ, "MYPY_CACHE_DIR": str(path.parent / "cache")}

@@ -1,4 +1,4 @@
-"""Weights: rows that were seen several times, columns that count more."""
+"""Weights: multiplicities of rows, and weights of columns."""
 
 import numpy as np
 import pandas as pd
@@ -124,7 +124,7 @@ def test_weights_that_sum_to_one_are_no_frequencies(shape, container):
     ways_out = "weighting='importance'.*weighting='population'"
     with pytest.raises(ValueError, match=f"^sample_weight sums to .*{ways_out}"):
         PCA(2).fit(x, sample_weight=weights)
-    # The ways out, and what they mean: a constant factor changes nothing, or the divisor is the sum.
+    # The remedies and their meanings: a constant factor changes nothing, or the divisor is the sum.
     importance = PCA(2, weighting="importance").fit(x, sample_weight=weights)
     assert_allclose(importance.explained_variance_, PCA(2).fit(x).explained_variance_, rtol=1e-10)
     population = PCA(2, weighting="population").fit(x, sample_weight=weights)

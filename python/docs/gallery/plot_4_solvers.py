@@ -1,9 +1,9 @@
 """
-Every route, one answer
-=======================
+Every solver, one answer
+========================
 
 Four solvers for the components of the same data, their times, and the differences of their variances. The automatic
-choice takes the cheapest for the shape.
+choice takes the fastest for the shape.
 """
 
 import time
@@ -31,7 +31,7 @@ for name, (n, p) in shapes.items():
         print(f"{name:<7} {route:<13} {1000 * times[name, route]:8.1f} ms   differs by {error:.0e} {mark}")
 
 # %%
-# Time by shape and route. It depends on the machine; the order hardly does.
+# Time by shape and solver. It depends on the machine; the order hardly does.
 colours = dict(zip(routes, ["#0072B2", "#E69F00", "#009E73", "#CC79A7"], strict=True))
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for i, name in enumerate(shapes):

@@ -30,7 +30,7 @@ unrolled = KernelPCA(10, kernel="rbf", gamma="median").fit_transform(roll)
 
 
 def fitted_line(scores: np.ndarray) -> np.ndarray:
-    """Fit the position by least squares, and give the fitted values."""
+    """Fit the position by least squares; return the fitted values."""
     design = np.column_stack([np.ones(len(scores)), scores])
     return design @ np.linalg.lstsq(design, along, rcond=None)[0]
 

@@ -1,19 +1,19 @@
-"""Where ours differ from scikit-learn's tests on purpose. All other tests of the suite must pass.
+"""Deliberate differences from scikit-learn's tests. All other tests of the suite must pass.
 
-Before a line is added here, the difference is to be removed if it is no improvement.
+A difference that is no improvement must be removed and not listed here.
 """
 
 from typing import NamedTuple
 
 
 class Difference(NamedTuple):
-    """Why a test of scikit-learn must fail, and which test of ours shows what happens instead."""
+    """Reason why a test of scikit-learn must fail, and our test of the different behaviour."""
 
     reason: str
     instead: str
 
 
-#: By the beginning of the name of a test, parameters included. It must fail: one that begins to pass is an error.
+#: Keys are prefixes of test names, including parameters. The tests must fail: one that begins to pass is an error.
 DIFFERENCES = {
     "test_sparse_pca_solver_error": Difference(
         "every solver takes sparse data",
@@ -81,7 +81,7 @@ DIFFERENCES = {
     ),
 }
 
-#: Tests that are left out because they run no code of ours.
+#: Excluded tests, which run no code of ours.
 LEFT_OUT = {
     "test_assess_dimension_bad_rank": "a private function of scikit-learn",
     "test_small_eigenvalues_mle": "private functions of scikit-learn",

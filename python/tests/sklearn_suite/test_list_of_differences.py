@@ -1,4 +1,4 @@
-"""The list of differences is true: each is one, and each has a test of ours."""
+"""Every entry of the list of differences is a difference, and has a test of ours."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""scikit-learn's tests of `KernelPCA`, of ours."""
+"""scikit-learn's tests of `KernelPCA`, applied to ours."""
 
 from theirs import their_tests
 

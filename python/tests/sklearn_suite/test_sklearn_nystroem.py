@@ -1,4 +1,4 @@
-"""scikit-learn's tests of `Nystroem`, of ours."""
+"""scikit-learn's tests of `Nystroem`, applied to ours."""
 
 from theirs import their_tests
 

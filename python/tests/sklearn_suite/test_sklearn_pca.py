@@ -1,4 +1,4 @@
-"""scikit-learn's tests of `PCA`, of ours."""
+"""scikit-learn's tests of `PCA`, applied to ours."""
 
 from theirs import their_tests
 

@@ -1,4 +1,4 @@
-"""scikit-learn's tests of `TruncatedSVD`, of ours."""
+"""scikit-learn's tests of `TruncatedSVD`, applied to ours."""
 
 from theirs import their_tests
 

@@ -11,7 +11,7 @@ import sklearn.decomposition
 import sklearn.kernel_approximation
 from differences import LEFT_OUT
 
-#: Where the tests import each class from.
+#: Module from which the tests import each class.
 PLACES = {
     "PCA": sklearn.decomposition,
     "TruncatedSVD": sklearn.decomposition,
@@ -21,18 +21,18 @@ PLACES = {
 
 
 def their_tests(module: str, *classes: str, only: str = "test_") -> dict[str, Any]:
-    """Give what a module of scikit-learn's tests defines, executed with our classes.
+    """Execute a module of scikit-learn's tests with our classes; return its definitions.
 
     Parameters
     ----------
     module : str
-        Its name.
+        Name of the module.
     classes : str
-        The classes under test. It is an error if the module does not have ours: it would test scikit-learn.
+        Classes under test. A module that does not import them is an error: it would test scikit-learn.
     only : str
-        What the names of the tests hold.
+        Part of the names of the tests to take.
     """
-    # Whatever else the module imports is imported here, and keeps scikit-learn's classes.
+    # Other imports of the module happen here, with scikit-learn's classes.
     importlib.import_module(module)
     spec = importlib.util.find_spec(module)
     ours = importlib.util.module_from_spec(spec)
@@ -47,5 +47,5 @@ def their_tests(module: str, *classes: str, only: str = "test_") -> dict[str, An
 
 
 def _is_taken(name: str, only: str) -> bool:
-    """Tell whether a name is no test, or a test that is taken."""
+    """Return whether a name is not a test, or is a test to take."""
     return not name.startswith("test_") or (only in name and name not in LEFT_OUT)
