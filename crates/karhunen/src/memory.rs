@@ -5,8 +5,8 @@
 //! formula beside the code that allocates. [`ask`] returns [`Error::Memory`], with advice, if the estimate exceeds
 //! the available memory.
 //!
-//! Available memory is the least of what the process limits, the control groups and the machine (Linux) leave, if
-//! they can be read; otherwise only the allocator decides. No other module of the library reads the system.
+//! Available memory is the least memory left by process limits, control groups and the machine (Linux), if they can
+//! be read; otherwise only the allocator decides. No other module of the library reads the system.
 
 use std::cell::Cell;
 use std::collections::TryReserveError;
@@ -47,12 +47,12 @@ pub fn ask(what: &str, bytes: f64, advice: impl FnOnce() -> String) -> Result<()
 /// Tests whether the allocator can provide `bytes`, without touching them.
 fn allocates(bytes: f64) -> bool {
     let before = ASKING.replace(true);
-    let mut room = Vec::<u8>::new();
+    let mut probe = Vec::<u8>::new();
     // A conversion beyond the range of the integer saturates.
-    let given = room.try_reserve_exact(bytes as usize).is_ok();
+    let given = probe.try_reserve_exact(bytes as usize).is_ok();
     // Keeps the compiler from removing the unused allocation.
-    std::hint::black_box(&mut room);
-    drop(room);
+    std::hint::black_box(&mut probe);
+    drop(probe);
     ASKING.set(before);
     given
 }

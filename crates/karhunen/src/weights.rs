@@ -70,19 +70,19 @@ pub(crate) struct Totals {
     pub(crate) rest_of_squares: f64,
     /// The row of the largest weight, if the rows are known.
     pub(crate) heaviest: Option<usize>,
-    /// Whether all weights are whole numbers.
+    /// True if all weights are integers.
     pub(crate) whole: bool,
 }
 
 /// Checked sample weights: their totals and the normalised weights `v = w / s`.
 #[derive(Clone, Debug)]
-pub(crate) struct Shares {
+pub(crate) struct NormalizedWeights {
     /// `v`, or `None` if all weights are equal.
-    pub(crate) shares: Option<Vec<f64>>,
+    pub(crate) values: Option<Vec<f64>>,
     pub(crate) totals: Totals,
 }
 
-impl Shares {
+impl NormalizedWeights {
     /// Checks the weights of `n` rows.
     pub(crate) fn new(weights: Option<&[f64]>, n: usize) -> Result<Self> {
         let Some(weights) = weights else {
@@ -96,31 +96,31 @@ impl Shares {
                 heaviest: Some(0),
                 whole: true,
             };
-            return Ok(Self { shares: None, totals });
+            return Ok(Self { values: None, totals });
         };
         let largest = largest(SAMPLES, weights, n)?;
         // Divided by the largest weight first, so that extreme weights neither overflow nor vanish in the sum.
         let relative_sum: f64 = weights.iter().map(|w| w / largest).sum();
-        let shares: Vec<f64> = weights.iter().map(|w| w / largest / relative_sum).collect();
+        let values: Vec<f64> = weights.iter().map(|w| w / largest / relative_sum).collect();
         let sum: f64 = weights.iter().sum();
-        let sum_of_squares = shares.iter().map(|v| v * v).sum();
+        let sum_of_squares = values.iter().map(|v| v * v).sum();
         let heaviest = weights.iter().position(|&w| w == largest);
         // `sum v (1 - v)`. For the largest `v`, `1 - v` is the sum of the others, which may be below rounding.
-        let others = || shares.iter().enumerate().filter(|(row, _)| Some(*row) != heaviest).map(|(_, v)| *v);
-        let of_heaviest = heaviest.map_or(0.0, |row| shares[row]);
+        let others = || values.iter().enumerate().filter(|(row, _)| Some(*row) != heaviest).map(|(_, v)| *v);
+        let of_heaviest = heaviest.map_or(0.0, |row| values[row]);
         let rest_of_squares =
             of_heaviest * others().sum::<f64>() + others().map(|v| v * (1.0 - v)).sum::<f64>();
         let whole = weights.iter().all(|w| w.fract() == 0.0);
         let root_sum = largest.sqrt() * relative_sum.sqrt();
         let totals = Totals { n_samples: n, sum, root_sum, sum_of_squares, rest_of_squares, heaviest, whole };
-        Ok(Self { shares: Some(shares), totals })
+        Ok(Self { values: Some(values), totals })
     }
 }
 
 impl Totals {
     /// `f`, the ratio of the reported to the population variance, for each meaning of weights: `docs/weights.md`.
     pub(crate) fn correction(&self, weighting: Weighting) -> Result<f64> {
-        let too_small = !stands_for_several(self.sum);
+        let too_small = !counts_several(self.sum);
         match weighting {
             Weighting::Population => Ok(1.0),
             // No weights, or a single weight of one.
@@ -167,7 +167,7 @@ impl Totals {
 }
 
 /// Tests that frequency weights with this sum represent at least two observations.
-pub(crate) fn stands_for_several(sum: f64) -> bool {
+pub(crate) fn counts_several(sum: f64) -> bool {
     sum >= FEWEST_OBSERVATIONS * (1.0 - ROUNDING_OF_SUM)
 }
 
@@ -212,12 +212,12 @@ mod tests {
 
     #[test]
     fn divisors_of_the_three_meanings() {
-        let shares = Shares::new(Some(&[1.0, 2.0, 1.0]), 3).unwrap();
-        assert_eq!(shares.totals.sum, 4.0);
-        assert_eq!(shares.totals.correction(Weighting::Population).unwrap(), 1.0);
-        assert_eq!(shares.totals.correction(Weighting::Frequency).unwrap(), 4.0 / 3.0);
-        assert_eq!(shares.totals.correction(Weighting::Importance).unwrap(), 1.0 / (1.0 - 0.375));
-        let unit = Shares::new(None, 5).unwrap();
+        let checked = NormalizedWeights::new(Some(&[1.0, 2.0, 1.0]), 3).unwrap();
+        assert_eq!(checked.totals.sum, 4.0);
+        assert_eq!(checked.totals.correction(Weighting::Population).unwrap(), 1.0);
+        assert_eq!(checked.totals.correction(Weighting::Frequency).unwrap(), 4.0 / 3.0);
+        assert_eq!(checked.totals.correction(Weighting::Importance).unwrap(), 1.0 / (1.0 - 0.375));
+        let unit = NormalizedWeights::new(None, 5).unwrap();
         assert_eq!(unit.totals.correction(Weighting::Frequency).unwrap(), 1.25);
         assert!((unit.totals.correction(Weighting::Importance).unwrap() - 1.25).abs() < 1e-15);
     }
@@ -226,11 +226,11 @@ mod tests {
     fn divisors_are_accurate_beside_one_dominant_importance_weight() {
         for heaviest in [1e3, 1e10, 1e16, 1e19] {
             let weights = [1.0, 2.0, heaviest, 1.0];
-            let shares = Shares::new(Some(&weights), 4).unwrap();
+            let checked = NormalizedWeights::new(Some(&weights), 4).unwrap();
             // `s^2 / (s^2 - sum(w^2))`, multiplied out.
             let sum = heaviest + 4.0;
             let expected = sum / (8.0 * heaviest / sum + 10.0 / sum);
-            let found = shares.totals.correction(Weighting::Importance).unwrap();
+            let found = checked.totals.correction(Weighting::Importance).unwrap();
             assert!((found / expected - 1.0).abs() < 1e-14, "{heaviest}: {found} {expected}");
         }
     }
@@ -238,7 +238,10 @@ mod tests {
     #[test]
     fn normalised_frequency_weights_are_refused_at_every_rounding() {
         let correction = |weights: &[f64]| {
-            Shares::new(Some(weights), weights.len()).unwrap().totals.correction(Weighting::Frequency)
+            NormalizedWeights::new(Some(weights), weights.len())
+                .unwrap()
+                .totals
+                .correction(Weighting::Frequency)
         };
         // Decimals kept: 17 and fewer.
         for n in 3..200 {
@@ -261,15 +264,15 @@ mod tests {
 
     #[test]
     fn extreme_weights_keep_their_normalised_values() {
-        let shares = Shares::new(Some(&[1e308, 1e308, 1e-300, 0.0]), 4).unwrap();
-        assert_eq!(shares.totals.sum, f64::INFINITY);
-        assert_eq!(shares.shares.as_deref(), Some(&[0.5, 0.5, 0.0, 0.0][..]));
-        assert_eq!(shares.totals.correction(Weighting::Frequency).unwrap(), 1.0);
+        let checked = NormalizedWeights::new(Some(&[1e308, 1e308, 1e-300, 0.0]), 4).unwrap();
+        assert_eq!(checked.totals.sum, f64::INFINITY);
+        assert_eq!(checked.values.as_deref(), Some(&[0.5, 0.5, 0.0, 0.0][..]));
+        assert_eq!(checked.totals.correction(Weighting::Frequency).unwrap(), 1.0);
     }
 
     #[test]
     fn errors_name_the_invalid_weight() {
-        let message = |weights: &[f64]| Shares::new(Some(weights), 3).unwrap_err().to_string();
+        let message = |weights: &[f64]| NormalizedWeights::new(Some(weights), 3).unwrap_err().to_string();
         assert_eq!(
             message(&[1.0, -2.0, 1.0]),
             "sample weights: entry 1 is -2; a weight must be finite and not negative"
@@ -286,13 +289,13 @@ mod tests {
             message(&[1.0; 4]),
             "sample weights: length 4, but the data have 3 rows; give one weight for each"
         );
-        let lonely = Shares::new(Some(&[0.0, 1.0, 0.0]), 3).unwrap();
+        let lonely = NormalizedWeights::new(Some(&[0.0, 1.0, 0.0]), 3).unwrap();
         assert!(matches!(
             lonely.totals.correction(Weighting::Frequency),
             Err(Error::FrequencyTooSmall { sum: 1.0 })
         ));
         for weighting in [Weighting::Frequency, Weighting::Importance] {
-            let one = Shares::new(None, 1).unwrap().totals;
+            let one = NormalizedWeights::new(None, 1).unwrap().totals;
             assert!(matches!(one.correction(weighting), Err(Error::OneSample)), "{weighting:?}");
         }
         assert!(matches!(

@@ -62,17 +62,17 @@ fn bands(m: usize) -> impl Iterator<Item = Range<usize>> {
     (0..m).step_by(BAND).map(move |start| start..m.min(start + BAND))
 }
 
-/// Sums the moments in one pass over `x`; `shares` sum to one. `pivot` is near the mean of the features.
+/// Sums the moments in one pass over `x`; `shares` sum to one. `origin` is near the mean of the features.
 pub(super) fn moments<T: Scalar>(
     x: &dyn Source<T>,
     features: &Features<'_, f64>,
-    pivot: &[f64],
+    origin: &[f64],
     shares: &[f64],
     exec: &Exec<'_>,
 ) -> Result<FeatureMoments> {
     let (m, n) = (features.n(), x.shape().0);
     let padded = m.next_multiple_of(width::<f64>());
-    let pivot: Vec<f64> = pivot.iter().copied().chain(std::iter::repeat(0.0)).take(padded).collect();
+    let origin: Vec<f64> = origin.iter().copied().chain(std::iter::repeat(0.0)).take(padded).collect();
     let size: usize = bands(padded).map(|band| band.len() * (padded - band.start)).sum();
     let zero =
         || Sums { products: vec![0.0; size], mean: vec![0.0; padded], diagonal: 0.0, tile: Vec::new() };
@@ -91,36 +91,36 @@ pub(super) fn moments<T: Scalar>(
                 sums.diagonal += diagonal.iter().zip(shares).map(|(k, v)| k * v).sum::<f64>();
                 sums.tile.resize(loaded.n_left * padded, 0.0);
                 features.tile(&loaded, 0..padded, &mut sums.tile)?;
-                sums.add(loaded.n_left, &pivot, shares, m);
+                sums.add(loaded.n_left, &origin, shares, m);
             }
             Ok(())
         })?;
         total.merge(&sums);
         Ok(())
     })?;
-    Ok(total.finish(m, padded, &pivot))
+    Ok(total.finish(m, padded, &origin))
 }
 
 impl Sums {
     /// Adds the rows of the tile.
-    fn add(&mut self, n_left: usize, pivot: &[f64], shares: &[f64], m: usize) {
+    fn add(&mut self, n_left: usize, origin: &[f64], shares: &[f64], m: usize) {
         const W: usize = width::<f64>();
         let roots: Vec<f64> =
             shares.iter().map(|v| v.sqrt()).chain(std::iter::repeat(0.0)).take(n_left).collect();
         let Self { tile, mean, products, .. } = self;
         pulp::Arch::new().dispatch(|| {
             let strips = tile.chunks_exact_mut(n_left * W).zip(mean.chunks_exact_mut(W));
-            for ((strip, mean), pivot) in strips.zip(pivot.chunks_exact(W)) {
+            for ((strip, mean), origin) in strips.zip(origin.chunks_exact(W)) {
                 for (row, root) in strip.chunks_exact_mut(W).zip(&roots) {
-                    for ((value, mean), pivot) in row.iter_mut().zip(mean.iter_mut()).zip(pivot) {
-                        *value = (*value - pivot) * root;
+                    for ((value, mean), origin) in row.iter_mut().zip(mean.iter_mut()).zip(origin) {
+                        *value = (*value - origin) * root;
                         *mean += *value * root;
                     }
                 }
             }
         });
         // Padding of the last strip is no feature.
-        let padded = pivot.len();
+        let padded = origin.len();
         mean[m..].fill(0.0);
         if m < padded {
             for row in tile[m / W * W * n_left..].chunks_exact_mut(W) {
@@ -136,7 +136,7 @@ impl Sums {
         }
     }
 
-    fn finish(self, m: usize, padded: usize, pivot: &[f64]) -> FeatureMoments {
+    fn finish(self, m: usize, padded: usize, origin: &[f64]) -> FeatureMoments {
         let w = width::<f64>();
         let mut covariance = Matrix::zeros(m, m);
         let mut rest = self.products.as_slice();
@@ -152,7 +152,7 @@ impl Sums {
             }
         }
         covariance.mirror_upper();
-        let mean = self.mean[..m].iter().zip(pivot).map(|(mean, pivot)| mean + pivot).collect();
+        let mean = self.mean[..m].iter().zip(origin).map(|(mean, origin)| mean + origin).collect();
         FeatureMoments { mean, covariance, diagonal: self.diagonal }
     }
 }
@@ -278,8 +278,8 @@ pub(super) fn project(
 }
 
 impl Projected {
-    /// Sets components to zero whose eigenvalues are below `share` of the largest, or within the rounding of what
-    /// centring subtracted, `uncentred - total`. Must be called while `total` is that of the features.
+    /// Sets components to zero whose eigenvalues are below `share` of the largest, or within the rounding of
+    /// the trace that centring removes, `uncentred - total`. Must be called while `total` is that of the features.
     pub(super) fn clear_rounding(&mut self, share: f64) {
         /// Number of rounding errors: of a square, a mean and a difference.
         const ROUNDINGS: f64 = 4.0;

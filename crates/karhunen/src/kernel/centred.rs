@@ -142,12 +142,12 @@ pub(super) fn centred_matrix<E: Exp>(
         }
     }
     matrix.mirror_upper();
-    take_away_rest(&mut matrix, &roots);
+    centre_again(&mut matrix, &roots);
     Ok((matrix, means))
 }
 
 /// Centres a centred matrix once more, to remove the rounding errors of its means.
-fn take_away_rest(matrix: &mut Matrix, roots: &[f64]) {
+fn centre_again(matrix: &mut Matrix, roots: &[f64]) {
     let means = along(matrix, roots);
     let of_all: f64 = means.iter().zip(roots).map(|(a, root)| a * root).sum();
     for (i, root) in roots.iter().enumerate() {

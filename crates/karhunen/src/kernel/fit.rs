@@ -23,7 +23,7 @@ use crate::moments::{Moments, check_size};
 use crate::scalar::{Scalar, largest};
 use crate::solver::IterationOptions;
 use crate::source::Source;
-use crate::weights::{Shares, Weights};
+use crate::weights::{NormalizedWeights, Weights};
 
 pub(super) fn fit<T: Scalar>(
     options: &KernelPca,
@@ -36,7 +36,7 @@ pub(super) fn fit<T: Scalar>(
     options.check((n, p), function.is_some())?;
     check_size((n, p))?;
     check_input(options, x, weights)?;
-    let Shares { shares, totals } = Shares::new(weights.samples, n)?;
+    let NormalizedWeights { values: shares, totals } = NormalizedWeights::new(weights.samples, n)?;
     if !totals.sum.is_finite() {
         // If the sum of the weights overflows, so does the sum of their squares.
         return Err(Error::WeightSum { weight: totals.sum, weight_squared: totals.sum });
@@ -303,7 +303,7 @@ impl Exact<'_> {
         dtype: &'static str,
     ) -> Result<KernelParts> {
         if self.options.n_components.is_none() {
-            spectrum.drop_what_is_not_positive(self.single);
+            spectrum.drop_non_positive(self.single);
         }
         clip(&mut spectrum.values, self.scale, self.single)?;
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= self.tol).count();

@@ -78,7 +78,7 @@ fn choose(
     }
     let mut chosen = match rule {
         Landmarks::Uniform => Sample::draw(weights, m, Purpose::Landmarks.of(seed)).rows,
-        Landmarks::KMeansPlusPlus => far_apart(m, candidates, features, weights, seed, exec)?,
+        Landmarks::KMeansPlusPlus => by_distance(m, candidates, features, weights, seed, exec)?,
         Landmarks::LeverageScores => by_leverage(m, candidates, features, weights, seed, exec)?,
     };
     chosen.sort_unstable();
@@ -91,7 +91,7 @@ fn diagonal(candidates: &KernelRows, features: &Features<'_, f64>) -> Result<Vec
     candidates.with_block(|block| features.diagonal(&features.load(block, 0..n)?, n))
 }
 
-fn far_apart(
+fn by_distance(
     m: usize,
     candidates: &KernelRows,
     features: &Features<'_, f64>,

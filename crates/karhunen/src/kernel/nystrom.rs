@@ -18,7 +18,7 @@ use crate::moments::{Moments, check_size};
 use crate::pca::Transform;
 use crate::scalar::{Scalar, compiled};
 use crate::source::Source;
-use crate::weights::{Shares, Weights};
+use crate::weights::{NormalizedWeights, Weights};
 
 /// The Nyström feature map: inner products of the features of rows approximate the kernel, which is not centred.
 /// Inner products of landmarks are exact.
@@ -150,7 +150,8 @@ impl Nystrom {
             return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
         }
         refuse_feature_weights(weights)?;
-        let shares = Shares::new(weights.samples, n)?.shares.unwrap_or_else(|| vec![1.0 / n as f64; n]);
+        let shares =
+            NormalizedWeights::new(weights.samples, n)?.values.unwrap_or_else(|| vec![1.0 / n as f64; n]);
         let parts = Exec::run(self.n_threads, observer, |exec| {
             let moments = Moments::of(x, weights.samples, &exec.phase("means and variances"))?;
             if self.kernel.refuses_negative() {

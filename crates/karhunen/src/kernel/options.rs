@@ -84,7 +84,7 @@ impl Choice for PreImage {
 named!(PreImage);
 
 impl PreImage {
-    /// The same way with this ridge, if it has one.
+    /// This method with another ridge, if it has one.
     #[must_use]
     pub fn with_ridge(self, alpha: f64) -> Self {
         match self {
@@ -135,7 +135,7 @@ impl PreImage {
 ///
 /// ```
 /// use karhunen::{Dense, Gamma, Kernel, KernelPca, Weights};
-/// // Two circles: no line parts them, the first component of a radial kernel does.
+/// // Two circles, which no line separates; the first component of a radial kernel does.
 /// let x: Vec<f64> = (0..40)
 ///     .flat_map(|i| {
 ///         let (radius, angle) = (if i < 20 { 1.0 } else { 4.0 }, f64::from(i) * 0.7);

@@ -59,8 +59,8 @@ impl<T: Scalar> Reduced<'_, T> {
         let values = feature_matrix(&features, &rows, exec)?;
         let whitening = Whitening::of(&values)?;
         // The mean of the sample is near that of all rows.
-        let pivot = column_means(&values);
-        let moments = moments(self.x, &features, &pivot, self.shares, &exec.phase("features"))?;
+        let origin = column_means(&values);
+        let moments = moments(self.x, &features, &origin, self.shares, &exec.phase("features"))?;
         let (projected, approximation) = self.components(&moments, &features, Some(&whitening), exec)?;
         drop(features);
         Ok(ReducedFit { basis: KernelBasis::Landmarks(rows), projected, approximation })

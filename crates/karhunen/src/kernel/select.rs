@@ -25,7 +25,7 @@ pub(super) struct KernelProblem {
     pub(super) p: usize,
     /// True for a precomputed kernel matrix, which cannot be recomputed.
     pub(super) given: bool,
-    /// True if the kernel is positive semi-definite without centring, so that landmarks may approximate it.
+    /// True if landmarks may approximate the kernel matrix.
     pub(super) may_approximate: bool,
     /// Number of landmarks or Fourier features of the approximate routes.
     pub(super) n_features: usize,

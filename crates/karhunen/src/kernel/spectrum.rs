@@ -78,7 +78,7 @@ pub(super) fn truncated<E: Exp>(
     let op = Centred::new(gram, shares);
     let exec = exec.phase("block Krylov");
     let (smallest, lift, n_before) =
-        if kernel.is_positive() { (None, 0.0, 0) } else { below_zero(&op, k, iteration, &exec)? };
+        if kernel.is_positive() { (None, 0.0, 0) } else { smallest_eigenvalue(&op, k, iteration, &exec)? };
     let max_iter = iteration.max_iter - n_before;
     // Wide enough blocks for a basis of `k` columns within the remaining passes.
     let block = iteration.block_size.unwrap_or_else(|| block_size::<E>(k).max(k.div_ceil(max_iter)));
@@ -123,7 +123,7 @@ pub(super) fn fewest_passes(kernel: &Kernel, k: usize, n: usize, block_size: Opt
 
 /// An estimate of the smallest eigenvalue, the shift that makes all eigenvalues non-negative, and the number of
 /// products. Leaves enough passes for the `k` largest.
-fn below_zero(
+fn smallest_eigenvalue(
     op: &dyn SymOp,
     k: usize,
     iteration: &IterationOptions,
@@ -134,10 +134,10 @@ fn below_zero(
     const MOST: usize = 40;
     /// Number of random vectors that the bound is estimated from.
     const PROBES: usize = 8;
-    let quiet = exec.part(0.0, 0.0);
+    let unreported = exec.part(0.0, 0.0);
     let dim = op.dim();
     let probes = gaussian(dim, PROBES, Purpose::Probes.of(iteration.seed));
-    let images = op.apply(&probes, &quiet)?;
+    let images = op.apply(&probes, &unreported)?;
     let squares: f64 = images.as_slice().iter().map(|x| x * x).sum();
     // The mean square estimates the squared Frobenius norm, whose root bounds every eigenvalue.
     let bound = 1.5 * (squares / PROBES.min(dim) as f64).sqrt();
@@ -149,7 +149,7 @@ fn below_zero(
     let max_iter = MOST.min(iteration.max_iter / 2).min(spare);
     let rough = IterationOptions { tol: ROUGHLY, max_iter, block_size: Some(8), seed: iteration.seed };
     let negated = Lifted { op, sign: -1.0, lift: bound };
-    let pairs = leading(&negated, Wanted::Count(1), &rough, |_| ROUGHLY, &quiet)?;
+    let pairs = leading(&negated, Wanted::Count(1), &rough, |_| ROUGHLY, &unreported)?;
     let (value, residual) = (bound - pairs.values[0], pairs.residuals[0].max(ROUGHLY));
     Ok((Some(value), (2.0 * residual * bound - value).max(0.0), 1 + pairs.n_products))
 }
@@ -204,7 +204,7 @@ pub(super) fn clip(values: &mut [f64], scale: f64, single: bool) -> Result<()> {
 }
 
 impl KernelSpectrum {
-    /// Sets eigenvalues to zero that are within the rounding of what centring subtracts; rows with equal images
+    /// Sets eigenvalues to zero that are within the rounding of centring; rows with equal images
     /// have no others. The scale is `||K sqrt(v)||`, at most the largest eigenvalue before centring.
     fn without_rounding(mut self, shares: &[f64], epsilon: f64) -> Self {
         /// Number of rounding errors: of a kernel value, a mean and a difference.
@@ -223,7 +223,7 @@ impl KernelSpectrum {
     }
 
     /// Drops the eigenpairs that [`clip`] sets to zero, and negative ones.
-    pub(super) fn drop_what_is_not_positive(&mut self, single: bool) {
+    pub(super) fn drop_non_positive(&mut self, single: bool) {
         let least = zero_share(single) * self.values.first().copied().unwrap_or(0.0);
         let rank = self.values.iter().take_while(|&&value| value > 0.0 && value >= least).count();
         self.values.truncate(rank);

@@ -42,22 +42,22 @@ pub(crate) fn accumulate<T: Scalar>(
     let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
     let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
     let first = 0..x.n_rows().min(PANEL);
-    let pivot: Vec<f64> = (0..x.n_cols()).map(|j| x.get(0, j).to_f64()).collect();
-    dense_sums::mean_near(&x.rows(first.clone()), weights.map(|w| &w[first]), &pivot, mean);
+    let origin: Vec<f64> = (0..x.n_cols()).map(|j| x.get(0, j).to_f64()).collect();
+    dense_sums::mean_near(&x.rows(first.clone()), weights.map(|w| &w[first]), &origin, mean);
     for last in [false, true] {
-        let pivot = mean.to_vec();
+        let origin = mean.to_vec();
         scatter.as_mut_slice().fill(0.0);
-        products_about(&pivot, x, roots.as_deref(), scatter, scratch);
-        if move_to_mean(&pivot, &scratch.sums, weight, mean, scatter) || last {
+        products_about(&origin, x, roots.as_deref(), scatter, scratch);
+        if move_to_mean(&origin, &scratch.sums, weight, mean, scatter) || last {
             break;
         }
     }
     weight
 }
 
-/// Adds the products of deviations from `pivot` to the upper triangle of `scatter`, and sums the deviations.
+/// Adds the products of deviations from `origin` to the upper triangle of `scatter`, and sums the deviations.
 fn products_about<T: Scalar>(
-    pivot: &[f64],
+    origin: &[f64],
     x: &Dense<'_, T>,
     roots: Option<&[f64]>,
     scatter: &mut Matrix,
@@ -65,9 +65,9 @@ fn products_about<T: Scalar>(
 ) {
     let n = x.n_rows();
     let Scratch { packed, sums } = scratch;
-    let map = ColumnMap { shift: pivot, remainder: &[], factor: &vec![1.0; pivot.len()] };
+    let map = ColumnMap { shift: origin, remainder: &[], factor: &vec![1.0; origin.len()] };
     sums.clear();
-    sums.resize(pivot.len().next_multiple_of(STRIP), 0.0);
+    sums.resize(origin.len().next_multiple_of(STRIP), 0.0);
     let panel = |start: usize| -> Range<usize> { start.min(n)..n.min(start + PANEL) };
     for start in (0..n).step_by(PANEL) {
         let rows = panel(start);
@@ -78,14 +78,14 @@ fn products_about<T: Scalar>(
     }
 }
 
-/// Turns sums about `pivot` into `mean` and the scatter about it. Returns false if that loses more than two
+/// Turns sums about `origin` into `mean` and the scatter about it. Returns false if that loses more than two
 /// digits.
-fn move_to_mean(pivot: &[f64], sums: &[f64], weight: f64, mean: &mut [f64], scatter: &mut Matrix) -> bool {
+fn move_to_mean(origin: &[f64], sums: &[f64], weight: f64, mean: &mut [f64], scatter: &mut Matrix) -> bool {
     const WORST: f64 = 100.0;
     let mut near = true;
-    for (i, &pivot) in pivot.iter().enumerate() {
+    for (i, &origin) in origin.iter().enumerate() {
         let shift = if weight > 0.0 { sums[i] / weight } else { sums[i] };
-        mean[i] = pivot + shift;
+        mean[i] = origin + shift;
         let row = &mut scatter.row_mut(i)[i..];
         let about_pivot = row[0];
         row.iter_mut().zip(&sums[i..]).for_each(|(product, sum)| *product -= shift * sum);

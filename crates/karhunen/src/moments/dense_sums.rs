@@ -21,7 +21,7 @@ pub(crate) fn piece_rows(n_cols: usize) -> usize {
 const TILE: usize = 1024;
 
 /// Largest allowed ratio of the sums of squares about the provisional mean and about the mean: 2 digits are lost.
-const WORST_PIVOT: f64 = 100.0;
+const WORST_RATIO: f64 = 100.0;
 
 /// Sets `mean` and `sum_of_squares` (one entry per column) to those of the rows of `x`; returns the sum of
 /// weights. NaN and infinite values propagate into the results.
@@ -32,14 +32,14 @@ pub(crate) fn accumulate<T: Scalar>(
     sum_of_squares: &mut [f64],
 ) -> f64 {
     let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
-    let mut pivot: Vec<f64> = (0..x.n_cols()).map(|j| x.get(0, j).to_f64()).collect();
+    let mut origin: Vec<f64> = (0..x.n_cols()).map(|j| x.get(0, j).to_f64()).collect();
     for last in [false, true] {
         mean.fill(0.0);
         sum_of_squares.fill(0.0);
         dispatch(SumsAbout {
             x,
             weights,
-            pivot: &pivot,
+            origin: &origin,
             sums: &mut *mean,
             squares: Some(&mut *sum_of_squares),
         });
@@ -47,41 +47,41 @@ pub(crate) fn accumulate<T: Scalar>(
         for j in 0..mean.len() {
             let shift = if weight > 0.0 { mean[j] / weight } else { mean[j] };
             let about_mean = sum_of_squares[j] - mean[j] * shift;
-            far |= sum_of_squares[j] > WORST_PIVOT * about_mean;
-            mean[j] = pivot[j] + shift;
+            far |= sum_of_squares[j] > WORST_RATIO * about_mean;
+            mean[j] = origin[j] + shift;
             // Cancellation may leave a negative rounding error; NaN propagates.
             sum_of_squares[j] = if about_mean < 0.0 { 0.0 } else { about_mean };
         }
         if !far || last {
             break;
         }
-        pivot.copy_from_slice(mean);
+        origin.copy_from_slice(mean);
     }
     weight
 }
 
-/// Sets `mean` to the weighted means of the columns, which should be near `pivot`; returns the sum of weights. If
-/// it is zero, the mean is the pivot.
+/// Sets `mean` to the weighted means of the columns, which should be near `origin`; returns the sum of weights. If
+/// it is zero, the mean is the origin.
 pub(crate) fn mean_near<T: Scalar>(
     x: &Dense<'_, T>,
     weights: Option<&[f64]>,
-    pivot: &[f64],
+    origin: &[f64],
     mean: &mut [f64],
 ) -> f64 {
     let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
     mean.fill(0.0);
-    dispatch(SumsAbout { x, weights, pivot, sums: &mut *mean, squares: None });
-    for (mean, pivot) in mean.iter_mut().zip(pivot) {
-        *mean = pivot + if weight > 0.0 { *mean / weight } else { *mean };
+    dispatch(SumsAbout { x, weights, origin, sums: &mut *mean, squares: None });
+    for (mean, origin) in mean.iter_mut().zip(origin) {
+        *mean = origin + if weight > 0.0 { *mean / weight } else { *mean };
     }
     weight
 }
 
-/// Adds the weighted deviations from `pivot` to `sums` and their weighted squares to `squares`.
+/// Adds the weighted deviations from `origin` to `sums` and their weighted squares to `squares`.
 struct SumsAbout<'r, 'a, T> {
     x: &'r Dense<'a, T>,
     weights: Option<&'r [f64]>,
-    pivot: &'r [f64],
+    origin: &'r [f64],
     sums: &'r mut [f64],
     squares: Option<&'r mut [f64]>,
 }
@@ -91,13 +91,13 @@ impl<T: Scalar> WithSimd for SumsAbout<'_, '_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { x, weights, pivot, sums, mut squares } = self;
+        let Self { x, weights, origin, sums, mut squares } = self;
         if x.contiguous_row(0).is_none() && x.t().contiguous_row(0).is_some() {
             for j in 0..x.n_cols() {
                 let Some(column) = x.t().contiguous_row(j) else { continue };
                 let (sum, square) = match weights {
-                    None => column_sums(column, pivot[j], |_| 1.0),
-                    Some(w) => column_sums(column, pivot[j], |i| w[i]),
+                    None => column_sums(column, origin[j], |_| 1.0),
+                    Some(w) => column_sums(column, origin[j], |i| w[i]),
                 };
                 sums[j] = sum;
                 if let Some(squares) = &mut squares {
@@ -108,11 +108,11 @@ impl<T: Scalar> WithSimd for SumsAbout<'_, '_, T> {
         }
         visit_rows(x, |i, columns, row| {
             let weight = weights.map_or(1.0, |w| w[i]);
-            let (pivot, sums) = (&pivot[columns.clone()], &mut sums[columns.clone()]);
+            let (origin, sums) = (&origin[columns.clone()], &mut sums[columns.clone()]);
             match &mut squares {
-                Some(squares) => add_row(row, weight, pivot, sums, &mut squares[columns]),
+                Some(squares) => add_row(row, weight, origin, sums, &mut squares[columns]),
                 None => {
-                    for ((x, c), sum) in row.iter().zip(pivot).zip(sums) {
+                    for ((x, c), sum) in row.iter().zip(origin).zip(sums) {
                         *sum += (x.to_f64() - c) * weight;
                     }
                 }
@@ -141,8 +141,8 @@ fn visit_rows<T: Scalar>(x: &Dense<'_, T>, mut f: impl FnMut(usize, Range<usize>
 }
 
 #[inline(always)]
-fn add_row<T: Scalar>(row: &[T], weight: f64, pivot: &[f64], sums: &mut [f64], squares: &mut [f64]) {
-    for (((x, c), sum), square) in row.iter().zip(pivot).zip(sums).zip(squares) {
+fn add_row<T: Scalar>(row: &[T], weight: f64, origin: &[f64], sums: &mut [f64], squares: &mut [f64]) {
+    for (((x, c), sum), square) in row.iter().zip(origin).zip(sums).zip(squares) {
         let deviation = x.to_f64() - c;
         let weighted = deviation * weight;
         *sum += weighted;
@@ -152,12 +152,12 @@ fn add_row<T: Scalar>(row: &[T], weight: f64, pivot: &[f64], sums: &mut [f64], s
 
 /// Eight interleaved sums, so that additions overlap.
 #[inline(always)]
-fn column_sums<T: Scalar>(column: &[T], pivot: f64, weight: impl Fn(usize) -> f64) -> (f64, f64) {
+fn column_sums<T: Scalar>(column: &[T], origin: f64, weight: impl Fn(usize) -> f64) -> (f64, f64) {
     const LANES: usize = 8;
     let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
     let mut add = |start: usize, values: &[T]| {
         for (lane, x) in values.iter().enumerate() {
-            let deviation = x.to_f64() - pivot;
+            let deviation = x.to_f64() - origin;
             let weighted = deviation * weight(start + lane);
             sums[lane] += weighted;
             squares[lane] += weighted * deviation;

@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 use crate::solver::select::{RouteChoice, choose};
 use crate::solver::{self, IterationOptions, Problem, Route, Spectrum, Wanted};
 use crate::source::Source;
-use crate::weights::{Shares, Totals, Weighting, Weights, check_feature_weights};
+use crate::weights::{NormalizedWeights, Totals, Weighting, Weights, check_feature_weights};
 
 pub(crate) fn fit<T: Scalar>(
     pca: &Pca,
@@ -27,7 +27,7 @@ pub(crate) fn fit<T: Scalar>(
     pca.check((n, p))?;
     check_size((n, p))?;
     check_feature_weights(weights.features, p)?;
-    let Shares { shares, totals } = Shares::new(weights.samples, n)?;
+    let NormalizedWeights { values: shares, totals } = NormalizedWeights::new(weights.samples, n)?;
     let shares = shares.as_deref();
     let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(if T::EPSILON > f64::EPSILON { 1e-6 } else { 1e-8 });
@@ -40,7 +40,7 @@ pub(crate) fn fit<T: Scalar>(
     match &choice {
         RouteChoice::Route(route, _) => ask(*route, &problem)?,
         // The spectrum estimate allocates as block Krylov iteration for one component does.
-        RouteChoice::Look(_) => ask(Route::BlockKrylov, &problem.with(1))?,
+        RouteChoice::Estimate(_) => ask(Route::BlockKrylov, &problem.with(1))?,
     }
     Exec::run(pca.n_threads, observer, |exec| {
         // Products and moments in one pass, if products need no corrections for zeros.
@@ -75,9 +75,9 @@ pub(crate) fn fit<T: Scalar>(
                     RouteChoice::Route(route, reason) => {
                         (route, reason, solver::solve(&op, route, wanted, &iteration, exec)?)
                     }
-                    RouteChoice::Look(n_looks) => {
+                    RouteChoice::Estimate(n_steps) => {
                         let ask = |route, k| ask(route, &problem.with(k));
-                        solver::solve_by_look(&op, (&problem, n_looks), wanted, &iteration, &ask, exec)?
+                        solver::solve_by_estimate(&op, (&problem, n_steps), wanted, &iteration, &ask, exec)?
                     }
                 };
                 // The SVD route centres tall data before it multiplies them.

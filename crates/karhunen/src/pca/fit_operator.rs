@@ -11,7 +11,7 @@ use crate::moments::{Columns, Moments, check_size};
 use crate::operator::{LinOp, MappedOp, Products};
 use crate::scalar::Scalar;
 use crate::solver::{self, Problem, Route};
-use crate::weights::{Shares, check_feature_weights};
+use crate::weights::{NormalizedWeights, check_feature_weights};
 
 pub(crate) fn fit_operator(
     pca: &Pca,
@@ -23,7 +23,7 @@ pub(crate) fn fit_operator(
     pca.check((n, p))?;
     check_size((n, p))?;
     check_feature_weights(feature_weights, p)?;
-    let totals = Shares::new(None, n)?.totals;
+    let totals = NormalizedWeights::new(None, n)?.totals;
     let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(1e-8);
     let (route, reason) = route(pca, (n, p))?;

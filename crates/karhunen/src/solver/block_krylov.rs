@@ -15,7 +15,7 @@ use crate::linalg::dense::small::{binade, multiply, t_multiply};
 use crate::operator::SymOp;
 use crate::random::Purpose;
 use crate::scalar::largest;
-use crate::solver::pace::{Patience, Progress, Schedule};
+use crate::solver::pace::{Progress, Schedule, Stagnation};
 use crate::solver::spectrum::Wanted;
 
 /// Rounding level of residuals, relative to the largest eigenvalue: smaller tolerances are raised to it.
@@ -83,9 +83,9 @@ pub(crate) struct BlockKrylov<'a> {
     h: Matrix,
     /// `Q`, orthonormal to `V`; no columns once `V` spans everything.
     next: Matrix,
-    /// `T`: one row for each column of `next`, one column for each of `V` from `tail_start` on.
-    tail: Matrix,
-    tail_start: usize,
+    /// `T`: one row for each column of `next`, one column for each of `V` from `residual_start` on.
+    residual_block: Matrix,
+    residual_start: usize,
     /// Norms of the residual parts that restarts removed, for each column of `V`: noise of the products.
     slack: Vec<f64>,
     /// A power of two that products are divided by.
@@ -96,7 +96,7 @@ pub(crate) struct BlockKrylov<'a> {
     steps_since_start: usize,
     /// Value of `steps_since_start` before which small residuals do not end the search.
     steps_needed: usize,
-    /// Largest root mean square per block of the difference between the two triangles of `V'AV`.
+    /// Difference of the two triangles of `V'AV`: root mean square norm of a column, the largest of all blocks.
     noise: f64,
     n_iterations: usize,
     n_columns: usize,
@@ -140,8 +140,8 @@ impl<'a> BlockKrylov<'a> {
             basis: Basis::new(dim, 0),
             h: Matrix::zeros(0, 0),
             next: Matrix::zeros(dim, 0),
-            tail: Matrix::zeros(0, 0),
-            tail_start: 0,
+            residual_block: Matrix::zeros(0, 0),
+            residual_start: 0,
             slack: Vec::new(),
             unit: None,
             fresh: Fresh::new(Purpose::KrylovStart.of(options.seed)),
@@ -165,13 +165,13 @@ impl<'a> BlockKrylov<'a> {
     /// Errors of the operator; [`Error::Stopped`]; [`Error::Decomposition`] if a product is not finite.
     pub(crate) fn leading(&mut self, wanted: Wanted, k: usize, exec: &Exec<'_>) -> Result<Search> {
         assert!(k <= self.op.dim(), "{k} eigenpairs of an operator of dimension {}", self.op.dim());
-        self.make_room(k);
+        self.ensure_capacity(k);
         if k > 0 && self.n_directions == 0 {
             self.add_directions(&exec.part(0.0, 0.0))?;
         }
         let mut progress = Progress::new(self.tol());
         let mut schedule = Schedule::new(k + (k / 2).max(2 * self.block_size), self.block_size);
-        let mut patience = Patience::new();
+        let mut stagnation = Stagnation::new();
         loop {
             let exhausted = self.n_iterations >= self.options.max_iter || self.next.n_cols() == 0;
             let full = self.basis.len() + self.next.n_cols() > self.basis.capacity();
@@ -180,14 +180,15 @@ impl<'a> BlockKrylov<'a> {
                 let enough = self.enough(&ritz.values[..k], wanted);
                 ritz.residuals.truncate(enough.unwrap_or(k));
                 let worst = ritz.worst();
-                schedule.looked(self.n_columns, self.basis.len(), worst, self.tol());
+                schedule.checked(self.n_columns, self.basis.len(), worst, self.tol());
                 progress.residual(worst);
                 exec.report(progress.fraction())?;
                 let met = worst <= self.tol();
                 let done = met && self.steps_since_start >= self.steps_needed;
                 let hidden = done && self.may_hide_copies(&ritz.values[..ritz.residuals.len()]);
-                let hopeless = full && !met && patience.lost(&ritz.residuals, self.tol(), self.noise(&ritz));
-                let over = exhausted || (done && !hidden) || hopeless;
+                let stagnated =
+                    full && !met && stagnation.detected(&ritz.residuals, self.tol(), self.noise(&ritz));
+                let over = exhausted || (done && !hidden) || stagnated;
                 if enough.is_none()
                     && (over || (full && self.falls_short(&ritz, wanted)))
                     && k < self.op.dim()
@@ -198,13 +199,13 @@ impl<'a> BlockKrylov<'a> {
                     exec.report(1.0)?;
                     return Ok(Search::Found(self.finish(ritz, exec)?));
                 }
-                let quiet = exec.part(progress.fraction(), progress.fraction());
+                let unreported = exec.part(progress.fraction(), progress.fraction());
                 if full || hidden {
-                    self.restart(&ritz, k, &quiet)?;
+                    self.restart(&ritz, k, &unreported)?;
                 }
                 if hidden {
-                    self.add_directions(&quiet)?;
-                    self.make_room(k);
+                    self.add_directions(&unreported)?;
+                    self.ensure_capacity(k);
                     continue;
                 }
             }
@@ -230,7 +231,7 @@ impl<'a> BlockKrylov<'a> {
     }
 
     /// Makes the basis large enough for `k` pairs and some blocks.
-    fn make_room(&mut self, k: usize) {
+    fn ensure_capacity(&mut self, k: usize) {
         let block = self.block_size.max(self.next.n_cols());
         self.reserve(capacity(k, block, self.options.max_basis, self.op.dim()));
     }
@@ -258,7 +259,7 @@ impl<'a> BlockKrylov<'a> {
         let Orthonormal { q, r, .. } =
             orthonormalize_against(&self.basis, both, &gram, f64::MIN_POSITIVE, &mut self.fresh, exec)?;
         // Q_old T = Q_new (R[:, ..old] T).
-        self.tail = multiply(&r.columns(0..old), &self.tail);
+        self.residual_block = multiply(&r.columns(0..old), &self.residual_block);
         self.next = q;
         self.n_directions += self.block_size;
         // Copies of an eigenvalue appear long before they are accurate: half the steps of the first ones suffice.
@@ -286,8 +287,8 @@ impl<'a> BlockKrylov<'a> {
         let own = tall_t_product(&self.next, &w, exec)?;
         let mut known = Matrix::zeros(len + width, width);
         for j in 0..width {
-            for i in self.tail_start..len {
-                known[(i, j)] = self.tail[(j, i - self.tail_start)];
+            for i in self.residual_start..len {
+                known[(i, j)] = self.residual_block[(j, i - self.residual_start)];
             }
             for i in 0..width {
                 known[(len + i, j)] = own[(i, j)];
@@ -312,8 +313,8 @@ impl<'a> BlockKrylov<'a> {
         let Orthonormal { q, r, .. } =
             orthonormalize_against(&self.basis, w, &gram, floor, &mut self.fresh, exec)?;
         self.next = q;
-        self.tail = r;
-        self.tail_start = len;
+        self.residual_block = r;
+        self.residual_start = len;
         Ok(())
     }
 
@@ -323,7 +324,7 @@ impl<'a> BlockKrylov<'a> {
         let width = self.next.n_cols();
         let keep = (k + (len - k) * 7 / 10).max(k + width).min(self.basis.capacity() - width).min(len);
         let s = ritz.vectors.columns(0..keep);
-        let (inside, tail) = self.defects(&s, &ritz.values);
+        let (inside, residual_block) = self.defects(&s, &ritz.values);
         // In the new basis: S'HS = diag(theta) + S'(HS - S diag(theta)).
         let along = t_multiply(&s, &inside);
         let lost = multiply(&s, &along);
@@ -338,8 +339,8 @@ impl<'a> BlockKrylov<'a> {
                 self.h[(i, j)] = along[(i, j)] + if i == j { ritz.values[i] } else { 0.0 };
             }
         }
-        self.tail = tail;
-        self.tail_start = 0;
+        self.residual_block = residual_block;
+        self.residual_start = 0;
         self.basis.rotate(&s, exec)
     }
 

@@ -1,5 +1,5 @@
 //! Components without variance. Any orthonormal rows orthogonal to the others would do; these depend only on the
-//! span of the others, so that every route gives the same, and weights the same as repeated rows.
+//! span of the others, so they are equal for every route, and for weights as for repeated rows.
 
 use crate::error::Result;
 use crate::exec::Exec;
@@ -35,7 +35,7 @@ impl Spectrum {
             exec.report((found - rank) as f64 / (k - rank) as f64)?;
             let enough = 0.25 * (p - found) as f64 / p as f64;
             let Some(first) = left.iter().position(|&left| left >= enough) else { break };
-            let row = beside(&rows, first, p);
+            let row = orthogonal_to(&rows, first, p);
             subtract_squares(&mut left, &row);
             rows.extend(row);
         }
@@ -49,7 +49,7 @@ fn subtract_squares(left: &mut [f64], row: &[f64]) {
 }
 
 /// The unit vector of coordinate `first`, orthogonalized against the orthonormal `rows` and normalized.
-fn beside(rows: &[f64], first: usize, p: usize) -> Vec<f64> {
+fn orthogonal_to(rows: &[f64], first: usize, p: usize) -> Vec<f64> {
     let mut row = vec![0.0; p];
     row[first] = 1.0;
     // The second pass removes the rounding errors of the first.

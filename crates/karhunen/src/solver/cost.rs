@@ -18,7 +18,7 @@ const REDUCTION: f64 = 20e9;
 const SWEEP: f64 = 1.2e-7;
 /// Seconds per cubed number of columns for all eigenvalue computations of the projected matrix during an
 /// iteration.
-const LOOKS: f64 = 1.6e-9;
+const EIGENVALUES: f64 = 1.6e-9;
 /// Overhead of an iteration step in seconds, beside the products.
 const STEP: f64 = 1e-4;
 /// Floating-point operations per second of sparse products, bound by gathering rows, and of scattered updates of a
@@ -61,7 +61,7 @@ pub(super) fn seconds(route: Route, problem: &Problem) -> f64 {
 }
 
 /// Predicts the time of the first `n_steps` products of block Krylov iteration.
-pub(super) fn look_seconds(problem: &Problem, n_steps: usize) -> f64 {
+pub(super) fn estimate_seconds(problem: &Problem, n_steps: usize) -> f64 {
     let columns = n_steps as f64 * BLOCK;
     let steps = n_steps as f64 * (pass(problem, BLOCK) + STEP);
     steps + 4.0 * problem.smaller() as f64 * columns * columns / NARROW_F64
@@ -92,7 +92,7 @@ fn krylov_basis(k: f64, dim: f64) -> f64 {
 
 fn orthogonalisation(dim: f64, k: f64, columns: f64) -> f64 {
     let basis = krylov_basis(k, dim);
-    4.0 * dim * basis * columns / NARROW_F64 + LOOKS * basis.powi(3) + STEP * columns / BLOCK
+    4.0 * dim * basis * columns / NARROW_F64 + EIGENVALUES * basis.powi(3) + STEP * columns / BLOCK
 }
 
 /// Seconds for `k` eigenvectors of an explicit matrix.

@@ -8,8 +8,8 @@ use crate::linalg::decomp::eigh;
 use crate::linalg::dense::residual::relative_residuals;
 use crate::operator::SymOp;
 use crate::solver::block_krylov::{BlockKrylov, Eigenpairs, KrylovOptions, Search};
-use crate::solver::look;
 use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted, count};
+use crate::solver::spectrum_estimate;
 
 /// Eigenpairs of a symmetric matrix, in descending order.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ const FINER: f64 = 1e-3;
 /// Tolerance as accurate as a full decomposition.
 const EXACT: f64 = 1e-12;
 /// Number of products after which the spectrum estimate gives the number of pairs to 10 or 20%.
-pub(super) const LOOK: usize = 8;
+pub(super) const ESTIMATE_STEPS: usize = 8;
 
 /// Tests whether all eigenvectors of an explicit matrix are computed for `wanted` pairs (`None`: for a share).
 pub(super) fn takes_all(dim: usize, wanted: Option<usize>) -> bool {
@@ -57,7 +57,7 @@ pub(crate) fn leading_of_matrix(
         let finer =
             IterationOptions { tol, max_iter: budget(dim), block_size: Some(16), seed: iteration.seed };
         let tightened = |values: &[f64]| tightened(values).clamp(EXACT, tol);
-        let seek = Seek { n_looks: LOOK / 2, leave: &|k, _| Ok(takes_all(dim, Some(k))) };
+        let seek = Seek { n_steps: ESTIMATE_STEPS / 2, leave: &|k, _| Ok(takes_all(dim, Some(k))) };
         if let Sought::Found(pairs) = seek_leading(a, wanted, &finer, tightened, &seek, exec)? {
             let tol = tightened(&pairs.values);
             if pairs.residuals.iter().all(|&r| r <= tol) {
@@ -104,7 +104,7 @@ type Leave<'a> = dyn Fn(usize, Option<usize>) -> Result<bool> + 'a;
 /// Parameters of [`seek_leading`].
 pub(super) struct Seek<'a> {
     /// Number of products of the spectrum estimate.
-    pub(super) n_looks: usize,
+    pub(super) n_steps: usize,
     /// Returns true to leave for another route when about so many pairs are needed. Called after the spectrum
     /// estimate, and whenever the search needs more pairs than the number searched for, which is then the second
     /// argument.
@@ -114,7 +114,7 @@ pub(super) struct Seek<'a> {
 impl Seek<'static> {
     /// Never leaves.
     pub(super) fn to_the_end() -> Self {
-        Self { n_looks: LOOK, leave: &|_, _| Ok(false) }
+        Self { n_steps: ESTIMATE_STEPS, leave: &|_, _| Ok(false) }
     }
 }
 
@@ -156,8 +156,8 @@ pub(super) fn seek_leading(
     let mut k = match wanted {
         Wanted::Count(k) => k,
         Wanted::Share { sum, total } => {
-            let nodes = krylov.look(seek.n_looks, exec)?;
-            let k = look::count(&nodes, dim, sum, total);
+            let nodes = krylov.estimate_spectrum(seek.n_steps, exec)?;
+            let k = spectrum_estimate::count(&nodes, dim, sum, total);
             if (seek.leave)(k, None)? {
                 return Ok(Sought::Left { k, n_products: krylov.n_iterations() });
             }
@@ -222,14 +222,14 @@ mod tests {
         let exec = Exec::sequential();
         let seek = |share| {
             let leave = |k: usize, _: Option<usize>| Ok(k > 50);
-            let seek = Seek { n_looks: LOOK, leave: &leave };
+            let seek = Seek { n_steps: ESTIMATE_STEPS, leave: &leave };
             seek_leading(&matrix, wanted(share), &ITERATION, |_| 1e-8, &seek, &exec).unwrap()
         };
         let Sought::Found(few) = seek(0.5) else { panic!("a dozen pairs are found") };
         assert_eq!(few.values.len(), 15);
         let Sought::Left { k, n_products } = seek(0.9) else { panic!("two hundred pairs are too many") };
         assert!((150..300).contains(&k), "{k}");
-        assert_eq!(n_products, LOOK);
+        assert_eq!(n_products, ESTIMATE_STEPS);
     }
 
     #[test]

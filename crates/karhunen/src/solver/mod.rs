@@ -9,13 +9,13 @@ mod gram;
 mod image;
 mod implicit;
 mod leading;
-mod look;
 mod need;
 mod pace;
 mod problem;
 mod route;
 pub(crate) mod select;
 mod spectrum;
+mod spectrum_estimate;
 mod svd;
 
 pub(crate) use covariance::solve_matrix;
@@ -53,22 +53,22 @@ pub(crate) fn solve(
 /// Finds the components of a share by the route that a spectrum estimate chooses; returns the route and its
 /// reason. `ask` is called with each route and its number of components before it starts, and refuses if memory is
 /// short.
-pub(crate) fn solve_by_look(
+pub(crate) fn solve_by_estimate(
     op: &dyn Products,
-    (problem, n_looks): (&Problem, usize),
+    (problem, n_steps): (&Problem, usize),
     wanted: Wanted,
     iteration: &IterationOptions,
     ask: &dyn Fn(Route, usize) -> Result<()>,
     exec: &Exec<'_>,
 ) -> Result<(Route, String, Spectrum)> {
     let leave = |k: usize, before: Option<usize>| {
-        let spent = before.map_or(Spent::Look(n_looks), Spent::Search);
+        let spent = before.map_or(Spent::Estimate(n_steps), Spent::Search);
         match route_for(problem, k, spent) {
             Route::BlockKrylov => ask(Route::BlockKrylov, k).map(|()| false),
             _ => Ok(true),
         }
     };
-    let seek = Seek { n_looks, leave: &leave };
+    let seek = Seek { n_steps, leave: &leave };
     match implicit::seek(op, wanted, iteration, &seek, exec)? {
         Sought::Found(spectrum) => {
             let route = Route::BlockKrylov;

@@ -25,7 +25,7 @@ impl Schedule {
     /// Records the worst residual for a basis of `len` columns, and predicts from the rate since the last check
     /// when the tolerance will be met. The wait is a sixteenth to a quarter of the basis, because the cost of a
     /// check grows with its cube: convergence accelerates, and products after it are wasted.
-    pub(crate) fn looked(&mut self, n_columns: usize, len: usize, worst: f64, tol: f64) {
+    pub(crate) fn checked(&mut self, n_columns: usize, len: usize, worst: f64, tol: f64) {
         let wait = match self.last {
             Some((before, residual)) if worst < residual && worst > tol && n_columns > before => {
                 let rate = (residual / worst).ln() / (n_columns - before) as f64;
@@ -41,12 +41,12 @@ impl Schedule {
 
 /// Recognises that residuals have reached the noise of the products.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct Stagnation {
     best: f64,
     in_vain: usize,
 }
 
-impl Patience {
+impl Stagnation {
     /// Number of restarts without progress after which the search may be given up.
     const RESTARTS: usize = 6;
 
@@ -57,7 +57,7 @@ impl Patience {
     /// Called at every restart; true if the search should be given up. Requires a worst residual near `noise`,
     /// which is relative to the largest eigenvalue like the residuals: slow convergence far above the noise is no
     /// reason.
-    pub(crate) fn lost(&mut self, residuals: &[f64], tol: f64, noise: f64) -> bool {
+    pub(crate) fn detected(&mut self, residuals: &[f64], tol: f64, noise: f64) -> bool {
         let worst = largest(residuals.iter().copied());
         let level = residuals.iter().map(|r| r.max(tol).ln()).sum::<f64>() / residuals.len().max(1) as f64;
         if level < self.best - 0.02 {
@@ -113,31 +113,31 @@ mod tests {
     fn a_check_is_due_when_the_tolerance_should_be_met() {
         let mut schedule = Schedule::new(50, 8);
         assert!(!schedule.due(49) && schedule.due(50));
-        schedule.looked(50, 50, 1e-1, 1e-6);
+        schedule.checked(50, 50, 1e-1, 1e-6);
         assert!(!schedule.due(57) && schedule.due(58));
-        schedule.looked(66, 66, 1e-5, 1e-6);
+        schedule.checked(66, 66, 1e-5, 1e-6);
         // Four digits in 16 columns, one to go.
         assert!(!schedule.due(66 + 7) && schedule.due(66 + 8), "a block at least");
-        schedule.looked(300, 300, 1e-5, 1e-6);
+        schedule.checked(300, 300, 1e-5, 1e-6);
         assert!(!schedule.due(317) && schedule.due(318), "no rate: a sixteenth of the basis");
-        schedule.looked(332, 332, 2e-6, 1e-6);
+        schedule.checked(332, 332, 2e-6, 1e-6);
         // 0.7 ln(2) / ln(5) of 32 columns are fewer than a sixteenth.
         assert!(!schedule.due(351) && schedule.due(352), "a sixteenth at least");
-        schedule.looked(400, 400, 1.9e-6, 1e-6);
+        schedule.checked(400, 400, 1.9e-6, 1e-6);
         assert!(!schedule.due(499) && schedule.due(500), "a quarter of the basis at most");
-        schedule.looked(500, 800, 1e-1, 1e-6);
+        schedule.checked(500, 800, 1e-1, 1e-6);
         assert!(!schedule.due(549) && schedule.due(550), "a step back is no rate");
     }
 
     #[test]
-    fn patience_ends_only_at_the_noise() {
-        let mut far = Patience::new();
-        assert!((0..20).all(|_| !far.lost(&[1e-2, 1e-9], 1e-8, 1e-7)));
-        let mut near = Patience::new();
-        assert!((0..6).all(|_| !near.lost(&[1e-6, 1e-9], 1e-8, 1e-7)));
-        assert!(near.lost(&[1e-6, 1e-9], 1e-8, 1e-7));
-        let mut better = Patience::new();
-        assert!((0..40).all(|i| !better.lost(&[1e-6 * 0.9f64.powi(i)], 1e-12, 1e-7)));
+    fn stagnation_is_detected_only_at_the_noise() {
+        let mut far = Stagnation::new();
+        assert!((0..20).all(|_| !far.detected(&[1e-2, 1e-9], 1e-8, 1e-7)));
+        let mut near = Stagnation::new();
+        assert!((0..6).all(|_| !near.detected(&[1e-6, 1e-9], 1e-8, 1e-7)));
+        assert!(near.detected(&[1e-6, 1e-9], 1e-8, 1e-7));
+        let mut better = Stagnation::new();
+        assert!((0..40).all(|i| !better.detected(&[1e-6 * 0.9f64.powi(i)], 1e-12, 1e-7)));
     }
 
     #[test]

@@ -5,8 +5,8 @@
 
 use crate::error::size;
 use crate::scalar::largest;
-use crate::solver::cost::{look_seconds, seconds};
-use crate::solver::leading::LOOK;
+use crate::solver::cost::{estimate_seconds, seconds};
+use crate::solver::leading::ESTIMATE_STEPS;
 use crate::solver::need;
 use crate::solver::problem::Problem;
 use crate::solver::route::Route;
@@ -46,7 +46,7 @@ impl Problem {
     pub(crate) fn likely(&self) -> Route {
         match choose(self) {
             RouteChoice::Route(route, _) => route,
-            RouteChoice::Look(_) => self.with(self.k_or_guess()).best(),
+            RouteChoice::Estimate(_) => self.with(self.k_or_guess()).best(),
         }
     }
 
@@ -69,7 +69,7 @@ const BYTES_ALWAYS_ALLOWED: f64 = (2u64 << 30) as f64;
 /// estimate.
 const NEAR_ENOUGH: f64 = 1.15;
 /// Time of the spectrum estimate as a fraction of the time of the best other route.
-const PRICE_OF_LOOK: f64 = 0.08;
+const PRICE_OF_ESTIMATE: f64 = 0.08;
 
 /// How the route is found.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +77,7 @@ pub(crate) enum RouteChoice {
     /// The route and the reason for it.
     Route(Route, String),
     /// By a spectrum estimate of so many products, with which block Krylov iteration begins.
-    Look(usize),
+    Estimate(usize),
 }
 
 impl RouteChoice {
@@ -85,7 +85,7 @@ impl RouteChoice {
     pub(crate) fn reason(self) -> String {
         match self {
             Self::Route(_, reason) => reason,
-            Self::Look(_) => String::new(),
+            Self::Estimate(_) => String::new(),
         }
     }
 }
@@ -114,25 +114,26 @@ pub(crate) fn choose(problem: &Problem) -> RouteChoice {
     let regrets = ROUTES.map(|route| (route, regret(route)));
     let (steady, worst) =
         regrets.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((Route::BlockKrylov, f64::INFINITY));
-    let n_looks = n_looks(problem);
-    let look = most(&|problem| {
+    let n_steps = estimate_steps(problem);
+    let estimated = most(&|problem| {
         let best = problem.best();
-        seconds(best, problem) + if best == Route::BlockKrylov { 0.0 } else { look_seconds(problem, n_looks) }
+        seconds(best, problem)
+            + if best == Route::BlockKrylov { 0.0 } else { estimate_seconds(problem, n_steps) }
     });
-    if worst <= NEAR_ENOUGH.max(look) {
+    if worst <= NEAR_ENOUGH.max(estimated) {
         return RouteChoice::Route(
             steady,
             "the best, or near it, for every share of the variance".to_owned(),
         );
     }
-    RouteChoice::Look(n_looks)
+    RouteChoice::Estimate(n_steps)
 }
 
 /// Finished work that only block Krylov iteration can use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Spent {
     /// A spectrum estimate of so many products.
-    Look(usize),
+    Estimate(usize),
     /// A search for so many pairs.
     Search(usize),
 }
@@ -142,7 +143,7 @@ pub(crate) fn route_for(problem: &Problem, k: usize, spent: Spent) -> Route {
     let problem = problem.with(k);
     let best = problem.best();
     let spent = match spent {
-        Spent::Look(n_looks) => look_seconds(&problem, n_looks),
+        Spent::Estimate(n_steps) => estimate_seconds(&problem, n_steps),
         Spent::Search(k) => seconds(Route::BlockKrylov, &problem.with(k)),
     };
     let go_on = seconds(Route::BlockKrylov, &problem) - spent;
@@ -155,15 +156,15 @@ pub(crate) fn reason_for(route: Route, problem: &Problem, k: usize) -> String {
 }
 
 /// Number of products of the spectrum estimate: fewer if they would take long beside the best other route.
-fn n_looks(problem: &Problem) -> usize {
+fn estimate_steps(problem: &Problem) -> usize {
     /// Four products distinguish a small number from a large one.
     const LEAST: usize = 4;
     // Few components suit block Krylov iteration, for which the estimate costs nothing extra.
     let many = problem.with(problem.k_or_guess());
     let others = ROUTES.into_iter().filter(|&route| route != Route::BlockKrylov && many.allows(route));
     let least = others.map(|route| seconds(route, &many)).fold(f64::INFINITY, f64::min);
-    let affordable = PRICE_OF_LOOK * least / look_seconds(problem, 1);
-    if affordable < LOOK as f64 { (affordable as usize).max(LEAST) } else { LOOK }
+    let affordable = PRICE_OF_ESTIMATE * least / estimate_seconds(problem, 1);
+    if affordable < ESTIMATE_STEPS as f64 { (affordable as usize).max(LEAST) } else { ESTIMATE_STEPS }
 }
 
 fn reason(best: Route, problem: &Problem) -> String {
@@ -238,7 +239,7 @@ mod tests {
         for (problem, route) in table {
             match choose(&problem) {
                 RouteChoice::Route(chosen, reason) => assert_eq!(chosen, route, "{problem:?}: {reason}"),
-                RouteChoice::Look(_) => panic!("{problem:?} needs no look"),
+                RouteChoice::Estimate(_) => panic!("{problem:?} needs no spectrum estimate"),
             }
         }
     }
@@ -261,9 +262,9 @@ mod tests {
         ];
         for (problem, k, route) in table {
             let choice = choose(&problem);
-            let RouteChoice::Look(n_looks) = choice else { panic!("{problem:?}: {choice:?}") };
-            assert!((4..=LOOK).contains(&n_looks), "{problem:?}: {n_looks}");
-            let chosen = route_for(&problem, k, Spent::Look(n_looks));
+            let RouteChoice::Estimate(n_steps) = choice else { panic!("{problem:?}: {choice:?}") };
+            assert!((4..=ESTIMATE_STEPS).contains(&n_steps), "{problem:?}: {n_steps}");
+            let chosen = route_for(&problem, k, Spent::Estimate(n_steps));
             assert_eq!(chosen, route, "{}", reason_for(route, &problem, k));
         }
     }
@@ -271,7 +272,7 @@ mod tests {
     #[test]
     fn a_nearly_finished_search_is_continued() {
         let problem = dense(1_000, 1_000, None, 8);
-        assert_eq!(route_for(&problem, 200, Spent::Look(8)), Route::Covariance);
+        assert_eq!(route_for(&problem, 200, Spent::Estimate(8)), Route::Covariance);
         assert_eq!(route_for(&problem, 200, Spent::Search(150)), Route::BlockKrylov);
         assert_eq!(route_for(&problem, 600, Spent::Search(150)), Route::Covariance);
     }

@@ -72,5 +72,5 @@ fn passes_of_the_spectrum_estimate_are_counted() {
     let chosen = fit(&x.view(), NComponents::Variance(0.9), None, 1);
     assert_eq!(chosen.convergence().solver, Route::Gram);
     let more = chosen.convergence().n_passes - asked.convergence().n_passes;
-    assert!((4..=8).contains(&more), "{more} products of the look");
+    assert!((4..=8).contains(&more), "{more} products of the spectrum estimate");
 }

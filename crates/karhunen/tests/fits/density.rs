@@ -12,11 +12,11 @@ fn within(norm: f64) -> Tolerance {
 }
 
 fn fit(rows: &Rows, pca: &Pca) -> PcaModel {
-    Layout::RowMajor.lend::<f64, _>(rows, |x| pca.fit(x, &Default::default())).unwrap()
+    Layout::RowMajor.with::<f64, _>(rows, |x| pca.fit(x, &Default::default())).unwrap()
 }
 
 fn likelihoods(model: &PcaModel, rows: &Rows) -> Vec<f64> {
-    Layout::RowMajor.lend::<f64, _>(rows, |x| model.score_samples(x)).unwrap()
+    Layout::RowMajor.with::<f64, _>(rows, |x| model.score_samples(x)).unwrap()
 }
 
 /// Log-densities by the pseudo-inverse and pseudo-determinant of the model's covariance, of rank `rank`.
@@ -65,8 +65,8 @@ fn no_component_leaves_the_mean_and_one_noise_variance() {
         let rows = planted(n, p, &power_law(3, 1.0), 2.0, 5).rows;
         for solver in [None, Some(Route::Svd), Some(Route::Covariance), Some(Route::Gram)] {
             for layout in [Layout::RowMajor, Layout::ColumnMajor, Layout::Csr32, Layout::Csc64] {
-                layout.lend::<f64, _>(&rows, |x| no_component(x, solver));
-                layout.lend::<f32, _>(&rows, |x| no_component(x, solver));
+                layout.with::<f64, _>(&rows, |x| no_component(x, solver));
+                layout.with::<f32, _>(&rows, |x| no_component(x, solver));
             }
         }
         let model = fit(&rows, &Pca::new(0));

@@ -74,7 +74,7 @@ impl<'a> Problem<'a> {
     }
 
     fn check<T: Scalar>(&self, layout: Layout, pca: &Pca) -> Result<(), String> {
-        layout.lend::<T, _>(&self.rows, |x| {
+        layout.with::<T, _>(&self.rows, |x| {
             let model = pca.fit(x, &self.weights()).map_err(|e| e.to_string())?;
             self.check_model::<T>(&model, pca, layout)?;
             let scores = model.transform(x).map_err(|e| e.to_string())?;

@@ -21,7 +21,7 @@ fn assert_variances<T: Scalar>(name: &str, rows: &Rows, scale: bool, relative: f
         let sensible = |solver: &Option<Route>| rows.len() < 10_000 || *solver != Some(Route::Gram);
         for solver in SOLVERS.into_iter().filter(sensible) {
             let pca = problem.pca(solver, ALL);
-            let model = layout.lend::<T, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap();
+            let model = layout.with::<T, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap();
             for (found, expected) in model.explained_variance().iter().zip(&problem.oracle.explained_variance)
             {
                 let error = (found / expected - 1.0).abs();
@@ -203,7 +203,7 @@ fn equal_weights_of_any_size_change_nothing() {
             let pca = Problem { options: Options { weighting, ..Options::default() }, ..plain.clone() };
             for solver in SOLVERS {
                 let model = Layout::RowMajor
-                    .lend::<f64, _>(&rows, |x| pca.pca(solver, ALL).fit(x, &Weights::of_samples(&weights)))
+                    .with::<f64, _>(&rows, |x| pca.pca(solver, ALL).fit(x, &Weights::of_samples(&weights)))
                     .unwrap();
                 let expected: Vec<f64> = plain.oracle.explained_variance.iter().map(|v| v * factor).collect();
                 let tolerance = Tolerance { multiple: 50.0, epsilon: f64::EPSILON, norm: expected[0] };
@@ -250,7 +250,7 @@ fn columns_of_tiny_and_huge_values_are_scaled() {
         }
         // Sparse products are scaled after they are summed, when the squares of such values have underflowed.
         let problem = Problem::new::<f64>(&name, &rows, options);
-        let error = Layout::Csr32.lend::<f64, _>(&rows, |x| {
+        let error = Layout::Csr32.with::<f64, _>(&rows, |x| {
             problem.pca(None, NComponents::Count(1)).fit(x, &problem.weights()).unwrap_err()
         });
         assert_eq!(
@@ -280,7 +280,7 @@ fn sparse_data_with_empty_rows_and_columns_are_fitted() {
 }
 
 fn fit(problem: &Problem<'_>, layout: Layout, pca: &Pca) -> PcaModel {
-    layout.lend::<f64, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap()
+    layout.with::<f64, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap()
 }
 
 /// Accuracy of a fit with the default tolerance of each type.
@@ -308,7 +308,7 @@ fn components_without_variance_are_equal_on_every_route() {
     let fitted = |rows: &Rows, weights: Option<&[f64]>, layout: Layout, solver| {
         let pca = Pca { solver, tol: Some(1e-13), ..Pca::default() };
         let weights = Weights { samples: weights, features: None };
-        layout.lend::<f64, _>(rows, |x| pca.fit(x, &weights)).unwrap().components().clone()
+        layout.with::<f64, _>(rows, |x| pca.fit(x, &weights)).unwrap().components().clone()
     };
     let expected = fitted(&repeated, None, Layout::RowMajor, Some(Route::Svd));
     assert_eq!(expected.shape(), (9, 9));
@@ -362,7 +362,7 @@ fn full_sparse_columns_far_from_zero_are_fitted_by_the_svd_route() {
         assert_close("variances", svd.explained_variance(), &problem.oracle.explained_variance, tolerance);
         assert_eq!(svd.convergence().n_converged, 4, "{:?}", svd.convergence().residuals);
         let pca = Pca { strict: true, ..problem.pca(Some(Route::Covariance), ALL) };
-        let error = layout.lend::<f64, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap_err();
+        let error = layout.with::<f64, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap_err();
         assert!(error.to_string().ends_with(
             "centring costs this sparse matrix its digits, because its columns are far from zero: give it as dense, or \
              choose solver svd if it has at least as many rows as columns"

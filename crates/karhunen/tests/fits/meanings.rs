@@ -30,7 +30,7 @@ fn fit(
 ) -> karhunen::Result<PcaModel> {
     let n_components = NComponents::Count(2);
     let pca = Pca { n_components, weighting, solver, scale, tol: Some(1e-12), ..Pca::default() };
-    Layout::RowMajor.lend::<f64, _>(&rows(), |x| pca.fit(x, &Weights::of_samples(weights)))
+    Layout::RowMajor.with::<f64, _>(&rows(), |x| pca.fit(x, &Weights::of_samples(weights)))
 }
 
 fn near(norm: f64) -> Tolerance {
@@ -121,7 +121,7 @@ fn one_row_is_refused_by_its_number() {
     for weighting in [Weighting::Frequency, Weighting::Importance] {
         let pca = Pca { weighting, ..Pca::default() };
         let error = Layout::RowMajor
-            .lend::<f64, _>(&[vec![1.0, 2.0]], |x| pca.fit(x, &Weights::default()))
+            .with::<f64, _>(&[vec![1.0, 2.0]], |x| pca.fit(x, &Weights::default()))
             .unwrap_err();
         assert_eq!(
             error.to_string(),

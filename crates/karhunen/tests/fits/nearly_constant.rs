@@ -23,7 +23,7 @@ fn map(rows: &Rows, f: impl Fn(f64) -> f64) -> Rows {
 
 fn fit(rows: &Rows, layout: Layout, pca: &Pca, weights: Option<&[f64]>) -> PcaModel {
     let weights = Weights { samples: weights, features: None };
-    layout.lend::<f64, _>(rows, |x| pca.fit(x, &weights)).unwrap()
+    layout.with::<f64, _>(rows, |x| pca.fit(x, &weights)).unwrap()
 }
 
 /// The fit of `1e8 + k` units equals the fit of `k`, in units.
@@ -95,7 +95,7 @@ fn fits_of_moments_count_nearly_constant_columns_as_constant() {
     let rows: Rows = numbers.iter().map(|k| vec![MEAN + k[0] * UNIT, k[1], k[2]]).collect();
     let exec = karhunen::Exec::sequential();
     for layout in [Layout::RowMajor, Layout::Csr32] {
-        let scatter = layout.lend::<f64, _>(&rows, |x| Scatter::of(x, None, &exec)).unwrap();
+        let scatter = layout.with::<f64, _>(&rows, |x| Scatter::of(x, None, &exec)).unwrap();
         let model = Pca { scale: true, ..Pca::default() }.fit_scatter(&scatter, None).unwrap();
         assert_eq!(model.scale()[0], 1.0);
         let sum: f64 = model.explained_variance().iter().sum();

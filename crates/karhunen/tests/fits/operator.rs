@@ -89,7 +89,7 @@ fn products_give_the_components_of_the_matrix() {
                     let by_svd = Pca { solver: Some(Route::Svd), ..pca };
                     let weights = Weights { samples: None, features };
                     let expected =
-                        Layout::RowMajor.lend::<f64, _>(&rows, |x| by_svd.fit(x, &weights)).unwrap();
+                        Layout::RowMajor.with::<f64, _>(&rows, |x| by_svd.fit(x, &weights)).unwrap();
                     let variance = expected.explained_variance();
                     let (name, size) = (format!("{n} x {p}, {solver:?}, {n_components:?}"), variance[0]);
                     assert_close(&name, found.explained_variance(), variance, within(size));
@@ -244,7 +244,7 @@ fn residuals_bound_the_error_of_far_and_constant_columns() {
         let found = pca.fit_operator(&op, None, &Unobserved).unwrap();
         let by_svd = Pca { solver: Some(Route::Svd), ..pca };
         let expected =
-            Layout::RowMajor.lend::<f64, _>(&rows, |x| by_svd.fit(x, &Weights::default())).unwrap();
+            Layout::RowMajor.with::<f64, _>(&rows, |x| by_svd.fit(x, &Weights::default())).unwrap();
         let variance = expected.explained_variance();
         let residuals = &found.convergence().residuals;
         let largest = residuals.iter().copied().fold(0.0, |a, b| if b > a { b } else { a });

@@ -8,7 +8,7 @@ use crate::sources::Layout;
 fn values_beyond_the_range_are_an_error_that_names_the_first() {
     let rows = vec![vec![1.0, 2.0, 0.0], vec![2.0, 5.0, 1.0], vec![3.0, 8.0, 7.0], vec![5.0, 1.0, 2.0]];
     let pca = Pca { n_components: NComponents::Count(2), ..Pca::default() };
-    let model = Layout::RowMajor.lend::<f64, _>(&rows, |x| pca.fit(x, &Weights::default())).unwrap();
+    let model = Layout::RowMajor.with::<f64, _>(&rows, |x| pca.fit(x, &Weights::default())).unwrap();
     // The sum of two products overflows, no score does.
     let scores = Matrix::from_vec(3, 2, vec![1.0, 2.0, 1.7e308, 1.7e308, 0.0, 0.0]).unwrap();
     let found = model.inverse_transform(&scores).unwrap_err();

@@ -28,11 +28,11 @@ fn any_layout() -> impl Strategy<Value = Layout> {
 
 fn fit(rows: &[Vec<f64>], layout: Layout, pca: &Pca, weights: Option<&[f64]>) -> PcaModel {
     let weights = Weights { samples: weights, features: None };
-    layout.lend::<f64, _>(rows, |x| pca.fit(x, &weights)).unwrap()
+    layout.with::<f64, _>(rows, |x| pca.fit(x, &weights)).unwrap()
 }
 
 fn transform(rows: &[Vec<f64>], layout: Layout, model: &PcaModel) -> Matrix {
-    layout.lend::<f64, _>(rows, |x| model.transform(x)).unwrap()
+    layout.with::<f64, _>(rows, |x| model.transform(x)).unwrap()
 }
 
 /// Rounding of sums of a few dozen products, and the tolerance of the iteration.
@@ -81,7 +81,7 @@ proptest! {
         let smallest = model.explained_variance().last().copied().unwrap_or(0.0);
         prop_assume!(!whiten || smallest > 1e-6 * model.explained_variance()[0]);
         let how = karhunen::Transform { whiten, ..karhunen::Transform::default() };
-        let scores = layout.lend::<f64, _>(&rows, |x| model.transform_with(x, &how)).unwrap();
+        let scores = layout.with::<f64, _>(&rows, |x| model.transform_with(x, &how)).unwrap();
         let rebuilt = model.inverse_transform_with(&scores, &how).unwrap();
         assert_close("rows", rebuilt.as_slice(), &rows.concat(), within(100.0));
     }
@@ -196,7 +196,7 @@ fn same_bits_for_every_number_of_threads<T: Scalar>() {
             for solver in SOLVERS {
                 for weights in [Weights::default(), Weights::of_samples(&weights)] {
                     let pca = |n_threads| Pca { solver, scale: true, n_threads, ..Pca::new(8) };
-                    layout.lend::<T, _>(&rows, |x| {
+                    layout.with::<T, _>(&rows, |x| {
                         let one = bits(x, &pca(Some(1)), &weights);
                         for n_threads in [Some(2), Some(3), None] {
                             let many = bits(x, &pca(n_threads), &weights);

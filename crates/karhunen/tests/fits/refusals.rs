@@ -23,7 +23,7 @@ fn bad_values_are_named<T: Scalar>() {
             for solver in SOLVERS {
                 for (center, scale) in [(true, false), (false, false), (true, true)] {
                     let pca = Pca { solver, center, scale, ..Pca::new(2) };
-                    let error = layout.lend::<T, _>(&rows, |x| pca.fit(x, &Weights::default())).unwrap_err();
+                    let error = layout.with::<T, _>(&rows, |x| pca.fit(x, &Weights::default())).unwrap_err();
                     assert_eq!(error.kind(), ErrorKind::Data);
                     let Error::NonFinite { row, column, value } = error else {
                         panic!("{layout:?} {solver:?}: {error}");
@@ -53,10 +53,10 @@ fn bad_values_are_refused_in_rows_of_weight_zero_and_in_a_transform() {
     rows[4][1] = f64::NAN;
     let mut weights = [1.0; 9];
     weights[4] = 0.0;
-    let model = Layout::RowMajor.lend::<f64, _>(&good, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
+    let model = Layout::RowMajor.with::<f64, _>(&good, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
     for layout in Layout::ALL {
-        let fitted = layout.lend::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::of_samples(&weights)));
-        let transformed = layout.lend::<f64, _>(&rows, |x| model.transform(x));
+        let fitted = layout.with::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::of_samples(&weights)));
+        let transformed = layout.with::<f64, _>(&rows, |x| model.transform(x));
         for error in [fitted.unwrap_err(), transformed.unwrap_err()] {
             assert!(matches!(error, Error::NonFinite { row: 4, column: 1, .. }), "{layout:?}: {error}");
             assert!(
@@ -69,7 +69,7 @@ fn bad_values_are_refused_in_rows_of_weight_zero_and_in_a_transform() {
 
 fn refusal(pca: &Pca, weights: &Weights<'_>) -> String {
     let rows = gaussian(4, 3, 3);
-    let error = Layout::RowMajor.lend::<f64, _>(&rows, |x| pca.fit(x, weights)).unwrap_err();
+    let error = Layout::RowMajor.with::<f64, _>(&rows, |x| pca.fit(x, weights)).unwrap_err();
     let message = error.to_string();
     // Errors of weights are of the kind `Data`, errors of their meaning of the kind `Argument`.
     let is_data = message.starts_with("sample weights") || message.starts_with("feature weights");
@@ -167,9 +167,9 @@ fn empty_data_are_refused() {
 #[test]
 fn a_model_refuses_rows_of_another_width() {
     let model = Layout::RowMajor
-        .lend::<f64, _>(&gaussian(9, 3, 4), |x| Pca::new(2).fit(x, &Weights::default()))
+        .with::<f64, _>(&gaussian(9, 3, 4), |x| Pca::new(2).fit(x, &Weights::default()))
         .unwrap();
-    let error = Layout::RowMajor.lend::<f64, _>(&gaussian(5, 4, 4), |x| model.transform(x)).unwrap_err();
+    let error = Layout::RowMajor.with::<f64, _>(&gaussian(5, 4, 4), |x| model.transform(x)).unwrap_err();
     assert_eq!(error.to_string(), "data to transform has 4 columns, but 3 are needed");
     let scores = karhunen::Matrix::<f64>::zeros(5, 3);
     assert_eq!(
@@ -186,7 +186,7 @@ fn overflow_names_the_column() {
     for layout in Layout::ALL {
         for solver in SOLVERS {
             let pca = Pca { solver, ..Pca::new(2) };
-            let error = layout.lend::<f64, _>(&rows, |x| pca.fit(x, &Weights::default())).unwrap_err();
+            let error = layout.with::<f64, _>(&rows, |x| pca.fit(x, &Weights::default())).unwrap_err();
             assert!(matches!(error, Error::Overflow { column: 1, .. }), "{layout:?} {solver:?}: {error}");
         }
     }
@@ -270,7 +270,7 @@ fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
     let rows = planted(700, 60, &power_law(50, 0.5), 1.0, 7).rows;
     for layout in Layout::FEW {
         for solver in SOLVERS {
-            layout.lend::<f64, _>(&rows, |x| {
+            layout.with::<f64, _>(&rows, |x| {
                 let pca = Pca { solver, n_threads: Some(1), ..Pca::new(4) };
                 let watcher = Stopper::after(usize::MAX);
                 pca.fit_observed(x, &Weights::default(), &watcher).unwrap();
@@ -306,11 +306,11 @@ fn an_observer_receives_the_progress_and_may_cancel_anywhere() {
 #[test]
 fn a_transform_can_be_cancelled() {
     let rows = gaussian(700, 5, 8);
-    let model = Layout::RowMajor.lend::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
+    let model = Layout::RowMajor.with::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
     for layout in Layout::FEW {
         let observer = Stopper::after(1);
         let how = Transform { observer: &observer, ..Transform::default() };
-        let error = layout.lend::<f64, _>(&rows, |x| model.transform_with(x, &how)).unwrap_err();
+        let error = layout.with::<f64, _>(&rows, |x| model.transform_with(x, &how)).unwrap_err();
         assert_eq!(error.to_string(), "stopped on request during scores; nothing was fitted");
     }
     let observer = Stopper::after(1);
@@ -323,10 +323,10 @@ fn a_transform_can_be_cancelled() {
 #[test]
 fn a_transform_fills_the_given_buffer() {
     let rows = gaussian(700, 5, 8);
-    let model = Layout::RowMajor.lend::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
+    let model = Layout::RowMajor.with::<f64, _>(&rows, |x| Pca::new(2).fit(x, &Weights::default())).unwrap();
     let how = Transform::default();
     for layout in Layout::FEW {
-        layout.lend::<f64, _>(&rows, |x| {
+        layout.with::<f64, _>(&rows, |x| {
             let (expected, mut scores) = (model.transform(x).unwrap(), vec![f64::NAN; 1400]);
             model.transform_into(x, &how, &mut scores).unwrap();
             assert_eq!(scores, expected.as_slice(), "{layout:?}");
@@ -353,7 +353,7 @@ fn missing_the_tolerance_is_reported_and_with_strict_refused() {
         block_size: Some(2),
         ..Pca::new(20)
     };
-    let fit = |pca: &Pca| Layout::RowMajor.lend::<f64, _>(&rows, |x| pca.fit(x, &Weights::default()));
+    let fit = |pca: &Pca| Layout::RowMajor.with::<f64, _>(&rows, |x| pca.fit(x, &Weights::default()));
     let model = fit(&pca).unwrap();
     let convergence = model.convergence();
     assert!(!convergence.converged() && convergence.n_converged < 20);

@@ -10,7 +10,7 @@ use crate::expect::components;
 use crate::sources::Layout;
 
 fn scatter(rows: &[Vec<f64>], layout: Layout, weights: Option<&[f64]>) -> Scatter {
-    layout.lend::<f64, _>(rows, |x| Scatter::of(x, weights, &Exec::sequential())).unwrap()
+    layout.with::<f64, _>(rows, |x| Scatter::of(x, weights, &Exec::sequential())).unwrap()
 }
 
 /// Sums of a few dozen products of values near `size`.
@@ -94,7 +94,7 @@ fn the_fit_of_merged_parts_equals_the_fit_of_the_whole() {
             let found = pca.fit_scatter(&merged, Some(&features)).unwrap();
             let by_svd = Pca { solver: Some(Route::Svd), ..pca };
             let weights = Weights { samples: Some(&weights), features: Some(&features) };
-            let expected = Layout::RowMajor.lend::<f64, _>(&rows, |x| by_svd.fit(x, &weights)).unwrap();
+            let expected = Layout::RowMajor.with::<f64, _>(&rows, |x| by_svd.fit(x, &weights)).unwrap();
             let variance = expected.explained_variance();
             assert_close("variance", found.explained_variance(), variance, within(variance[0]));
             assert_close(
@@ -133,7 +133,7 @@ fn integer_weights_of_moments_count_repetitions() {
         let pca = Pca { n_components, ..Pca::default() };
         let found = pca.fit_scatter(&moments, None).unwrap();
         let expected =
-            Layout::RowMajor.lend::<f64, _>(&rows, |x| pca.fit(x, &Weights::of_samples(&weights))).unwrap();
+            Layout::RowMajor.with::<f64, _>(&rows, |x| pca.fit(x, &Weights::of_samples(&weights))).unwrap();
         assert_eq!(found.explained_variance().len(), expected.explained_variance().len());
         let noise = [found.noise_variance()];
         assert_close("noise", &noise, &[expected.noise_variance()], within(1.0));
@@ -149,7 +149,7 @@ fn fractional_weights_with_integer_sums_count_no_repetitions() {
     assert_eq!((moments.moments.weight, moments.moments.weight_squared), (4.0, 2.0));
     let found = Pca::default().fit_scatter(&moments, None).unwrap();
     let expected = Layout::RowMajor
-        .lend::<f64, _>(&rows, |x| Pca::default().fit(x, &Weights::of_samples(&weights)))
+        .with::<f64, _>(&rows, |x| Pca::default().fit(x, &Weights::of_samples(&weights)))
         .unwrap();
     let variance = expected.explained_variance();
     assert_close("variance", found.explained_variance(), variance, within(variance[0]));
@@ -162,7 +162,7 @@ fn non_finite_values_are_found_in_rows_without_weight_too() {
     let mut rows = gaussian(n, 2, 9);
     rows[0][1] = f64::NAN;
     let weights: Vec<f64> = (0..n).map(|i| if i < 9_000 { 0.0 } else { 1.0 }).collect();
-    Layout::RowMajor.lend::<f64, _>(&rows, |x| {
+    Layout::RowMajor.with::<f64, _>(&rows, |x| {
         for error in [
             Moments::of(x, Some(&weights), &Exec::sequential()).unwrap_err(),
             Pca::default().fit(x, &Weights::of_samples(&weights)).unwrap_err(),
@@ -213,7 +213,7 @@ fn scatters_of_inconsistent_shape_are_refused() {
     );
     let of = |weights: &[f64]| {
         Layout::RowMajor
-            .lend::<f64, _>(&rows, |x| Moments::of(x, Some(weights), &Exec::sequential()))
+            .with::<f64, _>(&rows, |x| Moments::of(x, Some(weights), &Exec::sequential()))
             .unwrap_err()
             .to_string()
     };

@@ -45,12 +45,12 @@ impl Layout {
         [Self::RowMajor, Self::ColumnMajor, Self::Csr32, Self::Csc64, Self::Blocks];
 
     /// Calls `f` with `rows` in this layout.
-    pub(crate) fn lend<T: Scalar, R>(self, rows: &[Vec<f64>], f: impl FnOnce(&dyn Source<T>) -> R) -> R {
+    pub(crate) fn with<T: Scalar, R>(self, rows: &[Vec<f64>], f: impl FnOnce(&dyn Source<T>) -> R) -> R {
         let (n, p) = (rows.len(), rows[0].len());
         match self {
             Self::RowMajor => f(&Dense::row_major(&convert(&row_major(rows)), n, p).unwrap()),
             Self::ColumnMajor => f(&Dense::column_major(&convert(&column_major(rows)), n, p).unwrap()),
-            Self::Strided => lend_strided(rows, f),
+            Self::Strided => with_strided(rows, f),
             Self::Csr32 => {
                 let a = SparseArrays::of_rows(rows);
                 let (indptr, indices) = (integers::<i32>(&a.indptr), integers::<i32>(&a.indices));
@@ -71,13 +71,13 @@ impl Layout {
                 let (indptr, indices) = (integers::<i64>(&a.indptr), integers::<i64>(&a.indices));
                 f(&Sparse::csc(n, p, &indptr, &indices, &convert(&a.values)).unwrap())
             }
-            Self::Blocks => lend_blocks(rows, true, f),
-            Self::DenseBlocks => lend_blocks(rows, false, f),
+            Self::Blocks => with_blocks(rows, true, f),
+            Self::DenseBlocks => with_blocks(rows, false, f),
         }
     }
 }
 
-fn lend_strided<T: Scalar, R>(rows: &[Vec<f64>], f: impl FnOnce(&dyn Source<T>) -> R) -> R {
+fn with_strided<T: Scalar, R>(rows: &[Vec<f64>], f: impl FnOnce(&dyn Source<T>) -> R) -> R {
     let (n, p) = (rows.len(), rows[0].len());
     let (row_stride, col_stride) = (2 * p + 1, 2);
     let mut buffer = vec![T::from_f64(f64::NAN); n * row_stride];
@@ -90,7 +90,7 @@ fn lend_strided<T: Scalar, R>(rows: &[Vec<f64>], f: impl FnOnce(&dyn Source<T>) 
     f(&Dense::strided(&buffer, (n, p), (-(row_stride as isize), col_stride as isize), offset).unwrap())
 }
 
-fn lend_blocks<T: Scalar, R>(
+fn with_blocks<T: Scalar, R>(
     rows: &[Vec<f64>],
     middle_is_sparse: bool,
     f: impl FnOnce(&dyn Source<T>) -> R,

@@ -3,7 +3,7 @@
 use karhunen::{IncompletePca, Method, Regularization};
 use karhunen_testkit::Holes;
 
-use crate::fixtures::{give_levels, observed};
+use crate::fixtures::{add_row_offsets, observed};
 
 /// The fraction of hidden values within 1.96 standard deviations of their predictions, over several seeds: of
 /// noisy values with the noise, of noise-free values without it.
@@ -20,7 +20,7 @@ fn coverage_of(pca: &IncompletePca, level: f64, missing: f64) -> [f64; 2] {
     let (mut within, mut n) = ([0usize; 2], 0);
     for seed in 0..10 {
         let mut holes = Holes::planted(300, 40, &[2.0, 1.5, 1.0], 0.5, missing, 100 + seed);
-        give_levels(&mut holes, level, seed);
+        add_row_offsets(&mut holes, level, seed);
         let model = pca.fit(&observed(&holes)).unwrap();
         for (j, i, value) in holes.entries(false) {
             let found = model.predict(j, i).unwrap();

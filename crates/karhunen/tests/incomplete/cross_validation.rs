@@ -3,7 +3,7 @@
 use karhunen::{CrossValidation, Dense, Error, IncompletePca, Method, Observed, Regularization, Unobserved};
 use karhunen_testkit::Holes;
 
-use crate::fixtures::{StopAt, entries, in_random_order, observed, rmse_of, set_aside};
+use crate::fixtures::{StopAt, entries, hold_out, in_random_order, observed, rmse_of};
 
 fn data() -> Observed<f64> {
     observed(&Holes::planted(150, 30, &[3.0, 2.0], 0.5, 0.4, 5))
@@ -49,7 +49,7 @@ fn fold_errors_equal_those_of_fits_without_the_fold() {
     let first = |fold: usize| fold * order.len() / n_folds;
     for fold in 0..n_folds {
         let aside = &order[first(fold)..first(fold + 1)];
-        let kept = set_aside(&data, aside);
+        let kept = hold_out(&data, aside);
         for choice in table.choices() {
             let rmse = rmse_of(&choice.options(&pca).fit(&kept).unwrap(), aside);
             assert!((rmse - choice.errors[fold]).abs() < 1e-12, "{rmse} {}", choice.errors[fold]);
@@ -128,7 +128,7 @@ fn folds_after_a_split_are_of_equal_size_and_spread_over_the_rows() {
         let aside = &order[first(fold)..first(fold + 1)];
         assert!(aside.len().abs_diff(kept.n_observed() / n_folds) <= 1);
         // The fit of the other folds holds out entries for itself.
-        let model = table.best().options(&pca).fit(&set_aside(&kept, aside)).unwrap();
+        let model = table.best().options(&pca).fit(&hold_out(&kept, aside)).unwrap();
         assert!(model.convergence().held_out_rmse.is_some());
         assert!((rmse_of(&model, aside) - table.best().errors[fold]).abs() < 1e-12);
         // Each fold is spread over the table: means of rows have a standard error of 43 / sqrt(630) = 1.7.
@@ -148,7 +148,7 @@ fn as_many_folds_as_entries_leave_one_out() {
     let order = in_random_order(&data, 0, "folds");
     for (fold, entry) in order.iter().enumerate() {
         let model =
-            IncompletePca { n_components: 1, ..pca.clone() }.fit(&set_aside(&data, &[*entry])).unwrap();
+            IncompletePca { n_components: 1, ..pca.clone() }.fit(&hold_out(&data, &[*entry])).unwrap();
         assert!((rmse_of(&model, &[*entry]) - table.best().errors[fold]).abs() < 1e-12);
     }
 }

@@ -11,7 +11,7 @@ pub(crate) fn observed(holes: &Holes) -> Observed<f64> {
 }
 
 /// Adds an offset of standard deviation `level` to each row.
-pub(crate) fn give_levels(holes: &mut Holes, level: f64, seed: u64) {
+pub(crate) fn add_row_offsets(holes: &mut Holes, level: f64, seed: u64) {
     let levels = SplitMix64::new(1000 + seed).normals(holes.complete.len(), 1);
     for rows in [&mut holes.complete, &mut holes.noise_free] {
         for (row, b) in rows.iter_mut().zip(&levels) {
@@ -73,7 +73,7 @@ pub(crate) fn in_random_order(data: &Observed<f64>, seed: u64, purpose: &str) ->
 }
 
 /// The entries without those in `aside`, which must leave an entry in every row and column.
-pub(crate) fn set_aside(data: &Observed<f64>, aside: &[Entry]) -> Observed<f64> {
+pub(crate) fn hold_out(data: &Observed<f64>, aside: &[Entry]) -> Observed<f64> {
     let (n, p) = data.shape();
     let mut kept = vec![f64::NAN; n * p];
     entries(data).into_iter().for_each(|(row, column, value)| kept[row * p + column] = value);

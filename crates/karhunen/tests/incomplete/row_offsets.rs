@@ -6,7 +6,7 @@ use karhunen::{
 };
 use karhunen_testkit::{Holes, SplitMix64};
 
-use crate::fixtures::{give_levels, observed, test_rmse};
+use crate::fixtures::{add_row_offsets, observed, test_rmse};
 
 const LEAST_SQUARES: [Method; 7] = [
     Method::Em,
@@ -21,7 +21,7 @@ const LEAST_SQUARES: [Method; 7] = [
 /// Planted components, and row offsets of standard deviation `level`.
 fn planted((n, p): (usize, usize), level: f64, missing: f64, seed: u64) -> Holes {
     let mut holes = Holes::planted(n, p, &[2.0, 1.0], 0.5, missing, seed);
-    give_levels(&mut holes, level, seed);
+    add_row_offsets(&mut holes, level, seed);
     holes
 }
 
@@ -129,7 +129,7 @@ fn least_squares_fits_agree_with_the_oracle() {
 
 /// Penalty of offsets under a ridge, from its definition: the penalty of a component with the norm of all offsets,
 /// or the shrinkage that the data imply.
-fn pull_of(holes: &Holes, ridge: f64) -> f64 {
+fn penalty_of(holes: &Holes, ridge: f64) -> f64 {
     let ((n, p), entries) = (holes.shape(), holes.entries(true));
     let mean = |i: usize| {
         let of: Vec<f64> = entries.iter().filter(|e| e.1 == i).map(|e| e.2).collect();
@@ -153,7 +153,7 @@ fn pull_of(holes: &Holes, ridge: f64) -> f64 {
 #[test]
 fn ridge_fits_agree_with_the_oracle() {
     let holes = planted((30, 9), 1.0, 0.3, 4);
-    let pull = pull_of(&holes, 1.5);
+    let pull = penalty_of(&holes, 1.5);
     let expected = oracle(&holes, 2, 1.5, pull);
     for method in [
         Method::Als,

@@ -10,7 +10,7 @@ use karhunen::{
 };
 use karhunen_testkit::Holes;
 
-use crate::fixtures::{entries, in_random_order, observed, rmse_of, set_aside, test_rmse};
+use crate::fixtures::{entries, hold_out, in_random_order, observed, rmse_of, test_rmse};
 
 #[test]
 fn held_out_entries_stop_a_fit_and_the_best_iterate_is_kept() {
@@ -366,7 +366,7 @@ fn a_path_ends_after_two_rises_and_keeps_the_best_penalty() {
         assert_eq!(convergence.held_out_rmse, Some(errors[best]));
         // Each path step ends like a fit with that penalty alone.
         let aside = in_random_order(&data, 0, "early-stopping");
-        let kept = set_aside(&data, &aside[..(0.1 * data.n_observed() as f64).round() as usize]);
+        let kept = hold_out(&data, &aside[..(0.1 * data.n_observed() as f64).round() as usize]);
         let method = if method == Method::Auto { Method::Ridge } else { method };
         let regularization = Some(Regularization::Ridge(lambdas[best]));
         let alone = IncompletePca { method, regularization, tol: 1e-9, ..IncompletePca::new(8) };

@@ -35,15 +35,15 @@ const SHELVES: [(&str, &[&[&str]]); 2] = [
 fn shelves_import_only_from_lower_shelves() {
     let graph = Graph::of_folder("src");
     let found: Vec<String> =
-        SHELVES.iter().flat_map(|(room, shelves)| upward(&graph, room, shelves)).collect();
+        SHELVES.iter().flat_map(|(folder, shelves)| upward(&graph, folder, shelves)).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Every import within `room` from the same or a higher shelf, and every file without a shelf.
-fn upward(graph: &Graph, room: &str, shelves: &[&[&str]]) -> Vec<String> {
+/// Every import within `folder` from the same or a higher shelf, and every file without a shelf.
+fn upward(graph: &Graph, folder: &str, shelves: &[&[&str]]) -> Vec<String> {
     // The module itself only lists its parts.
     let shelf = |module: &Module| {
-        let name = module.get(1).filter(|_| module[0] == room)?;
+        let name = module.get(1).filter(|_| module[0] == folder)?;
         Some((shelves.iter().position(|names| names.contains(&name.as_str())), name.clone()))
     };
     // Unit tests may import from all shelves.
@@ -69,21 +69,25 @@ fn upward_imports_are_found() {
     let graph = |files: &[(&str, &str)]| Graph::of_texts(files);
     let shelves: &[&[&str]] = &[&["low", "beside"], &["high"]];
     let good = graph(&[
-        ("room/low.rs", "struct A;"),
-        ("room/beside.rs", "struct B;"),
-        ("room/high/a.rs", "use crate::room::low::A; use super::b::C;"),
-        ("room/high/b.rs", "use crate::elsewhere::D;"),
-        ("elsewhere.rs", "use crate::room::high::a::E;"),
+        ("folder/low.rs", "struct A;"),
+        ("folder/beside.rs", "struct B;"),
+        ("folder/high/a.rs", "use crate::folder::low::A; use super::b::C;"),
+        ("folder/high/b.rs", "use crate::elsewhere::D;"),
+        ("elsewhere.rs", "use crate::folder::high::a::E;"),
     ]);
-    assert!(upward(&good, "room", shelves).is_empty());
+    assert!(upward(&good, "folder", shelves).is_empty());
     let bad = graph(&[
-        ("room/low.rs", "use crate::room::high::F;"),
-        ("room/beside.rs", "use super::low::A;"),
-        ("room/high.rs", "struct F;"),
-        ("room/attic.rs", "use crate::room::low::A;"),
+        ("folder/low.rs", "use crate::folder::high::F;"),
+        ("folder/beside.rs", "use super::low::A;"),
+        ("folder/high.rs", "struct F;"),
+        ("folder/attic.rs", "use crate::folder::low::A;"),
     ]);
     assert_eq!(
-        upward(&bad, "room", shelves),
-        ["room::attic stands on no shelf", "room::beside imports room::low", "room::low imports room::high"]
+        upward(&bad, "folder", shelves),
+        [
+            "folder::attic stands on no shelf",
+            "folder::beside imports folder::low",
+            "folder::low imports folder::high"
+        ]
     );
 }

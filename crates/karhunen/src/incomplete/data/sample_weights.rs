@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::incomplete::data::Observed;
 use crate::scalar::Scalar;
-use crate::weights::{check_weights, stands_for_several};
+use crate::weights::{check_weights, counts_several};
 
 impl<T: Scalar> Observed<T> {
     /// Sets the multiplicities of the rows, shape (n_samples,): a fit equals that of the repeated rows, with one
@@ -35,7 +35,7 @@ impl<T: Scalar> Observed<T> {
             return Err(Error::WeightsAllZero { what: "sample weights", n });
         }
         let sum = weights.iter().sum::<f64>();
-        if n > 0 && !(stands_for_several(sum) && sum.is_finite()) {
+        if n > 0 && !(counts_several(sum) && sum.is_finite()) {
             return Err(Error::Option {
                 option: "sample weights",
                 value: format!("of sum {sum:?}"),

@@ -82,10 +82,10 @@ impl Upper<'_> {
         2.0 * (sum + product.ln())
     }
 
-    /// Writes `G^-1` into the rows of `inverse`, after the factorization; the workspace `room` is as large.
-    pub(crate) fn invert(&self, inverse: &mut [f64], room: &mut [f64]) {
+    /// Writes `G^-1` into the rows of `inverse`, after the factorization; the workspace `workspace` is as large.
+    pub(crate) fn invert(&self, inverse: &mut [f64], workspace: &mut [f64]) {
         let (m, stride) = (self.m, self.stride);
-        dispatch(Invert { u: self.values, m, stride, inverse, room });
+        dispatch(Invert { u: self.values, m, stride, inverse, workspace });
     }
 
     /// Solves `U x = b`, in place of `b`.
@@ -245,7 +245,7 @@ struct Invert<'a> {
     m: usize,
     stride: usize,
     inverse: &'a mut [f64],
-    room: &'a mut [f64],
+    workspace: &'a mut [f64],
 }
 
 impl WithSimd for Invert<'_> {
@@ -267,7 +267,7 @@ impl Invert<'_> {
     #[inline(always)]
     fn narrow<S: Simd, const N: usize>(self, simd: S) {
         let (m, zero) = (self.m, [simd.splat_f64s(0.0); N]);
-        let (u, l) = (&rows::<S, N>(self.u)[..m], &mut rows_mut::<S, N>(self.room)[..m]);
+        let (u, l) = (&rows::<S, N>(self.u)[..m], &mut rows_mut::<S, N>(self.workspace)[..m]);
         for i in 0..m {
             let mut row = zero;
             values_mut::<S, N>(&mut row)[i] = 1.0;
@@ -289,12 +289,12 @@ impl Invert<'_> {
     /// Inverts rows of any length.
     #[inline(always)]
     fn wide(self) {
-        let Self { u, m, stride, inverse, room } = self;
+        let Self { u, m, stride, inverse, workspace } = self;
         inverse[..m * stride].fill(0.0);
         for i in 0..m {
             // A row is zero beyond the diagonal.
             let used = (i / BLOCK + 1) * BLOCK;
-            let (done, row) = room.split_at_mut(i * stride);
+            let (done, row) = workspace.split_at_mut(i * stride);
             let row = &mut row[..used];
             row.fill(0.0);
             row[i] = 1.0;
@@ -429,8 +429,8 @@ pub(crate) mod tests {
             let mut g = original.clone();
             let mut upper = Upper { values: &mut g, m, stride };
             assert!(upper.factorize());
-            let (mut inverse, mut room) = (vec![0.0; m * stride], vec![0.0; m * stride]);
-            upper.invert(&mut inverse, &mut room);
+            let (mut inverse, mut workspace) = (vec![0.0; m * stride], vec![0.0; m * stride]);
+            upper.invert(&mut inverse, &mut workspace);
             for k in 0..m {
                 let column: Vec<f64> = (0..m).map(|l| inverse[k.min(l) * stride + k.max(l)]).collect();
                 let unit = product(&original, m, stride, &column);

@@ -174,7 +174,7 @@ impl<T: Scalar, E: Scalar, const W: usize> WithSimd for Pack<'_, '_, T, E, W> {
                 false => self.along_columns::<true>(),
             }
         } else {
-            self.anyhow();
+            self.strided();
         }
     }
 }
@@ -250,7 +250,7 @@ impl<T: Scalar, E: Scalar, const W: usize> Pack<'_, '_, T, E, W> {
 
     /// Packs arrays with neither contiguous rows nor contiguous columns.
     #[inline(always)]
-    fn anyhow(self) {
+    fn strided(self) {
         let Layout { row_stride, strip_stride } = self.layout;
         let n_cols = self.from.n_cols();
         for i in 0..self.rows.len() {

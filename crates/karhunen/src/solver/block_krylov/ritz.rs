@@ -49,7 +49,7 @@ impl BlockKrylov<'_> {
                 *x -= s[(i, j)] * values[j];
             }
         }
-        (inside, multiply(&self.tail, &rows(s, self.tail_start..len)))
+        (inside, multiply(&self.residual_block, &rows(s, self.residual_start..len)))
     }
 }
 

@@ -4,8 +4,8 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::solver::block_krylov::BlockKrylov;
 use crate::solver::block_krylov::ritz::Ritz;
-use crate::solver::look::Node;
 use crate::solver::spectrum::{Wanted, count};
+use crate::solver::spectrum_estimate::Node;
 
 impl BlockKrylov<'_> {
     /// Makes `n_steps` products, or fewer if the basis spans the whole space, and returns the spectral density
@@ -13,16 +13,16 @@ impl BlockKrylov<'_> {
     ///
     /// # Errors
     /// As [`BlockKrylov::leading`].
-    pub(crate) fn look(&mut self, n_steps: usize, exec: &Exec<'_>) -> Result<Vec<Node>> {
-        assert_eq!(self.n_iterations, 0, "a look comes first");
-        let quiet = exec.part(0.0, 0.0);
+    pub(crate) fn estimate_spectrum(&mut self, n_steps: usize, exec: &Exec<'_>) -> Result<Vec<Node>> {
+        assert_eq!(self.n_iterations, 0, "the spectrum estimate comes first");
+        let unreported = exec.part(0.0, 0.0);
         self.reserve(n_steps * self.block_size);
-        self.add_directions(&quiet)?;
+        self.add_directions(&unreported)?;
         for _ in 0..n_steps {
             if self.next.n_cols() == 0 || self.n_iterations >= self.options.max_iter {
                 break;
             }
-            self.step(&quiet, &quiet)?;
+            self.step(&unreported, &unreported)?;
         }
         let ritz = self.ritz(self.basis.len())?;
         let unit = self.unit.unwrap_or(1.0);

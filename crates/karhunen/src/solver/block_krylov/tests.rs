@@ -372,7 +372,7 @@ fn a_spectrum_estimate_counts_eigenvalues() {
         .collect();
     let op = Diagonal(values.clone());
     let total: f64 = values.iter().sum();
-    let nodes = BlockKrylov::new(&op, tol(1e-8)).unwrap().look(8, &Exec::sequential()).unwrap();
+    let nodes = BlockKrylov::new(&op, tol(1e-8)).unwrap().estimate_spectrum(8, &Exec::sequential()).unwrap();
     assert_eq!(nodes.len(), 64);
     let weight: f64 = nodes.iter().map(|node| node.weight).sum();
     assert!((weight - 600.0).abs() < 1e-9, "the weights of a basis of the first block add up: {weight}");
@@ -387,13 +387,13 @@ fn a_spectrum_estimate_counts_eigenvalues() {
             .map_or(600, |last| last + 1)
     };
     for share in [0.1, 0.3, 0.5, 0.7, 0.9, 0.99] {
-        let told = crate::solver::look::count(&nodes, 600, share * total, total);
+        let estimated = crate::solver::spectrum_estimate::count(&nodes, 600, share * total, total);
         // Eight random vectors determine the sum of sixty values to about a fifteenth.
         let (least, most) = (exact(share - 0.08), exact(share + 0.08));
-        assert!((least..=most).contains(&told), "{share}: {told}, not {least} to {most}");
+        assert!((least..=most).contains(&estimated), "{share}: {estimated}, not {least} to {most}");
     }
     // With more steps than dimensions the estimate is exact.
     let few = Diagonal(values[..20].to_vec());
-    let nodes = BlockKrylov::new(&few, tol(1e-8)).unwrap().look(8, &Exec::sequential()).unwrap();
+    let nodes = BlockKrylov::new(&few, tol(1e-8)).unwrap().estimate_spectrum(8, &Exec::sequential()).unwrap();
     assert_eq!(nodes.len(), 20);
 }
