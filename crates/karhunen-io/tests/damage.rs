@@ -1,4 +1,4 @@
-//! Model files that are damaged are refused, wherever the damage is; those of version 0.1.0 still load.
+//! Damaged model files are refused, wherever the damage is; files of version 0.1.0 still load.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_0_1_0")
 }
 
-/// What version 0.1.0 wrote, of every kind.
+/// Files of every kind, written by version 0.1.0.
 fn files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = [golden(), golden().join("library")]
         .iter()
@@ -25,7 +25,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Reads a file by the reader of its kind, and writes it again.
+/// Reads a file with the reader of its kind, and writes it again.
 fn rewrite(from: &Path, to: &Path) -> Result<()> {
     if from.extension().is_some_and(|kind| kind == "checkpoint") {
         return save_checkpoint(to, &load_checkpoint(from)?);
@@ -47,7 +47,7 @@ fn no_flipped_bit_passes() {
     let refused = |from: &Path, bytes: &[u8], what: &str| {
         std::fs::write(&to, bytes).unwrap();
         let name = from.display();
-        // The name says by which reader.
+        // The name determines the reader.
         let path = to.with_extension(from.extension().unwrap());
         std::fs::rename(&to, &path).unwrap();
         assert!(rewrite(&path, &again).is_err(), "{name}: {what} was not noticed");
@@ -60,7 +60,7 @@ fn no_flipped_bit_passes() {
         rewrite(from, &to).unwrap();
         let whole = std::fs::read(&to).unwrap();
         assert!(whole[8..].starts_with(br#"{"__metadata__":{"checksum":"xxh3-128:"#));
-        // Every byte of two, some of the others: unit tests go through all bytes of all kinds in memory.
+        // Every byte of two files, some bytes of the others: unit tests damage all bytes of all kinds in memory.
         let name = from.file_name().unwrap().display().to_string();
         let step = if ["pca.model", "als.checkpoint"].contains(&name.as_str()) { 1 } else { 23 };
         for byte in (0..whole.len()).step_by(step) {

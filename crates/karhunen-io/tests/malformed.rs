@@ -1,4 +1,4 @@
-//! Files that must be refused, each with the exact message: a folder for each reader.
+//! Files that must be refused, each with its exact message; a folder for each reader.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/text").join(name)
 }
 
-/// The rows of a dense table, through the same door as a fit.
+/// The rows of a dense table, read as a fit reads them.
 fn rows(table: &Table) -> Vec<Vec<f64>> {
     let Data::F64(values) = &table.data else { panic!("not f64: {table:?}") };
     let mut rows = Vec::new();
@@ -69,7 +69,7 @@ fn gzip_is_read_as_the_file_inside() {
 
 #[test]
 fn a_file_named_tsv_is_cut_at_tabs() {
-    // By the numbers alone, commas would do better.
+    // By the numbers alone, commas would score higher.
     let content = b"x,1,2\ta\ny,3,4\tb\n";
     let error = read_text("t.tsv", content, &ReadOptions::default()).unwrap_err().to_string();
     assert!(error.contains("column 2 (`a`): `b` is not a number"), "{error}");
@@ -77,7 +77,7 @@ fn a_file_named_tsv_is_cut_at_tabs() {
     assert!(error.contains("`2\\ta` is not a number"), "{error}");
 }
 
-/// Stored entries cannot be read one by one from outside; two equal matrices print the same.
+/// Compares sparse matrices by their debug text, since the public API does not list stored entries.
 fn assert_sparse(table: &Table, n_rows: usize, n_cols: usize, entries: &[(u32, u32, f64)]) {
     let Data::F64(Values::Sparse(found)) = &table.data else { panic!("not sparse: {table:?}") };
     let rows: Vec<u32> = entries.iter().map(|e| e.0).collect();
@@ -264,7 +264,7 @@ fn numbers_are_written_in_the_fewest_digits_and_names_in_quotes_where_needed() {
     }
 }
 
-/// Maps that are alive are guarded, and there are guards for some dozens.
+/// Existing maps are guarded, and only some dozens of guards exist.
 #[test]
 fn more_files_than_can_be_mapped_are_read_all_the_same() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@ Every solver, one answer
 ========================
 
 Four solvers for the components of the same data, their times, and the differences of their variances. The automatic
-choice takes the fastest for the shape.
+choice takes the cheapest for the shape.
 """
 
 import time

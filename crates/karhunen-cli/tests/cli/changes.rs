@@ -1,5 +1,5 @@
-//! Files that change while a command uses them. The command is held between reading its data and using them by a pipe in place
-//! of the file of weights, which it reads in between.
+//! Files that change while a command uses them. A pipe in place of the file of weights, which the command reads
+//! after its data, holds the command until the change is made.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 const ROWS: usize = 3000;
 const COLUMNS: usize = 8;
 
-/// An NPY file of 192 kB, mapped by whoever reads it.
+/// An NPY file of 192 kB, which readers map into memory.
 fn write_npy(path: &Path, seed: u64) {
     let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({ROWS}, {COLUMNS}), }}");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -48,9 +48,9 @@ impl Held {
         self.folder.path().join("x.npy")
     }
 
-    /// What comes of it where `change` is made to the data before the weights arrive.
+    /// The result if `change` is applied to the data before the weights arrive.
     fn after(self, change: impl FnOnce(&Path)) -> (Output, tempfile::TempDir) {
-        // Opens once the child reads, which is after its data.
+        // The pipe opens when the child reads it, after its data.
         let mut pipe = OpenOptions::new().write(true).open(self.folder.path().join("weights")).unwrap();
         change(&self.data());
         let _ = pipe.write_all("1\n".repeat(ROWS).as_bytes());
@@ -59,7 +59,7 @@ impl Held {
     }
 }
 
-/// A refusal that names the file, and nothing written.
+/// A refusal that names the file, without any output.
 #[track_caller]
 fn assert_refused((output, folder): (Output, tempfile::TempDir), what: &str) {
     let errors = String::from_utf8(output.stderr).unwrap();
@@ -119,7 +119,7 @@ fn a_bus_error_that_is_not_of_a_file_goes_to_the_handler_that_was_there() {
     let held = Held::fit("");
     let pid = held.child.id().to_string();
     let (output, _folder) = held.after(|_| {
-        // That of Rust gives way to the default at the first, which ends the process at the second.
+        // Rust's handler restores the default at the first signal; the second ends the process.
         for _ in 0..2 {
             assert!(Command::new("kill").args(["-BUS", &pid]).status().unwrap().success());
             std::thread::sleep(std::time::Duration::from_millis(300));

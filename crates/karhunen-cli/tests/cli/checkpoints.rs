@@ -1,4 +1,4 @@
-//! Fits that are stopped and go on.
+//! Fits that are stopped and resumed.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -42,7 +42,7 @@ fn a_fit_goes_on_where_it_was_to_the_same_scores() {
     let kept = "--checkpoint c --checkpoint-every 0";
     assert_ne!(scores(&folder, &format!("--max-iter 11 {kept}")), whole);
     assert_eq!(scores(&folder, &format!("--max-iter 40 {kept} --resume")), whole);
-    // Where there is no checkpoint yet the same command begins.
+    // Without a checkpoint, the same command starts the fit.
     assert_eq!(scores(&folder, "--max-iter 40 --checkpoint d --resume"), whole);
 }
 
@@ -73,7 +73,7 @@ fn ctrl_c_tells_where_the_fit_goes_on() {
 #[test]
 fn ctrl_c_writes_a_checkpoint_that_was_not_due() {
     let folder = folder();
-    // Without a tolerance it goes on for ever, while newton ends where no step lowers the cost.
+    // Without a tolerance em continues forever, while newton ends when no step lowers the cost.
     let fit = FIT.replace("newton", "em");
     let arguments = format!("{fit} --max-iter 100000000 --checkpoint c --checkpoint-every 3600");
     let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("karhunen"))

@@ -1,11 +1,11 @@
-//! Choosing by the error of entries that were not fitted.
+//! Selection by the error of held-out entries.
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{assert_close, karhunen, numbers, parse_csv};
 
-/// Rank two in 60 x 8, noise, and every fifth value gone.
+/// A 60 x 8 table of rank two with noise and every fifth value missing.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut state = 7u64;
@@ -86,7 +86,7 @@ fn penalties_are_compared_and_written() {
     let text = run(&folder, &format!("{arguments} -o curve.csv"));
     assert!(text.contains("weighted:0.2") && text.contains("\nwritten   errors to curve.csv\n"), "{text}");
     assert_eq!(std::fs::read_to_string(folder.path().join("curve.csv")).unwrap(), csv);
-    // Without penalties there is no column of them.
+    // Without penalties the table has no column for them.
     let csv = run(&folder, "t.csv --label times -k 1 -o - -q");
     assert!(csv.starts_with("components,mean,standard_error,fold1"), "{csv}");
     assert_eq!(parse_csv(&csv).len(), 1);
@@ -141,7 +141,7 @@ fn refusals() {
         (
             "t.csv --label times --early-stopping=0.001",
             2,
-            // 307 or 308, by the fold that is fitted first.
+            // 30 of 307 or 308 entries, depending on the fold that is fitted first.
             "t.csv: --early-stopping=0.001 sets none of the 30",
         ),
         ("t.csv -k 1-9999999999", 2, "more than 1000 numbers to compare; give fewer"),

@@ -1,8 +1,8 @@
-//! What the user reads when something is wrong, and the exit code.
+//! Error messages and exit codes.
 
 use crate::karhunen;
 
-/// Runs in a folder with some files; the message, without its `error: `.
+/// Runs in a folder with some files; returns the message without its `error: `.
 fn refusal(files: &[(&str, &str)], arguments: &str, code: i32) -> String {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {

@@ -1,4 +1,4 @@
-//! What `fit` writes, and that it writes all of it or nothing.
+//! The files that `fit` writes, all or none.
 
 use std::path::Path;
 
@@ -57,7 +57,7 @@ fn every_format_that_is_written_is_read_again() {
             .success()
             .stdout("")
             .stderr("");
-        // Scores are uncorrelated, so that fitting them finds their own axes.
+        // Scores are uncorrelated, so that a fit to them finds their axes.
         let again = parse_csv(&output(&format!("fit {path} --no-center --scores - --quiet")));
         for (row, expected) in again.iter().zip(&expected) {
             assert_close(

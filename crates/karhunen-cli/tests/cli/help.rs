@@ -1,16 +1,16 @@
-//! Help that fits on a screen, help by topic, manual pages and completions: all of one definition.
+//! Help that fits on a screen, help by topic, manual pages and completions, all from one definition.
 
 use std::collections::BTreeSet;
 
 use crate::karhunen;
 
-/// What a command prints on a terminal of 80 columns; it must succeed.
+/// The output of a command that must succeed, on a terminal of 80 columns.
 fn printed(arguments: &str) -> String {
     let done = karhunen(arguments).env("COLUMNS", "80").assert().success().stderr("");
     String::from_utf8(done.get_output().stdout.clone()).unwrap()
 }
 
-/// Why a command line is wrong.
+/// The error message for a wrong command line.
 fn refusal(arguments: &str) -> String {
     let done = karhunen(arguments).env("COLUMNS", "80").assert().code(2).stdout("");
     String::from_utf8(done.get_output().stderr.clone()).unwrap()
@@ -107,7 +107,7 @@ fn a_topic_shows_the_options_of_its_heading() {
                 !["Arguments", "Options", "Commands", "Example", "Examples"].contains(&heading.as_str())
             })
             .collect();
-        // The last stands for all.
+        // The last topic is `all`.
         assert_eq!(
             listed.len(),
             if headed.is_empty() { 0 } else { headed.len() + 1 },
@@ -171,7 +171,7 @@ fn topics_that_are_not_there_are_refused_with_those_that_are() {
     assert!(refusal("transform --help kernel").contains("[possible values: triples, input, all]"));
     assert!(refusal("help fits").contains("possible values: fit, transform"));
     assert!(refusal("help completions kernel").contains("'kernel'"));
-    // What is wrong with other arguments names the screen.
+    // Errors in other arguments refer to the screen.
     assert!(refusal("fit x.csv --kernle rbf").ends_with("For more information, try '-h'.\n"));
 }
 
@@ -187,7 +187,7 @@ fn examples_are_well_formed() {
             if !arguments.starts_with(&command) {
                 continue;
             }
-            // Their files are not there, or the standard input is empty.
+            // Their files do not exist, or standard input is empty.
             let code = if arguments.contains(" - ") { 3 } else { 4 };
             karhunen(arguments).current_dir(&empty).assert().code(code);
             n_examples += 1;

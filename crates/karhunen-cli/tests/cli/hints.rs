@@ -1,8 +1,8 @@
-//! Hints about columns that are probably no features: where they are due, and nowhere else.
+//! Hints about columns that are probably not features: given where needed, and nowhere else.
 
 use crate::{examples, karhunen};
 
-/// The notes of a fit, from the standard error stream.
+/// The notes of a fit on standard error.
 fn notes(arguments: &str) -> String {
     let done = karhunen(arguments).assert().success();
     String::from_utf8(done.get_output().stderr.clone()).unwrap()

@@ -42,7 +42,7 @@ d       7.00000       2.00000             0
     assert_eq!(found["mean"], serde_json::json!([1.5, 5.0, null, 7.0]));
     assert_eq!(found["problem"], serde_json::Value::Null);
     assert_eq!(json("inspect usarrests.csv --json")["n_missing"], serde_json::Value::Null);
-    // What is infinite is no hole.
+    // Infinite values are not missing values.
     std::fs::write(&path, "a,b\n1,\ninf,2\n").unwrap();
     let refused = karhunen(&format!("inspect {}", path.display())).assert().code(3);
     let message = String::from_utf8_lossy(&refused.get_output().stderr);

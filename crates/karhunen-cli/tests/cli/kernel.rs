@@ -36,7 +36,7 @@ fn refusal(arguments: &str, code: i32) -> String {
     text.strip_prefix("error: ").unwrap_or_else(|| panic!("{text}")).trim_end().to_owned()
 }
 
-/// Writes rows below the names of the columns of iris.
+/// Writes rows below the column names of iris.
 fn write_iris_rows(path: &str, rows: &Value) {
     let lines: Vec<String> = rows
         .as_array()
@@ -98,14 +98,14 @@ fn the_linear_kernel_is_principal_component_analysis() {
     assert_close(&numbers(&kernel["eigenvalues"]), &variances, 1e-12);
     let ratio = "explained_variance_ratio";
     assert_close(&numbers(&kernel[ratio]), &numbers(&plain[ratio]), 1e-12);
-    // Signs follow other rules.
+    // The rules for signs differ.
     let sizes = |text: &str| -> Vec<f64> { parse_csv(text).concat().iter().map(|z| z.abs()).collect() };
     let plain = output("fit wine.csv --label class -k 4 -q --scores -");
     let kernel = output("fit wine.csv --label class -k 4 -q --kernel linear --scores -");
     assert_close(&sizes(&kernel), &sizes(&plain), 1e-10);
 }
 
-/// The matrix of inner products of iris, about a corner: columns are named as its rows.
+/// Inner products of the iris rows about a corner; the columns have the names of the rows.
 fn products() -> String {
     let text = read(&examples().join("iris.csv").display().to_string());
     let x: Vec<Vec<f64>> = parse_csv(&text).into_iter().map(|row| row[..4].to_vec()).collect();
@@ -124,7 +124,7 @@ fn a_kernel_matrix_may_be_given() {
     let scores = output(&format!("fit {matrix} --kernel precomputed -k 3 -q --scores - -o {model}"));
     let expected = output("fit iris.csv --label class --kernel linear -k 3 -q --scores -");
     assert_close(&parse_csv(&scores).concat(), &parse_csv(&expected).concat(), 1e-9);
-    // New rows are kernel values with the rows fitted, whatever order these are in.
+    // New rows are kernel values with the fitted rows, in any order.
     let text = products();
     let swapped: Vec<String> = text
         .lines()
@@ -168,7 +168,7 @@ fn weights_are_repeated_rows() {
     for name in ["eigenvalues", "explained_variance_ratio"] {
         assert_close(&numbers(&by_weight[name]), &numbers(&by_copies[name]), 1e-11);
     }
-    // Rows of no weight have scores all the same: those of new rows.
+    // Rows of weight zero also have scores: those of new rows.
     assert_eq!(output(&format!("transform {m} {weighted}")), read(&s));
     let report = output(&format!("fit {weighted} --weights times {options}"));
     assert!(report.contains("weights from column `times`: times each row was seen, sum 223\n"), "{report}");
@@ -226,7 +226,7 @@ fn approximations_state_their_error_and_keep_to_it() {
     let estimate = "% of the largest (an estimate; the bound that is certain says nothing here), with 200 landmarks time";
     assert!(report.contains(estimate), "{report}");
     let report = unbroken(output(&DIGITS.replace("--json", "--solver fourier --kernel-features 100")));
-    // Frequencies come in whole registers.
+    // The number of frequencies is rounded up to whole SIMD registers.
     assert!(report.contains("with 128 random features"), "{report}");
 }
 
@@ -296,7 +296,7 @@ fn rows_are_found_from_scores_whitened_or_not() {
         let found = output(&format!("reconstruct {model} {scores} --whiten"));
         let from_rows = output(&format!("reconstruct {model} iris.csv"));
         assert_close(&parse_csv(&found).concat(), &parse_csv(&from_rows).concat(), 1e-6);
-        // Twenty components hold nearly everything of a smooth kernel.
+        // Twenty components hold nearly all variance of a smooth kernel.
         let iris = parse_csv(&read(&examples().join("iris.csv").display().to_string()));
         let (mut error, mut largest) = (0.0_f64, 0.0_f64);
         for (row, original) in parse_csv(&found).iter().zip(iris) {

@@ -1,4 +1,4 @@
-//! The command line as a user meets it: what it prints, writes and answers.
+//! The command line from the user's side: output, files and exit codes.
 
 #[cfg(target_os = "linux")]
 mod changes;
@@ -60,7 +60,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
 }
 
-/// Refuses values that differ by more than `tolerance`, relative to the largest.
+/// Fails if values differ by more than `tolerance`, relative to the largest.
 #[track_caller]
 fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
     let norm = largest(expected.iter().copied());

@@ -1,4 +1,4 @@
-//! What happens where memory runs out: an error that says so, whichever the route, and never a signal, a panic or a hang.
+//! Out of memory, every command ends with an error that says so, never with a signal, a panic or a hang.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -10,11 +10,11 @@ use flate2::write::GzEncoder;
 
 use crate::karhunen;
 
-/// Megabytes of address space: little more than the program itself takes, and enough for some.
+/// Megabytes of address space: from little more than the program itself takes to enough for some commands.
 const LIMITS: [usize; 2] = [75, 130];
-/// Exit code of what finds no memory.
+/// Exit code of a command without enough memory.
 const OUT_OF_MEMORY: i32 = 6;
-/// Longer than any of these runs takes on a busy machine.
+/// Longer than any of these runs on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn npy(path: &Path, n: usize, p: usize, mut value: impl FnMut(usize) -> f64) {
@@ -28,7 +28,7 @@ fn npy(path: &Path, n: usize, p: usize, mut value: impl FnMut(usize) -> f64) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// Numbers without a pattern that a fit could use up.
+/// Numbers without low-rank structure.
 fn noise(e: usize) -> f64 {
     let mixed = (e as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ((mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 40) as f64 / 1e6
@@ -49,7 +49,8 @@ fn tables(folder: &Path) {
     std::fs::write(folder.join("table.csv"), csv).unwrap();
 }
 
-/// Runs the program with so much address space; its exit code, if it ended by itself in time, and its standard error.
+/// Runs the program with `megabytes` of address space; returns its exit code, if it ended by itself in time, and
+/// its standard error.
 fn limited(folder: &Path, megabytes: usize, arguments: &str) -> (Option<i32>, String) {
     let program = assert_cmd::cargo::cargo_bin("karhunen");
     let mut child = Command::new("sh")
@@ -156,7 +157,7 @@ fn a_limit_of_unpacked_bytes_is_kept_and_can_be_raised() {
     encoder.write_all(b"a,b\n").unwrap();
     (0..5000).for_each(|i| writeln!(encoder, "{},{}", noise(i), noise(7 * i)).unwrap());
     let mut packed = encoder.finish().unwrap();
-    // Padding is no damage.
+    // Padding is not damage.
     packed.extend([0; 512]);
     std::fs::write(folder.path().join("t.csv.gz"), packed).unwrap();
     let run = |arguments: &str| karhunen(arguments).current_dir(folder.path()).assert();

@@ -1,4 +1,4 @@
-//! Missing values from the file to the filled table and to predictions.
+//! Missing values: from the file to the completed table and to predictions.
 
 use tempfile::TempDir;
 
@@ -13,7 +13,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// The standard output of a command that is run in `folder` and must succeed.
+/// Standard output of a command that is run in `folder` and must succeed.
 fn run(folder: &TempDir, arguments: &str) -> String {
     let done = karhunen(arguments).current_dir(folder.path()).assert().success();
     String::from_utf8(done.get_output().stdout.clone()).unwrap()
@@ -29,7 +29,7 @@ fn read(folder: &TempDir, name: &str) -> String {
     std::fs::read_to_string(folder.path().join(name)).unwrap()
 }
 
-/// The wine table without its labels, and the same with every eleventh value gone.
+/// The wine table without its labels, and a copy with every eleventh value missing.
 fn wine() -> (Vec<Vec<String>>, String) {
     let text = std::fs::read_to_string(examples().join("wine.csv")).unwrap();
     let whole: Vec<Vec<String>> =
@@ -46,7 +46,7 @@ fn wine() -> (Vec<Vec<String>>, String) {
     (whole, holed)
 }
 
-/// Scores of rows that were fitted are found again from covariances that the model holds in single precision.
+/// Scores of fitted rows agree to the single precision of the covariances in the model.
 const SINGLE: f64 = 1e-7;
 
 fn assert_same_scores(found: &str, expected: &str) {
@@ -84,7 +84,7 @@ fn a_table_is_filled_and_keeps_all_else() {
     }
     assert!(squares < 0.8 * spread, "{squares} {spread}");
     assert_eq!(filled.lines().count(), whole.len());
-    // A file of its own, and what is said of it.
+    // A separate output file, and the message about it.
     let done = karhunen("impute m t.csv -o f.csv").current_dir(folder.path()).assert().success().stdout("");
     let said = String::from_utf8(done.get_output().stderr.clone()).unwrap();
     assert!(said.starts_with("f.csv: ") && said.contains(" holes filled ("), "{said}");
@@ -158,7 +158,7 @@ fn ratings_become_predictions_with_errors() {
     let text = String::from_utf8(done.get_output().stdout.clone()).unwrap();
     assert!(text.contains("\neve,Heat,NaN,NaN\nann,Jaws,NaN,NaN\n"), "{text}");
     done.stderr("note: 2 of 3 pairs have an id that the model does not know: NaN\n");
-    // Columns by number, and the rows that were fitted transformed again.
+    // Columns by number, and another transform of the fitted rows.
     assert_eq!(run(&folder, "predict m p.csv --pairs 1,2 --header"), predicted);
     let scores = run(&folder, "transform m r.csv");
     assert_eq!(
@@ -240,7 +240,7 @@ fn scores_reconstruct_to_the_same_as_their_rows() {
 
 #[test]
 fn rows_with_a_level_of_their_own() {
-    // Rank one about the levels of the rows, which are far apart.
+    // Rank one plus row offsets, which are far apart.
     let (level, score) = (|j: usize| (j * 7 % 12) as f64 * 5.0, |j: usize| (j * 5 % 9) as f64 - 4.0);
     let value = |j: usize, i: usize| level(j) + score(j) * [1.0, -1.0, 0.5, -0.5][i] + i as f64;
     let mut table = "a,b,c,d\n".to_owned();
@@ -258,7 +258,7 @@ fn rows_with_a_level_of_their_own() {
         summary["row_offsets"].as_array().unwrap().iter().map(|b| b.as_f64().unwrap()).collect();
     let mean = (0..12).map(level).sum::<f64>() / 12.0;
     assert_close(&offsets, &(0..12).map(|j| level(j) - mean).collect::<Vec<_>>(), 1e-4);
-    // Scores and offsets come back, and both give the rows.
+    // Scores and offsets are read back, and together give the rows.
     run(&folder, "transform m.model levels.csv -o again.csv");
     assert!(read(&folder, "s.csv").starts_with("PC1,offset\n"), "{}", read(&folder, "s.csv"));
     assert_same_scores(&read(&folder, "again.csv"), &read(&folder, "s.csv"));
@@ -351,7 +351,7 @@ fn weights_repeat_rows() {
     for arguments in ["t.csv --weights w.txt", "w.csv --weights times"] {
         assert_close(&loadings(arguments), &expected, 1e-9);
     }
-    // The model knows that the weights are no feature, and rows of weight zero have scores.
+    // The model records that the weights are not a feature; rows of weight zero have scores.
     let scores = run(&folder, "transform m w.csv");
     assert_eq!(scores.lines().count(), rows.len());
     let text = run(&folder, "fit w.csv --missing --label class --weights times");
@@ -428,13 +428,13 @@ fn entries_that_cannot_be_set_aside_are_an_error() {
     let alone = "error: d.csv: --early-stopping=0.2 sets none of the 2 observed entries aside: each is alone in its row or \
                  column, which would have none left; give more entries, or set none aside\n";
     assert_eq!(refusal(&folder, "fit d.csv --missing=em -k 1 --early-stopping", 2), alone);
-    // The usual share is more of a small table: two of eleven entries.
+    // The default share is larger for a small table: two of eleven entries.
     let said = run(&folder, "fit t.csv --missing=em -k 1 --early-stopping --json");
     let found: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert!(found["held_out_rmse"].is_number(), "{found}");
 }
 
-/// A column that is ten times a difference of two others, of which one row has a difference as none before it.
+/// A column that is ten times a difference of two others, with one row whose difference is larger than any before.
 #[test]
 fn values_filled_far_outside_what_was_observed_are_warned_of() {
     let mut table = String::from("a,b,c\n");
@@ -462,7 +462,7 @@ fn values_filled_far_outside_what_was_observed_are_warned_of() {
 
 #[test]
 fn columns_without_a_value_are_said() {
-    // Before, they were filled with the mean of the other columns without a word.
+    // A regression: such values were filled with the mean of the other columns without a note.
     let folder = tempfile::tempdir().unwrap();
     let rows = "1.5,,10\n2.5,,12\n0.5,,9\n3,,14\n2,,11\n";
     std::fs::write(folder.path().join("t.csv"), format!("a,b,c\n{rows}")).unwrap();
@@ -473,7 +473,7 @@ fn columns_without_a_value_are_said() {
         let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
         assert!(said.contains(note), "{command}: {said}");
     }
-    // Set aside, it is no column of the fit.
+    // A column set aside is not part of the fit.
     let fit = "fit t.csv --missing=als -k 1 -q --label b -o n";
     let done = karhunen(fit).current_dir(folder.path()).assert().success();
     assert!(!String::from_utf8_lossy(&done.get_output().stderr).contains("holds no value"));

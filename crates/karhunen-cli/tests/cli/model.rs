@@ -1,4 +1,4 @@
-//! A model on its way through `fit`, `transform` and `reconstruct`.
+//! A model passed through `fit`, `transform` and `reconstruct`.
 
 use std::path::Path;
 
@@ -172,7 +172,7 @@ fn what_was_no_feature_in_the_fit_is_none_in_the_transform() {
     .success();
     assert_eq!(output(&format!("transform {model} {data}")), read(&scores));
     assert!(read(&scores).starts_with("sample,PC1\n\"1\","), "{}", read(&scores));
-    // Where they are not there they are not missed.
+    // Columns set aside may be absent from new data.
     std::fs::write(at(&folder, "less.csv"), "b,a\n6.25,1.5\n").unwrap();
     let found = output(&format!("transform {model} {}", at(&folder, "less.csv")));
     assert_close(&parse_csv(&found)[0], &parse_csv(&read(&scores))[0], 1e-12);

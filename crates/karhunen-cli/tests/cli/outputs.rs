@@ -1,4 +1,4 @@
-//! What is overwritten and what is not, and that outputs of one run stay together.
+//! Overwriting of files, and consistency of the outputs of one run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::{examples, karhunen};
 
-/// A folder with a small table, one with holes, and a model, scores, loadings and a checkpoint of theirs.
+/// A folder with a small table, one with missing values, and their models, scores, loadings and a checkpoint.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let rows: String = (0..30).map(|i| format!("{}.5,{},{}\n", i * i % 17, i % 5, 3 * i % 7)).collect();
@@ -24,7 +24,7 @@ fn folder() -> TempDir {
 
 const FIT: &str = "fit t.csv -k 2 -q -o m --scores s.csv --loadings l.csv";
 
-/// Runs a command in the folder, and gives its message.
+/// Runs a command in the folder and returns its message.
 fn refused(folder: &TempDir, arguments: &str, code: i32) -> String {
     let done = karhunen(arguments).current_dir(folder.path()).assert().code(code).stdout("");
     String::from_utf8(done.get_output().stderr.clone()).unwrap()
@@ -63,7 +63,7 @@ fn only_its_own_kind_of_output_is_overwritten() {
     succeeds(&folder, "reconstruct m s.csv -o back.csv");
     succeeds(&folder, "impute i holes.csv -q -o filled.csv");
     succeeds(&folder, "cross-validate holes.csv -k 1 --max-iter 5 -q -o cv.csv");
-    // The same again: what can be told is replaced, what cannot is not.
+    // The same commands again: recognisable outputs are replaced, others are refused.
     for again in [
         FIT,
         "transform m t.csv -o s.csv",
@@ -100,7 +100,7 @@ fn only_its_own_kind_of_output_is_overwritten() {
         );
         assert_eq!(read(name), before, "{command} {name}");
         succeeds(&folder, &format!("{command} {name} --force"));
-        // The others are what the command wrote before.
+        // The other files had the same content before.
         if !["s.npy", "back.csv", "filled.csv"].contains(&name) {
             assert_ne!(read(name), before, "{command} {name} --force");
         }
@@ -138,7 +138,7 @@ fn what_is_write_protected_is_refused_before_the_work() {
     let mut permissions = std::fs::metadata(&path).unwrap().permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(&path, permissions).unwrap();
-    // The data cannot be read either, which would be told only later.
+    // The data cannot be read either, which would be reported only later.
     let message = refused(&folder, "fit no_such.csv -o m", 4);
     let expected = "error: m: writing failed: the file is write-protected; give another name, or say --force to replace it\n";
     assert_eq!(message, expected);
@@ -156,7 +156,7 @@ fn files_of_another_user_stay_theirs() {
     let folder = folder();
     let path = folder.path().join("m");
     if chown(&path, Some(4711), Some(4711)).is_err() {
-        // Only the superuser can give files away.
+        // Only the superuser can change the owner of files.
         return;
     }
     succeeds(&folder, FIT);
@@ -169,7 +169,7 @@ fn files_of_another_user_stay_theirs() {
         command.current_dir(folder.path()).args(format!("fit t.csv -q -o m{force}").split(' '));
         command.uid(4712).gid(4712).output()
     };
-    // The program may lie where that user cannot go.
+    // That user may not have access to the folder of the program.
     let Ok(done) = fit("") else { return };
     let message = String::from_utf8(done.stderr).unwrap();
     let expected = "error: m: writing failed: the file belongs to another user or group, and its replacement would not; give \
@@ -185,7 +185,7 @@ fn files_of_another_user_stay_theirs() {
 fn runs_that_are_killed_leave_the_files_of_one_run_and_nothing_for_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    // Two tables, so that it can be told of which run a file is.
+    // Two tables, so that each file reveals its run.
     for (name, sign) in [("one.csv", 1.0), ("two.csv", -2.0)] {
         let rows: String = (0..3000)
             .map(|i| {
@@ -209,7 +209,7 @@ fn runs_that_are_killed_leave_the_files_of_one_run_and_nothing_for_the_next() {
         std::thread::sleep(std::time::Duration::from_millis(1 + attempt * 7 % 31));
         child.kill().unwrap();
         child.wait().unwrap();
-        // Whoever reads ends what was begun.
+        // A reader completes the unfinished set.
         karhunen("inspect m --json").current_dir(folder.path()).assert().success();
         assert!(sets.contains(&set()), "attempt {attempt} left files of two runs");
     }

@@ -1,10 +1,10 @@
-//! What `predict` writes: ids as they are asked for, under the names of the pairs.
+//! The output of `predict`: the requested ids, under the column names of the pairs.
 
 use tempfile::TempDir;
 
 use crate::karhunen;
 
-/// Triples with ids of whole numbers, with a header and without.
+/// Triples with integer ids, with and without a header.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let triples: String = (0..48)
@@ -46,11 +46,11 @@ fn ids_that_are_whole_numbers_are_written_as_such() {
     let folder = folder();
     let found = lines(&folder, "named.csv", "user,item\n100,7\n101,14\n", "");
     assert!(found[1].starts_with("100,7,") && found[2].starts_with("101,14,"), "{found:?}");
-    // One that is none makes texts of its column, which would be read as something else otherwise.
+    // An id that is not an integer makes its column text, which must be quoted.
     let found = lines(&folder, "named.csv", "user,item\n100,7\nnobody,14\n0101,14\n", "--unknown nan");
     assert!(found[1].starts_with("\"100\",7,") && found[2].starts_with("nobody,14,"), "{found:?}");
     assert!(found[3].starts_with("\"0101\",14,"), "{found:?}");
-    // What is written can be asked for again, from Parquet too.
+    // The output is valid input, also as Parquet.
     for file in ["o.csv", "o.parquet"] {
         let found = lines(&folder, "named.csv", "user,item\n100,7\n", &format!("-o {file}"));
         assert!(found.is_empty());

@@ -8,14 +8,14 @@ fn readme() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap()
 }
 
-/// What the README shows after a command, up to the end of the block.
+/// The output that the README shows after a command, up to the end of the block.
 fn shown<'a>(readme: &'a str, prompt: &str) -> (&'a str, &'a str) {
     let block = readme.split_once(prompt).unwrap().1;
     let (command, rest) = block.split_once('\n').unwrap();
     (command, rest.split_once("```").unwrap().0)
 }
 
-/// Without the figures that differ between runs and machines.
+/// Removes the numbers that differ between runs and machines.
 fn steady(output: &str) -> Vec<&str> {
     output.lines().filter(|line| !line.starts_with("time") && !line.starts_with("accuracy")).collect()
 }
@@ -39,7 +39,7 @@ fn the_other_commands_are_well_formed() {
     let empty = tempfile::tempdir().unwrap();
     for command in commands {
         let arguments = command.split(['#', '|']).next().unwrap();
-        // Their files are not there, which is an input that failed, not a wrong usage.
+        // Their files do not exist, which is a failed input and not a wrong usage.
         karhunen(arguments).current_dir(&empty).assert().code(4);
     }
 }

@@ -6,7 +6,7 @@ use karhunen_testkit::EXIT_CODES;
 
 use crate::karhunen;
 
-/// What the search of `karhunen-fuzz` and users have found, a folder for each reader.
+/// Findings of `karhunen-fuzz` and of users, with a folder for each reader.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../karhunen-fuzz/tests/regressions")
 }

@@ -79,7 +79,7 @@ fn signal(child: &std::process::Child, name: &str) {
     assert!(status.success());
 }
 
-/// A fit that does not end by itself, in a folder of its own, begun by a shell after `before`.
+/// A fit that does not end by itself, in a separate folder, started by a shell after `before`.
 #[cfg(unix)]
 fn endless(before: &str, options: &str) -> (tempfile::TempDir, std::process::Child) {
     let folder = tempfile::tempdir().unwrap();
@@ -111,7 +111,7 @@ fn each_signal_has_its_exit_code() {
         assert_eq!(String::from_utf8(done.stderr).unwrap(), "error: stopped; nothing was written\n");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
-    // As nohup begins it.
+    // A start as under nohup.
     let (_folder, child) = endless("trap '' HUP;", "--time-limit 3");
     std::thread::sleep(Duration::from_millis(800));
     signal(&child, "HUP");
@@ -138,7 +138,7 @@ fn a_checkpoint_that_cannot_be_written_is_a_warning() {
     let message = String::from_utf8(done.stderr).unwrap();
     assert_eq!(done.status.code(), Some(0), "{message}");
     assert!(folder.path().join("m").exists());
-    // Cut short, the fit may also warn of far predictions.
+    // An interrupted fit may also warn of out-of-range predictions.
     let lines: Vec<&str> = message.lines().filter(|line| line.contains("checkpoint")).collect();
     let failed = "warning: no checkpoint was kept: sub/c: writing failed: ";
     assert_eq!(lines.len(), 4, "{message}");
@@ -148,7 +148,8 @@ fn a_checkpoint_that_cannot_be_written_is_a_warning() {
     assert!(lines[3].starts_with("warning: the last checkpoint that was kept is of iteration "), "{message}");
 }
 
-/// Runs a shell command with `karhunen` in the place of `K`, in the folder of the example data: the exit code, and what was said.
+/// Runs a shell command in the folder of the example data, with `karhunen` in place of `K`; returns the exit code
+/// and standard error.
 #[cfg(unix)]
 fn shell(line: &str) -> (Option<i32>, String) {
     let program = assert_cmd::cargo::cargo_bin!("karhunen").display().to_string();
@@ -193,7 +194,7 @@ fn output_that_cannot_be_written_is_a_failure() {
                 "{message}"
             );
         }
-        // Nobody is told, but nothing is lost either.
+        // The message is lost, but not the output.
         assert_eq!(shell(&format!("K {command} >/dev/null 2>&-")).0, Some(0), "{command}");
     }
     assert_eq!(shell("K fit no_such.csv 2>&-").0, Some(4));
@@ -227,7 +228,7 @@ fn ctrl_c_stops_a_fit_and_leaves_nothing() {
         let asked = Instant::now();
         interrupt(&child);
         assert_eq!(child.wait().unwrap().code(), Some(130));
-        // Half a second of grace, and what a busy machine adds.
+        // Half a second of grace, plus the delays of a busy machine.
         assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
         let mut message = String::new();
         child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
@@ -240,7 +241,7 @@ fn ctrl_c_stops_a_fit_and_leaves_nothing() {
 #[test]
 fn ctrl_c_stops_waiting_for_input() {
     let mut child = spawn("fit -");
-    // Kept open, as by a program that has not finished.
+    // Kept open, like the output of a program that has not finished.
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"a,b\n1,2\n").unwrap();
     std::thread::sleep(Duration::from_millis(300));

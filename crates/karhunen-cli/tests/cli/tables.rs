@@ -1,4 +1,4 @@
-//! Names of rows and columns: guessed by one rule in every command, never against the model, never in silence.
+//! Names of rows and columns: guessed by one rule in every command, never against the model, never without a note.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn command(folder: &Path, arguments: &str) -> Command {
     command
 }
 
-/// What a command that must succeed prints on either stream.
+/// The output of a command that must succeed, on both streams.
 fn run(folder: &Path, arguments: &str) -> (String, String) {
     let done = command(folder, arguments).assert().success();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -32,7 +32,7 @@ fn refusal(folder: &Path, arguments: &str, code: i32) -> String {
     String::from_utf8(done.get_output().stderr.clone()).unwrap()
 }
 
-/// Numbers between zero and one, by a linear congruence.
+/// Numbers between zero and one from a linear congruential generator.
 fn noise(n: usize, seed: u64) -> Vec<f64> {
     let mut state = seed;
     let mut next = || {
@@ -48,7 +48,7 @@ fn csv(rows: &[Vec<String>]) -> String {
 
 #[test]
 fn no_row_is_taken_for_names_against_a_model_without_names() {
-    // Before, `transform` gave two scores for the three rows.
+    // A regression: `transform` gave two scores for the three rows.
     let fitted = "1,5,2\n4,1,0\n2,2,5\n7,8,1\n0,3,3\n";
     let folder = folder(&[
         ("nh.csv", fitted),
@@ -69,14 +69,15 @@ fn no_row_is_taken_for_names_against_a_model_without_names() {
     assert_eq!((out.lines().count(), err.as_str()), (4, ""));
     assert_eq!(run(folder, "transform m new.csv --header no").1, "");
     assert_eq!(run(folder, "transform m new.csv --header yes").0.lines().count(), 3);
-    // What stands over numbers and is none is a name all the same.
+    // Text over numbers is a name in any case.
     std::fs::write(folder.join("named.csv"), "a,b,c\n1,2,3\n").unwrap();
     assert_eq!(run(folder, "transform m named.csv").0.lines().count(), 2);
 }
 
 #[test]
 fn ratings_and_curves_keep_their_first_row() {
-    // Before, 13 of 300 tables of ratings and 40 of 200 tables of curves lost it, the latter even under a model.
+    // A regression: 13 of 300 tables of ratings and 40 of 200 tables of curves lost it, the latter even with a
+    // model.
     let folder = folder(&[]);
     let folder = folder.path();
     let mut tables = Vec::new();
@@ -144,7 +145,7 @@ fn a_guess_by_one_sign_is_said_by_every_command() {
     }
     let found: serde_json::Value = serde_json::from_str(&run(folder, "fit t.csv -k 1 --json").0).unwrap();
     assert_eq!((found["n_samples"].as_u64(), found["notes"].as_array().unwrap().len()), (Some(3), 1));
-    // The model knows its names: no guess is left.
+    // The model has the names: nothing is guessed.
     assert_eq!(run(folder, "transform m t.csv").1, "");
     assert_eq!(run(folder, "impute h t.csv").1, "");
     for switch in ["--header=yes", "--header yes", "--header"] {
@@ -181,7 +182,7 @@ fn numbers_that_name_features_are_known_again() {
 
 #[test]
 fn a_line_of_names_that_the_model_does_not_know_is_kept_with_a_note() {
-    // Before, `transform` gave a score more than there are rows, without a word.
+    // A regression: `transform` gave more scores than rows, without a note.
     let rows = "1.5,0.25,2.5\n0.5,1.25,0.75\n2.5,1.5,0.125\n0.25,2.5,1.5\n";
     let files = [
         ("bare.csv", rows.to_owned()),
@@ -210,7 +211,7 @@ fn a_line_of_names_that_the_model_does_not_know_is_kept_with_a_note() {
     }
     assert_eq!(run(folder, "transform named y18.csv").1, "");
     assert_eq!(run(folder, "transform bare bare.csv").1, "");
-    // Names that are whole numbers over whole numbers of the same range: a row may look so.
+    // Names that are integers over integers of the same range, like a row.
     run(folder, "fit g.csv --header yes -k 1 -q -o g");
     let (out, err) = run(folder, "transform g g.csv -q");
     assert_eq!(out.lines().count(), 5);
@@ -223,7 +224,7 @@ fn a_line_of_names_that_the_model_does_not_know_is_kept_with_a_note() {
 
 #[test]
 fn a_row_written_with_decimals_is_no_line_of_whole_numbers() {
-    // Before, ten columns of steps of three lost their first row, said in the report alone.
+    // A regression: ten columns with steps of three lost their first row, with a note in the report only.
     let line = |values: &[f64]| values.iter().map(|x| format!("{x:.3}")).collect::<Vec<_>>();
     let first: Vec<f64> = (0..10).map(|j| 100.0 + 3.0 * f64::from(j)).collect();
     let mut rows = vec![line(&first)];
@@ -238,7 +239,7 @@ fn a_row_written_with_decimals_is_no_line_of_whole_numbers() {
 
 #[test]
 fn a_hole_in_the_corner_is_no_name() {
-    // Before, the table lost its first row and its first column.
+    // A regression: the table lost its first row and its first column.
     let mut rows: Vec<Vec<String>> =
         noise(120, 3).chunks(4).map(|row| row.iter().map(|x| format!("{:.2}", 10.0 * x)).collect()).collect();
     rows[0][0].clear();
@@ -256,14 +257,14 @@ fn a_hole_in_the_corner_is_no_name() {
             .collect();
         assert_eq!((cells, err.as_str()), (vec![4; 30], ""), "{fit}: {out}");
     }
-    // Names in all other columns make it a corner, and so do numbers that count.
+    // An empty corner beside names in all other columns, or beside numbers that count, belongs to row names.
     std::fs::write(folder.join("r.csv"), ",a,b\n7,5,7\n9,6,8\n8,1,2\n").unwrap();
     std::fs::write(folder.join("pandas.csv"), ",0,1,2\n0,5,7,7\n1,6,8,3\n2,1,9,4\n").unwrap();
     assert!(run(folder, "inspect r.csv").0.contains("3 rows x 2 columns"));
     assert!(run(folder, "inspect pandas.csv").0.contains("3 rows x 3 columns"));
     assert!(run(folder, "inspect r.csv --row-names none").0.contains("3 rows x 3 columns"));
     assert!(run(folder, "inspect r.csv --id-column none").0.contains("3 rows x 3 columns"));
-    // Decimals without a name above them may be data.
+    // Decimals without a name above may be data.
     std::fs::write(folder.join("d.csv"), ",a,b\n1.5,5,7\n2.5,6,8\n").unwrap();
     let (out, err) = run(folder, "inspect d.csv");
     assert!(out.contains("2 rows x 2 columns"), "{out}");
@@ -308,7 +309,7 @@ fn units_are_not_names_of_rows() {
 
 #[test]
 fn numbers_with_marks_are_not_names_of_rows() {
-    // Before, each of these columns named the rows without a word.
+    // A regression: each of these columns named the rows without a note.
     let folder = folder(&[]);
     let folder = folder.path();
     for (cell, advice) in [
@@ -340,7 +341,7 @@ fn numbers_with_marks_are_not_names_of_rows() {
             )),
             "{message}"
         );
-        // Parquet holds the same column as text.
+        // Parquet stores this column as text.
         run(folder, "fit t.csv --row-names p -k 1 -q --scores s.parquet");
         let message = refusal(folder, "fit s.parquet", 3);
         assert!(message.contains(&format!("`{shown}` is not a number here; {advice}")), "{message}");
@@ -360,7 +361,7 @@ fn names_of_rows_are_found_again_wherever_they_stand() {
     run(folder, "fit t.csv -k 1 -q -o m");
     let (out, _) = run(folder, "transform m last.csv");
     assert!(out.starts_with("sample,PC1\nx,"), "{out}");
-    // By number, where columns have no names.
+    // By number, if columns have no names.
     run(folder, "fit bare.csv --row-names 2 --label 4 -k 1 -q -o n --scores s.csv");
     let (out, err) = run(folder, "transform n bare.csv");
     assert_eq!(
@@ -389,7 +390,7 @@ fn triples_by_number_note_a_line_that_counts_columns() {
     let fit = |file: &str| {
         run(folder.path(), &format!("fit {file} --triples 1,2,3 -k 1 --missing=als -q --duplicates average"))
     };
-    // The fit may say more.
+    // The fit may print more notes.
     let note = "note: counted.csv: the first line holds numbers that count up or down, and was taken as values; say --header yes \
                 if it holds names\n";
     let said = fit("counted.csv").1;
@@ -409,7 +410,7 @@ fn pairs_by_number_say_which_column_was_taken_for_what() {
     let folder = folder(&files);
     let folder = folder.path();
     run(folder, "fit r.csv --triples 1,2,3 -k 1 --missing=als -q -o m");
-    // Before, names that say otherwise were passed over.
+    // A regression: contradicting names were ignored.
     assert!(refusal(folder, "predict m turned.csv", 2).contains("say --pairs row,column, or --pairs 1,2"));
     assert_eq!(
         run(folder, "predict m item.csv -q").1,
@@ -446,7 +447,7 @@ fn features_called_as_scores_are_told_from_scores() {
     let folder = folder.path();
     run(folder, "fit t.csv -k 2 -q -o all");
     run(folder, "fit t.csv -k 1 -q -o one");
-    // Before, the rows were taken for scores in silence.
+    // A regression: the rows were read as scores without a note.
     assert_eq!(
         refusal(folder, "reconstruct all t.csv", 2),
         "error: t.csv: the columns are called as the scores are, and as the features of the model; say --from scores or --from \

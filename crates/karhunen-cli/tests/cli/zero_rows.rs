@@ -56,7 +56,8 @@ fn output(folder: &Path, arguments: &str) -> String {
 
 #[test]
 fn models_turn_no_rows_into_no_rows() {
-    // Before, NPY, Parquet and Arrow panicked (`min > max. min = 1, max = 0`), text and Matrix Market were refused.
+    // A regression: NPY, Parquet and Arrow panicked (`min > max. min = 1, max = 0`), text and Matrix Market were
+    // refused.
     let folder = folder();
     let folder = folder.path();
     for table in tables(folder) {
@@ -118,7 +119,7 @@ fn no_triples_are_no_rows_for_a_model() {
     std::fs::write(folder.join("t.csv"), "user,item,rating\n").unwrap();
     std::fs::write(folder.join("p.csv"), "user,item\n").unwrap();
     output(folder, "fit r.csv --triples 1,2,3 -k 1 --missing=als -q -o m");
-    // Before, the first was refused, and the names of the second were an unknown id.
+    // A regression: the first was refused, and the names of the second were reported as an unknown id.
     assert_eq!(output(folder, "transform m t.csv").lines().count(), 1);
     assert_eq!(output(folder, "predict m p.csv --pairs 1,2"), "user,item,value,std\n");
     let done = karhunen("fit t.csv --triples 1,2,3").current_dir(folder).assert().code(3);
@@ -132,7 +133,7 @@ fn a_column_too_many_is_refused_without_rows_too() {
     std::fs::write(folder.join("t.csv"), "1.5,2,1\n2.5,1,3\n0.5,4,\n3,3,2\n").unwrap();
     std::fs::write(folder.join("z.csv"), "a,b,c,d\n").unwrap();
     output(folder, "fit t.csv -k 1 --missing=als -q -o m");
-    // Before, the first of four columns was taken as names of the rows.
+    // A regression: the first of four columns was read as row names.
     let done = karhunen("impute m z.csv").current_dir(folder).assert().code(3).stdout("");
     let message = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
     assert!(message.contains("4 columns, but the model was fitted to 3"), "{message}");
