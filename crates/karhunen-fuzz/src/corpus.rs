@@ -76,11 +76,11 @@ fn files(folder: &Path) -> Result<Vec<Seed>, String> {
     if !folder.exists() {
         return Ok(Vec::new());
     }
-    let told = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let message = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(told)? {
-        let entry = entry.map_err(told)?;
-        let metadata = entry.metadata().map_err(told)?;
+    for entry in std::fs::read_dir(folder).map_err(message)? {
+        let entry = entry.map_err(message)?;
+        let metadata = entry.metadata().map_err(message)?;
         let described = matches!(entry.path().extension().and_then(|e| e.to_str()), Some("md"))
             || entry.file_name() == "expected.tsv";
         if metadata.is_file() && metadata.len() <= MOST_BYTES && !described {

@@ -62,19 +62,19 @@ fn target(name: &str) -> Result<Target, String> {
 
 fn work(name: &str, numbers: [&str; 3], folder: &Path) -> Result<(), String> {
     let [seed, first, count] = numbers.map(str::parse::<u64>);
-    let told = |error: std::num::ParseIntError| error.to_string();
+    let message = |error: std::num::ParseIntError| error.to_string();
     let batch = Batch {
         target: target(name)?,
-        seed: seed.map_err(told)?,
-        first: first.map_err(told)?,
-        count: count.map_err(told)?,
+        seed: seed.map_err(message)?,
+        first: first.map_err(message)?,
+        count: count.map_err(message)?,
     };
-    worker::listen_to_panics();
+    worker::record_panics();
     worker::run(&batch, folder, &MEMORY)
 }
 
 fn once(name: &str, path: &Path, folder: &Path) -> Result<(), String> {
-    worker::listen_to_panics();
+    worker::record_panics();
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let what = match worker::judge(target(name)?, path, &bytes) {
         Ok(outcome) => {

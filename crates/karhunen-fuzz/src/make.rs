@@ -22,7 +22,7 @@ use crate::targets::checkpoint_data;
 pub fn corpus() -> Result<(), String> {
     let folder = |name: &str| {
         let folder = home().join("corpus").join(name);
-        std::fs::create_dir_all(&folder).map(|()| folder).map_err(told)
+        std::fs::create_dir_all(&folder).map(|()| folder).map_err(message)
     };
     models(&folder("model")?)?;
     incomplete_models(&folder("model")?)?;
@@ -33,7 +33,7 @@ pub fn corpus() -> Result<(), String> {
     commands(&folder("command")?)
 }
 
-fn told(error: impl std::fmt::Display) -> String {
+fn message(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -50,7 +50,7 @@ fn names(stem: &str, n: usize) -> Vec<String> {
 
 fn models(folder: &Path) -> Result<(), String> {
     let values = values();
-    let x = Dense::row_major(&values, N, P).map_err(told)?;
+    let x = Dense::row_major(&values, N, P).map_err(message)?;
     let plain = Pca::new(2);
     let cases = [
         ("pca", plain.clone(), None),
@@ -59,7 +59,7 @@ fn models(folder: &Path) -> Result<(), String> {
         ("pca_share", Pca { n_components: NComponents::Variance(0.9), ..plain }, None),
     ];
     for (name, pca, features) in cases {
-        let model = pca.fit(&x, &Weights { features, ..Weights::default() }).map_err(told)?;
+        let model = pca.fit(&x, &Weights { features, ..Weights::default() }).map_err(message)?;
         let k = model.n_components();
         let saved = SavedModel {
             about_mean: (!pca.center).then(|| AboutMean { variance: vec![1.0; k], ratio: vec![0.25; k] }),
@@ -68,7 +68,7 @@ fn models(folder: &Path) -> Result<(), String> {
             id_column: pca.scale.then(|| "id".to_owned()),
             model,
         };
-        save_model(&folder.join(name).with_extension("model"), &saved).map_err(told)?;
+        save_model(&folder.join(name).with_extension("model"), &saved).map_err(message)?;
     }
     Ok(())
 }
@@ -83,7 +83,7 @@ fn incomplete_models(folder: &Path) -> Result<(), String> {
         ("ridge", Method::Ridge, true, true),
     ] {
         let pca = IncompletePca { method, row_offsets, max_iter: 6, ..IncompletePca::new(2) };
-        let model = pca.fit(&data).map_err(told)?;
+        let model = pca.fit(&data).map_err(message)?;
         let (n, p) = (model.n_samples(), model.n_features());
         let saved = SavedIncomplete {
             row_ids: ids.then(|| Ids::Texts(names("user ", n))),
@@ -93,14 +93,14 @@ fn incomplete_models(folder: &Path) -> Result<(), String> {
             id_column: None,
             model,
         };
-        save_incomplete(&folder.join(format!("incomplete_{name}.model")), &saved).map_err(told)?;
+        save_incomplete(&folder.join(format!("incomplete_{name}.model")), &saved).map_err(message)?;
     }
     Ok(())
 }
 
 fn kernel_models(folder: &Path) -> Result<(), String> {
     let values = values();
-    let x = Dense::row_major(&values, N, P).map_err(told)?;
+    let x = Dense::row_major(&values, N, P).map_err(message)?;
     let rbf = Kernel::Rbf { gamma: Gamma::Value(0.1) };
     let polynomial = Kernel::Polynomial { degree: 2.0, gamma: Gamma::Value(0.5), coef0: 1.0 };
     let plain = KernelPca { kernel: rbf, ..KernelPca::new(2) };
@@ -118,14 +118,14 @@ fn kernel_models(folder: &Path) -> Result<(), String> {
         ("fourier", KernelPca { solver: Some(KernelRoute::Fourier), n_features: Some(8), ..plain }),
     ];
     for (name, pca) in cases {
-        let model = pca.fit(&x, &Weights::default()).map_err(told)?;
+        let model = pca.fit(&x, &Weights::default()).map_err(message)?;
         let saved =
             SavedKernel { model, feature_names: Some(names("x", P)), set_aside: Vec::new(), id_column: None };
-        save_kernel(&folder.join(format!("kernel_{name}.model")), &saved).map_err(told)?;
+        save_kernel(&folder.join(format!("kernel_{name}.model")), &saved).map_err(message)?;
     }
-    let map = Nystrom { kernel: rbf, ..Nystrom::new(4) }.fit(&x, &Weights::default()).map_err(told)?;
+    let map = Nystrom { kernel: rbf, ..Nystrom::new(4) }.fit(&x, &Weights::default()).map_err(message)?;
     let saved = SavedNystrom { map, feature_names: None };
-    save_nystrom(&folder.join("map.model"), &saved).map_err(told)
+    save_nystrom(&folder.join("map.model"), &saved).map_err(message)
 }
 
 fn checkpoints(folder: &Path) -> Result<(), String> {
@@ -147,16 +147,16 @@ fn checkpoints(folder: &Path) -> Result<(), String> {
         let path = folder.join(format!("checkpoint_{}.model", method.name().replace('-', "_")));
         let keep = |checkpoint: Checkpoint| Ok(save_checkpoint(&path, &checkpoint)?);
         let checkpoints = Some(Checkpoints { every: Every::Iterations(2), keep: &keep });
-        pca.fit_with(&data, &FitContext { checkpoints, ..FitContext::default() }).map_err(told)?;
+        pca.fit_with(&data, &FitContext { checkpoints, ..FitContext::default() }).map_err(message)?;
     }
     Ok(())
 }
 
 fn options(folder: &Path) -> Result<(), String> {
     let write = |name: &str, kind: &str, options: serde_json::Result<serde_json::Value>| {
-        let options = options.map_err(told)?;
+        let options = options.map_err(message)?;
         let text = serde_json::json!({ kind: options }).to_string();
-        std::fs::write(folder.join(name).with_extension("json"), text).map_err(told)
+        std::fs::write(folder.join(name).with_extension("json"), text).map_err(message)
     };
     write("pca", "pca", serde_json::to_value(Pca { tol: Some(1e-9), block_size: Some(3), ..Pca::new(2) }))?;
     let share = Pca { n_components: NComponents::Variance(0.9), scale: true, ..Pca::new(2) };
@@ -198,7 +198,7 @@ fn lists(folder: &Path) -> Result<(), String> {
         ("names.txt", "first\nsecond, the other\n\"third\"\n"),
         ("names_windows.txt", "\u{feff}a\r\nb\r\nc\r\n\r\n"),
     ] {
-        std::fs::write(folder.join(name), text).map_err(told)?;
+        std::fs::write(folder.join(name), text).map_err(message)?;
     }
     Ok(())
 }
@@ -220,7 +220,7 @@ fn commands(folder: &Path) -> Result<(), String> {
     ];
     for (name, line) in lines {
         let text = format!("args:\n{}\n", line.replace(' ', "\n"));
-        std::fs::write(folder.join(name).with_extension("args"), text).map_err(told)?;
+        std::fs::write(folder.join(name).with_extension("args"), text).map_err(message)?;
     }
     Ok(())
 }

@@ -130,7 +130,7 @@ pub fn judge(target: Target, path: &Path, bytes: &[u8]) -> crate::targets::Verdi
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// Records the messages of panics for the report, except those of decoders, which are not findings.
-pub fn listen_to_panics() {
+pub fn record_panics() {
     std::panic::set_hook(Box::new(|panic| {
         if !karhunen_io::is_decoding() {
             *PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = panic.to_string();

@@ -47,12 +47,12 @@ pub fn ask(what: &str, bytes: f64, advice: impl FnOnce() -> String) -> Result<()
 /// Tests whether the allocator can provide `bytes`, without touching them.
 fn allocates(bytes: f64) -> bool {
     let before = ASKING.replace(true);
-    let mut probe = Vec::<u8>::new();
+    let mut allocation = Vec::<u8>::new();
     // A conversion beyond the range of the integer saturates.
-    let given = probe.try_reserve_exact(bytes as usize).is_ok();
+    let given = allocation.try_reserve_exact(bytes as usize).is_ok();
     // Keeps the compiler from removing the unused allocation.
-    std::hint::black_box(&mut probe);
-    drop(probe);
+    std::hint::black_box(&mut allocation);
+    drop(allocation);
     ASKING.set(before);
     given
 }

@@ -52,7 +52,7 @@ impl<'a, E: Exp> Centred<'a, E> {
     }
 
     /// Splits the last column, `K v`, off a product, and stores the means.
-    fn learn(&self, product: Matrix) -> Result<(Matrix, Means)> {
+    fn store_means(&self, product: Matrix) -> Result<(Matrix, Means)> {
         let l = product.n_cols() - 1;
         let of_rows: Vec<f64> = (0..product.n_rows()).map(|i| product[(i, l)]).collect();
         if let Some(row) = of_rows.iter().position(|a| !a.is_finite()) {
@@ -83,7 +83,7 @@ impl<E: Exp> SymOp for Centred<'_, E> {
         let product = self.gram.multiply(&w, exec)?;
         let (mut y, means) = match known {
             Some(means) => (product, means),
-            None => self.learn(product)?,
+            None => self.store_means(product)?,
         };
         let (mut with_means, mut sums) = (vec![0.0; l], vec![0.0; l]);
         for (i, a) in means.of_rows.iter().enumerate() {

@@ -112,7 +112,7 @@ impl TileLayout {
             if *value == mirrored {
                 continue;
             }
-            differ.see(i, j, *value, mirrored);
+            differ.record(i, j, *value, mirrored);
             let mean = E::from_f64(0.5 * value + 0.5 * mirrored);
             *above = mean;
             if j >= first {
@@ -151,7 +151,7 @@ struct Asymmetry {
 }
 
 impl Asymmetry {
-    fn see(&mut self, row: usize, column: usize, value: f64, mirrored: f64) {
+    fn record(&mut self, row: usize, column: usize, value: f64, mirrored: f64) {
         let apart = (value - mirrored).abs();
         self.largest = self.largest.max(value.abs());
         if apart > self.apart {
