@@ -97,7 +97,7 @@ class Model:
         """Number of fitted rows."""
     @property
     def dtype(self) -> str:
-        """dtype of the data, `"f32"` or `"f64"`."""
+        """Type of the data, `"f32"` or `"f64"`."""
     @property
     def solver(self) -> str:
         """The solver that was used."""
@@ -234,7 +234,7 @@ class IncompleteModel:
         """Number of observed entries of each feature."""
     @property
     def dtype(self) -> str:
-        """dtype of the data, `"f32"` or `"f64"`."""
+        """Type of the data, `"f32"` or `"f64"`."""
     @property
     def method(self) -> str:
         """The method that was used."""
@@ -428,7 +428,7 @@ class KernelModel:
         """Number of fitted rows."""
     @property
     def dtype(self) -> str:
-        """dtype of the data, `"f32"` or `"f64"`."""
+        """Type of the data, `"f32"` or `"f64"`."""
     @property
     def solver(self) -> str:
         """The solver that was used."""
@@ -508,7 +508,7 @@ class NystromMap:
         """Coefficient of the kernel, if it has one."""
     @property
     def dtype(self) -> str:
-        """dtype of the data, `"f32"` or `"f64"`."""
+        """Type of the data, `"f32"` or `"f64"`."""
     @property
     def n_features(self) -> int:
         """Number of columns of the data."""

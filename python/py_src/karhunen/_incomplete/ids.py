@@ -95,7 +95,7 @@ def _object_array(ids: list[Any]) -> np.ndarray:
 
 
 def numbered(name: str, ids: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Number ids; return the number of each entry and the id of each number."""
+    """Assign numbers to ids; return the number of each entry and the id of each number."""
     ids = _id_array(ids)
     _check_length(name, ids, n)
     if ids.dtype.kind in "fcmM" and (missing := ids != ids).any():
