@@ -165,7 +165,7 @@ impl CrossValidation {
             return Err(self.refuse("at least two folds are needed"));
         }
         data.check_folds(self.n_folds)?;
-        let mut errors = self.room_for_errors(choices.len())?;
+        let mut errors = self.allocate_errors(choices.len())?;
         if let Some(largest) = choices.iter().max_by_key(|choice| choice.0) {
             let fits = threads_of(pca.n_threads).min(errors.len());
             IncompletePca { n_threads: Some(1), error_bars: false, ..apply(pca, *largest) }
@@ -197,14 +197,14 @@ impl CrossValidation {
         fold: usize,
         watch: &Watch<'_>,
     ) -> Result<f64> {
-        let (kept, aside) = data.fold(fold, self.n_folds, pca.seed, &Exec::sequential())?;
+        let (kept, held_out) = data.fold(fold, self.n_folds, pca.seed, &Exec::sequential())?;
         let pca = IncompletePca { n_threads: Some(1), error_bars: false, ..pca.clone() };
         let context = FitContext { observer: Some(watch), ..FitContext::default() };
-        error(&fit::fit(&pca, &kept, &context)?, &aside)
+        error(&fit::fit(&pca, &kept, &context)?, &held_out)
     }
 
     /// Allocates an error per choice and fold.
-    fn room_for_errors(&self, n_choices: usize) -> Result<Vec<f64>> {
+    fn allocate_errors(&self, n_choices: usize) -> Result<Vec<f64>> {
         let too_many = || {
             self.refuse("the errors of all folds of all choices do not fit in memory; ask for fewer folds")
         };
@@ -229,13 +229,13 @@ impl CrossValidation {
 }
 
 /// Root mean squared error of predictions, weighted by entry weights and multiplicities.
-fn error<T: Scalar>(model: &IncompleteModel, aside: &Observed<T>) -> Result<f64> {
+fn error<T: Scalar>(model: &IncompleteModel, held_out: &Observed<T>) -> Result<f64> {
     let (mut squares, mut total) = (0.0, 0.0);
-    for row in 0..aside.n_samples() {
-        let line = aside.rows().line(row);
-        let times = aside.times().map_or(1.0, |times| times[row]);
+    for row in 0..held_out.n_samples() {
+        let line = held_out.rows().line(row);
+        let multiplicity = held_out.multiplicity().map_or(1.0, |multiplicity| multiplicity[row]);
         for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
-            let weight = times * line.weights.map_or(1.0, |w| w[e].to_f64());
+            let weight = multiplicity * line.weights.map_or(1.0, |w| w[e].to_f64());
             let away = model.predict(row, *column as usize)?.value - value.to_f64();
             squares += weight * away * away;
             total += weight;

@@ -26,7 +26,7 @@ impl<T: Scalar> Observed<T> {
             let entries = |row| (0..p).map(move |column| (column as u32, x.get(row, column), one));
             let rows = collect_lines(Major::Rows, (n, p), false, exec, entries)?;
             let columns = transpose(&rows, p, exec)?;
-            Ok(Self { rows, columns, times: None })
+            Ok(Self { rows, columns, multiplicity: None })
         })
     }
 
@@ -65,7 +65,7 @@ impl<T: Scalar> Observed<T> {
                 |row| (0..p).map(move |column| (column as u32, x.get(row, column), weights.get(row, column)));
             let rows = collect_lines(Major::Rows, (n, p), true, exec, entries)?;
             let columns = transpose(&rows, p, exec)?;
-            Ok(Self { rows, columns, times: None })
+            Ok(Self { rows, columns, multiplicity: None })
         })
     }
 
@@ -100,7 +100,7 @@ impl<T: Scalar> Observed<T> {
             let stored = collect_lines(x.major(), (n_major, n_minor), weights.is_some(), exec, entries)?;
             let other = transpose(&stored, n_minor, exec)?;
             let (rows, columns) = if by_rows { (stored, other) } else { (other, stored) };
-            Ok(Self { rows, columns, times: None })
+            Ok(Self { rows, columns, multiplicity: None })
         })
     }
 
@@ -137,7 +137,7 @@ impl<T: Scalar> Observed<T> {
                 rows = average_duplicates(rows);
             }
             let columns = transpose(&rows, n_features, exec)?;
-            Ok(Self { rows, columns, times: None })
+            Ok(Self { rows, columns, multiplicity: None })
         })
     }
 
@@ -156,7 +156,7 @@ impl<T: Scalar> Observed<T> {
             kept.map(move |at| (line.indices[at], line.values[at], line.weights.map_or(one, |w| w[at])))
         })?;
         let columns = transpose(&rows, n_features, exec)?;
-        Ok(Self { rows, columns, times: None })
+        Ok(Self { rows, columns, multiplicity: None })
     }
 
     /// Selects columns by ascending index and renumbers them from zero. Rows keep their multiplicities.
@@ -174,7 +174,7 @@ impl<T: Scalar> Observed<T> {
             })
         })?;
         let columns = transpose(&rows, names.len(), exec)?;
-        Ok(Self { rows, columns, times: None }.counted(self.times.clone()))
+        Ok(Self { rows, columns, multiplicity: None }.with_multiplicity(self.multiplicity.clone()))
     }
 
     /// Selects rows by index, in the given order, with their multiplicities.
@@ -187,8 +187,11 @@ impl<T: Scalar> Observed<T> {
                 .map(move |at| (line.indices[at], line.values[at], line.weights.map_or(one, |w| w[at])))
         })?;
         let columns = transpose(&rows, p, exec)?;
-        let times = self.times.as_ref().map(|times| names.iter().map(|row| times[*row]).collect());
-        Ok(Self { rows, columns, times: None }.counted(times))
+        let multiplicity = self
+            .multiplicity
+            .as_ref()
+            .map(|multiplicity| names.iter().map(|row| multiplicity[*row]).collect());
+        Ok(Self { rows, columns, multiplicity: None }.with_multiplicity(multiplicity))
     }
 }
 

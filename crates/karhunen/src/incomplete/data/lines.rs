@@ -21,7 +21,7 @@ pub(crate) struct EntryLines<T> {
     /// Inverse variances; `None` if all are one.
     weights: Option<Vec<T>>,
     /// Multiplicity of each line in sums over lines; `None` if all are one.
-    times: Option<Arc<[f64]>>,
+    multiplicity: Option<Arc<[f64]>>,
     parts: Vec<LinePart>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Segment<'a, T> {
 const LONG: usize = 64;
 const FULL: f64 = 0.75;
 /// Number of indices tested together for a gap.
-const STRETCH: usize = 8;
+const RUN: usize = 8;
 
 impl<'a, T> Segment<'a, T> {
     /// All entries of a line.
@@ -58,23 +58,23 @@ impl<'a, T> Segment<'a, T> {
     }
 
     /// The missing indices below `n` in the range of the segment.
-    pub(crate) fn holes(&self, n: usize) -> Vec<u32> {
+    pub(crate) fn missing(&self, n: usize) -> Vec<u32> {
         let end = (n as u32).min(self.span.1);
-        let mut holes = Vec::with_capacity((end - self.span.0) as usize - self.indices.len());
+        let mut missing = Vec::with_capacity((end - self.span.0) as usize - self.indices.len());
         let mut next = self.span.0;
-        for stretch in self.indices.chunks(STRETCH) {
+        for run in self.indices.chunks(RUN) {
             // Indices increase: the last one alone shows whether the run has gaps.
-            if stretch[stretch.len() - 1] - next == stretch.len() as u32 - 1 {
-                next += stretch.len() as u32;
+            if run[run.len() - 1] - next == run.len() as u32 - 1 {
+                next += run.len() as u32;
                 continue;
             }
-            for index in stretch {
-                holes.extend(next..*index);
+            for index in run {
+                missing.extend(next..*index);
                 next = index + 1;
             }
         }
-        holes.extend(next..end);
-        holes
+        missing.extend(next..end);
+        missing
     }
 }
 
@@ -93,20 +93,20 @@ impl<T: Scalar> EntryLines<T> {
     ) -> Self {
         let parts = parts(&pointers);
         let (indices, values) = (Arc::new(indices), Arc::new(values));
-        Self { pointers, indices, values, weights, times: None, parts }
+        Self { pointers, indices, values, weights, multiplicity: None, parts }
     }
 
     /// Sets the multiplicities of the lines.
-    pub(crate) fn counted(self, times: Arc<[f64]>) -> Self {
-        Self { times: Some(times), ..self }
+    pub(crate) fn with_multiplicity(self, multiplicity: Arc<[f64]>) -> Self {
+        Self { multiplicity: Some(multiplicity), ..self }
     }
 
     /// Multiplies each entry's weight by the multiplicity of its minor index.
-    pub(crate) fn reweighed(mut self, times: &[f64]) -> Self {
+    pub(crate) fn reweighted(mut self, multiplicity: &[f64]) -> Self {
         let one = T::from_f64(1.0);
         let mut weights = self.weights.take().unwrap_or_else(|| vec![one; self.values.len()]);
         for (weight, index) in weights.iter_mut().zip(&*self.indices) {
-            *weight = T::from_f64(weight.to_f64() * times[*index as usize]);
+            *weight = T::from_f64(weight.to_f64() * multiplicity[*index as usize]);
         }
         Self { weights: Some(weights), ..self }
     }
@@ -170,14 +170,14 @@ impl<T: Scalar> EntryLines<T> {
 
     /// Whether a line of `n` indices is unweighted and nearly full: sums over all rows less those over the missing
     /// entries are then cheaper.
-    pub(crate) fn has_few_holes(&self, line: usize, n: usize) -> bool {
+    pub(crate) fn is_nearly_full(&self, line: usize, n: usize) -> bool {
         let count = self.count(line);
         self.weights.is_none() && count >= LONG && count as f64 >= FULL * n as f64
     }
 
     /// Whether any line is nearly full.
     pub(crate) fn has_full_lines(&self, n: usize) -> bool {
-        (0..self.n_lines()).any(|line| self.has_few_holes(line, n))
+        (0..self.n_lines()).any(|line| self.is_nearly_full(line, n))
     }
 
     /// Makes one pass over all entries. `gather` adds the entries of a segment to `lengths.0` sums, with
@@ -208,8 +208,8 @@ impl<T: Scalar> EntryLines<T> {
         finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
     ) -> Result<[f64; M]> {
         let finish = |line: usize, acc: &mut [f64], outs: &mut [&mut [T]; K]| {
-            let times = self.times.as_ref().map_or(1.0, |times| times[line]);
-            Ok(finish(line, acc, outs)?.map(|sum| times * sum))
+            let multiplicity = self.multiplicity.as_ref().map_or(1.0, |multiplicity| multiplicity[line]);
+            Ok(finish(line, acc, outs)?.map(|sum| multiplicity * sum))
         };
         let widths: [usize; K] = std::array::from_fn(|k| outs[k].width);
         let mut tasks: Vec<Task<'_, T, K, M>> = self.tasks(entries, outs);
@@ -393,14 +393,14 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_what_entries_leave() {
+    fn missing_indices_lie_between_entries() {
         let indices = vec![1, 2, 5, 0, 1, 2, 3, 4, 5, 6];
         let lines = EntryLines::new(vec![0, 3, 10], indices, vec![1.0; 10], None);
-        assert_eq!(lines.line(0).holes(7), [0, 3, 4, 6]);
-        assert!(lines.line(1).holes(7).is_empty());
+        assert_eq!(lines.line(0).missing(7), [0, 3, 4, 6]);
+        assert!(lines.line(1).missing(7).is_empty());
         // Consecutive segments of a line share its missing entries without overlap.
-        assert_eq!(lines.segment(0, 0..2).holes(7), [0, 3, 4]);
-        assert_eq!(lines.segment(0, 2..3).holes(7), [6]);
+        assert_eq!(lines.segment(0, 0..2).missing(7), [0, 3, 4]);
+        assert_eq!(lines.segment(0, 2..3).missing(7), [6]);
     }
 
     #[test]

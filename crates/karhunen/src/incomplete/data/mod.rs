@@ -65,7 +65,7 @@ pub struct Observed<T> {
     rows: EntryLines<T>,
     columns: EntryLines<T>,
     /// Multiplicity of each row; `None` if all are one.
-    times: Option<Arc<[f64]>>,
+    multiplicity: Option<Arc<[f64]>>,
 }
 
 impl<T: Scalar> Observed<T> {

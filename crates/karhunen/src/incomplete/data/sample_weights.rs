@@ -43,41 +43,41 @@ impl<T: Scalar> Observed<T> {
                        that they sum to the number of rows",
             });
         }
-        if self.times.is_some() {
+        if self.multiplicity.is_some() {
             return Err(Error::Option {
                 option: "sample weights",
                 value: "given twice".to_owned(),
                 rule: "rows are weighed once; multiply the weights",
             });
         }
-        Ok(self.counted(Some(weights.into())))
+        Ok(self.with_multiplicity(Some(weights.into())))
     }
 
     /// The multiplicities of the rows, if set.
     pub fn sample_weights(&self) -> Option<&[f64]> {
-        self.times.as_deref()
+        self.multiplicity.as_deref()
     }
 
     /// The multiplicities, shared with factors of the rows.
-    pub(crate) fn times(&self) -> Option<&Arc<[f64]>> {
-        self.times.as_ref()
+    pub(crate) fn multiplicity(&self) -> Option<&Arc<[f64]>> {
+        self.multiplicity.as_ref()
     }
 
     /// Sets the multiplicities without checks.
-    pub(crate) fn counted(self, times: Option<Arc<[f64]>>) -> Self {
-        match times {
+    pub(crate) fn with_multiplicity(self, multiplicity: Option<Arc<[f64]>>) -> Self {
+        match multiplicity {
             None => self,
-            Some(times) => Self {
-                rows: self.rows.counted(times.clone()),
-                columns: self.columns.reweighed(&times),
-                times: Some(times),
+            Some(multiplicity) => Self {
+                rows: self.rows.with_multiplicity(multiplicity.clone()),
+                columns: self.columns.reweighted(&multiplicity),
+                multiplicity: Some(multiplicity),
             },
         }
     }
 
     /// Sum of the multiplicities of the rows.
     pub(crate) fn total_samples(&self) -> f64 {
-        self.times.as_ref().map_or(self.n_samples() as f64, |times| times.iter().sum())
+        self.multiplicity.as_ref().map_or(self.n_samples() as f64, |multiplicity| multiplicity.iter().sum())
     }
 
     /// Number of entries, each times the multiplicity of its row.
@@ -92,16 +92,17 @@ impl<T: Scalar> Observed<T> {
 
     /// Sum of `of` over the rows, times their multiplicities.
     pub(crate) fn over_rows(&self, of: impl Fn(usize) -> f64) -> f64 {
-        let times = |row: usize| self.times.as_ref().map_or(1.0, |times| times[row]);
-        (0..self.n_samples()).map(|row| times(row) * of(row)).sum()
+        let multiplicity =
+            |row: usize| self.multiplicity.as_ref().map_or(1.0, |multiplicity| multiplicity[row]);
+        (0..self.n_samples()).map(|row| multiplicity(row) * of(row)).sum()
     }
 
     /// Number of entries of a column, each times the multiplicity of its row.
     pub(crate) fn total_in_column(&self, column: usize) -> f64 {
         let line = self.columns.line(column);
-        match &self.times {
+        match &self.multiplicity {
             None => line.values.len() as f64,
-            Some(times) => line.indices.iter().map(|row| times[*row as usize]).sum(),
+            Some(multiplicity) => line.indices.iter().map(|row| multiplicity[*row as usize]).sum(),
         }
     }
 }

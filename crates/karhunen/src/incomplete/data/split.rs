@@ -68,7 +68,7 @@ impl<T: Scalar> Observed<T> {
             let (share, n_observed) = (value, self.n_observed());
             return Err(Error::NothingSetAside { option, share, n_observed, n_spare });
         }
-        self.set_aside(0..wanted, stream.places(), exec)
+        self.hold_out(0..wanted, stream.places(), exec)
     }
 
     /// Holds out one of `n_folds` folds. Entries alone in their row or column belong to no fold; the sizes of the
@@ -87,7 +87,7 @@ impl<T: Scalar> Observed<T> {
         self.check_folds(n_folds)?;
         // The product may exceed 64 bits.
         let first = |fold: usize| (fold as u128 * n_spare as u128 / n_folds as u128) as usize;
-        self.set_aside(first(fold)..first(fold + 1), Purpose::Folds.of(seed).places(), exec)
+        self.hold_out(first(fold)..first(fold + 1), Purpose::Folds.of(seed).places(), exec)
     }
 
     /// Refuses more folds than entries that can be held out.
@@ -110,9 +110,9 @@ impl<T: Scalar> Observed<T> {
     }
 
     /// Holds out the spare entries whose random numbers have ranks in a range, except the last of a row or column.
-    fn set_aside(&self, ranks: Range<usize>, places: Places, exec: &Exec<'_>) -> Result<(Self, Self)> {
+    fn hold_out(&self, ranks: Range<usize>, places: Places, exec: &Exec<'_>) -> Result<(Self, Self)> {
         let (from, to) = (self.number_of_rank(ranks.start, places), self.number_of_rank(ranks.end, places));
-        let mut aside = vec![false; self.n_observed()];
+        let mut held_out = vec![false; self.n_observed()];
         let mut left: Vec<usize> = (0..self.n_features()).map(|j| self.n_observed_in_column(j)).collect();
         let mut entry = 0;
         for row in 0..self.n_samples() {
@@ -122,7 +122,7 @@ impl<T: Scalar> Observed<T> {
                 let number = u128::from(places.at(row as u64, column as u64));
                 let wanted = from <= number && number < to;
                 if wanted && left_in_row > 1 && left[column] > 1 {
-                    aside[entry] = true;
+                    held_out[entry] = true;
                     left_in_row -= 1;
                     left[column] -= 1;
                 }
@@ -131,8 +131,8 @@ impl<T: Scalar> Observed<T> {
         }
         let p = self.n_features();
         let part = |wanted: bool| {
-            let part = Self::filtered(&self.rows, p, |e| aside[e] == wanted, exec)?;
-            Ok(part.counted(self.times.clone()))
+            let part = Self::filtered(&self.rows, p, |e| held_out[e] == wanted, exec)?;
+            Ok(part.with_multiplicity(self.multiplicity.clone()))
         };
         Ok((part(false)?, part(true)?))
     }

@@ -23,7 +23,7 @@ impl Covariances {
     }
 
     /// Makes row and column `k` of all matrices zero.
-    pub(crate) fn forget(&mut self, k: usize) {
+    pub(crate) fn remove(&mut self, k: usize) {
         let c = self.n_components;
         for matrix in self.packed.chunks_exact_mut(c * (c + 1) / 2) {
             for l in 0..c {

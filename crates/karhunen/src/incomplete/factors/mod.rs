@@ -32,7 +32,7 @@ pub(crate) struct Factor<T> {
     n_rows: usize,
     width: usize,
     /// Multiplicity of each row in sums over rows; `None` if all are one.
-    times: Option<Arc<[f64]>>,
+    multiplicity: Option<Arc<[f64]>>,
 }
 
 impl<T: Scalar> Clone for Factor<T> {
@@ -52,7 +52,7 @@ impl<T: Scalar> Factor<T> {
         // Rows without an aligned offset cost speed only.
         let offset = data.as_ptr().align_offset(LINE);
         let offset = if offset < per_line { offset } else { 0 };
-        Self { data, offset, n_rows, width, times: None }
+        Self { data, offset, n_rows, width, multiplicity: None }
     }
 
     /// Padded width of rows of `n_values`.
@@ -67,22 +67,22 @@ impl<T: Scalar> Factor<T> {
 
     /// Zeros with the same rows and multiplicities, at least `n_values` per row.
     pub(crate) fn zeros_beside(&self, n_values: usize) -> Self {
-        Self { times: self.times.clone(), ..Self::zeros(self.n_rows, n_values) }
+        Self { multiplicity: self.multiplicity.clone(), ..Self::zeros(self.n_rows, n_values) }
     }
 
     /// Sets the multiplicities of the rows.
-    pub(crate) fn counted(self, times: Option<&Arc<[f64]>>) -> Self {
-        Self { times: times.cloned(), ..self }
+    pub(crate) fn with_multiplicity(self, multiplicity: Option<&Arc<[f64]>>) -> Self {
+        Self { multiplicity: multiplicity.cloned(), ..self }
     }
 
     /// Multiplicity of each row, unless all are one.
-    pub(crate) fn times(&self) -> Option<&Arc<[f64]>> {
-        self.times.as_ref()
+    pub(crate) fn multiplicity(&self) -> Option<&Arc<[f64]>> {
+        self.multiplicity.as_ref()
     }
 
     /// Sum of the multiplicities of the rows.
     pub(crate) fn total(&self) -> f64 {
-        self.times.as_ref().map_or(self.n_rows as f64, |times| times.iter().sum())
+        self.multiplicity.as_ref().map_or(self.n_rows as f64, |multiplicity| multiplicity.iter().sum())
     }
 
     pub(crate) fn n_rows(&self) -> usize {
@@ -154,7 +154,7 @@ impl<T: Scalar> Factor<T> {
             || Sums(vec![0.0; len]),
             |piece, sums| {
                 let of_piece = piece * rows..((piece + 1) * rows).min(self.n_rows);
-                let Some(times) = &self.times else {
+                let Some(multiplicity) = &self.multiplicity else {
                     of_piece.for_each(|i| f(i, self.row(i), &mut sums.0));
                     return Ok(());
                 };
@@ -162,7 +162,7 @@ impl<T: Scalar> Factor<T> {
                 for i in of_piece {
                     once.fill(0.0);
                     f(i, self.row(i), &mut once);
-                    sums.0.iter_mut().zip(&once).for_each(|(sum, x)| *sum += times[i] * x);
+                    sums.0.iter_mut().zip(&once).for_each(|(sum, x)| *sum += multiplicity[i] * x);
                 }
                 Ok(())
             },
@@ -240,8 +240,8 @@ impl<T: Scalar> Factors<T> {
     }
 
     /// Sets the multiplicities of the rows of the scores.
-    pub(crate) fn counted(self, times: Option<&Arc<[f64]>>) -> Self {
-        Self { s: self.s.counted(times), ..self }
+    pub(crate) fn with_multiplicity(self, multiplicity: Option<&Arc<[f64]>>) -> Self {
+        Self { s: self.s.with_multiplicity(multiplicity), ..self }
     }
 
     /// The mean of each feature.

@@ -147,7 +147,7 @@ impl<T: Scalar> Objective<'_, T> {
     }
 
     /// The component of the row offsets, if any: its loadings are fixed at one.
-    pub(crate) fn held(&self) -> Option<usize> {
+    pub(crate) fn fixed(&self) -> Option<usize> {
         self.offsets.is_some().then(|| self.free())
     }
 
@@ -158,7 +158,7 @@ impl<T: Scalar> Objective<'_, T> {
 
     /// Penalty of value `k` of row `i` and its centre: zero, or the prior mean.
     #[inline(always)]
-    pub(crate) fn pull(&self, side: FactorSide, i: usize, k: usize) -> (f64, f64) {
+    pub(crate) fn penalty_at(&self, side: FactorSide, i: usize, k: usize) -> (f64, f64) {
         let free = self.free();
         if k < free {
             (self.penalty(side).at(i, k, free), 0.0)
@@ -177,7 +177,7 @@ impl<T: Scalar> Objective<'_, T> {
     pub(crate) fn row_penalty(&self, side: FactorSide, i: usize, row: &[T]) -> f64 {
         let mut sum = 0.0;
         for (k, value) in row[..self.n_fitted(side)].iter().enumerate() {
-            let (d, centre) = self.pull(side, i, k);
+            let (d, centre) = self.penalty_at(side, i, k);
             let away = value.to_f64() - centre;
             sum += d * away * away;
         }

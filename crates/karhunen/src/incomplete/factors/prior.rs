@@ -16,8 +16,8 @@ pub struct Prior {
 
 impl Prior {
     /// Removes the inactive components from the prior.
-    pub(crate) fn forget(&mut self, silent: &[bool]) {
-        for k in (0..silent.len()).filter(|k| silent[*k]) {
+    pub(crate) fn remove(&mut self, inactive: &[bool]) {
+        for k in (0..inactive.len()).filter(|k| inactive[*k]) {
             self.mean[k] = 0.0;
             for l in 0..self.mean.len() {
                 (self.precision[(k, l)], self.precision[(l, k)]) = (0.0, 0.0);

@@ -111,12 +111,13 @@ impl Fingerprint {
             |piece, sum| {
                 for row in n * piece / PIECES..n * (piece + 1) / PIECES {
                     let line = rows.line(row);
-                    let times = data.times().map_or(1.0, |times| times[row]);
+                    let multiplicity = data.multiplicity().map_or(1.0, |multiplicity| multiplicity[row]);
                     for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
                         let weight = line.weights.map_or(1.0, |w| w[e].to_f64());
                         let place = mix(((row as u64) << 32) | u64::from(*column));
                         let entry = mix(place ^ value.to_f64().to_bits());
-                        sum.0 = sum.0.wrapping_add(mix(mix(entry ^ weight.to_bits()) ^ times.to_bits()));
+                        sum.0 =
+                            sum.0.wrapping_add(mix(mix(entry ^ weight.to_bits()) ^ multiplicity.to_bits()));
                     }
                 }
                 Ok(())

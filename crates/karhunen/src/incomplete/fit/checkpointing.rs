@@ -10,21 +10,25 @@ use crate::incomplete::fit::checkpoint::{Checkpoint, Checkpoints, Every, Fingerp
 use crate::incomplete::options::IncompletePca;
 
 /// Checkpoint writer: makes checkpoints when they are due.
-pub(crate) struct Keeper<'a> {
+pub(crate) struct CheckpointWriter<'a> {
     checkpoints: Checkpoints<'a>,
     data: Fingerprint,
-    pub(crate) patient: &'a Patient<'a>,
+    pub(crate) cancellation: &'a DeferredCancellation<'a>,
     last: Instant,
     since: usize,
 }
 
-impl<'a> Keeper<'a> {
-    pub(crate) fn new(checkpoints: Checkpoints<'a>, data: Fingerprint, patient: &'a Patient<'a>) -> Self {
-        Self { checkpoints, data, patient, last: Instant::now(), since: 0 }
+impl<'a> CheckpointWriter<'a> {
+    pub(crate) fn new(
+        checkpoints: Checkpoints<'a>,
+        data: Fingerprint,
+        cancellation: &'a DeferredCancellation<'a>,
+    ) -> Self {
+        Self { checkpoints, data, cancellation, last: Instant::now(), since: 0 }
     }
 
     /// Makes a checkpoint after an iteration if it is due or cancellation was requested.
-    pub(crate) fn look(
+    pub(crate) fn write_if_due(
         &mut self,
         iteration: usize,
         pca: &IncompletePca,
@@ -35,7 +39,7 @@ impl<'a> Keeper<'a> {
             Every::Time(apart) => self.last.elapsed() >= apart,
             Every::Iterations(n) => self.since >= n,
         };
-        if !due && !self.patient.is_asked() {
+        if !due && !self.cancellation.is_requested() {
             return Ok(());
         }
         let checkpoint = Checkpoint {
@@ -52,50 +56,50 @@ impl<'a> Keeper<'a> {
 }
 
 /// Observer that defers cancellation to the end of an iteration, because no checkpoint can be made within one.
-pub(crate) struct Patient<'a> {
+pub(crate) struct DeferredCancellation<'a> {
     observer: &'a dyn Observer,
     iterating: AtomicBool,
-    asked: AtomicBool,
+    requested: AtomicBool,
 }
 
-impl<'a> Patient<'a> {
+impl<'a> DeferredCancellation<'a> {
     pub(crate) fn new(observer: &'a dyn Observer) -> Self {
-        Self { observer, iterating: AtomicBool::new(false), asked: AtomicBool::new(false) }
+        Self { observer, iterating: AtomicBool::new(false), requested: AtomicBool::new(false) }
     }
 
-    /// Defers cancellation until the guard is dropped or [`Patient::check`] is called.
-    pub(crate) fn until_dropped(&self) -> Iterating<'_> {
+    /// Defers cancellation until the guard is dropped or [`DeferredCancellation::check`] is called.
+    pub(crate) fn defer(&self) -> Iterating<'_> {
         self.iterating.store(true, Ordering::Relaxed);
         Iterating(&self.iterating)
     }
 
     /// Whether cancellation was requested.
-    pub(crate) fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+    pub(crate) fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::Relaxed)
     }
 
     /// Ends the deferral; [`crate::error::Error::Stopped`] if cancellation was requested.
     pub(crate) fn check(&self, exec: &Exec<'_>) -> Result<()> {
         self.iterating.store(false, Ordering::Relaxed);
-        if self.is_asked() { Err(exec.stopped()) } else { Ok(()) }
+        if self.is_requested() { Err(exec.stopped()) } else { Ok(()) }
     }
 
-    fn answer(&self, flow: Flow) -> Flow {
+    fn respond(&self, flow: Flow) -> Flow {
         if flow == Flow::Stop {
-            self.asked.store(true, Ordering::Relaxed);
+            self.requested.store(true, Ordering::Relaxed);
         }
-        let granted = self.is_asked() && !self.iterating.load(Ordering::Relaxed);
+        let granted = self.is_requested() && !self.iterating.load(Ordering::Relaxed);
         if granted { Flow::Stop } else { Flow::Continue }
     }
 }
 
-impl Observer for Patient<'_> {
+impl Observer for DeferredCancellation<'_> {
     fn update(&self, phase: &'static str, fraction: f64) -> Flow {
-        self.answer(self.observer.update(phase, fraction))
+        self.respond(self.observer.update(phase, fraction))
     }
 
     fn iteration(&self, at: &Iteration) -> Flow {
-        self.answer(self.observer.iteration(at))
+        self.respond(self.observer.iteration(at))
     }
 }
 

@@ -19,17 +19,17 @@ pub(crate) struct Precision {
 }
 
 /// `(G + P)^-1` of every row of a factor, lower triangles packed by rows, and `sum tr G (G + P)^-1`, the effective
-/// number of parameters. Zero for `silent` (inactive) components.
+/// number of parameters. Zero for `inactive` components.
 pub(crate) fn inverses<T: Lane>(
     lines: &EntryLines<T>,
     factors: &Factors<T>,
     side: FactorSide,
-    (precision, silent): (&Precision, &[bool]),
+    (precision, inactive): (&Precision, &[bool]),
     exec: &Exec<'_>,
 ) -> Result<(Vec<T>, f64)> {
     let c = precision.matrix.n_rows();
-    let is_silent = |k: usize| silent.get(k).is_some_and(|silent| *silent);
-    let (of_none, heard): (Vec<usize>, Vec<usize>) = (0..c).partition(|k| is_silent(*k));
+    let is_inactive = |k: usize| inactive.get(k).is_some_and(|inactive| *inactive);
+    let (of_none, heard): (Vec<usize>, Vec<usize>) = (0..c).partition(|k| is_inactive(*k));
     let (own, other) = (factors.of(side), factors.of(side.other()));
     let layout = NormalLayout::new(c);
     let width = c * (c + 1) / 2;
@@ -44,10 +44,10 @@ pub(crate) fn inverses<T: Lane>(
         |line, acc, [row]| {
             products.complete(line, own.row(line)[factors.c], acc);
             let (mut g, ..) = layout.parts(acc);
-            let times = if precision.per_entry { lines.weight(line).max(1.0) } else { 1.0 };
+            let factor = if precision.per_entry { lines.weight(line).max(1.0) } else { 1.0 };
             for k in 0..c {
                 for l in k..c {
-                    g.values[k * layout.stride + l] += times * precision.matrix[(k, l)];
+                    g.values[k * layout.stride + l] += factor * precision.matrix[(k, l)];
                 }
                 // Keeps the matrix positive definite to rounding.
                 g.values[k * layout.stride + k] *= 1.0 + 1e-9;
@@ -59,7 +59,7 @@ pub(crate) fn inverses<T: Lane>(
                 for l in &heard[..=at] {
                     row[k * (k + 1) / 2 + l] = T::from_f64(inverse[(*k, *l)]);
                 }
-                let terms = heard.iter().map(|l| times * precision.matrix[(*k, *l)] * inverse[(*l, *k)]);
+                let terms = heard.iter().map(|l| factor * precision.matrix[(*k, *l)] * inverse[(*l, *k)]);
                 trace -= terms.sum::<f64>();
             }
             Ok([trace])

@@ -48,7 +48,7 @@ impl<T: Lane> Run<T> {
         let Found { rotated, explained, prior, noise, score_covariances, loading_covariances } = found;
         let far = far_predictions(problem.data, &rotated, exec)?;
         let weight = prepared.weight();
-        let pulled = problem.mean.under(noise).kappa;
+        let kappa = problem.mean.under(noise).kappa;
         let of_mean = |w: f64| if w > 0.0 { noise / w } else { prepared.spread.mean_square };
         let of_offsets = variance_of_offsets(&rotated, problem);
         let (total, explained_variance_ratio) = explained.shares(of_offsets, problem.data.n_features());
@@ -66,7 +66,7 @@ impl<T: Lane> Run<T> {
             loading_covariances,
             mean_variance: match pca.mean {
                 MeanMode::None => vec![0.0; problem.data.n_features()],
-                _ => prepared.sums.weight.iter().map(|w| of_mean(w + pulled)).collect(),
+                _ => prepared.sums.weight.iter().map(|w| of_mean(w + kappa)).collect(),
             },
             prior,
             n_observed: (0..problem.data.n_features())
@@ -111,12 +111,12 @@ impl Found {
     ) -> Result<Self> {
         let Rotation { mut rotated, explained: mut variances, mut prior, mut scores, mut loadings } =
             posterior.rotate(problem, factors, error_bars, exec)?;
-        let silent = rotated.silence(problem.data.total_samples(), posterior.noise);
-        prior.forget(&silent);
-        for (k, variance) in variances.iter_mut().enumerate().filter(|(k, _)| silent[*k]) {
+        let inactive = rotated.deactivate(problem.data.total_samples(), posterior.noise);
+        prior.remove(&inactive);
+        for (k, variance) in variances.iter_mut().enumerate().filter(|(k, _)| inactive[*k]) {
             *variance = 0.0;
-            loadings.forget(k);
-            scores.iter_mut().for_each(|scores| scores.forget(k));
+            loadings.remove(k);
+            scores.iter_mut().for_each(|scores| scores.remove(k));
         }
         let left = problem.data.n_features() as f64 * posterior.noise;
         Ok(Self {
@@ -145,17 +145,17 @@ impl Found {
             (0..offsets.len()).filter(|i| free(*i)).for_each(|i| offsets[i] = 0.0);
         }
         let rough = rough_noise(problem, squares);
-        let silent = rotated.silence(problem.data.total_samples(), rough);
+        let inactive = rotated.deactivate(problem.data.total_samples(), rough);
         let variances = of_scores(&rotated.singular_values, problem.data.total_samples());
         let mut prior = prior(problem, &rotated);
-        prior.forget(&silent);
+        prior.remove(&inactive);
         let factors: Factors<T> = Factors::with_offsets(
             &rotated.loadings,
             &rotated.scores,
             &rotated.mean,
             rotated.offsets.as_deref(),
         );
-        let found = (&rotated, &factors, &silent[..]);
+        let found = (&rotated, &factors, &inactive[..]);
         let bars = ErrorBars::new(problem, found, &prior, &variances, (squares, rough), error_bars, exec)?;
         let left = left_by_fit(problem, &factors, centred, &exec.part(1.0, 1.0))?;
         let explained = Explained { variances, left };
@@ -188,7 +188,7 @@ fn precision<T: Lane>(problem: &Objective<'_, T>, side: FactorSide, map: &Matrix
     let lines = problem.lines(side);
     let shown = (0..lines.n_lines()).find(|line| lines.count(*line) > 0).unwrap_or(0);
     let unit = if per_entry { 1.0 / lines.weight(shown) } else { 1.0 };
-    let scaled = Matrix::from_fn(c, c, |l, k| problem.pull(side, shown, l).0 * unit * map[(l, k)]);
+    let scaled = Matrix::from_fn(c, c, |l, k| problem.penalty_at(side, shown, l).0 * unit * map[(l, k)]);
     Precision { matrix: t_multiply(map, &scaled), per_entry }
 }
 
@@ -202,7 +202,7 @@ struct ErrorBars<T> {
 impl<T: Lane> ErrorBars<T> {
     fn new(
         problem: &Objective<'_, T>,
-        (rotated, factors, silent): (&Rotated, &Factors<T>, &[bool]),
+        (rotated, factors, inactive): (&Rotated, &Factors<T>, &[bool]),
         prior: &Prior,
         explained: &[f64],
         (squares, rough): (f64, f64),
@@ -232,12 +232,12 @@ impl<T: Lane> ErrorBars<T> {
             (diagonal(c, &|k| of_scores[k].max(f64::MIN_POSITIVE)), diagonal(free, &|_| 1.0 / p as f64))
         };
         let (scores, trace) =
-            inverses(rows, factors, FactorSide::Scores, (&of_scores, silent), &exec.part(0.0, 0.5))?;
+            inverses(rows, factors, FactorSide::Scores, (&of_scores, inactive), &exec.part(0.0, 0.5))?;
         let (loadings, more) =
-            inverses(columns, factors, FactorSide::Loadings, (&of_loadings, silent), &exec.part(0.5, 1.0))?;
+            inverses(columns, factors, FactorSide::Loadings, (&of_loadings, inactive), &exec.part(0.5, 1.0))?;
         let means = if problem.mean.joint { p as f64 } else { 0.0 };
         let noise = if regularized {
-            let none = silent.iter().filter(|silent| **silent).count();
+            let none = inactive.iter().filter(|inactive| **inactive).count();
             let turned = ((c - none) * (free - none)) as f64;
             noise(squares, problem.data.total_entries(), trace + more - turned + means)
         } else {

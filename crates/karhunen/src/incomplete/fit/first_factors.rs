@@ -30,7 +30,8 @@ pub(crate) fn random<T: Lane>(
     let mut loadings = gaussian(p, c, stream);
     loadings.as_mut_slice().iter_mut().for_each(|x| *x *= deviation.sqrt());
     let offsets = offsets.then(|| vec![0.0; n]);
-    Factors::with_offsets(&loadings, &Matrix::zeros(n, c), mean, offsets.as_deref()).counted(data.times())
+    Factors::with_offsets(&loadings, &Matrix::zeros(n, c), mean, offsets.as_deref())
+        .with_multiplicity(data.multiplicity())
 }
 
 /// Makes a few sweeps with a small ridge, which reduce the dependence on the start. They first update the scores,
@@ -72,9 +73,9 @@ pub(crate) fn give_unit<T: Lane>(
     exec: &Exec<'_>,
 ) -> Result<()> {
     let (free, root) = (problem.free(), deviation.max(f64::MIN_POSITIVE).sqrt());
-    let times = |factor: f64| move |x: &mut T| *x = T::from_f64(x.to_f64() * factor);
+    let scale_by = |factor: f64| move |x: &mut T| *x = T::from_f64(x.to_f64() * factor);
     let (of_loadings, of_scores) =
         if side == FactorSide::Loadings { (root, 1.0 / root) } else { (1.0 / root, root) };
-    factors.a.map_rows(exec, |_, row| row[..free].iter_mut().for_each(times(of_loadings)))?;
-    factors.s.map_rows(exec, |_, row| row[..free].iter_mut().for_each(times(of_scores)))
+    factors.a.map_rows(exec, |_, row| row[..free].iter_mut().for_each(scale_by(of_loadings)))?;
+    factors.s.map_rows(exec, |_, row| row[..free].iter_mut().for_each(scale_by(of_scores)))
 }

@@ -13,17 +13,17 @@ use crate::scalar::Scalar;
 
 /// Rows with positive weight and rows of weight zero.
 pub(crate) struct Division {
-    taking_part: Vec<usize>,
-    left_out: Vec<usize>,
+    included: Vec<usize>,
+    excluded: Vec<usize>,
 }
 
 impl Division {
     /// Splits the rows; `None` if no row has weight zero.
     pub(crate) fn of<T: Scalar>(data: &Observed<T>) -> Option<Self> {
         let weights = data.sample_weights()?;
-        let (left_out, taking_part): (Vec<usize>, Vec<usize>) =
+        let (excluded, included): (Vec<usize>, Vec<usize>) =
             (0..weights.len()).partition(|row| weights[*row] == 0.0);
-        (!left_out.is_empty()).then_some(Self { taking_part, left_out })
+        (!excluded.is_empty()).then_some(Self { included, excluded })
     }
 
     /// The rows with positive weight.
@@ -32,7 +32,7 @@ impl Division {
         data: &Observed<T>,
         n_threads: Option<usize>,
     ) -> Result<Observed<T>> {
-        Exec::run(n_threads, &Unobserved, |exec| data.select(&self.taking_part, exec))
+        Exec::run(n_threads, &Unobserved, |exec| data.select(&self.included, exec))
     }
 
     /// Fits the rows with positive weight by `fit`, then computes the scores of the others.
@@ -46,8 +46,8 @@ impl Division {
         let start = context.start.map(|start| Start { scores: self.pick(&start.scores), ..start.clone() });
         let context = FitContext { start: start.as_ref(), ..*context };
         let mut model = fit(&self.data(data, pca.n_threads)?, &context)?;
-        model.rename_rows(|row| Some(self.taking_part[row]));
-        let rest = Exec::run(pca.n_threads, &Unobserved, |exec| data.select(&self.left_out, exec))?;
+        model.rename_rows(|row| Some(self.included[row]));
+        let rest = Exec::run(pca.n_threads, &Unobserved, |exec| data.select(&self.excluded, exec))?;
         let observer = context.observer.unwrap_or(&Unobserved);
         let (found, covariances) = match model.score_covariances() {
             None => (model.rows_observed(&rest, pca.n_threads, observer)?, None),
@@ -60,20 +60,20 @@ impl Division {
         };
         let c = model.n_components();
         let merged = self.merge(model.scores().as_slice(), found.scores.as_slice(), c);
-        let scores = Matrix::from_vec(self.taking_part.len() + self.left_out.len(), c, merged)?;
+        let scores = Matrix::from_vec(self.included.len() + self.excluded.len(), c, merged)?;
         let both = model.row_offsets().zip(found.offsets);
         let offsets = both.map(|(fitted, found)| self.merge(fitted, &found, 1));
         Ok(model.with_rows(RowScores { scores, offsets }, covariances))
     }
 
     fn pick(&self, scores: &Matrix) -> Matrix {
-        Matrix::from_fn(self.taking_part.len(), scores.n_cols(), |i, k| scores[(self.taking_part[i], k)])
+        Matrix::from_fn(self.included.len(), scores.n_cols(), |i, k| scores[(self.included[i], k)])
     }
 
     /// Merges rows of `width` values of both parts in the order of the data.
-    fn merge<U: Copy + Default>(&self, taking_part: &[U], left_out: &[U], width: usize) -> Vec<U> {
-        let mut all = vec![U::default(); taking_part.len() + left_out.len()];
-        for (names, values) in [(&self.taking_part, taking_part), (&self.left_out, left_out)] {
+    fn merge<U: Copy + Default>(&self, included: &[U], excluded: &[U], width: usize) -> Vec<U> {
+        let mut all = vec![U::default(); included.len() + excluded.len()];
+        for (names, values) in [(&self.included, included), (&self.excluded, excluded)] {
             for (at, row) in names.iter().enumerate() {
                 all[row * width..(row + 1) * width].copy_from_slice(&values[at * width..(at + 1) * width]);
             }

@@ -28,7 +28,7 @@ use crate::incomplete::factors::state_arrays::{
 };
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::fit::checkpoint::{Checkpoint, Fingerprint, FitContext};
-use crate::incomplete::fit::checkpointing::{Keeper, Patient};
+use crate::incomplete::fit::checkpointing::{CheckpointWriter, DeferredCancellation};
 use crate::incomplete::fit::first_factors::{give_unit, random, warm_up};
 use crate::incomplete::fit::path::largest_penalty;
 use crate::incomplete::fit::run::{Course, Run, Running};
@@ -39,16 +39,16 @@ use crate::incomplete::model::convergence::{RunSummary, StopReason};
 use crate::incomplete::options::{IncompletePca, Method, Regularization};
 use crate::incomplete::passes::normal::solve_side;
 use crate::incomplete::start::Start;
-use crate::incomplete::updates::offsets::{Levels, begin_offsets};
+use crate::incomplete::updates::offsets::{OffsetVariance, begin_offsets};
 use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::simd::Lane;
 use crate::random::Purpose;
 use crate::scalar::Scalar;
 
 /// Ratio of consecutive penalties of a path; the first follows the smallest that makes all components zero.
-const RUNG: f64 = 0.7;
+const STEP_RATIO: f64 = 0.7;
 /// Most steps of a path, down to a millionth of the first penalty.
-const MOST_RUNGS: usize = 40;
+const MOST_STEPS: usize = 40;
 /// Steps without a lower held-out error that end a path.
 const RISES: usize = 2;
 /// Fraction of a random start added at each step of a path, because components of zero would stay zero.
@@ -60,14 +60,14 @@ pub(crate) fn fit<T: Scalar>(
     context: &FitContext<'_>,
 ) -> Result<IncompleteModel> {
     let observer = context.observer.unwrap_or(&Unobserved);
-    let patient = Patient::new(observer);
+    let cancellation = DeferredCancellation::new(observer);
     // Only checkpoints require iterations to complete.
-    let patience = context.checkpoints.is_some().then_some(&patient);
-    let observer = patience.map_or(observer, |patient| patient as &dyn Observer);
+    let deferred = context.checkpoints.is_some().then_some(&cancellation);
+    let observer = deferred.map_or(observer, |cancellation| cancellation as &dyn Observer);
     pca.ask(data, 1)?;
     Exec::run(pca.n_threads, observer, |exec| match data.typed() {
-        Typed::F32(data) => fit_typed(pca, data, context, patience, exec),
-        Typed::F64(data) => fit_typed(pca, data, context, patience, exec),
+        Typed::F32(data) => fit_typed(pca, data, context, deferred, exec),
+        Typed::F64(data) => fit_typed(pca, data, context, deferred, exec),
     })
 }
 
@@ -75,7 +75,7 @@ fn fit_typed<T: Lane>(
     pca: &IncompletePca,
     data: &Observed<T>,
     context: &FitContext<'_>,
-    patient: Option<&Patient<'_>>,
+    cancellation: Option<&DeferredCancellation<'_>>,
     exec: &Exec<'_>,
 ) -> Result<IncompleteModel> {
     let fingerprint = if context.checkpoints.is_some() || context.resume.is_some() {
@@ -91,31 +91,34 @@ fn fit_typed<T: Lane>(
         }
         None => None,
     };
-    let (kept, held_out) = split.as_ref().map_or((data, None), |(kept, aside)| (kept, Some(aside)));
+    let (kept, held_out) = split.as_ref().map_or((data, None), |(kept, held_out)| (kept, Some(held_out)));
     let setting = Setting::new(pca, (data, kept, held_out), context.start, exec)?;
-    let mut legs = Legs { leg: setting.first_leg(), best: None, warm: None, runs: Vec::new(), spent: 0.0 };
+    let mut stages =
+        Stages { stage: setting.first_stage(), best: None, warm: None, runs: Vec::new(), spent: 0.0 };
     let exec = &exec.phase(setting.method.name());
     let mut running = match (context.resume, &fingerprint) {
         (Some(checkpoint), Some(fingerprint)) => {
             checkpoint.check(pca, fingerprint)?;
-            legs.resume(&setting, checkpoint, exec)?
+            stages.resume(&setting, checkpoint, exec)?
         }
-        _ => legs.begin(&setting, exec)?,
+        _ => stages.begin(&setting, exec)?,
     };
-    let mut keeper = match (context.checkpoints, fingerprint, patient) {
-        (Some(checkpoints), Some(data), Some(patient)) => Some(Keeper::new(checkpoints, data, patient)),
+    let mut writer = match (context.checkpoints, fingerprint, cancellation) {
+        (Some(checkpoints), Some(data), Some(cancellation)) => {
+            Some(CheckpointWriter::new(checkpoints, data, cancellation))
+        }
         _ => None,
     };
     loop {
-        legs.drive(&setting, &mut running, keeper.as_mut(), exec)?;
-        legs.note(&setting, running);
-        match legs.next_leg(&setting) {
-            Some(leg) => legs.leg = leg,
+        stages.drive(&setting, &mut running, writer.as_mut(), exec)?;
+        stages.note(&setting, running);
+        match stages.next_stage(&setting) {
+            Some(stage) => stages.stage = stage,
             None => break,
         }
-        running = legs.begin(&setting, exec)?;
+        running = stages.begin(&setting, exec)?;
     }
-    legs.into_model(&setting, &exec.phase("error bars"))
+    stages.into_model(&setting, &exec.phase("error bars"))
 }
 
 /// Data of a fit and their statistics.
@@ -141,9 +144,9 @@ struct Setting<'a, T> {
 
 /// Stage of a fit: a random (or given) start, a path step, or the refit to all entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leg {
+enum Stage {
     Start(usize),
-    Rung(usize),
+    PathStep(usize),
     Refit,
 }
 
@@ -159,8 +162,13 @@ impl<'a, T: Lane> Setting<'a, T> {
         let kept = part(kept)?;
         let whole = if pca.refit && held_out.is_some() { Some(part(whole)?) } else { None };
         let top = if pca.regularization == Some(Regularization::Path) {
-            let Prepared { mean, levels, .. } = &kept.prepared;
-            Some(largest_penalty(kept.data, mean, levels.map(Levels::pseudo_observations), exec)?)
+            let Prepared { mean, offset_variance, .. } = &kept.prepared;
+            Some(largest_penalty(
+                kept.data,
+                mean,
+                offset_variance.map(OffsetVariance::pseudo_observations),
+                exec,
+            )?)
         } else {
             None
         };
@@ -168,36 +176,36 @@ impl<'a, T: Lane> Setting<'a, T> {
         Ok(Self { pca, method, reason, start, kept, held_out, whole, top })
     }
 
-    fn first_leg(&self) -> Leg {
-        if self.top.is_some() { Leg::Rung(0) } else { Leg::Start(0) }
+    fn first_stage(&self) -> Stage {
+        if self.top.is_some() { Stage::PathStep(0) } else { Stage::Start(0) }
     }
 
     /// The penalty of a path step.
-    fn lambda(&self, rung: usize) -> Option<f64> {
-        self.top.map(|top| top * RUNG.powi(rung as i32 + 1))
+    fn lambda(&self, step: usize) -> Option<f64> {
+        self.top.map(|top| top * STEP_RATIO.powi(step as i32 + 1))
     }
 
     /// Decodes the stage of a checkpoint; an error if this fit has no such stage.
-    fn leg_of_codes(&self, name: &str, kind: f64, number: f64) -> Result<Leg> {
+    fn stage_of_codes(&self, name: &str, kind: f64, number: f64) -> Result<Stage> {
         let (number, path) = (count(name, number)?, self.top.is_some());
         match kind {
-            0.0 if !path && number < self.pca.n_starts => Ok(Leg::Start(number)),
-            1.0 if path && number < MOST_RUNGS => Ok(Leg::Rung(number)),
-            2.0 if self.whole.is_some() && number == 0 => Ok(Leg::Refit),
+            0.0 if !path && number < self.pca.n_starts => Ok(Stage::Start(number)),
+            1.0 if path && number < MOST_STEPS => Ok(Stage::PathStep(number)),
+            2.0 if self.whole.is_some() && number == 0 => Ok(Stage::Refit),
             _ => Err(damaged(name, "holds no part of this fit")),
         }
     }
 
-    fn part(&self, leg: Leg) -> &FitPart<'a, T> {
-        match (leg, &self.whole) {
-            (Leg::Refit, Some(whole)) => whole,
+    fn part(&self, stage: Stage) -> &FitPart<'a, T> {
+        match (stage, &self.whole) {
+            (Stage::Refit, Some(whole)) => whole,
             _ => &self.kept,
         }
     }
 
     /// The objective of a stage, with penalty `lambda` on a path.
-    fn problem(&self, leg: Leg, lambda: Option<f64>) -> Objective<'a, T> {
-        let FitPart { data, prepared } = self.part(leg);
+    fn problem(&self, stage: Stage, lambda: Option<f64>) -> Objective<'a, T> {
+        let FitPart { data, prepared } = self.part(stage);
         let regularization =
             lambda.map_or_else(|| prepared.regularization(self.pca, self.method), Regularization::Ridge);
         prepared.penalized(self.pca, data, regularization)
@@ -206,12 +214,12 @@ impl<'a, T: Lane> Setting<'a, T> {
     /// Random start of a given number, after the initial sweeps.
     fn random(
         &self,
-        leg: Leg,
+        stage: Stage,
         number: usize,
         problem: &Objective<'_, T>,
         exec: &Exec<'_>,
     ) -> Result<Factors<T>> {
-        let FitPart { data, prepared } = self.part(leg);
+        let FitPart { data, prepared } = self.part(stage);
         let stream = Purpose::Starts.of(self.pca.seed).number(number as u64);
         let deviation = prepared.spread.mean_square.sqrt();
         let shape = (self.pca.n_components, self.pca.row_offsets);
@@ -227,10 +235,10 @@ impl<'a, T: Lane> Setting<'a, T> {
 }
 
 /// Progress of a fit through its stages.
-struct Legs<T> {
-    leg: Leg,
+struct Stages<T> {
+    stage: Stage,
     /// The best run so far and its stage.
-    best: Option<(Run<T>, Leg)>,
+    best: Option<(Run<T>, Stage)>,
     /// Final factors of the last path step.
     warm: Option<Factors<T>>,
     runs: Vec<RunSummary>,
@@ -238,27 +246,27 @@ struct Legs<T> {
     spent: f64,
 }
 
-impl<T: Lane> Legs<T> {
+impl<T: Lane> Stages<T> {
     /// The current stage, or the one that a refit repeats.
-    fn origin(&self) -> Leg {
-        match (&self.best, self.leg) {
-            (Some((_, leg)), Leg::Refit) => *leg,
-            (_, leg) => leg,
+    fn origin(&self) -> Stage {
+        match (&self.best, self.stage) {
+            (Some((_, stage)), Stage::Refit) => *stage,
+            (_, stage) => stage,
         }
     }
 
     /// The penalty of the current stage.
     fn lambda(&self, setting: &Setting<'_, T>) -> Option<f64> {
         match self.origin() {
-            Leg::Rung(rung) => setting.lambda(rung),
+            Stage::PathStep(step) => setting.lambda(step),
             _ => None,
         }
     }
 
     fn course<'b>(&self, setting: &'b Setting<'_, T>) -> Course<'b, T> {
         let pca = setting.pca;
-        let refit = self.leg == Leg::Refit;
-        let prepared = &setting.part(self.leg).prepared;
+        let refit = self.stage == Stage::Refit;
+        let prepared = &setting.part(self.stage).prepared;
         let mut rules = Rules {
             tol: pca.tol,
             gradient_tol: pca.gradient_tol,
@@ -268,9 +276,9 @@ impl<T: Lane> Legs<T> {
             time_limit: pca.time_limit.map(|limit| limit.as_secs_f64() - self.spent),
             window: 1,
             floor: f64::EPSILON * f64::EPSILON * prepared.weight() * prepared.spread.mean_square,
-            early: setting.held_out.is_some() && matches!(self.leg, Leg::Start(_)),
+            early: setting.held_out.is_some() && matches!(self.stage, Stage::Start(_)),
         };
-        if let (Leg::Refit, Some((best, Leg::Start(_)))) = (self.leg, &self.best) {
+        if let (Stage::Refit, Some((best, Stage::Start(_)))) = (self.stage, &self.best) {
             // A refit makes exactly as many iterations.
             let time_limit = rules.time_limit;
             rules = Rules { max_iter: best.iteration.max(1), tol: 0.0, time_limit, ..rules };
@@ -282,18 +290,18 @@ impl<T: Lane> Legs<T> {
 
     /// Prepares the current stage, before its first iteration.
     fn begin<'b>(&self, setting: &'b Setting<'_, T>, exec: &Exec<'_>) -> Result<Running<'b, T>> {
-        let problem = setting.problem(self.leg, self.lambda(setting));
-        let prepared = &setting.part(self.leg).prepared;
-        let quiet = self.span(setting, exec).part(0.0, 0.0);
-        let random = |number| setting.random(self.leg, number, &problem, &quiet);
+        let problem = setting.problem(self.stage, self.lambda(setting));
+        let prepared = &setting.part(self.stage).prepared;
+        let unreported = self.span(setting, exec).part(0.0, 0.0);
+        let random = |number| setting.random(self.stage, number, &problem, &unreported);
         let factors = match (self.origin(), setting.start, &self.best, &self.warm) {
-            (Leg::Start(_), Some(start), ..) => given(&problem, start, &prepared.mean, &quiet)?,
-            (Leg::Start(number), ..) => random(number)?,
-            (_, _, Some((best, _)), _) if self.leg == Leg::Refit => best.factors.clone(),
-            (.., Some(warm)) => revived(warm, &random(0)?, problem.free(), &quiet)?,
+            (Stage::Start(_), Some(start), ..) => given(&problem, start, &prepared.mean, &unreported)?,
+            (Stage::Start(number), ..) => random(number)?,
+            (_, _, Some((best, _)), _) if self.stage == Stage::Refit => best.factors.clone(),
+            (.., Some(warm)) => revived(warm, &random(0)?, problem.free(), &unreported)?,
             _ => random(0)?,
         };
-        Running::begin(self.course(setting), problem, factors, &quiet)
+        Running::begin(self.course(setting), problem, factors, &unreported)
     }
 
     /// Restores the current stage and the results of previous ones from a checkpoint.
@@ -305,27 +313,27 @@ impl<T: Lane> Legs<T> {
     ) -> Result<Running<'b, T>> {
         let mut from = Arrays(checkpoint.arrays.clone());
         let [kind, number, spent] = from.take_array("leg")?;
-        self.leg = setting.leg_of_codes("leg", kind, number)?;
+        self.stage = setting.stage_of_codes("leg", kind, number)?;
         self.spent = seconds("leg", spent)?;
         self.runs = restore_runs(&from.take("runs")?)?;
         let shape = setting.kept.data.shape();
         if from.has("best_leg") {
             let [kind, number] = from.take_array("best_leg")?;
-            let leg = setting.leg_of_codes("best_leg", kind, number)?;
+            let stage = setting.stage_of_codes("best_leg", kind, number)?;
             let of = (setting.pca, setting.method);
-            self.best = Some((Run::restore(&mut from.take_part("best"), setting.kept.data, of)?, leg));
+            self.best = Some((Run::restore(&mut from.take_part("best"), setting.kept.data, of)?, stage));
         }
         self.check_order()?;
         if from.has("warm_loadings") {
             let c = setting.pca.n_scores();
             let a = from.take_factor("warm_loadings", shape.1, c + 1)?;
             let s = from.take_factor("warm_scores", shape.0, c + 1)?;
-            self.warm = Some(Factors { a, s, c }.counted(setting.kept.data.times()));
+            self.warm = Some(Factors { a, s, c }.with_multiplicity(setting.kept.data.multiplicity()));
         }
-        let problem = setting.problem(self.leg, self.lambda(setting));
+        let problem = setting.problem(self.stage, self.lambda(setting));
         let mut running = from.take_part("running");
-        let quiet = self.span(setting, exec).part(0.0, 0.0);
-        let running = Running::restore(self.course(setting), problem, &mut running, &quiet)?;
+        let unreported = self.span(setting, exec).part(0.0, 0.0);
+        let running = Running::restore(self.course(setting), problem, &mut running, &unreported)?;
         match from.0.first_key_value() {
             Some((name, _)) => Err(damaged(name, "belongs to nothing")),
             None => Ok(running),
@@ -334,16 +342,16 @@ impl<T: Lane> Legs<T> {
 
     /// Refuses a stage without its predecessors.
     fn check_order(&self) -> Result<()> {
-        let before = match self.leg {
-            Leg::Start(number) | Leg::Rung(number) => Some(number),
-            Leg::Refit => None,
+        let before = match self.stage {
+            Stage::Start(number) | Stage::PathStep(number) => Some(number),
+            Stage::Refit => None,
         };
         if before.is_some_and(|before| before != self.runs.len()) {
             return Err(damaged("runs", "holds another number of runs"));
         }
         let best = match &self.best {
-            Some((_, Leg::Refit)) => return Err(damaged("best_leg", "holds no start and no penalty")),
-            Some((_, Leg::Start(number) | Leg::Rung(number))) => Some(*number),
+            Some((_, Stage::Refit)) => return Err(damaged("best_leg", "holds no start and no penalty")),
+            Some((_, Stage::Start(number) | Stage::PathStep(number))) => Some(*number),
             None => None,
         };
         let is_before = best.map_or(self.runs.is_empty(), |best| best < self.runs.len());
@@ -356,11 +364,11 @@ impl<T: Lane> Legs<T> {
 
     fn save(&self, running: &Running<'_, T>) -> Arrays {
         let mut out = Arrays::default();
-        let [kind, number] = self.leg.codes();
+        let [kind, number] = self.stage.codes();
         out.put("leg", [kind, number, self.spent]);
         out.put("runs", save_runs(&self.runs));
-        if let Some((best, leg)) = &self.best {
-            out.put("best_leg", leg.codes());
+        if let Some((best, stage)) = &self.best {
+            out.put("best_leg", stage.codes());
             out.put_part("best", best.save());
         }
         if let Some(warm) = &self.warm {
@@ -375,10 +383,12 @@ impl<T: Lane> Legs<T> {
     fn span<'e>(&self, setting: &Setting<'_, T>, exec: &Exec<'e>) -> Exec<'e> {
         let refit = usize::from(setting.whole.is_some());
         let n = (setting.pca.n_starts + refit) as f64;
-        match self.leg {
-            Leg::Start(number) => exec.part(number as f64 / n, (number + 1) as f64 / n),
-            Leg::Rung(rung) => exec.part(1.0 - RUNG.powi(rung as i32), 1.0 - RUNG.powi(rung as i32 + 1)),
-            Leg::Refit => exec.part((n - 1.0) / n, 1.0),
+        match self.stage {
+            Stage::Start(number) => exec.part(number as f64 / n, (number + 1) as f64 / n),
+            Stage::PathStep(step) => {
+                exec.part(1.0 - STEP_RATIO.powi(step as i32), 1.0 - STEP_RATIO.powi(step as i32 + 1))
+            }
+            Stage::Refit => exec.part((n - 1.0) / n, 1.0),
         }
     }
 
@@ -387,20 +397,20 @@ impl<T: Lane> Legs<T> {
         &self,
         setting: &Setting<'_, T>,
         running: &mut Running<'_, T>,
-        mut keeper: Option<&mut Keeper<'_>>,
+        mut writer: Option<&mut CheckpointWriter<'_>>,
         exec: &Exec<'_>,
     ) -> Result<()> {
         let exec = &self.span(setting, exec);
         loop {
-            let _end = keeper.as_ref().map(|keeper| keeper.patient.until_dropped());
+            let _end = writer.as_ref().map(|writer| writer.cancellation.defer());
             let stop = running.step(exec)?;
             self.report(setting, running, exec)?;
             if stop.is_some() {
                 return Ok(());
             }
-            if let Some(keeper) = &mut keeper {
-                keeper.look(running.iteration(), setting.pca, || self.save(running))?;
-                keeper.patient.check(exec)?;
+            if let Some(writer) = &mut writer {
+                writer.write_if_due(running.iteration(), setting.pca, || self.save(running))?;
+                writer.cancellation.check(exec)?;
             }
         }
     }
@@ -408,10 +418,10 @@ impl<T: Lane> Legs<T> {
     fn report(&self, setting: &Setting<'_, T>, running: &Running<'_, T>, exec: &Exec<'_>) -> Result<()> {
         let trace = &running.best.trace;
         let Some(last) = trace.last() else { return Ok(()) };
-        let (start, n_starts) = match self.leg {
-            Leg::Start(number) => (number, setting.pca.n_starts),
-            Leg::Rung(rung) => (rung, rung + 1),
-            Leg::Refit => (self.runs.len(), self.runs.len() + 1),
+        let (start, n_starts) = match self.stage {
+            Stage::Start(number) => (number, setting.pca.n_starts),
+            Stage::PathStep(step) => (step, step + 1),
+            Stage::Refit => (self.runs.len(), self.runs.len() + 1),
         };
         exec.report_iteration(Iteration {
             phase: "",
@@ -430,7 +440,7 @@ impl<T: Lane> Legs<T> {
     fn note(&mut self, setting: &Setting<'_, T>, running: Running<'_, T>) {
         self.spent += running.seconds();
         let (run, last) = running.into_run();
-        if self.leg == Leg::Refit {
+        if self.stage == Stage::Refit {
             if let Some((best, _)) = &mut self.best {
                 // Keeps the trace of the run that chose the number of iterations, with the model of the refit.
                 let stop = if run.stop == StopReason::TimeLimit { run.stop } else { best.stop };
@@ -446,25 +456,27 @@ impl<T: Lane> Legs<T> {
             held_out_rmse: run.held_out_rmse,
             n_iterations: run.trace.last().map_or(0, |entry| entry.iteration),
         });
-        if matches!(self.leg, Leg::Rung(_)) {
+        if matches!(self.stage, Stage::PathStep(_)) {
             self.warm = Some(last);
         }
         if self.best.as_ref().is_none_or(|(best, _)| run.rank() < best.rank()) {
-            self.best = Some((run, self.leg));
+            self.best = Some((run, self.stage));
         }
     }
 
-    fn next_leg(&self, setting: &Setting<'_, T>) -> Option<Leg> {
+    fn next_stage(&self, setting: &Setting<'_, T>) -> Option<Stage> {
         if setting.pca.time_limit.is_some_and(|limit| self.spent >= limit.as_secs_f64()) {
             return None;
         }
-        let refit = setting.whole.is_some().then_some(Leg::Refit);
-        match (self.leg, &self.best) {
-            (Leg::Start(number), _) if number + 1 < setting.pca.n_starts => Some(Leg::Start(number + 1)),
-            (Leg::Rung(rung), Some((_, Leg::Rung(best)))) if rung < best + RISES && rung + 1 < MOST_RUNGS => {
-                Some(Leg::Rung(rung + 1))
+        let refit = setting.whole.is_some().then_some(Stage::Refit);
+        match (self.stage, &self.best) {
+            (Stage::Start(number), _) if number + 1 < setting.pca.n_starts => Some(Stage::Start(number + 1)),
+            (Stage::PathStep(step), Some((_, Stage::PathStep(best))))
+                if step < best + RISES && step + 1 < MOST_STEPS =>
+            {
+                Some(Stage::PathStep(step + 1))
             }
-            (Leg::Refit, _) => None,
+            (Stage::Refit, _) => None,
             _ => refit,
         }
     }
@@ -474,9 +486,9 @@ impl<T: Lane> Legs<T> {
             // Every fit has at least one stage.
             unreachable!("a fit without a start");
         };
-        let refitted = self.leg == Leg::Refit;
-        let part = setting.part(self.leg);
-        let problem = setting.problem(self.leg, None);
+        let refitted = self.stage == Stage::Refit;
+        let part = setting.part(self.stage);
+        let problem = setting.problem(self.stage, None);
         let mut model = run.into_model(
             setting.pca,
             setting.method,
@@ -490,12 +502,12 @@ impl<T: Lane> Legs<T> {
     }
 }
 
-impl Leg {
+impl Stage {
     fn codes(self) -> [f64; 2] {
         match self {
-            Leg::Start(number) => [0.0, number as f64],
-            Leg::Rung(rung) => [1.0, rung as f64],
-            Leg::Refit => [2.0, 0.0],
+            Stage::Start(number) => [0.0, number as f64],
+            Stage::PathStep(step) => [1.0, step as f64],
+            Stage::Refit => [2.0, 0.0],
         }
     }
 }
@@ -507,9 +519,9 @@ fn given<T: Lane>(
     mean: &[f64],
     exec: &Exec<'_>,
 ) -> Result<Factors<T>> {
-    let zeros = problem.held().map(|_| vec![0.0; start.scores.n_rows()]);
+    let zeros = problem.fixed().map(|_| vec![0.0; start.scores.n_rows()]);
     let mut factors = Factors::with_offsets(&start.loadings, &start.scores, mean, zeros.as_deref())
-        .counted(problem.data.times());
+        .with_multiplicity(problem.data.multiplicity());
     begin_offsets(problem, &mut factors, exec)?;
     Ok(factors)
 }

@@ -13,20 +13,20 @@ const MOST_ROUNDS: usize = 200;
 const SETTLED: f64 = 1e-6;
 
 /// The ridge above which all components are zero: the spectral norm of the (weighted) deviations of the entries
-/// from `mean` and from row offsets with penalty `pulled`; zero without entries. Computed by power iteration, from
+/// from `mean` and from row offsets with this `penalty`; zero without entries. Computed by power iteration, from
 /// below.
 pub(crate) fn largest_penalty<T: Lane>(
     data: &Observed<T>,
     mean: &[f64],
-    pulled: Option<f64>,
+    penalty: Option<f64>,
     exec: &Exec<'_>,
 ) -> Result<f64> {
     let (n, p) = data.shape();
-    let offsets = match pulled {
+    let offsets = match penalty {
         None => vec![0.0; n],
-        Some(pull) => {
+        Some(penalty) => {
             let sums = product(data.rows(), n, exec, |_, index, value| value - mean[index])?;
-            let weight = |row: usize| data.rows().weight(row) + pull;
+            let weight = |row: usize| data.rows().weight(row) + penalty;
             let mean_of = |(row, sum): (usize, &f64)| if weight(row) > 0.0 { sum / weight(row) } else { 0.0 };
             sums.iter().enumerate().map(mean_of).collect()
         }
@@ -91,11 +91,11 @@ mod tests {
     fn the_norm_is_the_largest_singular_value() {
         let (n, p) = (30, 8);
         let full = gaussian(n, p, 3, 0);
-        let holes: Vec<f64> =
+        let entries: Vec<f64> =
             full.as_slice().iter().enumerate().map(|(e, x)| if e % 5 == 2 { f64::NAN } else { *x }).collect();
-        let data = Observed::from_dense(&Dense::row_major(&holes, n, p).unwrap(), None).unwrap();
+        let data = Observed::from_dense(&Dense::row_major(&entries, n, p).unwrap(), None).unwrap();
         let filled = Matrix::from_fn(n, p, |i, j| {
-            let x = holes[i * p + j];
+            let x = entries[i * p + j];
             if x.is_nan() { 0.0 } else { x - 0.1 * j as f64 }
         });
         let mean: Vec<f64> = (0..p).map(|j| 0.1 * j as f64).collect();

@@ -10,7 +10,7 @@ use crate::incomplete::factors::objective::{Objective, Penalties};
 use crate::incomplete::factors::state_arrays::{
     Arrays, count, damaged, finite, flag, optional_size, seconds, size,
 };
-use crate::incomplete::fit::stopping::{Rules, Stage, Stopping};
+use crate::incomplete::fit::stopping::{Rules, Snapshot, Stopping};
 use crate::incomplete::fit::stopping::{restore_trace, save_trace};
 use crate::incomplete::methods::iterate::{Iterate, IterationReport};
 use crate::incomplete::methods::of_method;
@@ -119,7 +119,7 @@ fn restore_factors<T: Lane>(from: &mut Arrays, data: &Observed<T>, c: usize) -> 
     if (0..p).any(|j| !a.row(j)[c + 1..].iter().all(is_zero)) {
         return Err(damaged("loadings", "holds values where there are none"));
     }
-    Ok(Factors { a, s, c }.counted(data.times()))
+    Ok(Factors { a, s, c }.with_multiplicity(data.multiplicity()))
 }
 
 /// Constants of a run.
@@ -228,17 +228,17 @@ impl<'a, T: Lane> Running<'a, T> {
         let (iteration, max_iter) = (self.iteration, self.course.rules.max_iter);
         let at = |iteration: usize| (iteration as f64 / max_iter as f64).min(1.0);
         let part = exec.part(at(iteration - 1), at(iteration));
-        let quiet = exec.part(at(iteration), at(iteration));
+        let unreported = exec.part(at(iteration), at(iteration));
         let mut progress = self.iterations.iterate(&mut self.problem, &mut self.factors, &part)?;
         let window = self.iterations.window();
         if self.regularized && progress.accepted && iteration.is_multiple_of(window) {
-            gauge(&self.problem, &mut self.factors, &quiet)?;
+            gauge(&self.problem, &mut self.factors, &unreported)?;
             self.iterations.restart();
-            progress.cost = progress.squares + penalties(&self.problem, &self.factors, &quiet)?;
+            progress.cost = progress.squares + penalties(&self.problem, &self.factors, &unreported)?;
         }
         let check_every = if window == 1 { 1 } else { 5 };
         let checked = if iteration.is_multiple_of(check_every) && self.course.rules.early {
-            self.course.held_out_rmse(&self.factors, &quiet)?
+            self.course.held_out_rmse(&self.factors, &unreported)?
         } else {
             None
         };
@@ -248,7 +248,7 @@ impl<'a, T: Lane> Running<'a, T> {
             self.keep(&progress, checked);
             self.best.factors = self.factors.clone();
         }
-        let stage = Stage {
+        let snapshot = Snapshot {
             problem: &self.problem,
             factors: &self.factors,
             progress: &progress,
@@ -256,14 +256,14 @@ impl<'a, T: Lane> Running<'a, T> {
             unit: self.iterations.unit(&self.problem),
             ready,
         };
-        let stop = self.stopping.check(&stage, &quiet)?;
+        let stop = self.stopping.check(&snapshot, &unreported)?;
         if let Some(stop) = stop {
             self.best.stop = stop;
             self.best.collapsed = self.iterations.collapsed();
             let has_best =
                 self.course.rules.early && self.stopping.best.is_some_and(|(lowest, _)| lowest.is_finite());
             if !has_best {
-                let held_out = self.course.held_out_rmse(&self.factors, &quiet)?;
+                let held_out = self.course.held_out_rmse(&self.factors, &unreported)?;
                 self.keep(&progress, held_out);
                 self.best.factors = self.factors.clone();
             }

@@ -40,7 +40,7 @@ pub(crate) struct Rules {
 }
 
 /// Result of an iteration, for the stopping rules.
-pub(crate) struct Stage<'a, T> {
+pub(crate) struct Snapshot<'a, T> {
     pub(crate) problem: &'a Objective<'a, T>,
     pub(crate) factors: &'a Factors<T>,
     pub(crate) progress: &'a IterationReport,
@@ -89,25 +89,25 @@ impl Stopping {
     /// Whether to stop after the last iteration of the trace; only limits apply until the method is ready.
     pub(crate) fn check<T: Lane>(
         &mut self,
-        stage: &Stage<'_, T>,
+        snapshot: &Snapshot<'_, T>,
         exec: &Exec<'_>,
     ) -> Result<Option<StopReason>> {
-        let Some(entry) = stage.trace.last() else { return Ok(None) };
-        let (rules, progress) = (self.rules, stage.progress);
-        if !stage.ready {
+        let Some(entry) = snapshot.trace.last() else { return Ok(None) };
+        let (rules, progress) = (self.rules, snapshot.progress);
+        if !snapshot.ready {
             self.costs.clear();
         } else if progress.accepted {
             self.costs.push(progress.cost);
         }
-        self.unit = stage.unit;
-        let settled = stage.ready && progress.accepted;
+        self.unit = snapshot.unit;
+        let settled = snapshot.ready && progress.accepted;
         let reason = if settled && self.cost_settled(progress.cost) || progress.cost.abs() <= rules.floor {
             Some(StopReason::Tolerance)
-        } else if settled && self.gradient_vanished(stage, entry.iteration, exec)? {
+        } else if settled && self.gradient_vanished(snapshot, entry.iteration, exec)? {
             Some(StopReason::Gradient)
-        } else if progress.accepted && self.loadings_settled(stage, exec)? && settled {
+        } else if progress.accepted && self.loadings_settled(snapshot, exec)? && settled {
             Some(StopReason::Angle)
-        } else if settled && self.error_settled(stage.trace) {
+        } else if settled && self.error_settled(snapshot.trace) {
             Some(StopReason::Rmse)
         } else if progress.exhausted {
             Some(StopReason::Exhausted)
@@ -137,19 +137,19 @@ impl Stopping {
 
     fn gradient_vanished<T: Lane>(
         &self,
-        stage: &Stage<'_, T>,
+        snapshot: &Snapshot<'_, T>,
         iteration: usize,
         exec: &Exec<'_>,
     ) -> Result<bool> {
         let Some(tol) = self.rules.gradient_tol else { return Ok(false) };
         Ok(iteration.is_multiple_of(self.rules.window)
-            && relative_gradient(stage.problem, stage.factors, stage.progress.cost, exec)? < tol)
+            && relative_gradient(snapshot.problem, snapshot.factors, snapshot.progress.cost, exec)? < tol)
     }
 
     /// Compares the loadings with the previous ones and stores them.
-    fn loadings_settled<T: Lane>(&mut self, stage: &Stage<'_, T>, exec: &Exec<'_>) -> Result<bool> {
+    fn loadings_settled<T: Lane>(&mut self, snapshot: &Snapshot<'_, T>, exec: &Exec<'_>) -> Result<bool> {
         let Some(tol) = self.rules.angle_tol else { return Ok(false) };
-        let now = basis(stage.factors, exec)?;
+        let now = basis(snapshot.factors, exec)?;
         let before = self.basis.replace(now.clone());
         match before {
             Some(before) if before.n_cols() == now.n_cols() => Ok(largest_angle(&before, &now)? < tol),

@@ -79,7 +79,7 @@ fn fit_side<T: Lane>(
             add(segment, e, other, acc);
         },
         |line, acc, [row]| {
-            let (penalty, centre) = problem.pull(side, line, k);
+            let (penalty, centre) = problem.penalty_at(side, line, k);
             let curvature = acc[1] + penalty;
             let x = if curvature > 0.0 { (acc[0] + penalty * centre) / curvature } else { 0.0 };
             row[0] = T::from_f64(x);
@@ -115,11 +115,11 @@ impl<T: Lane> Iterate<T> for Ccd {
             Pair { a: vec![T::default(); factors.a.n_rows()], s: vec![T::default(); factors.s.n_rows()] };
         let (mut before, mut squares) = (zeros, 0.0);
         // The mean is a component with scores one, the offset one with loadings one.
-        let held = problem.held();
-        for k in problem.mean.joint.then_some(c).into_iter().chain(held).chain(0..problem.free()) {
+        let fixed = problem.fixed();
+        for k in problem.mean.joint.then_some(c).into_iter().chain(fixed).chain(0..problem.free()) {
             let old = Pair::of(factors, k);
             let mut new = Pair { a: old.a.clone(), s: old.s.clone() };
-            for round in 0..if k == c || held == Some(k) { 1 } else { self.inner } {
+            for round in 0..if k == c || fixed == Some(k) { 1 } else { self.inner } {
                 let exchange = || (round == 0).then_some(Exchange { out: &before, back: &old });
                 let scores = (FactorSide::Scores, k);
                 fit_side(problem, scores, &mut by_rows, exchange(), &new.a, &mut new.s, exec)?;
@@ -128,7 +128,7 @@ impl<T: Lane> Iterate<T> for Ccd {
                 }
                 let loadings = (FactorSide::Loadings, k);
                 squares = fit_side(problem, loadings, &mut by_columns, exchange(), &new.s, &mut new.a, exec)?;
-                if held == Some(k) {
+                if fixed == Some(k) {
                     new.a.copy_from_slice(&old.a);
                 }
             }

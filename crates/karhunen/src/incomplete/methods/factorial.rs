@@ -13,9 +13,9 @@ use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::gradient::squares;
 use crate::incomplete::passes::moments::Expected;
 use crate::incomplete::passes::spreads::spreads_pass;
-use crate::incomplete::updates::invariance::{FactorMap, FactorMoments, level, shift, transform};
+use crate::incomplete::updates::invariance::{FactorMap, FactorMoments, shift, shift_loadings, transform};
 use crate::incomplete::updates::posterior::{
-    LEAST_NOISE, Posterior, kl_of_means, pull_of_means, without_component,
+    LEAST_NOISE, Posterior, kl_of_means, squares_of_means, without_component,
 };
 use crate::incomplete::updates::preconditioner::{Preconditioner, Sizes};
 use crate::linalg::simd::Lane;
@@ -58,8 +58,8 @@ struct FactorialState<T> {
     of_loadings: Factor<T>,
     of_scores: Factor<T>,
     /// Penalties that uncertainty adds: `sum w s~` per feature, `sum w a~` per sample.
-    pull_loadings: Factor<T>,
-    pull_scores: Factor<T>,
+    uncertainty_loadings: Factor<T>,
+    uncertainty_scores: Factor<T>,
     /// Mean square of an entry that each component explains.
     shares: Vec<f64>,
 }
@@ -97,8 +97,8 @@ impl<T: Lane> Factorial<T> {
             prior: [&vec![self.broad; problem.free()], self.of_offsets.as_slice()].concat(),
             of_loadings: factors.a.zeros_like(),
             of_scores: factors.s.zeros_like(),
-            pull_loadings: factors.a.zeros_like(),
-            pull_scores: factors.s.zeros_like(),
+            uncertainty_loadings: factors.a.zeros_like(),
+            uncertainty_scores: factors.s.zeros_like(),
             shares: vec![0.0; problem.c],
         };
         state.spread(problem, factors, exec)?;
@@ -116,9 +116,9 @@ impl<T: Lane> Factorial<T> {
     ) -> Result<[f64; 2]> {
         let c = problem.free();
         problem.mean = problem.mean.under(state.noise);
-        problem.loadings = penalties(&state.pull_loadings, |_| state.noise, c, exec)?;
-        problem.scores = penalties(&state.pull_scores, |k| state.noise / state.prior[k], c, exec)?;
-        problem.offsets = problem.held().map(|held| Diagonal::Same(state.noise / state.prior[held]));
+        problem.loadings = penalties(&state.uncertainty_loadings, |_| state.noise, c, exec)?;
+        problem.scores = penalties(&state.uncertainty_scores, |k| state.noise / state.prior[k], c, exec)?;
+        problem.offsets = problem.fixed().map(|fixed| Diagonal::Same(state.noise / state.prior[fixed]));
         let sizes = Sizes::of_scores(self.scale.sqrt());
         let mut solver = Conjugate::new(Preconditioner { alpha: ALPHA, sizes });
         let mut squares = 0.0;
@@ -134,7 +134,7 @@ impl<T: Lane> Factorial<T> {
         if problem.mean.joint {
             shift(problem, factors, &rest)?;
         }
-        level(problem, factors, &rest)?;
+        shift_loadings(problem, factors, &rest)?;
         let mut map = FactorMap::identity(c);
         FactorMoments::of(problem, factors, &rest)?.shear(&mut map);
         transform(&mut factors.a, &map.a, &rest)?;
@@ -142,10 +142,10 @@ impl<T: Lane> Factorial<T> {
         let spread = state.spread(problem, factors, &rest)?;
         let [of_means, log_means, n_means] = spread.means;
         let entries = problem.data.total_entries();
-        let away = pull_of_means(problem, factors, &rest)? + state.mean_variances(problem);
+        let away = squares_of_means(problem, factors, &rest)? + state.mean_variances(problem);
         let expected = squares + spread.excess + of_means;
         state.noise = (expected / entries).max(LEAST_NOISE * self.scale);
-        self.rescale(factors, state, problem.held(), &rest)?;
+        self.rescale(factors, state, problem.fixed(), &rest)?;
         let kl_means = if problem.mean.joint {
             kl_of_means(away, log_means, problem.mean.precision, n_means, true)
         } else {
@@ -164,7 +164,7 @@ impl<T: Lane> Factorial<T> {
         &self,
         factors: &mut Factors<T>,
         state: &mut FactorialState<T>,
-        held: Option<usize>,
+        fixed: Option<usize>,
         exec: &Exec<'_>,
     ) -> Result<()> {
         let c = state.prior.len();
@@ -174,7 +174,7 @@ impl<T: Lane> Factorial<T> {
         let mut ratio = vec![1.0; c];
         for k in 0..c {
             let (a, s) = (of_a[k], of_s[k]);
-            if held == Some(k) {
+            if fixed == Some(k) {
                 // The scale of row offsets is fixed by their loadings.
                 if self.learns_now() {
                     state.prior[k] = s.max(f64::MIN_POSITIVE.sqrt() * self.scale);
@@ -200,8 +200,8 @@ impl<T: Lane> Factorial<T> {
         scale(&mut factors.s, &|r| 1.0 / r.sqrt())?;
         scale(&mut state.of_loadings, &|r| r)?;
         scale(&mut state.of_scores, &|r| 1.0 / r)?;
-        scale(&mut state.pull_loadings, &|r| 1.0 / r)?;
-        scale(&mut state.pull_scores, &|r| r)
+        scale(&mut state.uncertainty_loadings, &|r| 1.0 / r)?;
+        scale(&mut state.uncertainty_scores, &|r| r)
     }
 
     /// Prunes components without which the cost is lower.
@@ -241,7 +241,7 @@ impl<T: Lane> FactorialState<T> {
         factors: &Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<PosteriorSpread> {
-        let (c, held) = (problem.c, problem.held());
+        let (c, fixed) = (problem.c, problem.fixed());
         let (noise, prior) = (self.noise, &self.prior);
         let a = (&factors.a, &self.of_loadings);
         spreads_pass(
@@ -259,17 +259,17 @@ impl<T: Lane> FactorialState<T> {
         )?;
         let s = (&factors.s, &self.of_scores);
         let mut explained = factors.a.zeros_like();
-        let outs = [&mut self.of_loadings, &mut self.pull_loadings, &mut explained];
+        let outs = [&mut self.of_loadings, &mut self.uncertainty_loadings, &mut explained];
         let (joint, kappa) = (problem.mean.joint, problem.mean.kappa);
         let [excess, of_means, log_means, n_means] =
             spreads_pass(problem, FactorSide::Loadings, s, outs, exec, |line, squares, spreads, rows| {
-                let [variance, pull, explained] = rows;
+                let [variance, uncertainty, explained] = rows;
                 let mut excess = 0.0;
                 for k in 0..c {
                     let a = factors.a.row(line)[k].to_f64();
                     let moment = squares[k] + spreads[k];
-                    variance[k] = T::from_f64(if held == Some(k) { 0.0 } else { noise / (moment + noise) });
-                    pull[k] = T::from_f64(spreads[k]);
+                    variance[k] = T::from_f64(if fixed == Some(k) { 0.0 } else { noise / (moment + noise) });
+                    uncertainty[k] = T::from_f64(spreads[k]);
                     let spread = variance[k].to_f64();
                     excess += spread * moment + a * a * spreads[k];
                     explained[k] = T::from_f64((a * a + spread) * moment);
@@ -287,7 +287,7 @@ impl<T: Lane> FactorialState<T> {
             problem,
             FactorSide::Scores,
             a,
-            [&mut self.pull_scores],
+            [&mut self.uncertainty_scores],
             exec,
             |_, _, spreads, [row]| {
                 (0..c).for_each(|k| row[k] = T::from_f64(spreads[k]));
@@ -325,8 +325,8 @@ impl<T: Lane> FactorialState<T> {
             prior: keep(&self.prior),
             of_loadings: reduce(&self.of_loadings)?,
             of_scores: reduce(&self.of_scores)?,
-            pull_loadings: reduce(&self.pull_loadings)?,
-            pull_scores: reduce(&self.pull_scores)?,
+            uncertainty_loadings: reduce(&self.uncertainty_loadings)?,
+            uncertainty_scores: reduce(&self.uncertainty_scores)?,
             shares: keep(&self.shares),
         })
     }
@@ -334,16 +334,16 @@ impl<T: Lane> FactorialState<T> {
 
 /// Penalties of each value: uncertainty of the other factor, plus the prior.
 fn penalties<T: Lane>(
-    pull: &Factor<T>,
+    uncertainty: &Factor<T>,
     of_prior: impl Fn(usize) -> f64 + Sync,
     c: usize,
     exec: &Exec<'_>,
 ) -> Result<Diagonal> {
     const ROWS: usize = 1024;
-    let mut full = vec![0.0; pull.n_rows() * c];
+    let mut full = vec![0.0; uncertainty.n_rows() * c];
     exec.fill(&mut full, ROWS * c, |piece, out| {
         for (at, out) in out.chunks_exact_mut(c).enumerate() {
-            let row = pull.row(piece * ROWS + at);
+            let row = uncertainty.row(piece * ROWS + at);
             out.iter_mut().enumerate().for_each(|(k, d)| *d = row[k].to_f64() + of_prior(k));
         }
         Ok(())
@@ -422,7 +422,8 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
         out.put("prior", state.prior.as_slice());
         out.put("shares", state.shares.as_slice());
         let names = ["of_loadings", "of_scores", "pull_loadings", "pull_scores"];
-        let factors = [&state.of_loadings, &state.of_scores, &state.pull_loadings, &state.pull_scores];
+        let factors =
+            [&state.of_loadings, &state.of_scores, &state.uncertainty_loadings, &state.uncertainty_scores];
         names.into_iter().zip(factors).for_each(|(name, factor)| out.put_factor(name, factor));
     }
 
@@ -446,8 +447,8 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
             shares: from.take_sizes("shares", c)?,
             of_loadings: from.take_like("of_loadings", &factors.a)?,
             of_scores: from.take_like("of_scores", &factors.s)?,
-            pull_loadings: from.take_like("pull_loadings", &factors.a)?,
-            pull_scores: from.take_like("pull_scores", &factors.s)?,
+            uncertainty_loadings: from.take_like("pull_loadings", &factors.a)?,
+            uncertainty_scores: from.take_like("pull_scores", &factors.s)?,
         });
         Ok(())
     }
@@ -469,6 +470,6 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
             }
         }
         let score_penalty = state.prior.iter().map(|v| state.noise / v).collect();
-        Some(Posterior { noise: state.noise, score_penalty, table, point: false, held: !self.learned })
+        Some(Posterior { noise: state.noise, score_penalty, table, point: false, fixed: !self.learned })
     }
 }

@@ -50,7 +50,7 @@ pub(crate) struct Full<T> {
     first_learned: Option<usize>,
     state: Option<FullState<T>>,
     /// Memory reused for expected values of the scores.
-    room: Option<Factor<T>>,
+    workspace: Option<Factor<T>>,
 }
 
 #[derive(Debug)]
@@ -103,7 +103,16 @@ impl<T: Lane> Full<T> {
         let first_learned = (loadings == LoadingModel::Point).then_some(1);
         let scale = scale.max(f64::MIN_POSITIVE);
         let before = f64::INFINITY;
-        Self { loadings, scale, iteration: 0, of_offsets, before, first_learned, state: None, room: None }
+        Self {
+            loadings,
+            scale,
+            iteration: 0,
+            of_offsets,
+            before,
+            first_learned,
+            state: None,
+            workspace: None,
+        }
     }
 
     fn learns_now(&self) -> bool {
@@ -123,27 +132,27 @@ impl<T: Lane> Full<T> {
         let posterior = self.loadings == LoadingModel::Posterior;
         let learned = self.learns_now();
         let penalty = state.score_penalty();
-        let room = self.room.take();
+        let workspace = self.workspace.take();
         let part = exec.part(0.0, 0.5);
         let (scores, log_det) =
-            score_posteriors(problem, factors, &state.table, &penalty, state.noise, room, &part)?;
-        let quiet = exec.part(0.5, 0.5);
+            score_posteriors(problem, factors, &state.table, &penalty, state.noise, workspace, &part)?;
+        let unreported = exec.part(0.5, 0.5);
         let mut log_det = n * c as f64 * state.noise.ln() - log_det;
-        let moments = ScoreMoments::of(&scores, c, &quiet)?;
+        let moments = ScoreMoments::of(&scores, c, &unreported)?;
         let affine = if self.iteration > 1 {
             let priors = Priors {
                 of_loadings: posterior.then_some(&state.prior[..]),
-                held: !learned,
+                fixed: !learned,
                 of_scores: &penalty,
                 noise: state.noise,
             };
             let tables = (&state.table, &moments);
-            let affine = best_affine(problem, factors, tables, &priors, &quiet)?;
+            let affine = best_affine(problem, factors, tables, &priors, &unreported)?;
             if learned {
                 let least = f64::MIN_POSITIVE.sqrt() * self.scale;
                 state.prior = affine.variances.iter().map(|v| v.max(least)).collect();
             }
-            factors.s.map_rows(&quiet, |_, row| affine.apply(&mut row[..c]))?;
+            factors.s.map_rows(&unreported, |_, row| affine.apply(&mut row[..c]))?;
             affine
         } else {
             ScoreShift::identity(c)
@@ -151,16 +160,16 @@ impl<T: Lane> Full<T> {
         log_det += 2.0 * n * affine.log_determinant;
         let squares = affine.squares_of(&moments);
         let mut of_prior_scores: f64 = squares[..free].iter().sum();
-        if let (Some(held), Some(v)) = (problem.held(), &mut state.of_offsets) {
+        if let (Some(fixed), Some(v)) = (problem.fixed(), &mut state.of_offsets) {
             if learned {
-                *v = (squares[held] / n).max(f64::MIN_POSITIVE.sqrt() * self.scale);
+                *v = (squares[fixed] / n).max(f64::MIN_POSITIVE.sqrt() * self.scale);
             }
-            of_prior_scores += squares[held] / *v + n * v.ln();
+            of_prior_scores += squares[fixed] / *v + n * v.ln();
         }
         let kl_scores = 0.5 * (of_prior_scores - log_det - n * c as f64);
         let found = self.loadings_given(problem, factors, state, &scores, &affine, &exec.part(0.5, 1.0))?;
-        self.room = Some(scores);
-        let totals = moments_of_loadings(&state.table, (c, free), &quiet)?;
+        self.workspace = Some(scores);
+        let totals = moments_of_loadings(&state.table, (c, free), &unreported)?;
         let p = problem.data.n_features() as f64;
         if posterior && learned {
             let least = f64::MIN_POSITIVE.sqrt() * self.scale;
@@ -201,13 +210,13 @@ impl<T: Lane> Full<T> {
             prior: &state.prior,
             affine,
             mean: problem.mean,
-            held: problem.held(),
+            fixed: problem.fixed(),
         };
         let found = moments_pass(
             problem,
             FactorSide::Loadings,
             (scores, &constants),
-            solver.room(),
+            solver.workspace(),
             [&mut factors.a, &mut state.table],
             exec,
             |_, acc, [row, expected]| solver.solve(acc, row, expected),
@@ -237,7 +246,7 @@ impl<T: Lane> Full<T> {
             if shares[weakest] >= NEGLIGIBLE * state.noise {
                 break;
             }
-            self.room = None;
+            self.workspace = None;
             let mut fewer = Objective { c: c - 1, ..problem.clone() };
             let mut trial = without_component(factors, weakest);
             let mut prior = state.prior.clone();
@@ -339,7 +348,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
         }
         let (p, c) = (problem.data.n_features(), problem.c);
         let [noise] = from.take_array("noise")?;
-        let of_offsets = match problem.held() {
+        let of_offsets = match problem.fixed() {
             Some(_) => Some(from.take_sizes("of_offsets", 1)?[0]),
             None => None,
         };
@@ -357,7 +366,7 @@ impl<T: Lane> Iterate<T> for Full<T> {
             score_penalty: state.score_penalty(),
             table: state.table.clone(),
             point: self.loadings == LoadingModel::Point,
-            held: false,
+            fixed: false,
         })
     }
 }

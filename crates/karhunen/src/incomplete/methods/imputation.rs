@@ -58,13 +58,13 @@ fn half_step<T: Lane>(
     let weight = problem.data.rows().largest_weight();
     let products = gram(factors.of(side.other()), m, exec)?;
     let stride = m.next_multiple_of(BLOCK);
-    let held = problem.held().filter(|_| side == FactorSide::Loadings);
+    let fixed = problem.fixed().filter(|_| side == FactorSide::Loadings);
     let mut g = vec![0.0; m * stride];
     for k in 0..m {
         for l in 0..m {
-            let penalty = if k == l { problem.pull(side, 0, k).0 } else { 0.0 };
+            let penalty = if k == l { problem.penalty_at(side, 0, k).0 } else { 0.0 };
             // A fixed component does not move, whatever its gradient.
-            let moves = k == l || (held != Some(k) && held != Some(l));
+            let moves = k == l || (fixed != Some(k) && fixed != Some(l));
             g[k * stride + l] = if moves { weight * products[(k, l)] + penalty } else { 0.0 };
         }
     }

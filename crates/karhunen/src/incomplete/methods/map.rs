@@ -11,8 +11,8 @@ use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::state_arrays::{Arrays, flag, size};
-use crate::incomplete::updates::invariance::{gauge, level, shift};
-use crate::incomplete::updates::posterior::{LEAST_NOISE, pull_of_means, without_component};
+use crate::incomplete::updates::invariance::{gauge, shift, shift_loadings};
+use crate::incomplete::updates::posterior::{LEAST_NOISE, squares_of_means, without_component};
 use crate::incomplete::updates::rotate::rotate;
 use crate::linalg::simd::Lane;
 
@@ -77,9 +77,9 @@ impl MaximumAPosteriori {
         factors: &Factors<T>,
         exec: &Exec<'_>,
     ) -> Result<f64> {
-        let (Some(held), Some(v)) = (problem.held(), self.of_offsets) else { return Ok(0.0) };
+        let (Some(fixed), Some(v)) = (problem.fixed(), self.of_offsets) else { return Ok(0.0) };
         let sums =
-            factors.s.sum_rows(1, exec, |_, row, sum| sum[0] += row[held].to_f64().powi(2) / v + v.ln())?;
+            factors.s.sum_rows(1, exec, |_, row, sum| sum[0] += row[fixed].to_f64().powi(2) / v + v.ln())?;
         Ok(sums[0])
     }
 
@@ -129,9 +129,9 @@ fn align<T: Lane>(
     let n = factors.s.total();
     loadings.scale(length.sqrt());
     scores.scale(1.0 / length.sqrt());
-    let offsets = problem.held().map(|held| factors.scores_of(held));
+    let offsets = problem.fixed().map(|fixed| factors.scores_of(fixed));
     *factors = Factors::with_offsets(&loadings, &scores, &rotated.mean, offsets.as_deref())
-        .counted(factors.s.times());
+        .with_multiplicity(factors.s.multiplicity());
     Ok(rotated.singular_values.iter().map(|d| d * d / (length * n)).collect())
 }
 
@@ -155,11 +155,11 @@ impl<T: Lane> Iterate<T> for MaximumAPosteriori {
         if problem.mean.joint {
             shift(problem, factors, exec)?;
         }
-        level(problem, factors, exec)?;
+        shift_loadings(problem, factors, exec)?;
         let n = problem.data.total_samples();
         let mut of_scores = align(problem, factors, n, exec)?;
         let entries = problem.data.total_entries();
-        let of_means = problem.mean.precision * pull_of_means(problem, factors, exec)?;
+        let of_means = problem.mean.precision * squares_of_means(problem, factors, exec)?;
         let noise = self.noise(squares / entries);
         self.prune(problem, factors, (noise, &mut of_scores));
         self.penalize(problem, noise, &of_scores);

@@ -37,7 +37,7 @@ pub(crate) fn of_method<T: Lane>(
 ) -> Box<dyn Iterate<T>> {
     let mean_square = prepared.spread.mean_square;
     let sizes = Sizes::shared(mean_square.sqrt());
-    let of_offsets = prepared.levels.map(|levels| levels.variance);
+    let of_offsets = prepared.offset_variance.map(|offset_variance| offset_variance.variance);
     match method {
         // All entries equal their means: there are no variances to learn.
         _ if method.learns_variances() && mean_square == 0.0 => Box::new(Constant::new(pca, prepared)),

@@ -34,7 +34,7 @@ impl<T: Lane> Iterate<T> for Online {
         exec: &Exec<'_>,
     ) -> Result<IterationReport> {
         let (c, deviation, rule) = (problem.free(), self.deviation, self.rule);
-        let flags = (problem.mean.joint, problem.held().is_some());
+        let flags = (problem.mean.joint, problem.fixed().is_some());
         let stream = self.stream.get_or_insert_with(|| {
             let loadings = factors.a.to_matrix(c);
             IncompleteStream::from_factors(&loadings, &factors.mean(), flags, deviation, rule)
@@ -69,7 +69,7 @@ impl<T: Lane> Iterate<T> for Online {
         let mut stream = from.take_part("stream");
         if !stream.0.is_empty() {
             let shape = (problem.data.n_features(), problem.free());
-            let row_offsets = problem.held().is_some();
+            let row_offsets = problem.fixed().is_some();
             self.stream = Some(IncompleteStream::restore(&mut stream, self.rule, shape, row_offsets)?);
         }
         Ok(())

@@ -84,7 +84,7 @@ struct Density<'a> {
     c: usize,
     stride: usize,
     /// Inactive components.
-    silent: Vec<usize>,
+    inactive: Vec<usize>,
     noise: f64,
 }
 
@@ -109,12 +109,12 @@ impl<'a> Density<'a> {
         }
         let (free, c) = (model.n_components(), model.n_scores());
         let stride = c.next_multiple_of(BLOCK);
-        let silent: Vec<usize> = (0..free).filter(|k| parts.singular_values[*k] == 0.0).collect();
+        let inactive: Vec<usize> = (0..free).filter(|k| parts.singular_values[*k] == 0.0).collect();
         let mut precision = vec![0.0; c * stride];
         for k in 0..c {
             precision[k * stride..k * stride + c].copy_from_slice(parts.prior.precision.row(k));
         }
-        isolate(&mut precision, (c, stride), &silent);
+        isolate(&mut precision, (c, stride), &inactive);
         let mut factored = precision.clone();
         let mut upper = Upper { values: &mut factored, m: c, stride };
         if !upper.factorize() {
@@ -138,7 +138,7 @@ impl<'a> Density<'a> {
             log_determinant,
             c,
             stride,
-            silent,
+            inactive,
             noise,
         })
     }
@@ -164,8 +164,8 @@ impl<'a> Density<'a> {
                 }
             }
         }
-        isolate(&mut g, (c, stride), &self.silent);
-        self.silent.iter().for_each(|k| s[*k] = 0.0);
+        isolate(&mut g, (c, stride), &self.inactive);
+        self.inactive.iter().for_each(|k| s[*k] = 0.0);
         let mut upper = Upper { values: &mut g, m: c, stride };
         if !upper.factorize() {
             return Err(Error::Decomposition {
@@ -188,9 +188,9 @@ impl<'a> Density<'a> {
 }
 
 /// Replaces rows and columns of inactive components by those of the unit matrix.
-fn isolate(values: &mut [f64], (m, stride): (usize, usize), silent: &[usize]) {
+fn isolate(values: &mut [f64], (m, stride): (usize, usize), inactive: &[usize]) {
     let mut upper = Upper { values, m, stride };
-    silent.iter().for_each(|k| upper.isolate(*k, 1.0));
+    inactive.iter().for_each(|k| upper.isolate(*k, 1.0));
 }
 
 fn dot(x: &[f64], y: &[f64]) -> f64 {

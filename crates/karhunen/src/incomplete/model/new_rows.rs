@@ -36,7 +36,7 @@ pub(crate) struct ModelLoadings<'a> {
     /// The sum of all moments, if any row is nearly full.
     all: Option<Vec<f64>>,
     /// Inactive components, whose scores are zero without uncertainty.
-    silent: Vec<usize>,
+    inactive: Vec<usize>,
 }
 
 impl<'a> ModelLoadings<'a> {
@@ -55,8 +55,8 @@ impl<'a> ModelLoadings<'a> {
         }
         let known = parts.convergence.method.has_posterior_loadings();
         let spread = parts.loading_covariances.as_ref().filter(|_| known);
-        let silent = (0..free).filter(|k| parts.singular_values[*k] == 0.0).collect();
-        let mut found = Self { parts, free, c, stride, values, spread, moments: None, all: None, silent };
+        let inactive = (0..free).filter(|k| parts.singular_values[*k] == 0.0).collect();
+        let mut found = Self { parts, free, c, stride, values, spread, moments: None, all: None, inactive };
         let width = found.width();
         if p * width <= MOST_KEPT && p <= rows.n_observed() {
             let mut moments = vec![0.0; p * width];
@@ -103,26 +103,26 @@ pub(crate) struct Equations {
     b: Vec<f64>,
     c: usize,
     stride: usize,
-    silent: Vec<usize>,
+    inactive: Vec<usize>,
     /// The lower triangle of `G` by rows, padded.
     packed: Vec<f64>,
     moment: Vec<f64>,
-    room: Vec<f64>,
+    workspace: Vec<f64>,
 }
 
 impl Equations {
     pub(crate) fn new(loadings: &ModelLoadings<'_>) -> Self {
-        let ModelLoadings { c, stride, ref silent, .. } = *loadings;
+        let ModelLoadings { c, stride, ref inactive, .. } = *loadings;
         let width = loadings.width();
         Self {
             g: vec![0.0; c * stride],
             b: vec![0.0; stride],
             c,
             stride,
-            silent: silent.clone(),
+            inactive: inactive.clone(),
             packed: vec![0.0; width],
             moment: vec![0.0; width],
-            room: vec![0.0; c * stride + c],
+            workspace: vec![0.0; c * stride + c],
         }
     }
 
@@ -141,17 +141,17 @@ impl Equations {
         for k in 0..c {
             (0..=k).for_each(|l| self.g[l * stride + k] = self.packed[k * (k + 1) / 2 + l]);
         }
-        let times = if parts.prior.per_entry { lines.weight(row) } else { 1.0 };
+        let factor = if parts.prior.per_entry { lines.weight(row) } else { 1.0 };
         for k in 0..c {
             for l in 0..c {
-                let p = times * parts.prior.precision[(k, l)];
+                let p = factor * parts.prior.precision[(k, l)];
                 self.b[k] += p * parts.prior.mean[l];
                 self.g[k * stride + l] += if l >= k { p } else { 0.0 };
             }
         }
         // The size of the other diagonals, so that none of them counts as rounding.
         let largest = largest((0..c).map(|k| self.g[k * stride + k]));
-        for k in &self.silent {
+        for k in &self.inactive {
             Upper { values: &mut self.g, m: c, stride }.isolate(*k, largest);
             self.b[*k] = 0.0;
         }
@@ -161,7 +161,7 @@ impl Equations {
     pub(crate) fn solve(&mut self) -> Result<()> {
         let mut upper = Upper { values: &mut self.g, m: self.c, stride: self.stride };
         // Scores and offsets share the unit of the data.
-        solve_in(&mut upper, &mut self.b, self.c, &mut self.room)?;
+        solve_in(&mut upper, &mut self.b, self.c, &mut self.workspace)?;
         Ok(())
     }
 
@@ -173,14 +173,14 @@ impl Equations {
     /// The upper triangle of the inverse of `G`; zero if `G` is singular.
     pub(crate) fn inverse(&self) -> Matrix {
         let (c, stride) = (self.c, self.stride);
-        let (mut factored, mut room) = (self.g.clone(), vec![0.0; self.g.len()]);
+        let (mut factored, mut workspace) = (self.g.clone(), vec![0.0; self.g.len()]);
         let mut inverse = vec![0.0; self.g.len()];
         let mut upper = Upper { values: &mut factored, m: c, stride };
         if upper.factorize() {
-            upper.invert(&mut inverse, &mut room);
+            upper.invert(&mut inverse, &mut workspace);
         }
         let mut upper = Upper { values: &mut inverse, m: c, stride };
-        self.silent.iter().for_each(|k| upper.isolate(*k, 0.0));
+        self.inactive.iter().for_each(|k| upper.isolate(*k, 0.0));
         Matrix::from_fn(c, c, |k, l| inverse[k * stride + l])
     }
 }
@@ -215,11 +215,11 @@ impl<T: Scalar> WithSimd for Sum<'_, '_, T> {
             add_blocks(weight * (value.to_f64() - v[stride]), &v[..stride], b);
         }
         let p = loadings.parts.mean.len();
-        if let Some(all) = loadings.all.as_ref().filter(|_| lines.has_few_holes(row, p)) {
+        if let Some(all) = loadings.all.as_ref().filter(|_| lines.is_nearly_full(row, p)) {
             packed.fill(0.0);
-            line.holes(p).iter().for_each(|feature| add(1.0, *feature, packed));
+            line.missing(p).iter().for_each(|feature| add(1.0, *feature, packed));
             if keep_digits(all, packed, (0..loadings.c).map(|k| k * (k + 3) / 2)) {
-                packed.iter_mut().zip(all).for_each(|(holes, all)| *holes = all - *holes);
+                packed.iter_mut().zip(all).for_each(|(missing, all)| *missing = all - *missing);
                 return;
             }
         }

@@ -85,16 +85,16 @@ impl<T: Lane> Project<'_, T> {
 }
 
 /// The missing entries of a segment, stored as entries.
-pub(super) struct Holes<T> {
+pub(super) struct MissingEntries<T> {
     line: usize,
     indices: Vec<u32>,
     values: Vec<T>,
 }
 
-impl<T: Lane> Holes<T> {
+impl<T: Lane> MissingEntries<T> {
     /// The missing entries of a segment of a line with `n` indices.
     pub(super) fn of(segment: &Segment<'_, T>, n: usize) -> Self {
-        let indices = segment.holes(n);
+        let indices = segment.missing(n);
         Self { line: segment.line, values: vec![T::default(); indices.len()], indices }
     }
 
@@ -104,9 +104,9 @@ impl<T: Lane> Holes<T> {
     }
 }
 
-/// Whether the differences `all - holes` of sums of squares keep their digits, at all given positions.
-pub(crate) fn keep_digits(all: &[f64], holes: &[f64], mut places: impl Iterator<Item = usize>) -> bool {
-    places.all(|at| all[at] - holes[at] >= LEAST_LEFT * all[at])
+/// Whether the differences `all - missing` of sums of squares keep their digits, at all given positions.
+pub(crate) fn keep_digits(all: &[f64], missing: &[f64], mut places: impl Iterator<Item = usize>) -> bool {
+    places.all(|at| all[at] - missing[at] >= LEAST_LEFT * all[at])
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     const P: usize = 4;
 
     /// Columns: full; few missing; too many missing to be treated as full; without the rows of largest scores.
-    fn is_hole(n: usize, i: usize, j: usize) -> bool {
+    fn is_missing(n: usize, i: usize, j: usize) -> bool {
         match j {
             0 => false,
             1 => i % 7 == 3 || i + 1 == n,
@@ -138,7 +138,7 @@ mod tests {
     fn setting<T: Lane>(n: usize) -> (Vec<T>, Observed<T>, Factor<T>) {
         let noise = gaussian(n, P, 5, 0);
         let x: Vec<T> = (0..n * P)
-            .map(|e| if is_hole(n, e / P, e % P) { f64::NAN } else { noise.as_slice()[e] + 2.0 })
+            .map(|e| if is_missing(n, e / P, e % P) { f64::NAN } else { noise.as_slice()[e] + 2.0 })
             .map(T::from_f64)
             .collect();
         let data = Observed::from_dense(&Dense::row_major(&x, n, P).unwrap(), Some(1)).unwrap();
@@ -161,7 +161,7 @@ mod tests {
 
     /// Sum of `f` over the observed rows of a column, in order.
     fn sum(n: usize, j: usize, f: impl Fn(usize) -> f64) -> f64 {
-        (0..n).filter(|i| !is_hole(n, *i, j)).map(f).sum()
+        (0..n).filter(|i| !is_missing(n, *i, j)).map(f).sum()
     }
 
     fn check<T: Lane>(n: usize, tolerance: f64) {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_without_holes_are_sums_over_entries() {
+    fn sums_over_nearly_full_lines_are_sums_over_entries() {
         // Rounding of sums of up to 500 products; runs are summed in the type of the data.
         check::<f64>(500, 1e-13);
         check::<f32>(500, 1e-5);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_share_their_holes_between_pieces() {
+    fn pieces_of_long_lines_share_missing_entries() {
         check::<f64>(70_000, 1e-11);
     }
 }

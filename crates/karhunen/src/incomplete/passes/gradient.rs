@@ -49,14 +49,14 @@ pub(crate) fn gradient_pass<T: Lane, const K: usize>(
             let row = own.row(line);
             let mut penalty = 0.0;
             for k in 0..fitted {
-                let (d, centre) = problem.pull(side, line, k);
+                let (d, centre) = problem.penalty_at(side, line, k);
                 let away = row[k].to_f64() - centre;
                 g[k] -= d * away;
                 h[k] += d;
                 penalty += d * away * away;
             }
-            if let (FactorSide::Loadings, Some(held)) = (side, problem.held()) {
-                (g[held], h[held]) = (0.0, 0.0);
+            if let (FactorSide::Loadings, Some(fixed)) = (side, problem.fixed()) {
+                (g[fixed], h[fixed]) = (0.0, 0.0);
             }
             direct(&g[..fitted], &h[..fitted], outs);
             Ok([squares[0], penalty])
@@ -120,7 +120,7 @@ impl<T: Lane> Gradient<'_, T> {
                 let n = TOGETHER.min(end - first);
                 let mut along = [T::default(); TOGETHER];
                 for t in 0..n {
-                    rows.ask(indices, first + t);
+                    rows.prefetch_ahead(indices, first + t);
                     along[t] = dot::<S, T>(simd, &rows.row(indices[first + t] as usize)[..g.len()], own);
                 }
                 for t in 0..n {
@@ -180,7 +180,7 @@ impl<T: Lane> WithSimd for Squares<'_, T> {
             let n = TOGETHER.min(indices.len() - first);
             let mut along = [T::default(); TOGETHER];
             for t in 0..n {
-                rows.ask(indices, first + t);
+                rows.prefetch_ahead(indices, first + t);
                 along[t] = dot::<S, T>(simd, rows.row(indices[first + t] as usize), own);
             }
             for t in 0..n {

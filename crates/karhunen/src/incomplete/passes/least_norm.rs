@@ -14,14 +14,14 @@ use crate::linalg::simd::Lane;
 /// Replaces `b` by the solution of `G x = b`, of least norm if `G` is singular to rounding; returns `b'x`. The
 /// first `free` unknowns share a unit.
 pub(crate) fn solve(g: &mut Upper<'_>, b: &mut [f64], free: usize) -> Result<f64> {
-    let mut room = vec![0.0; g.values.len() + g.m];
-    solve_in(g, b, free, &mut room)
+    let mut workspace = vec![0.0; g.values.len() + g.m];
+    solve_in(g, b, free, &mut workspace)
 }
 
-/// As [`solve`], with workspace `room` for copies of `G` and `b`.
-pub(crate) fn solve_in(g: &mut Upper<'_>, b: &mut [f64], free: usize, room: &mut [f64]) -> Result<f64> {
+/// As [`solve`], with memory `workspace` for copies of `G` and `b`.
+pub(crate) fn solve_in(g: &mut Upper<'_>, b: &mut [f64], free: usize, workspace: &mut [f64]) -> Result<f64> {
     let n = g.values.len();
-    let (kept, rest) = room.split_at_mut(n);
+    let (kept, rest) = workspace.split_at_mut(n);
     kept.copy_from_slice(g.values);
     let sides = &mut rest[..g.m];
     sides.copy_from_slice(&b[..g.m]);
@@ -62,17 +62,17 @@ pub(crate) fn solve_and_invert(
     g: &mut Upper<'_>,
     (b, free): (&mut [f64], usize),
     inverse: &mut [f64],
-    room: &mut [f64],
+    workspace: &mut [f64],
 ) -> Result<f64> {
     let (m, stride) = (g.m, g.stride);
-    room[..m * stride].copy_from_slice(&g.values[..m * stride]);
+    workspace[..m * stride].copy_from_slice(&g.values[..m * stride]);
     if g.factorize() {
         g.solve(&mut b[..m]);
         let log_det = g.log_determinant();
-        g.invert(inverse, room);
+        g.invert(inverse, workspace);
         return Ok(log_det);
     }
-    solve_singular(&mut Upper { values: &mut room[..m * stride], m, stride }, &mut b[..m], free)?;
+    solve_singular(&mut Upper { values: &mut workspace[..m * stride], m, stride }, &mut b[..m], free)?;
     inverse[..m * stride].fill(0.0);
     Ok(0.0)
 }
@@ -91,11 +91,11 @@ pub(crate) fn solve_few<T: Lane>(
     other: &Factor<T>,
     (c, constant): (usize, T),
     (x, free): (&mut [f64], usize),
-    room: &mut [f64],
+    workspace: &mut [f64],
 ) -> bool {
     let d = segment.indices.len();
     let stride = d.next_multiple_of(BLOCK);
-    let (gram, y) = room.split_at_mut(d * stride);
+    let (gram, y) = workspace.split_at_mut(d * stride);
     let root = |e: usize| segment.weights.map_or(1.0, |w| w[e].to_f64().sqrt());
     let m = x.len();
     let z = |e: usize| &other.row(segment.indices[e] as usize)[..m];

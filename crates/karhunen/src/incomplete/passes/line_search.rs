@@ -36,7 +36,7 @@ pub(crate) fn polynomial<T: Lane>(
         let sums = factors.of(side).sum_rows(2, exec, |i, row, sums| {
             let direction = direction.row(i);
             for k in 0..problem.n_fitted(side) {
-                let (d, centre) = problem.pull(side, i, k);
+                let (d, centre) = problem.penalty_at(side, i, k);
                 let step = direction[k].to_f64();
                 sums[0] += d * (row[k].to_f64() - centre) * step;
                 sums[1] += d * step * step;
@@ -131,8 +131,8 @@ impl<T: Lane> DirectionProducts<'_, T> {
             let together = TOGETHER.min(indices.len() - first);
             let mut products = [[T::default(); TOGETHER]; 4];
             for t in 0..together {
-                a.ask(indices, first + t);
-                da.ask(indices, first + t);
+                a.prefetch_ahead(indices, first + t);
+                da.prefetch_ahead(indices, first + t);
                 let index = indices[first + t] as usize;
                 let (a, da) = (&a.row(index)[..n], &da.row(index)[..n]);
                 products[0][t] = dot::<S, T>(simd, a, s);

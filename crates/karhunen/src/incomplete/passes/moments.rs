@@ -9,7 +9,7 @@ use crate::incomplete::data::{Rows, Segment};
 use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::{Factor, FactorSide};
 use crate::incomplete::passes::RUN;
-use crate::incomplete::passes::full_lines::{Holes, keep_digits, project};
+use crate::incomplete::passes::full_lines::{MissingEntries, keep_digits, project};
 use crate::incomplete::passes::rows::{LINE, VectorRows, add_rows, flush};
 use crate::linalg::simd::{Lane, dispatch, prefetch};
 
@@ -52,12 +52,12 @@ impl Expected {
 }
 
 /// Sums expected values over the lines of a factor; `table` has a row of them for each row of the other factor.
-/// `finish` receives the sums of each line, see [`Expected::n_sums`], and `room` numbers of workspace.
+/// `finish` receives the sums of each line, see [`Expected::n_sums`], and `workspace` more numbers.
 pub(crate) fn moments_pass<T: Lane, const K: usize, const M: usize>(
     problem: &Objective<'_, T>,
     side: FactorSide,
     (table, constants): (&Factor<T>, &[T]),
-    room: usize,
+    workspace: usize,
     outs: [&mut Factor<T>; K],
     exec: &Exec<'_>,
     finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + Sync,
@@ -73,21 +73,21 @@ pub(crate) fn moments_pass<T: Lane, const K: usize, const M: usize>(
     };
     lines.pass(
         exec,
-        (expected.n_sums(), room),
+        (expected.n_sums(), workspace),
         outs,
         |segment, acc| {
-            if !lines.has_few_holes(segment.line, n) {
+            if !lines.is_nearly_full(segment.line, n) {
                 return over_entries(segment, acc);
             }
             let (of_y, squares) = acc[width..].split_at_mut(head);
             project(segment, table, (c, constants[segment.line]), (of_y, &mut squares[0]));
-            let (holes, constant) = (Holes::of(&segment, n), T::default());
-            dispatch(MomentsPass { segment: holes.as_segment(), table, constant, expected, acc });
+            let (missing, constant) = (MissingEntries::of(&segment, n), T::default());
+            dispatch(MomentsPass { segment: missing.as_segment(), table, constant, expected, acc });
         },
         |line, acc, outs| {
-            if lines.has_few_holes(line, n) {
+            if lines.is_nearly_full(line, n) {
                 if keep_digits(&all, acc, (0..c).map(|k| expected.at(k, k))) {
-                    acc.iter_mut().zip(&all).for_each(|(holes, all)| *holes = all - *holes);
+                    acc.iter_mut().zip(&all).for_each(|(missing, all)| *missing = all - *missing);
                 } else {
                     acc[..expected.n_sums()].fill(0.0);
                     over_entries(lines.line(line), acc);
@@ -126,15 +126,15 @@ pub(crate) fn sums_of_scores<T: Lane>(
                     *acc += weight * x.to_f64();
                 }
             };
-            if lines.has_few_holes(segment.line, n) {
-                return segment.holes(n).into_iter().for_each(|hole| add(hole, -1.0));
+            if lines.is_nearly_full(segment.line, n) {
+                return segment.missing(n).into_iter().for_each(|index| add(index, -1.0));
             }
             for (e, index) in segment.indices.iter().enumerate() {
                 add(*index, segment.weights.map_or(1.0, |w| w[e].to_f64()));
             }
         },
         |line, acc, [row]| {
-            if lines.has_few_holes(line, n) {
+            if lines.is_nearly_full(line, n) {
                 acc.iter_mut().zip(&all).for_each(|(acc, all)| *acc += all);
             }
             row.iter_mut().zip(acc.iter()).for_each(|(out, x)| *out = T::from_f64(*x));

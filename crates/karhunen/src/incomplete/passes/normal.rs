@@ -11,7 +11,7 @@ use crate::exec::Exec;
 use crate::incomplete::data::{EntryLines, Rows, Segment};
 use crate::incomplete::factors::objective::Objective;
 use crate::incomplete::factors::{Factor, FactorSide, Factors};
-use crate::incomplete::passes::full_lines::{Holes, keep_digits, project};
+use crate::incomplete::passes::full_lines::{MissingEntries, keep_digits, project};
 use crate::incomplete::passes::least_norm::{solve_few, solve_in};
 use crate::incomplete::passes::rows::{AHEAD, LINE};
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
@@ -48,8 +48,8 @@ impl NormalLayout {
     pub(crate) fn parts(self, acc: &mut [f64]) -> (Upper<'_>, &mut [f64], f64, &mut [f64]) {
         let (g, rest) = acc.split_at_mut(self.stride * self.stride);
         let (b, rest) = rest.split_at_mut(self.stride);
-        let (squares, room) = rest.split_at_mut(1);
-        (Upper { values: g, m: self.m, stride: self.stride }, b, squares[0], room)
+        let (squares, workspace) = rest.split_at_mut(1);
+        (Upper { values: g, m: self.m, stride: self.stride }, b, squares[0], workspace)
     }
 }
 
@@ -90,23 +90,23 @@ impl<'a, T: Lane> NormalProducts<'a, T> {
     /// multiplies the constant of the other factor: the mean of a feature, or one for a sample.
     pub(crate) fn gather(&self, segment: Segment<'_, T>, constant: T, acc: &mut [f64]) {
         let n = self.other.n_rows();
-        if !self.lines.has_few_holes(segment.line, n) {
+        if !self.lines.is_nearly_full(segment.line, n) {
             return gather(segment, self.other, self.c, constant, self.layout, acc);
         }
         let (of_y, squares) = acc[self.layout.stride * self.layout.stride..].split_at_mut(self.layout.stride);
         project(segment, self.other, (self.c, constant), (of_y, &mut squares[0]));
-        let holes = Holes::of(&segment, n);
-        gather(holes.as_segment(), self.other, self.c, T::default(), self.layout, acc);
+        let missing = MissingEntries::of(&segment, n);
+        gather(missing.as_segment(), self.other, self.c, T::default(), self.layout, acc);
     }
 
     /// Converts the accumulated sums of a nearly full line to sums over its entries.
     pub(crate) fn complete(&self, line: usize, constant: T, acc: &mut [f64]) {
-        if !self.lines.has_few_holes(line, self.other.n_rows()) {
+        if !self.lines.is_nearly_full(line, self.other.n_rows()) {
             return;
         }
         let NormalLayout { m, stride } = self.layout;
         if keep_digits(&self.all, acc, (0..m).map(|k| k * stride + k)) {
-            acc.iter_mut().zip(&self.all).for_each(|(holes, all)| *holes = all - *holes);
+            acc.iter_mut().zip(&self.all).for_each(|(missing, all)| *missing = all - *missing);
         } else {
             acc[..self.layout.lengths().0].fill(0.0);
             gather(self.lines.line(line), self.other, self.c, constant, self.layout, acc);
@@ -150,9 +150,9 @@ impl<T: Lane, W: Lane> WithSimd for Gather<'_, T, W> {
         let stride = self.layout.stride;
         // Rows are padded to whole vectors; so is the factor.
         let used = stride.next_multiple_of(LINE / size_of::<W>());
-        let (sums, room) = self.acc.split_at_mut(stride * stride + stride + 1);
-        let room: &mut [W] = bytemuck::cast_slice_mut(room);
-        let (z, y) = room.split_at_mut(GATHERED * used);
+        let (sums, workspace) = self.acc.split_at_mut(stride * stride + stride + 1);
+        let workspace: &mut [W] = bytemuck::cast_slice_mut(workspace);
+        let (z, y) = workspace.split_at_mut(GATHERED * used);
         let constant = self.constant.to_f64();
         for start in (0..indices.len()).step_by(GATHERED) {
             let n = GATHERED.min(indices.len() - start);
@@ -197,7 +197,7 @@ pub(crate) fn solve_side<T: Lane>(
     let outs = [Rows { width: own.width(), data: own.as_mut_slice() }];
     let lines = problem.lines(side);
     let products = NormalProducts::new(lines, other, c, layout, exec)?;
-    let few = |line| lines.count(line) < layout.m && free_of_pulls(problem, side, line, layout.m);
+    let few = |line| lines.count(line) < layout.m && is_unpenalized(problem, side, line, layout.m);
     lines.pass(
         exec,
         layout.lengths(),
@@ -210,8 +210,8 @@ pub(crate) fn solve_side<T: Lane>(
         |line, acc, [row]| {
             let constant = constants[line];
             if few(line) {
-                let (_, x, _, room) = layout.parts(acc);
-                if solve_few(lines.line(line), other, (c, constant), (&mut x[..layout.m], free), room) {
+                let (_, x, _, workspace) = layout.parts(acc);
+                if solve_few(lines.line(line), other, (c, constant), (&mut x[..layout.m], free), workspace) {
                     set_row(row, c, &x[..layout.m]);
                     return Ok([0.0, problem.row_penalty(side, line, row)]);
                 }
@@ -219,17 +219,17 @@ pub(crate) fn solve_side<T: Lane>(
                 products.gather(lines.line(line), constant, acc);
             }
             products.complete(line, constant, acc);
-            let (mut g, b, mut squares, room) = layout.parts(acc);
-            if let (FactorSide::Loadings, Some(held)) = (side, problem.held()) {
-                squares = hold(&mut g, b, squares, held);
+            let (mut g, b, mut squares, workspace) = layout.parts(acc);
+            if let (FactorSide::Loadings, Some(fixed)) = (side, problem.fixed()) {
+                squares = fix_unknown(&mut g, b, squares, fixed);
                 // A fixed value has no equation: its pivot may be any curvature of the size of the others.
                 let largest = largest((0..g.m).map(|k| g.values[k * layout.stride + k]));
-                g.values[held * layout.stride + held] = if largest > 0.0 { largest } else { 1.0 };
+                g.values[fixed * layout.stride + fixed] = if largest > 0.0 { largest } else { 1.0 };
             }
             // The unknown is the change of the mean, so the prior is centred relative to the current mean.
             let mut offset = 0.0;
             for (k, b) in b[..layout.m].iter_mut().enumerate() {
-                let (d, centre) = problem.pull(side, line, k);
+                let (d, centre) = problem.penalty_at(side, line, k);
                 g.values[k * layout.stride + k] += d;
                 if k == c {
                     let away = centre - row[c].to_f64();
@@ -237,10 +237,10 @@ pub(crate) fn solve_side<T: Lane>(
                     offset = d * away * away;
                 }
             }
-            let explained = solve_in(&mut g, b, free, room)?;
+            let explained = solve_in(&mut g, b, free, workspace)?;
             set_row(row, c, &b[..layout.m]);
-            if let (FactorSide::Loadings, Some(held)) = (side, problem.held()) {
-                row[held] = T::from_f64(1.0);
+            if let (FactorSide::Loadings, Some(fixed)) = (side, problem.fixed()) {
+                row[fixed] = T::from_f64(1.0);
             }
             Ok([(squares + offset - explained).max(0.0), problem.row_penalty(side, line, row)])
         },
@@ -255,14 +255,14 @@ fn set_row<T: Lane>(row: &mut [T], c: usize, solved: &[f64]) {
 }
 
 /// Whether a row has no penalties and no fixed value.
-fn free_of_pulls<T: Lane>(problem: &Objective<'_, T>, side: FactorSide, line: usize, m: usize) -> bool {
-    let held = side == FactorSide::Loadings && problem.held().is_some();
-    !held && (0..m).all(|k| problem.pull(side, line, k).0 == 0.0)
+fn is_unpenalized<T: Lane>(problem: &Objective<'_, T>, side: FactorSide, line: usize, m: usize) -> bool {
+    let fixed = side == FactorSide::Loadings && problem.fixed().is_some();
+    !fixed && (0..m).all(|k| problem.penalty_at(side, line, k).0 == 0.0)
 }
 
 /// Fixes unknown `q` at one: removes its terms from `b`, its row and column from `G`, and returns the reduced
 /// `sum w y^2`.
-pub(crate) fn hold(g: &mut Upper<'_>, b: &mut [f64], squares: f64, q: usize) -> f64 {
+pub(crate) fn fix_unknown(g: &mut Upper<'_>, b: &mut [f64], squares: f64, q: usize) -> f64 {
     let (m, stride) = (g.m, g.stride);
     let left = squares - 2.0 * b[q] + g.values[q * stride + q];
     for (k, b) in b[..m].iter_mut().enumerate() {

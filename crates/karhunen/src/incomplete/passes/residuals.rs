@@ -46,7 +46,7 @@ impl<T: Lane> WithSimd for Residuals<'_, T> {
         let own: &[T::Vector<S>] = bytemuck::cast_slice(self.own);
         let rows = VectorRows::new(self.other);
         for (e, index) in indices.iter().enumerate() {
-            rows.ask(indices, e);
+            rows.prefetch_ahead(indices, e);
             let fitted = dot::<S, T>(simd, rows.row(*index as usize), own).to_f64();
             self.out[e] = T::from_f64(values[e].to_f64() - fitted);
         }

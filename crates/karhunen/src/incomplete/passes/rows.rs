@@ -29,7 +29,7 @@ impl<'a, V: bytemuck::Pod> VectorRows<'a, V> {
 
     /// Prefetches the row of the entry [`AHEAD`] entries after `at`.
     #[inline(always)]
-    pub(super) fn ask(&self, indices: &[u32], at: usize) {
+    pub(super) fn prefetch_ahead(&self, indices: &[u32], at: usize) {
         if let Some(index) = indices.get(at + AHEAD) {
             let from = *index as usize * self.n;
             for v in (from..from + self.n).step_by((LINE / size_of::<V>()).max(1)) {

@@ -68,8 +68,8 @@ impl<T: Lane> Spreads<'_, T> {
         let (one, zero) = (T::from_f64(1.0), T::splat(simd, T::default()));
         for start in (0..indices.len()).step_by(RUN) {
             for e in start..indices.len().min(start + RUN) {
-                means.ask(indices, e);
-                variances.ask(indices, e);
+                means.prefetch_ahead(indices, e);
+                variances.prefetch_ahead(indices, e);
                 let index = indices[e] as usize;
                 let (x, v) = (&means.row(index)[..n], &variances.row(index)[..n]);
                 let weight = T::splat(simd, weights.map_or(one, |w| w[e]));

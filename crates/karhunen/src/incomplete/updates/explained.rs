@@ -38,10 +38,10 @@ pub(crate) fn of_scores(singular_values: &[f64], n: f64) -> Vec<f64> {
 }
 
 /// Whether a component is inactive: its variance of mean scores vanishes beside the noise.
-pub(crate) fn is_silent(variance: f64, noise: f64) -> bool {
+pub(crate) fn is_inactive(variance: f64, noise: f64) -> bool {
     /// Largest inactive variance, as a fraction of the noise.
-    const SILENT: f64 = 1e-12;
-    variance.is_nan() || variance <= SILENT * noise
+    const INACTIVE: f64 = 1e-12;
+    variance.is_nan() || variance <= INACTIVE * noise
 }
 
 /// Sums per feature: `w`, `w^2`, `w y`, `w f`, `w (y^2 - f^2)`, with `y` an entry less its mean and `f` its fit.
@@ -56,7 +56,7 @@ pub(crate) fn left_by_fit<T: Lane>(
     exec: &Exec<'_>,
 ) -> Result<f64> {
     let c = problem.c;
-    let times = problem.data.times().map(|times| &**times);
+    let multiplicity = problem.data.multiplicity().map(|multiplicity| &**multiplicity);
     let gather = |segment: Segment<'_, T>, acc: &mut [f64]| {
         let a = &factors.a.row(segment.line)[..=c];
         for (e, (index, value)) in segment.indices.iter().zip(segment.values).enumerate() {
@@ -65,7 +65,7 @@ pub(crate) fn left_by_fit<T: Lane>(
             let y = value.to_f64() - a[c].to_f64();
             let w = segment.weights.map_or(1.0, |w| w[e].to_f64());
             // The weight includes the multiplicity: `w^2 / repeated` sums the squares of all repetitions.
-            let repeated = times.map_or(1.0, |times| times[*index as usize]);
+            let repeated = multiplicity.map_or(1.0, |multiplicity| multiplicity[*index as usize]);
             let terms = [w, w * w / repeated, w * y, w * fit, w * (y - fit) * (y + fit)];
             acc.iter_mut().zip(terms).for_each(|(acc, term)| *acc += term);
         }

@@ -23,7 +23,7 @@ pub(crate) fn gauge<T: Lane>(
     if problem.mean.joint && !problem.scores.is_zero() {
         shift(problem, factors, exec)?;
     }
-    level(problem, factors, exec)?;
+    shift_loadings(problem, factors, exec)?;
     match (&problem.loadings, &problem.scores) {
         (Diagonal::Same(da), Diagonal::Same(ds)) if *da > 0.0 && *ds > 0.0 => {
             balance(factors, problem.free(), (*da, *ds), exec)?;
@@ -158,7 +158,7 @@ pub(crate) fn shift<T: Lane>(
     let (c, kappa) = (factors.c, problem.mean.kappa);
     let sums = factors.s.sum_rows(2 * c, exec, |i, row, sums| {
         for k in 0..c {
-            let (d, _) = problem.pull(FactorSide::Scores, i, k);
+            let (d, _) = problem.penalty_at(FactorSide::Scores, i, k);
             sums[k] += d;
             sums[c + k] += d * row[k].to_f64();
         }
@@ -193,28 +193,28 @@ pub(crate) fn shift<T: Lane>(
 /// `a_j += m`, `b_i -= m.s_i` with the best `m`, with row offsets:
 /// `(diag(sum_j dA_jk) + sum_i dB_i s_i s_i') m = sum_i dB_i b_i s_i - sum_j dA_j a_j`. Features without entries
 /// keep their loadings.
-pub(crate) fn level<T: Lane>(
+pub(crate) fn shift_loadings<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<()> {
-    let Some(held) = problem.held() else { return Ok(()) };
-    let (c, stride) = (held, held.next_multiple_of(BLOCK));
+    let Some(fixed) = problem.fixed() else { return Ok(()) };
+    let (c, stride) = (fixed, fixed.next_multiple_of(BLOCK));
     if c == 0 {
         return Ok(());
     }
     let of_offsets = factors.s.sum_rows(c * c + c, exec, |i, row, sums| {
-        let (d, _) = problem.pull(FactorSide::Scores, i, held);
+        let (d, _) = problem.penalty_at(FactorSide::Scores, i, fixed);
         let (of_g, of_b) = sums.split_at_mut(c * c);
         for (k, of_g) in of_g.chunks_exact_mut(c).enumerate() {
             let x = d * row[k].to_f64();
             of_g.iter_mut().zip(row).for_each(|(sum, y)| *sum += x * y.to_f64());
-            of_b[k] += x * row[held].to_f64();
+            of_b[k] += x * row[fixed].to_f64();
         }
     })?;
     let of_loadings = factors.a.sum_rows(2 * c, exec, |j, row, sums| {
         for k in 0..c {
-            let (d, _) = problem.pull(FactorSide::Loadings, j, k);
+            let (d, _) = problem.penalty_at(FactorSide::Loadings, j, k);
             if problem.data.n_observed_in_column(j) > 0 {
                 sums[k] += d;
                 sums[c + k] += d * row[k].to_f64();
@@ -229,11 +229,11 @@ pub(crate) fn level<T: Lane>(
         m[k] = of_offsets[c * c + k] - of_loadings[c + k];
     }
     solve(&mut Upper { values: &mut g, m: c, stride }, &mut m, problem.free())?;
-    move_level(problem, factors, &m, exec)
+    move_loadings(problem, factors, &m, exec)
 }
 
 /// `a_j += m`, `b_i -= m.s_i`, except for features without entries.
-pub(crate) fn move_level<T: Lane>(
+pub(crate) fn move_loadings<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     m: &[f64],

@@ -6,7 +6,7 @@ use crate::incomplete::factors::Factor;
 use crate::incomplete::factors::objective::MeanRule;
 use crate::incomplete::passes::least_norm::solve_and_invert;
 use crate::incomplete::passes::moments::Expected;
-use crate::incomplete::passes::normal::hold;
+use crate::incomplete::passes::normal::fix_unknown;
 use crate::incomplete::updates::score_shift::ScoreShift;
 use crate::linalg::decomp::cholesky::Upper;
 use crate::linalg::simd::Lane;
@@ -41,11 +41,11 @@ pub(crate) struct LoadingSolver<'a> {
     pub(crate) affine: &'a ScoreShift,
     pub(crate) mean: MeanRule,
     /// The component of the row offsets, whose loadings are fixed at one.
-    pub(crate) held: Option<usize>,
+    pub(crate) fixed: Option<usize>,
 }
 
 impl LoadingSolver<'_> {
-    pub(crate) fn room(&self) -> usize {
+    pub(crate) fn workspace(&self) -> usize {
         let m = self.layout.c + 1;
         (4 * m + 3) * self.affine.stride()
     }
@@ -53,53 +53,53 @@ impl LoadingSolver<'_> {
     /// Writes `(a_j, mu_j)` and the expected values of a feature; returns its terms of [`OfLoadings`].
     pub(crate) fn solve<T: Lane>(&self, acc: &mut [f64], row: &mut [T], out: &mut [T]) -> Result<[f64; 5]> {
         let (layout, c, stride) = (self.layout, self.layout.c, self.affine.stride());
-        let (sums, room) = acc.split_at_mut(layout.n_sums());
-        let (g, room) = room.split_at_mut((c + 1) * stride);
-        let (kept, room) = room.split_at_mut((c + 1) * stride);
-        let (inverse, room) = room.split_at_mut((c + 1) * stride);
-        let (room, b) = room.split_at_mut((c + 1) * stride);
+        let (sums, workspace) = acc.split_at_mut(layout.n_sums());
+        let (g, workspace) = workspace.split_at_mut((c + 1) * stride);
+        let (kept, workspace) = workspace.split_at_mut((c + 1) * stride);
+        let (inverse, workspace) = workspace.split_at_mut((c + 1) * stride);
+        let (workspace, b) = workspace.split_at_mut((c + 1) * stride);
         let (b, a) = b.split_at_mut(stride);
         let delta: f64 = (0..c).map(|k| row[k].to_f64() * self.affine.shift[k]).sum();
         let mut squares = self.affine.moved_sums(layout, sums, delta, (g, inverse), b);
-        if let Some(held) = self.held {
-            squares = hold(&mut Upper { values: &mut *g, m: c + 1, stride }, b, squares, held);
+        if let Some(fixed) = self.fixed {
+            squares = fix_unknown(&mut Upper { values: &mut *g, m: c + 1, stride }, b, squares, fixed);
         }
         let weight = g[c * stride + c];
         let mut mean = row[c].to_f64() + delta;
         kept.copy_from_slice(g);
         a[..c].copy_from_slice(&b[..c]);
         let posterior = self.loadings == LoadingModel::Posterior;
-        let free = c - usize::from(self.held.is_some());
+        let free = c - usize::from(self.fixed.is_some());
         let MeanRule { joint, kappa, prior, .. } = self.mean;
-        let pulled = joint && weight + kappa > 0.0;
+        let has_mean = joint && weight + kappa > 0.0;
         let mut log_det = 0.0;
         if posterior {
             self.prior.iter().enumerate().for_each(|(k, v)| g[k * stride + k] += self.noise / v);
-            if let Some(held) = self.held {
+            if let Some(fixed) = self.fixed {
                 // The fixed component has determinant one, in units of the noise.
-                g[held * stride + held] = self.noise;
+                g[fixed * stride + fixed] = self.noise;
             }
             let mut phi = Upper { values: g, m: c, stride };
-            log_det = c as f64 * self.noise.ln() - solve_and_invert(&mut phi, (a, free), inverse, room)?;
+            log_det = c as f64 * self.noise.ln() - solve_and_invert(&mut phi, (a, free), inverse, workspace)?;
         } else {
-            let m = c + usize::from(pulled);
-            if let Some(held) = self.held {
+            let m = c + usize::from(has_mean);
+            if let Some(fixed) = self.fixed {
                 let largest = largest((0..m).map(|k| g[k * stride + k]));
-                g[held * stride + held] = if largest > 0.0 { largest } else { 1.0 };
+                g[fixed * stride + fixed] = if largest > 0.0 { largest } else { 1.0 };
             }
             g[c * stride + c] += kappa;
             a[c] = b[c] + kappa * (prior - mean);
-            solve_and_invert(&mut Upper { values: g, m, stride }, (a, free), inverse, room)?;
+            solve_and_invert(&mut Upper { values: g, m, stride }, (a, free), inverse, workspace)?;
             inverse.fill(0.0);
         }
         let along: f64 = (0..c).map(|k| a[k] * kept[k * stride + c]).sum();
-        let moved = match (pulled, posterior) {
+        let moved = match (has_mean, posterior) {
             (false, _) => 0.0,
             (true, true) => (b[c] - along + kappa * (prior - mean)) / (weight + kappa),
             (true, false) => a[c],
         };
         mean += moved;
-        let variance = if pulled && posterior { self.noise / (weight + kappa) } else { 0.0 };
+        let variance = if has_mean && posterior { self.noise / (weight + kappa) } else { 0.0 };
         let mut expected = squares - 2.0 * moved * b[c] + moved * moved * weight + weight * variance;
         for k in 0..c {
             row[k] = T::from_f64(a[k]);
@@ -111,16 +111,16 @@ impl LoadingSolver<'_> {
                 expected += if l < k { 2.0 } else { 1.0 } * moment * kept[l * stride + k];
             }
         }
-        if let Some(held) = self.held {
+        if let Some(fixed) = self.fixed {
             let one = T::from_f64(1.0);
-            (row[held], out[held], out[layout.at(held, held)]) = (one, one, one);
-            (0..held).for_each(|k| out[layout.at(held, k)] = row[k]);
+            (row[fixed], out[fixed], out[layout.at(fixed, fixed)]) = (one, one, one);
+            (0..fixed).for_each(|k| out[layout.at(fixed, k)] = row[k]);
         }
         row[c] = T::from_f64(mean);
         out[c] = row[c];
         let away = if joint { (mean - prior).powi(2) + variance } else { 0.0 };
         let log_variance = if variance > 0.0 { variance.ln() } else { 0.0 };
-        Ok([expected.max(0.0), log_det, away, log_variance, f64::from(u8::from(pulled))])
+        Ok([expected.max(0.0), log_det, away, log_variance, f64::from(u8::from(has_mean))])
     }
 }
 

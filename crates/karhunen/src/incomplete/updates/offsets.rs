@@ -15,21 +15,21 @@ const LEAST_SHARE: f64 = 1e-6;
 
 /// Variance components of the entries, estimated before the first iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Levels {
+pub(crate) struct OffsetVariance {
     /// Variance of the offsets: mean product of two deviations in one row.
     pub(crate) variance: f64,
     /// Mean squared deviation of an entry less the variance of the offsets.
     pub(crate) rest: f64,
 }
 
-impl Levels {
+impl OffsetVariance {
     /// One-way analysis of variance with rows as groups. `mean_square` is the mean squared deviation of an entry
     /// from `mean`. If no row has two entries, offsets and rest get half each.
     pub(crate) fn of<T: Scalar>(data: &Observed<T>, mean: &[f64], mean_square: f64) -> Self {
         let (mut products, mut pairs) = (0.0, 0.0);
         for i in 0..data.n_samples() {
             let line = data.rows().line(i);
-            let times = data.times().map_or(1.0, |times| times[i]);
+            let multiplicity = data.multiplicity().map_or(1.0, |multiplicity| multiplicity[i]);
             let (mut sum, mut squares, mut weight, mut weight_squares) = (0.0, 0.0, 0.0, 0.0);
             for (e, (column, value)) in line.indices.iter().zip(line.values).enumerate() {
                 let w = line.weights.map_or(1.0, |w| w[e].to_f64());
@@ -39,8 +39,8 @@ impl Levels {
                 weight += w;
                 weight_squares += w * w;
             }
-            products += times * (sum * sum - squares);
-            pairs += times * (weight * weight - weight_squares);
+            products += multiplicity * (sum * sum - squares);
+            pairs += multiplicity * (weight * weight - weight_squares);
         }
         let found = if pairs > 0.0 { products / pairs } else { 0.5 * mean_square };
         let variance = found.clamp(LEAST_SHARE * mean_square, mean_square).max(f64::MIN_POSITIVE);
@@ -48,8 +48,8 @@ impl Levels {
     }
 
     /// Penalty of an offset under a ridge: the smaller of `ridge` over the deviation of the offsets (the penalty
-    /// of a component with the norm of all offsets) and [`Levels::pseudo_observations`].
-    pub(crate) fn pull(self, ridge: f64) -> f64 {
+    /// of a component with the norm of all offsets) and [`OffsetVariance::pseudo_observations`].
+    pub(crate) fn penalty(self, ridge: f64) -> f64 {
         self.pseudo_observations().min(ridge / self.variance.sqrt())
     }
 
@@ -65,13 +65,13 @@ pub(crate) fn begin_offsets<T: Lane>(
     factors: &mut Factors<T>,
     exec: &Exec<'_>,
 ) -> Result<()> {
-    let Some(held) = problem.held() else { return Ok(()) };
+    let Some(fixed) = problem.fixed() else { return Ok(()) };
     let mut steps = factors.s.zeros_like();
     gradient_pass(problem, factors, FactorSide::Scores, [&mut steps], exec, |g, h, [row]| {
-        row[held] = T::from_f64(if h[held] > 0.0 { g[held] / h[held] } else { 0.0 });
+        row[fixed] = T::from_f64(if h[fixed] > 0.0 { g[fixed] / h[fixed] } else { 0.0 });
     })?;
     factors.s.map_rows(exec, |i, row| {
-        row[held] = T::from_f64(row[held].to_f64() + steps.row(i)[held].to_f64());
+        row[fixed] = T::from_f64(row[fixed].to_f64() + steps.row(i)[fixed].to_f64());
     })
 }
 
@@ -96,11 +96,11 @@ mod tests {
                 })
                 .collect();
         let data = Observed::from_dense(&Dense::row_major(&x, n, p).unwrap(), None).unwrap();
-        let found = Levels::of(&data, &vec![3.0; p], 1.49);
+        let found = OffsetVariance::of(&data, &vec![3.0; p], 1.49);
         assert!((found.variance - 0.49).abs() < 0.03, "{found:?}");
         assert!((found.pseudo_observations() - 1.0 / 0.49).abs() < 0.2, "{found:?}");
         let counted = data.with_sample_weights(&vec![2.0; n]).unwrap();
-        let again = Levels::of(&counted, &vec![3.0; p], 1.49);
+        let again = OffsetVariance::of(&counted, &vec![3.0; p], 1.49);
         assert!((again.variance - found.variance).abs() < 1e-12, "{again:?}");
     }
 
@@ -108,6 +108,6 @@ mod tests {
     fn rows_of_one_entry_tell_nothing() {
         let x = [1.0, f64::NAN, f64::NAN, -1.0];
         let data = Observed::from_dense(&Dense::row_major(&x, 2, 2).unwrap(), None).unwrap();
-        assert_eq!(Levels::of(&data, &[0.0; 2], 1.0), Levels { variance: 0.5, rest: 0.5 });
+        assert_eq!(OffsetVariance::of(&data, &[0.0; 2], 1.0), OffsetVariance { variance: 0.5, rest: 0.5 });
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Posterior<T> {
     /// Whether the loadings are point estimates; their covariances are then computed at the end.
     pub(crate) point: bool,
     /// Whether the prior of the scores was fixed, and not learned from the data.
-    pub(crate) held: bool,
+    pub(crate) fixed: bool,
 }
 
 /// A posterior in the coordinates of the principal components.
@@ -51,7 +51,7 @@ impl<T: Lane> Posterior<T> {
     pub(crate) fn save(&self) -> Arrays {
         let mut out = Arrays::default();
         let flag = |x: bool| f64::from(u8::from(x));
-        out.put("noise", [self.noise, flag(self.point), flag(self.held)]);
+        out.put("noise", [self.noise, flag(self.point), flag(self.fixed)]);
         out.put("score_penalty", self.score_penalty.as_slice());
         out.put_factor("table", &self.table);
         out
@@ -59,7 +59,7 @@ impl<T: Lane> Posterior<T> {
 
     /// Reads the arrays of [`Posterior::save`], for `p` features and `c` components.
     pub(crate) fn restore(from: &mut Arrays, p: usize, c: usize) -> Result<Self> {
-        let [noise, point, held] = from.take_array("noise")?;
+        let [noise, point, fixed] = from.take_array("noise")?;
         let score_penalty = from.take_sizes("score_penalty", c)?;
         let table = from.take_factor("table", p, Expected::new::<T>(c).width)?;
         Ok(Self {
@@ -67,7 +67,7 @@ impl<T: Lane> Posterior<T> {
             score_penalty,
             table,
             point: flag("noise", point)?,
-            held: flag("noise", held)?,
+            fixed: flag("noise", fixed)?,
         })
     }
 
@@ -119,7 +119,7 @@ impl<T: Lane> Posterior<T> {
         let (c, free) = (problem.c, problem.free());
         let layout = Expected::new::<T>(c);
         let of_means = explained::of_scores(&rotated.singular_values, problem.data.total_samples());
-        if self.held {
+        if self.fixed {
             return Ok(of_means);
         }
         let of_scores = ScoreMoments::of(scores, c, exec)?;
@@ -136,7 +136,7 @@ impl<T: Lane> Posterior<T> {
         };
         let mut explained: Vec<f64> = (0..free)
             .map(|k| {
-                if explained::is_silent(of_means[k], self.noise) {
+                if explained::is_inactive(of_means[k], self.noise) {
                     return 0.0;
                 }
                 let of_scores =
@@ -179,9 +179,9 @@ impl<T: Lane> Posterior<T> {
             [&mut out],
             exec,
             |line, acc, [row]| {
-                let (sums, room) = acc.split_at_mut(layout.n_sums());
-                let (g, room) = room.split_at_mut(c * stride);
-                let (inverse, room) = room.split_at_mut(c * stride);
+                let (sums, workspace) = acc.split_at_mut(layout.n_sums());
+                let (g, workspace) = workspace.split_at_mut(c * stride);
+                let (inverse, workspace) = workspace.split_at_mut(c * stride);
                 for k in 0..c {
                     (k..c).for_each(|l| g[k * stride + l] = sums[layout.at(l, k)]);
                     g[k * stride + k] += self.noise / squares[k].max(f64::MIN_POSITIVE);
@@ -189,7 +189,7 @@ impl<T: Lane> Posterior<T> {
                 let mut phi = Upper { values: g, m: c, stride };
                 inverse.fill(0.0);
                 if phi.factorize() {
-                    phi.invert(inverse, room);
+                    phi.invert(inverse, workspace);
                 }
                 row.copy_from_slice(self.table.row(line));
                 for k in 0..c {
@@ -264,7 +264,7 @@ pub(crate) fn kl_of_means(
 }
 
 /// `sum_j (mu_j - m0)^2`.
-pub(crate) fn pull_of_means<T: Lane>(
+pub(crate) fn squares_of_means<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &Factors<T>,
     exec: &Exec<'_>,
@@ -281,7 +281,8 @@ pub(crate) fn without_component<T: Lane>(factors: &Factors<T>, dropped: usize) -
     let kept = |factor: &Factor<T>| {
         Matrix::from_fn(factor.n_rows(), c - 1, |i, k| factor.row(i)[k + usize::from(k >= dropped)].to_f64())
     };
-    Factors::new(&kept(&factors.a), &kept(&factors.s), &factors.mean()).counted(factors.s.times())
+    Factors::new(&kept(&factors.a), &kept(&factors.s), &factors.mean())
+        .with_multiplicity(factors.s.multiplicity())
 }
 
 #[cfg(test)]

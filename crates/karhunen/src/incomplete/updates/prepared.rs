@@ -7,7 +7,7 @@ use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
 use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
 use crate::incomplete::start::Start;
 use crate::incomplete::updates::mean::{ColumnSums, Spread, spread};
-use crate::incomplete::updates::offsets::Levels;
+use crate::incomplete::updates::offsets::OffsetVariance;
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
 
@@ -20,7 +20,7 @@ pub(crate) struct Prepared {
     pub(crate) rule: MeanRule,
     pub(crate) spread: Spread,
     /// Variance of the row offsets, if any.
-    pub(crate) levels: Option<Levels>,
+    pub(crate) offset_variance: Option<OffsetVariance>,
 }
 
 impl Prepared {
@@ -60,8 +60,9 @@ impl Prepared {
             // Before the fit all deviations count as noise.
             rule = rule.under(deviations.mean_square);
         }
-        let levels = pca.row_offsets.then(|| Levels::of(data, &mean, deviations.mean_square));
-        Ok(Self { sums, mean, rule, spread: deviations, levels })
+        let offset_variance =
+            pca.row_offsets.then(|| OffsetVariance::of(data, &mean, deviations.mean_square));
+        Ok(Self { sums, mean, rule, spread: deviations, offset_variance })
     }
 
     /// The sum of the weights of all entries; their number without weights.
@@ -90,7 +91,7 @@ impl Prepared {
             loadings: Diagonal::Same(0.0),
             scores: Diagonal::Same(0.0),
             mean: self.rule,
-            offsets: self.levels.map(|_| Diagonal::Same(0.0)),
+            offsets: self.offset_variance.map(|_| Diagonal::Same(0.0)),
             c: pca.n_scores(),
         }
     }
@@ -105,23 +106,24 @@ impl Prepared {
         // Penalised scores imply penalised offsets. A component `b 1'` has the singular value `|b| sqrt(p)`; its
         // penalty `2 lambda |b| sqrt(p)` has the slope of `lambda sqrt(p) / |b|` times `|b|^2`.
         let (n, p) = (data.total_samples(), data.n_features() as f64);
-        let pull = |ridge: f64| self.levels.map(|levels| levels.pull(ridge));
+        let penalty = |ridge: f64| self.offset_variance.map(|offset_variance| offset_variance.penalty(ridge));
         let of_rows = |lambda: f64| {
             Diagonal::ByRow((0..data.n_samples()).map(|i| lambda * data.rows().weight(i)).collect())
         };
         let (loadings, scores, offsets) = match regularization {
             // A path sets the penalties of each step.
             Regularization::None | Regularization::Path => {
-                (Diagonal::Same(0.0), Diagonal::Same(0.0), self.levels.map(|_| Diagonal::Same(0.0)))
+                (Diagonal::Same(0.0), Diagonal::Same(0.0), self.offset_variance.map(|_| Diagonal::Same(0.0)))
             }
             Regularization::Ridge(lambda) => {
-                let pull = pull(lambda * (p / n).sqrt());
-                (Diagonal::Same(lambda), Diagonal::Same(lambda), pull.map(Diagonal::Same))
+                let penalty = penalty(lambda * (p / n).sqrt());
+                (Diagonal::Same(lambda), Diagonal::Same(lambda), penalty.map(Diagonal::Same))
             }
             Regularization::Weighted(lambda) => (
                 Diagonal::ByRow(self.sums.weight.iter().map(|w| lambda * w).collect()),
                 of_rows(lambda),
-                pull(lambda * data.total_weight() / n).map(|pull| of_rows(pull * n / data.total_weight())),
+                penalty(lambda * data.total_weight() / n)
+                    .map(|penalty| of_rows(penalty * n / data.total_weight())),
             ),
         };
         Objective { loadings, scores, offsets, ..self.problem(pca, data) }

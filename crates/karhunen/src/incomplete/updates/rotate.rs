@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::incomplete::factors::Factors;
 use crate::incomplete::factors::objective::Objective;
-use crate::incomplete::updates::explained::{is_silent, of_scores};
-use crate::incomplete::updates::invariance::move_level;
+use crate::incomplete::updates::explained::{is_inactive, of_scores};
+use crate::incomplete::updates::invariance::move_loadings;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::orthonormal::orthonormalize;
 use crate::linalg::decomp::svd::svd;
@@ -46,16 +46,16 @@ impl Rotated {
 
     /// Sets components to zero whose variance vanishes beside the noise, or whose singular value beside the first
     /// is rounding: the rotation would amplify that rounding, also for new rows. Returns which ones are inactive.
-    pub(crate) fn silence(&mut self, samples: f64, noise: f64) -> Vec<bool> {
+    pub(crate) fn deactivate(&mut self, samples: f64, noise: f64) -> Vec<bool> {
         let least = least(&self.singular_values);
         let of_means = of_scores(&self.singular_values, samples);
-        let silent = |(d, variance): (&f64, &f64)| *d <= least || is_silent(*variance, noise);
-        let silent: Vec<bool> = self.singular_values.iter().zip(&of_means).map(silent).collect();
-        for k in (0..silent.len()).filter(|k| silent[*k]) {
+        let inactive = |(d, variance): (&f64, &f64)| *d <= least || is_inactive(*variance, noise);
+        let inactive: Vec<bool> = self.singular_values.iter().zip(&of_means).map(inactive).collect();
+        for k in (0..inactive.len()).filter(|k| inactive[*k]) {
             self.singular_values[k] = 0.0;
             (0..self.scores.n_rows()).for_each(|i| self.scores[(i, k)] = 0.0);
         }
-        silent
+        inactive
     }
 
     /// Reorders the components.
@@ -90,7 +90,7 @@ pub(crate) fn principal<T: Lane>(
     exec: &Exec<'_>,
 ) -> Result<Rotated> {
     let free = problem.free();
-    let Some(held) = problem.held() else { return rotate(factors, free, centre, exec) };
+    let Some(fixed) = problem.fixed() else { return rotate(factors, free, centre, exec) };
     let seen = |j: usize| problem.data.n_observed_in_column(j) > 0;
     let sums = factors.a.sum_rows(free + 1, exec, |j, row, sums| {
         if seen(j) {
@@ -99,16 +99,16 @@ pub(crate) fn principal<T: Lane>(
                 .for_each(|(s, x)| *s += x);
         }
     })?;
-    let level: Vec<f64> = sums[..free].iter().map(|sum| -sum / sums[free]).collect();
-    move_level(problem, factors, &level, exec)?;
+    let loading_shift: Vec<f64> = sums[..free].iter().map(|sum| -sum / sums[free]).collect();
+    move_loadings(problem, factors, &loading_shift, exec)?;
     let mut rotated = rotate(factors, free, centre, exec)?;
-    let mut offsets = factors.scores_of(held);
+    let mut offsets = factors.scores_of(fixed);
     let mut shift = 0.0;
     if problem.mean.joint {
         let rows = problem.data.rows();
         let sums = factors.s.sum_rows(2, exec, |i, row, sums| {
             if rows.count(i) > 0 {
-                sums[0] += row[held].to_f64();
+                sums[0] += row[fixed].to_f64();
                 sums[1] += 1.0;
             }
         })?;
@@ -116,12 +116,12 @@ pub(crate) fn principal<T: Lane>(
         offsets.iter_mut().for_each(|b| *b -= shift);
         rotated.mean.iter_mut().for_each(|mean| *mean += shift);
     }
-    // In the fitted coordinates the offset was b + level.s: W has a column (-level, 1).
+    // In the fitted coordinates the offset was b + loading_shift.s: W has a column (-loading_shift, 1).
     let (of_scores, of_loadings) = (&rotated.of_scores, &rotated.of_loadings);
-    let along = |l: usize| (0..free).map(|k| level[k] * of_loadings[(k, l)]).sum::<f64>();
+    let along = |l: usize| (0..free).map(|k| loading_shift[k] * of_loadings[(k, l)]).sum::<f64>();
     let w = Matrix::from_fn(free + 1, free + 1, |k, l| match (k < free, l < free) {
         (true, true) => of_scores[(k, l)],
-        (true, false) => -level[k],
+        (true, false) => -loading_shift[k],
         (false, true) => 0.0,
         (false, false) => 1.0,
     });
@@ -131,8 +131,9 @@ pub(crate) fn principal<T: Lane>(
         (false, true) => along(l),
         (false, false) => 1.0,
     });
-    let of_level: f64 = level.iter().zip(&rotated.shift).map(|(level, m)| level * m).sum();
-    rotated.shift.push(shift + of_level);
+    let of_loading_shift: f64 =
+        loading_shift.iter().zip(&rotated.shift).map(|(loading_shift, m)| loading_shift * m).sum();
+    rotated.shift.push(shift + of_loading_shift);
     Ok(Rotated { of_scores: w, of_loadings: inverse, offsets: Some(offsets), ..rotated })
 }
 
@@ -160,7 +161,10 @@ pub(crate) fn rotate<T: Scalar>(
     }
     let (qa, ra) = triangle(a, exec)?;
     // A row of multiplicity m is as long as m repetitions together.
-    let long = factors.s.times().map(|times| Matrix::from_fn(n, c, |i, k| times[i].sqrt() * s[(i, k)]));
+    let long = factors
+        .s
+        .multiplicity()
+        .map(|multiplicity| Matrix::from_fn(n, c, |i, k| multiplicity[i].sqrt() * s[(i, k)]));
     let (qs, rs) = triangle(long.clone().unwrap_or_else(|| s.clone()), exec)?;
     // S A' = Qs Rs Ra' Qa' = (Qs V) D (Qa U)', where Ra Rs' = U D V'.
     let middle = multiply(&ra, &rs.transposed());

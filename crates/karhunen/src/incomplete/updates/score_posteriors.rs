@@ -11,14 +11,14 @@ use crate::linalg::simd::Lane;
 
 /// Computes the posteriors of all scores: the expected values of each sample, and the sum of `ln det Psi_i`.
 /// `penalty` is the noise over the prior variance of each score. Writes the means to the factors; reuses the
-/// memory of `room`.
+/// memory of `workspace`.
 pub(crate) fn score_posteriors<T: Lane>(
     problem: &Objective<'_, T>,
     factors: &mut Factors<T>,
     table: &Factor<T>,
     penalty: &[f64],
     noise: f64,
-    room: Option<Factor<T>>,
+    workspace: Option<Factor<T>>,
     exec: &Exec<'_>,
 ) -> Result<(Factor<T>, f64)> {
     let (c, free) = (problem.c, problem.free());
@@ -26,8 +26,9 @@ pub(crate) fn score_posteriors<T: Lane>(
     let stride = c.next_multiple_of(BLOCK);
     let n = problem.data.n_samples();
     // In reused memory, too, the padding between means and moments is zero.
-    let room = room.filter(|room| room.n_rows() == n && room.width() == layout.width);
-    let mut expected = room.unwrap_or_else(|| factors.s.zeros_beside(layout.width));
+    let workspace =
+        workspace.filter(|workspace| workspace.n_rows() == n && workspace.width() == layout.width);
+    let mut expected = workspace.unwrap_or_else(|| factors.s.zeros_beside(layout.width));
     let ones = vec![T::from_f64(1.0); n];
     let [log_det] = moments_pass(
         problem,
@@ -37,10 +38,10 @@ pub(crate) fn score_posteriors<T: Lane>(
         [&mut factors.s, &mut expected],
         exec,
         |_, acc, [row, out]| {
-            let (sums, room) = acc.split_at_mut(layout.n_sums());
-            let (g, room) = room.split_at_mut(c * stride);
-            let (inverse, room) = room.split_at_mut(c * stride);
-            let (room, s) = room.split_at_mut(c * stride);
+            let (sums, workspace) = acc.split_at_mut(layout.n_sums());
+            let (g, workspace) = workspace.split_at_mut(c * stride);
+            let (inverse, workspace) = workspace.split_at_mut(c * stride);
+            let (workspace, s) = workspace.split_at_mut(c * stride);
             for k in 0..c {
                 for l in k..c {
                     g[k * stride + l] = sums[layout.at(l, k)];
@@ -50,7 +51,7 @@ pub(crate) fn score_posteriors<T: Lane>(
             let b = &sums[layout.width..layout.width + c];
             s[..c].copy_from_slice(b);
             let mut psi = Upper { values: g, m: c, stride };
-            let log_det = solve_and_invert(&mut psi, (s, free), inverse, room)?;
+            let log_det = solve_and_invert(&mut psi, (s, free), inverse, workspace)?;
             for k in 0..c {
                 row[k] = T::from_f64(s[k]);
                 out[k] = row[k];

@@ -87,21 +87,21 @@ impl ScoreShift {
     }
 
     /// Transforms the sums of a feature, see [`Expected::n_sums`], to the changed scores and a mean changed by
-    /// `delta`: `sum w E (s, 1)(s, 1)'` into `g`, `sum w y (s, 1)` into `b`; returns `sum w y^2`. `room` is as
+    /// `delta`: `sum w E (s, 1)(s, 1)'` into `g`, `sum w y (s, 1)` into `b`; returns `sum w y^2`. `workspace` is as
     /// large as `g`, whose rows have [`ScoreShift::stride`] values.
     pub(crate) fn moved_sums(
         &self,
         layout: Expected,
         sums: &[f64],
         delta: f64,
-        (g, room): (&mut [f64], &mut [f64]),
+        (g, workspace): (&mut [f64], &mut [f64]),
         b: &mut [f64],
     ) -> f64 {
         let (c, m, stride) = (layout.c, &self.shift, self.stride());
         let weight = sums[c];
         let (first, of_y) = (&sums[..c], &sums[layout.width..layout.width + layout.head]);
         let squares = sums[layout.width + layout.head];
-        dispatch(MoveSums { affine: self, layout, sums, g, room });
+        dispatch(MoveSums { affine: self, layout, sums, g, workspace });
         b.fill(0.0);
         for i in 0..c {
             let centred = first[i] - weight * m[i];
@@ -123,7 +123,7 @@ struct MoveSums<'a> {
     layout: Expected,
     sums: &'a [f64],
     g: &'a mut [f64],
-    room: &'a mut [f64],
+    workspace: &'a mut [f64],
 }
 
 impl WithSimd for MoveSums<'_> {
@@ -131,11 +131,11 @@ impl WithSimd for MoveSums<'_> {
     /// `R (M - s m' - m s' + w m m') R'`, compiled for the vector extensions.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { affine, layout, sums, g, room } = self;
+        let Self { affine, layout, sums, g, workspace } = self;
         let (c, m, stride) = (layout.c, &affine.shift, affine.stride());
         let (weight, first) = (sums[c], &sums[..c]);
         g.fill(0.0);
-        for (i, half) in room.chunks_exact_mut(stride).take(c).enumerate() {
+        for (i, half) in workspace.chunks_exact_mut(stride).take(c).enumerate() {
             half.fill(0.0);
             for (j, rows) in affine.transposed.chunks_exact(stride).enumerate() {
                 let second = sums[layout.at(i.max(j), i.min(j))];
@@ -155,7 +155,7 @@ pub(crate) struct Priors<'a> {
     /// `v_a`, if loadings have a posterior.
     pub(crate) of_loadings: Option<&'a [f64]>,
     /// Whether `v_a` is fixed.
-    pub(crate) held: bool,
+    pub(crate) fixed: bool,
     /// The noise over the prior variance of each score.
     pub(crate) of_scores: &'a [f64],
     /// `v_x`.
@@ -184,15 +184,17 @@ pub(crate) fn best_affine<T: Lane>(
     let sums = table.sum_rows(layout.width, exec, |_, row, sums| {
         sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64());
     })?;
-    let level = match problem.held() {
-        Some(held) => best_level((&sums[..held], p), (&second, n), held, priors)?,
+    let loading_shift = match problem.fixed() {
+        Some(fixed) => best_loading_shift((&sums[..fixed], p), (&second, n), fixed, priors)?,
         None => vec![0.0; c],
     };
     let of_scores = eigh(&Matrix::from_fn(c, c, |k, l| second[(k, l)]))?;
     let root: Vec<f64> = of_scores.values.iter().map(|d| d.max(f64::MIN_POSITIVE).sqrt()).collect();
     let w = Matrix::from_fn(c, c, |i, k| of_scores.vectors[(i, k)] * root[k]);
     let b = Matrix::from_fn(c, c, |k, l| {
-        let moved = level[k] * sums[l] / p + sums[k] / p * level[l] + level[k] * level[l];
+        let moved = loading_shift[k] * sums[l] / p
+            + sums[k] / p * loading_shift[l]
+            + loading_shift[k] * loading_shift[l];
         sums[layout.at(k.max(l), k.min(l))] / p + moved
     });
     let of_loadings = eigh(&t_multiply(&w, &multiply(&b, &w)))?;
@@ -201,7 +203,7 @@ pub(crate) fn best_affine<T: Lane>(
     let inverse = Matrix::from_fn(c, c, |k, i| of_scores.vectors[(i, k)] / root[k]);
     let mut map = t_multiply(&of_loadings.vectors, &inverse);
     let mut log_determinant = -root.iter().map(|d| d.ln()).sum::<f64>();
-    if let Some(of_prior) = priors.of_loadings.filter(|_| priors.held) {
+    if let Some(of_prior) = priors.of_loadings.filter(|_| priors.fixed) {
         for k in 0..c {
             let qa = p * variances[k] / of_prior[k];
             let root = ((n - p).powi(2) + 4.0 * qa * n).sqrt();
@@ -213,9 +215,9 @@ pub(crate) fn best_affine<T: Lane>(
             }
         }
     }
-    if problem.held().is_some() {
-        // Loadings gain what the offset loses: b - level.s.
-        let last = |l: usize| if l < c { -level[l] } else { 1.0 };
+    if problem.fixed().is_some() {
+        // Loadings gain what the offset loses: b - loading_shift.s.
+        let last = |l: usize| if l < c { -loading_shift[l] } else { 1.0 };
         let corner = |k: usize, l: usize| if l < c { map[(k, l)] } else { 0.0 };
         map = Matrix::from_fn(c + 1, c + 1, |k, l| if k < c { corner(k, l) } else { last(l) });
     }
@@ -224,23 +226,23 @@ pub(crate) fn best_affine<T: Lane>(
 
 /// `m` of `a_j += m`, `b_i -= m.s_i`: `(p / v_a + n / v_b E ss') m = n / v_b E bs - sum_j a_j / v_a`.
 /// `of_loadings` are the sums of the loadings of `p` features, `second` the mean moments of `n` rows.
-fn best_level(
+fn best_loading_shift(
     (of_loadings, p): (&[f64], f64),
     (second, n): (&Matrix, f64),
-    held: usize,
+    fixed: usize,
     priors: &Priors<'_>,
 ) -> Result<Vec<f64>> {
-    let stride = held.next_multiple_of(BLOCK);
-    let (mut g, mut m) = (vec![0.0; held * stride], vec![0.0; held]);
+    let stride = fixed.next_multiple_of(BLOCK);
+    let (mut g, mut m) = (vec![0.0; fixed * stride], vec![0.0; fixed]);
     // Both terms in units of the noise.
-    let of_offsets = n * priors.of_scores[held];
-    for k in 0..held {
+    let of_offsets = n * priors.of_scores[fixed];
+    for k in 0..fixed {
         let of_prior = priors.of_loadings.map_or(0.0, |v| priors.noise / v[k]);
-        (0..held).for_each(|l| g[k * stride + l] = of_offsets * second[(k, l)]);
+        (0..fixed).for_each(|l| g[k * stride + l] = of_offsets * second[(k, l)]);
         g[k * stride + k] += p * of_prior;
-        m[k] = of_offsets * second[(k, held)] - of_prior * of_loadings[k];
+        m[k] = of_offsets * second[(k, fixed)] - of_prior * of_loadings[k];
     }
-    solve(&mut Upper { values: &mut g, m: held, stride }, &mut m, held)?;
+    solve(&mut Upper { values: &mut g, m: fixed, stride }, &mut m, fixed)?;
     Ok(m)
 }
 
@@ -318,10 +320,10 @@ mod tests {
         let y_after: Vec<f64> = y.as_slice().iter().map(|y| y - delta).collect();
         let expected = sums_of(&after, &y_after);
         let stride = affine.stride();
-        let (mut g, mut room) = (vec![f64::NAN; (c + 1) * stride], vec![f64::NAN; (c + 1) * stride]);
+        let (mut g, mut workspace) = (vec![f64::NAN; (c + 1) * stride], vec![f64::NAN; (c + 1) * stride]);
         let mut b = vec![f64::NAN; stride];
         let sums = sums_of(&before, y.as_slice());
-        let squares = affine.moved_sums(layout, &sums, delta, (&mut g, &mut room), &mut b);
+        let squares = affine.moved_sums(layout, &sums, delta, (&mut g, &mut workspace), &mut b);
         assert!((squares - expected[layout.width + layout.head]).abs() < 1e-12);
         for k in 0..c {
             assert!((g[k * stride + c] - expected[k]).abs() < 1e-12);
