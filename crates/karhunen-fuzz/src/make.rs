@@ -1,5 +1,5 @@
-//! The generated part of the corpus: models of every kind, checkpoints, options, and command lines. `karhunen-fuzz
-//! make` writes it into the folder `corpus`.
+//! The generated part of the corpus: models of every kind, checkpoints, options, and command lines.
+//! `karhunen-fuzz make` writes it into the folder `corpus`.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The kernel matrix, centred in feature space and weighted: `V^(1/2) (K - 1 a' - a 1' + (v'a) 1 1') V^(1/2)`, `a
-//! = K v`, never formed.
+//! The kernel matrix, centred in feature space and weighted: `V^(1/2) (K - 1 a' - a 1' + (v'a) 1 1') V^(1/2)`,
+//! `a = K v`, never formed.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -11,9 +11,9 @@ use crate::linalg::sparse::view::Indices;
 use crate::linalg::{Major, Sparse};
 use crate::scalar::Scalar;
 
-/// For every column j its mean `sum_i w_i x_ij / s` and its sum of squares about it, `sum_i w_i (x_ij -
-/// mean_j)^2`, in f64 and in two passes; `s` is `sum_of_weights`, and the weights are 1 where `row_weights` is
-/// `None`.
+/// For every column j its mean `sum_i w_i x_ij / s` and its sum of squares about it,
+/// `sum_i w_i (x_ij - mean_j)^2`, in f64 and in two passes; `s` is `sum_of_weights`, and the weights are 1 where
+/// `row_weights` is `None`.
 ///
 /// Entries that are not stored have the total weight less that of the stored ones, by compensated summation: a
 /// full column of large mean and small variance must not gain variance from the rounding of `s`.

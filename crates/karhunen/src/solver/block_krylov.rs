@@ -1,8 +1,8 @@
 //! The leading eigenpairs of a symmetric positive semi-definite operator, by block Lanczos with thick restart.
 //!
 //! Golub & Underwood 1977 (blocks) and Wu & Simon 2000, doi:10.1137/S0895479898334605 (thick restart), with full
-//! reorthogonalisation. The Krylov decomposition `A V = V H + Q T` holds to rounding for the computed products `A
-//! V`: `V` are orthonormal columns, `Q` is the next block, and `T` the residual block that couples it to `V`. A
+//! reorthogonalisation. The Krylov decomposition `A V = V H + Q T` holds to rounding for the computed products
+//! `A V`: `V` are orthonormal columns, `Q` is the next block, and `T` the residual block that couples it to `V`. A
 //! Ritz pair `(theta, V s)` therefore has the residual `V (H s - theta s) + Q T s`, whose norm needs no further
 //! product.
 

@@ -2,8 +2,8 @@
 //! tiles.
 //!
 //! Rows are packed in *strips*: [`width`] rows side by side (one cache line), feature after feature. A *tile*
-//! holds the values of `n_left` by `n_right` pairs, in strips of columns: entry `(i, j)` at `(j / W * n_left + i)
-//! * W + j % W`.
+//! holds the values of `n_left` by `n_right` pairs, in strips of columns: entry `(i, j)` at
+//! `(j / W * n_left + i) * W + j % W`.
 
 use pulp::{Simd, WithSimd};
 
