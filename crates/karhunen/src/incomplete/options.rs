@@ -54,8 +54,12 @@ pub enum Method {
 
 impl Choice for Method {
     const TABLE: &'static [Named<Self>] = &[
-        Named::new(Self::Auto, "auto", "By the data; the summary says which and why"),
-        Named::new(Self::Imputation, "imputation", "Holes are filled by the fit, which is fitted again"),
+        Named::new(Self::Auto, "auto", "Chosen from the options; the summary gives the reason"),
+        Named::new(
+            Self::Imputation,
+            "imputation",
+            "Iterated imputation by a truncated singular value decomposition",
+        ),
         Named::new(Self::Soft, "soft", "As imputation, with shrunken singular values"),
         Named::new(Self::Em, "em", "Alternating least squares without a penalty"),
         Named::new(Self::Als, "als", "Alternating least squares with a penalty"),
@@ -70,13 +74,13 @@ impl Choice for Method {
         Named::new(
             Self::Vb,
             "vb",
-            "Variational Bayes, factorial posteriors; drops components without support",
+            "Variational Bayes, factorial posteriors; prunes components without support",
         ),
         Named::new(Self::VbFixed, "vb-fixed", "As vb, with one fixed variance of all scores"),
         Named::new(
             Self::VbFull,
             "vb-full",
-            "Variational Bayes, posteriors of full covariance; drops components likewise",
+            "Variational Bayes, full covariances; prunes components without support",
         ),
         Named::new(Self::Online, "online", "One row at a time"),
     ];
@@ -170,9 +174,14 @@ pub enum Regularization {
 impl Choice for Regularization {
     const TABLE: &'static [Named<Self>] = &[
         Named::new(Self::None, "none", "Least squares"),
-        Named::new(Self::Path, "path", "The best by the error of entries set aside"),
+        Named::new(Self::Path, "path", "The best of a path of penalties by held-out error"),
         Named::new(Self::Ridge(1.0), "ridge", "A penalty on squared scores and loadings").with_number(),
-        Named::new(Self::Weighted(1.0), "weighted", "So much of each entry").with_number(),
+        Named::new(
+            Self::Weighted(1.0),
+            "weighted",
+            "A penalty times the number of entries of a row or column",
+        )
+        .with_number(),
     ];
 }
 
@@ -379,7 +388,7 @@ impl IncompletePca {
     pub(crate) fn chosen(&self) -> (Method, String) {
         let (method, reason) = match self.method {
             Method::Auto if self.regularization == Some(Regularization::None) => {
-                (Method::Cg, "least squares, as no penalty was asked for")
+                (Method::Cg, "least squares, because penalties are ruled out")
             }
             Method::Auto if self.regularization.is_some() => (Method::Ridge, "a penalty was given"),
             Method::Auto if self.alpha != Self::default().alpha => {

@@ -151,7 +151,7 @@ impl IncompletePca {
                 !path || self.early_stopping.is_some(),
                 "regularization",
                 value(),
-                "a path is judged by entries that are set aside: give `early_stopping`",
+                "a path selects by held-out error: give `early_stopping`",
             ),
         ]
     }

@@ -87,7 +87,7 @@ fn fit_typed<T: Lane>(
         Some(value) => {
             let share = Share { option: "early_stopping", value };
             let stream = Purpose::EarlyStopping.of(pca.seed);
-            Some(data.split_by(share, stream, &exec.phase("setting entries aside"))?)
+            Some(data.split_by(share, stream, &exec.phase("holding entries out"))?)
         }
         None => None,
     };
@@ -192,7 +192,7 @@ impl<'a, T: Lane> Setting<'a, T> {
             0.0 if !path && number < self.pca.n_starts => Ok(Stage::Start(number)),
             1.0 if path && number < MOST_STEPS => Ok(Stage::PathStep(number)),
             2.0 if self.whole.is_some() && number == 0 => Ok(Stage::Refit),
-            _ => Err(damaged(name, "holds no part of this fit")),
+            _ => Err(damaged(name, "holds no stage of this fit")),
         }
     }
 
@@ -350,7 +350,9 @@ impl<T: Lane> Stages<T> {
             return Err(damaged("runs", "holds another number of runs"));
         }
         let best = match &self.best {
-            Some((_, Stage::Refit)) => return Err(damaged("best_leg", "holds no start and no penalty")),
+            Some((_, Stage::Refit)) => {
+                return Err(damaged("best_leg", "holds neither a start nor a path step"));
+            }
             Some((_, Stage::Start(number) | Stage::PathStep(number))) => Some(*number),
             None => None,
         };
@@ -358,7 +360,7 @@ impl<T: Lane> Stages<T> {
         if is_before && (before.is_some() || best.is_some()) {
             Ok(())
         } else {
-            Err(damaged("best_leg", "does not go with the runs that were made"))
+            Err(damaged("best_leg", "does not match the runs"))
         }
     }
 

@@ -1,5 +1,6 @@
 //! Alternating least squares: scores, then loadings (and means), each the exact minimiser given the other. Without
-//! penalties this is the EM algorithm of Grung & Manne (1998), doi:10.1016/S0169-7439(98)00031-8, with missing values.
+//! penalties this is the EM algorithm of Grung & Manne (1998), doi:10.1016/S0169-7439(98)00031-8, with missing
+//! values.
 
 use super::iterate::{Iterate, IterationReport};
 use crate::error::Result;
