@@ -49,7 +49,7 @@ impl<T: Lane> Run<T> {
         let far = far_predictions(problem.data, &rotated, exec)?;
         let weight = prepared.weight();
         let kappa = problem.mean.under(noise).kappa;
-        let of_mean = |w: f64| if w > 0.0 { noise / w } else { prepared.spread.mean_square };
+        let of_mean = |w: f64| if w > 0.0 { noise / w } else { prepared.deviations.mean_square };
         let of_offsets = variance_of_offsets(&rotated, problem);
         let (total, explained_variance_ratio) = explained.shares(of_offsets, problem.data.n_features());
         IncompleteModel::try_from(IncompleteParts {

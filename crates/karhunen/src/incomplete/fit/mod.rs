@@ -221,7 +221,7 @@ impl<'a, T: Lane> Setting<'a, T> {
     ) -> Result<Factors<T>> {
         let FitPart { data, prepared } = self.part(stage);
         let stream = Purpose::Starts.of(self.pca.seed).number(number as u64);
-        let deviation = prepared.spread.mean_square.sqrt();
+        let deviation = prepared.deviations.mean_square.sqrt();
         let shape = (self.pca.n_components, self.pca.row_offsets);
         let mut factors = random(*data, shape, &prepared.mean, deviation, stream);
         if self.method != Method::Online {
@@ -275,7 +275,7 @@ impl<T: Lane> Stages<T> {
             max_iter: pca.max_iter,
             time_limit: pca.time_limit.map(|limit| limit.as_secs_f64() - self.spent),
             window: 1,
-            floor: f64::EPSILON * f64::EPSILON * prepared.weight() * prepared.spread.mean_square,
+            floor: f64::EPSILON * f64::EPSILON * prepared.weight() * prepared.deviations.mean_square,
             early: setting.held_out.is_some() && matches!(self.stage, Stage::Start(_)),
         };
         if let (Stage::Refit, Some((best, Stage::Start(_)))) = (self.stage, &self.best) {

@@ -108,11 +108,11 @@ impl Unseen {
                 }
             }
             parts.components = components;
-            parts.mean = self.spread(&parts.mean, 1);
-            parts.mean_variance = self.spread(&parts.mean_variance, 1);
-            parts.n_observed = self.spread(&parts.n_observed, 1);
+            parts.mean = self.expand(&parts.mean, 1);
+            parts.mean_variance = self.expand(&parts.mean_variance, 1);
+            parts.n_observed = self.expand(&parts.n_observed, 1);
             if let Some(Covariances { n_components, packed }) = parts.loading_covariances.take() {
-                let packed = self.spread(&packed, n_components * (n_components + 1) / 2);
+                let packed = self.expand(&packed, n_components * (n_components + 1) / 2);
                 parts.loading_covariances = Some(Covariances { n_components, packed });
             }
             if let Some(far) = &mut parts.convergence.far {
@@ -129,7 +129,7 @@ impl Unseen {
     }
 
     /// Expands `width` values per kept column to all columns.
-    fn spread<U: Copy>(&self, values: &[U], width: usize) -> Vec<U> {
+    fn expand<U: Copy>(&self, values: &[U], width: usize) -> Vec<U> {
         let of = |at: usize| &values[at * width..(at + 1) * width];
         let mut all = Vec::with_capacity(self.n_features * width);
         let mut kept = self.kept.iter().enumerate().peekable();

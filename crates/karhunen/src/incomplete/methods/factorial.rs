@@ -12,7 +12,7 @@ use crate::incomplete::factors::state_arrays::{Arrays, count, size};
 use crate::incomplete::factors::{Factor, FactorSide, Factors};
 use crate::incomplete::passes::gradient::squares;
 use crate::incomplete::passes::moments::Expected;
-use crate::incomplete::passes::spreads::spreads_pass;
+use crate::incomplete::passes::variances::variances_pass;
 use crate::incomplete::updates::invariance::{FactorMap, FactorMoments, shift, shift_loadings, transform};
 use crate::incomplete::updates::posterior::{
     LEAST_NOISE, Posterior, kl_of_means, squares_of_means, without_component,
@@ -65,7 +65,7 @@ struct FactorialState<T> {
 }
 
 /// Sums over all posterior variances.
-struct PosteriorSpread {
+struct PosteriorVariances {
     /// `T` without the means: contribution of uncertain factors to the sum of squares.
     excess: f64,
     /// `sum w mu~`, `sum ln mu~` and the number of means with a posterior.
@@ -101,7 +101,7 @@ impl<T: Lane> Factorial<T> {
             uncertainty_scores: factors.s.zeros_like(),
             shares: vec![0.0; problem.c],
         };
-        state.spread(problem, factors, exec)?;
+        state.update_variances(problem, factors, exec)?;
         Ok(state)
     }
 
@@ -139,11 +139,11 @@ impl<T: Lane> Factorial<T> {
         FactorMoments::of(problem, factors, &rest)?.shear(&mut map);
         transform(&mut factors.a, &map.a, &rest)?;
         transform(&mut factors.s, &map.s, &rest)?;
-        let spread = state.spread(problem, factors, &rest)?;
-        let [of_means, log_means, n_means] = spread.means;
+        let posterior = state.update_variances(problem, factors, &rest)?;
+        let [of_means, log_means, n_means] = posterior.means;
         let entries = problem.data.total_entries();
         let away = squares_of_means(problem, factors, &rest)? + state.mean_variances(problem);
-        let expected = squares + spread.excess + of_means;
+        let expected = squares + posterior.excess + of_means;
         state.noise = (expected / entries).max(LEAST_NOISE * self.scale);
         self.rescale(factors, state, problem.fixed(), &rest)?;
         let kl_means = if problem.mean.joint {
@@ -235,24 +235,24 @@ impl<T: Lane> Factorial<T> {
 impl<T: Lane> FactorialState<T> {
     /// Updates the posterior variances of both factors given their means, and their contributions to the
     /// penalties.
-    fn spread(
+    fn update_variances(
         &mut self,
         problem: &Objective<'_, T>,
         factors: &Factors<T>,
         exec: &Exec<'_>,
-    ) -> Result<PosteriorSpread> {
+    ) -> Result<PosteriorVariances> {
         let (c, fixed) = (problem.c, problem.fixed());
         let (noise, prior) = (self.noise, &self.prior);
         let a = (&factors.a, &self.of_loadings);
-        spreads_pass(
+        variances_pass(
             problem,
             FactorSide::Scores,
             a,
             [&mut self.of_scores],
             exec,
-            |_, squares, spreads, [row]| {
+            |_, squares, variance_sums, [row]| {
                 for k in 0..c {
-                    row[k] = T::from_f64(noise / (squares[k] + spreads[k] + noise / prior[k]));
+                    row[k] = T::from_f64(noise / (squares[k] + variance_sums[k] + noise / prior[k]));
                 }
                 []
             },
@@ -261,18 +261,23 @@ impl<T: Lane> FactorialState<T> {
         let mut explained = factors.a.zeros_like();
         let outs = [&mut self.of_loadings, &mut self.uncertainty_loadings, &mut explained];
         let (joint, kappa) = (problem.mean.joint, problem.mean.kappa);
-        let [excess, of_means, log_means, n_means] =
-            spreads_pass(problem, FactorSide::Loadings, s, outs, exec, |line, squares, spreads, rows| {
+        let [excess, of_means, log_means, n_means] = variances_pass(
+            problem,
+            FactorSide::Loadings,
+            s,
+            outs,
+            exec,
+            |line, squares, variance_sums, rows| {
                 let [variance, uncertainty, explained] = rows;
                 let mut excess = 0.0;
                 for k in 0..c {
                     let a = factors.a.row(line)[k].to_f64();
-                    let moment = squares[k] + spreads[k];
+                    let moment = squares[k] + variance_sums[k];
                     variance[k] = T::from_f64(if fixed == Some(k) { 0.0 } else { noise / (moment + noise) });
-                    uncertainty[k] = T::from_f64(spreads[k]);
-                    let spread = variance[k].to_f64();
-                    excess += spread * moment + a * a * spreads[k];
-                    explained[k] = T::from_f64((a * a + spread) * moment);
+                    uncertainty[k] = T::from_f64(variance_sums[k]);
+                    let v = variance[k].to_f64();
+                    excess += v * moment + a * a * variance_sums[k];
+                    explained[k] = T::from_f64((a * a + v) * moment);
                 }
                 let weight = problem.data.columns().weight(line);
                 if joint && weight + kappa > 0.0 {
@@ -281,16 +286,17 @@ impl<T: Lane> FactorialState<T> {
                 } else {
                     [excess, 0.0, 0.0, 0.0]
                 }
-            })?;
+            },
+        )?;
         let a = (&factors.a, &self.of_loadings);
-        spreads_pass(
+        variances_pass(
             problem,
             FactorSide::Scores,
             a,
             [&mut self.uncertainty_scores],
             exec,
-            |_, _, spreads, [row]| {
-                (0..c).for_each(|k| row[k] = T::from_f64(spreads[k]));
+            |_, _, variance_sums, [row]| {
+                (0..c).for_each(|k| row[k] = T::from_f64(variance_sums[k]));
                 []
             },
         )?;
@@ -298,7 +304,7 @@ impl<T: Lane> FactorialState<T> {
         self.shares = explained.sum_rows(c, exec, |_, row, sums| {
             sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.to_f64() / entries);
         })?;
-        Ok(PosteriorSpread { excess, means: [of_means, log_means, n_means] })
+        Ok(PosteriorVariances { excess, means: [of_means, log_means, n_means] })
     }
 
     /// `sum mu~`, under the noise of the last update of the variances.
@@ -464,8 +470,8 @@ impl<T: Lane> Iterate<T> for Factorial<T> {
             row[..=c].copy_from_slice(&a[..=c]);
             for k in 0..c {
                 for l in 0..=k {
-                    let spread = if k == l { variances[k].to_f64() } else { 0.0 };
-                    row[layout.at(k, l)] = T::from_f64(a[k].to_f64() * a[l].to_f64() + spread);
+                    let variance = if k == l { variances[k].to_f64() } else { 0.0 };
+                    row[layout.at(k, l)] = T::from_f64(a[k].to_f64() * a[l].to_f64() + variance);
                 }
             }
         }

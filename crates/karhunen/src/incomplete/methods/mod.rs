@@ -35,7 +35,7 @@ pub(crate) fn of_method<T: Lane>(
     method: Method,
     prepared: &Prepared,
 ) -> Box<dyn Iterate<T>> {
-    let mean_square = prepared.spread.mean_square;
+    let mean_square = prepared.deviations.mean_square;
     let sizes = Sizes::shared(mean_square.sqrt());
     let of_offsets = prepared.offset_variance.map(|offset_variance| offset_variance.variance);
     match method {

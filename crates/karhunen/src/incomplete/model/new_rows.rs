@@ -30,7 +30,7 @@ pub(crate) struct ModelLoadings<'a> {
     /// `v` and the mean of each feature, in rows of `stride + 1` values.
     values: Vec<f64>,
     /// Covariances of the loadings, if scores depend on them: uncertain features inform scores less.
-    spread: Option<&'a Covariances>,
+    covariances: Option<&'a Covariances>,
     /// `E v v'` of each feature, lower triangles by rows, padded to whole blocks; `None` if there are too many.
     moments: Option<Vec<f64>>,
     /// The sum of all moments, if any row is nearly full.
@@ -54,9 +54,10 @@ impl<'a> ModelLoadings<'a> {
             row[stride] = parts.mean[j];
         }
         let known = parts.convergence.method.has_posterior_loadings();
-        let spread = parts.loading_covariances.as_ref().filter(|_| known);
+        let covariances = parts.loading_covariances.as_ref().filter(|_| known);
         let inactive = (0..free).filter(|k| parts.singular_values[*k] == 0.0).collect();
-        let mut found = Self { parts, free, c, stride, values, spread, moments: None, all: None, inactive };
+        let mut found =
+            Self { parts, free, c, stride, values, covariances, moments: None, all: None, inactive };
         let width = found.width();
         if p * width <= MOST_KEPT && p <= rows.n_observed() {
             let mut moments = vec![0.0; p * width];
@@ -88,9 +89,9 @@ impl<'a> ModelLoadings<'a> {
             let row = &mut out[k * (k + 1) / 2..=k * (k + 1) / 2 + k];
             row.iter_mut().zip(v).for_each(|(out, y)| *out = x * y);
         }
-        if let Some(spread) = self.spread {
+        if let Some(covariances) = self.covariances {
             let width = self.free * (self.free + 1) / 2;
-            let packed = &spread.packed[feature * width..][..width];
+            let packed = &covariances.packed[feature * width..][..width];
             out.iter_mut().zip(packed).for_each(|(out, x)| *out += f64::from(*x));
         }
     }

@@ -8,9 +8,9 @@ pub(crate) mod moments;
 pub(crate) mod normal;
 pub(crate) mod residuals;
 mod rows;
-pub(crate) mod spreads;
 #[cfg(test)]
 mod tests;
+pub(crate) mod variances;
 
 /// Number of entries whose products are summed in the type of the data before the sum is added in `f64`.
 const RUN: usize = 256;

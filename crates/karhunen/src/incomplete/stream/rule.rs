@@ -7,7 +7,7 @@ use crate::incomplete::factors::state_arrays::{Arrays, count, damaged, flag, opt
 use crate::incomplete::options::OnlineRule;
 use crate::incomplete::passes::least_norm::solve;
 use crate::incomplete::stream::recent::Recent;
-use crate::incomplete::updates::mean::{ColumnSums, spread};
+use crate::incomplete::updates::mean::{ColumnSums, deviations_about};
 use crate::linalg::Matrix;
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
 use crate::linalg::random::gaussian;
@@ -228,7 +228,7 @@ impl IncompleteStream {
             let exec = Exec::sequential();
             let sums = ColumnSums::of(rows, &exec)?;
             let mean = sums.means(0.0, sums.grand_mean());
-            let found = spread(rows, &mean, &exec)?;
+            let found = deviations_about(rows, &mean, &exec)?;
             if !found.mean_square.is_finite() {
                 return Err(Error::SpreadTooLarge {
                     column: found.widest,
@@ -237,7 +237,7 @@ impl IncompleteStream {
                     dtype: "f64",
                 });
             }
-            let overall = spread(rows, &vec![sums.grand_mean(); p], &exec)?;
+            let overall = deviations_about(rows, &vec![sums.grand_mean(); p], &exec)?;
             // With one value per column only the deviation between columns is known; with equal values none.
             let shown = [found.mean_square, overall.mean_square].into_iter().find(|x| *x > 0.0);
             let deviation = shown.map_or(1.0, f64::sqrt);

@@ -44,7 +44,11 @@ impl ColumnSums {
 }
 
 /// Mean squares about given means, over all entries, and the feature with the largest sum of squares.
-pub(crate) fn spread<T: Scalar>(data: &Observed<T>, mean: &[f64], exec: &Exec<'_>) -> Result<Spread> {
+pub(crate) fn deviations_about<T: Scalar>(
+    data: &Observed<T>,
+    mean: &[f64],
+    exec: &Exec<'_>,
+) -> Result<Deviations> {
     let mut squares = vec![[0.0; 2]; data.n_features()];
     exec.fill(&mut squares, 64, |piece, out| {
         for (at, out) in out.iter_mut().enumerate() {
@@ -61,12 +65,12 @@ pub(crate) fn spread<T: Scalar>(data: &Observed<T>, mean: &[f64], exec: &Exec<'_
     let weight: f64 = squares.iter().map(|s| s[0]).sum();
     let total: f64 = squares.iter().map(|s| s[1]).sum();
     let widest = (0..squares.len()).max_by(|i, j| squares[*i][1].total_cmp(&squares[*j][1])).unwrap_or(0);
-    Ok(Spread { mean_square: total / weight, widest })
+    Ok(Deviations { mean_square: total / weight, widest })
 }
 
 /// Deviations of the entries from their means.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spread {
+pub(crate) struct Deviations {
     /// Mean squared deviation of an entry.
     pub(crate) mean_square: f64,
     /// The feature with the largest sum of squares.

@@ -98,7 +98,7 @@ impl<T: Lane> Posterior<T> {
             mean: rotated.prior_mean(),
         };
         let of_point =
-            if self.point { Some(self.spread_of_loadings(problem, &expected, exec)?) } else { None };
+            if self.point { Some(self.moments_of_points(problem, &expected, exec)?) } else { None };
         let table = of_point.as_ref().unwrap_or(&self.table);
         let layout = Expected::new::<T>(c);
         let loadings = covariances(table, layout, &rotated.of_free_loadings(problem.free()), exec)?;
@@ -123,7 +123,7 @@ impl<T: Lane> Posterior<T> {
             return Ok(of_means);
         }
         let of_scores = ScoreMoments::of(scores, c, exec)?;
-        let spreads = self.table.sum_rows(free * free, exec, |_, row, sums| {
+        let covariances = self.table.sum_rows(free * free, exec, |_, row, sums| {
             for k in 0..free {
                 for l in 0..free {
                     let moment = row[layout.at(k.max(l), k.min(l))].to_f64();
@@ -142,8 +142,8 @@ impl<T: Lane> Posterior<T> {
                 let of_scores =
                     form(&rotated.of_scores, k, c, &|i, j| of_scores.second[(i, j)]) / of_scores.n;
                 // Principal components have unit length.
-                let spread = form(&rotated.of_loadings, k, free, &|i, j| spreads[i * free + j]);
-                of_scores * (1.0 + spread.max(0.0))
+                let variance = form(&rotated.of_loadings, k, free, &|i, j| covariances[i * free + j]);
+                of_scores * (1.0 + variance.max(0.0))
             })
             .collect();
         let mut order: Vec<usize> = (0..free).collect();
@@ -156,7 +156,7 @@ impl<T: Lane> Posterior<T> {
     }
 
     /// Expected values of point estimates of the loadings given the scores, under a prior of their own variance.
-    fn spread_of_loadings(
+    fn moments_of_points(
         &self,
         problem: &Objective<'_, T>,
         scores: &Factor<T>,

@@ -6,7 +6,7 @@ use crate::incomplete::data::Observed;
 use crate::incomplete::factors::objective::{Diagonal, MeanRule, Objective};
 use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, Regularization};
 use crate::incomplete::start::Start;
-use crate::incomplete::updates::mean::{ColumnSums, Spread, spread};
+use crate::incomplete::updates::mean::{ColumnSums, Deviations, deviations_about};
 use crate::incomplete::updates::offsets::OffsetVariance;
 use crate::linalg::simd::Lane;
 use crate::scalar::Scalar;
@@ -18,7 +18,7 @@ pub(crate) struct Prepared {
     pub(crate) mean: Vec<f64>,
     /// The prior of the mean, if the mean is fitted.
     pub(crate) rule: MeanRule,
-    pub(crate) spread: Spread,
+    pub(crate) deviations: Deviations,
     /// Variance of the row offsets, if any.
     pub(crate) offset_variance: Option<OffsetVariance>,
 }
@@ -42,7 +42,7 @@ impl Prepared {
             (_, Some(mean)) => mean,
             (_, None) => observed.clone(),
         };
-        let deviations = spread(data, if joint { &observed } else { &mean }, exec)?;
+        let deviations = deviations_about(data, if joint { &observed } else { &mean }, exec)?;
         // Sums of squared residuals must fit the range of the type.
         let largest = if T::EPSILON > f64::EPSILON { 1e30 } else { 1e290 };
         if deviations.mean_square.is_nan() || deviations.mean_square > largest {
@@ -55,14 +55,14 @@ impl Prepared {
         }
         let mut rule = MeanRule { joint, kappa: count, prior, precision: 0.0 };
         if of_posterior && count > 0.0 {
-            let about_prior = spread(data, &vec![prior; data.n_features()], exec)?.mean_square;
+            let about_prior = deviations_about(data, &vec![prior; data.n_features()], exec)?.mean_square;
             rule.precision = if about_prior > 0.0 { count / about_prior } else { 0.0 };
             // Before the fit all deviations count as noise.
             rule = rule.under(deviations.mean_square);
         }
         let offset_variance =
             pca.row_offsets.then(|| OffsetVariance::of(data, &mean, deviations.mean_square));
-        Ok(Self { sums, mean, rule, spread: deviations, offset_variance })
+        Ok(Self { sums, mean, rule, deviations, offset_variance })
     }
 
     /// The sum of the weights of all entries; their number without weights.
@@ -74,7 +74,7 @@ impl Prepared {
     pub(crate) fn regularization(&self, pca: &IncompletePca, method: Method) -> Regularization {
         pca.regularization.unwrap_or(match method {
             Method::Als | Method::Ridge | Method::Soft => {
-                Regularization::Ridge(self.spread.mean_square.sqrt())
+                Regularization::Ridge(self.deviations.mean_square.sqrt())
             }
             _ => Regularization::None,
         })

@@ -267,9 +267,9 @@ fn best_shift<T: Lane>(
                 let product = row[k].to_f64() * row[l].to_f64();
                 of_g[k * c + l] += kappa * product;
                 if let Some(seen) = &seen {
-                    let spread = row[layout.at(k.max(l), k.min(l))].to_f64() - product;
-                    of_g[k * c + l] += seen.row(j)[c].to_f64() * spread;
-                    of_b[k] += spread * seen.row(j)[l].to_f64();
+                    let covariance = row[layout.at(k.max(l), k.min(l))].to_f64() - product;
+                    of_g[k * c + l] += seen.row(j)[c].to_f64() * covariance;
+                    of_b[k] += covariance * seen.row(j)[l].to_f64();
                 }
             }
             of_b[k] -= kappa * row[k].to_f64() * away;

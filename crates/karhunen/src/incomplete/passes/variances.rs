@@ -14,7 +14,7 @@ use crate::linalg::simd::{Lane, dispatch};
 
 /// Sums squares and variances over the lines of a factor; `means` and `variances` belong to the other factor.
 /// `finish` receives both sums of each line and writes its row of each of `outs`.
-pub(crate) fn spreads_pass<T: Lane, const K: usize, const M: usize>(
+pub(crate) fn variances_pass<T: Lane, const K: usize, const M: usize>(
     problem: &Objective<'_, T>,
     side: FactorSide,
     (means, variances): (&Factor<T>, &Factor<T>),
@@ -28,22 +28,22 @@ pub(crate) fn spreads_pass<T: Lane, const K: usize, const M: usize>(
         exec,
         (2 * width, 0),
         outs,
-        |segment, acc| dispatch(Spreads { segment, means, variances, acc }),
+        |segment, acc| dispatch(Variances { segment, means, variances, acc }),
         |line, acc, rows| {
-            let (squares, spreads) = acc.split_at(width);
-            Ok(finish(line, squares, spreads, rows))
+            let (squares, variance_sums) = acc.split_at(width);
+            Ok(finish(line, squares, variance_sums, rows))
         },
     )
 }
 
-struct Spreads<'a, T> {
+struct Variances<'a, T> {
     segment: Segment<'a, T>,
     means: &'a Factor<T>,
     variances: &'a Factor<T>,
     acc: &'a mut [f64],
 }
 
-impl<T: Lane> WithSimd for Spreads<'_, T> {
+impl<T: Lane> WithSimd for Variances<'_, T> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
@@ -57,9 +57,9 @@ impl<T: Lane> WithSimd for Spreads<'_, T> {
     }
 }
 
-impl<T: Lane> Spreads<'_, T> {
+impl<T: Lane> Variances<'_, T> {
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S, squares: &mut [T::Vector<S>], spreads: &mut [T::Vector<S>]) {
+    fn run<S: Simd>(self, simd: S, squares: &mut [T::Vector<S>], variance_sums: &mut [T::Vector<S>]) {
         let Segment { indices, weights, .. } = self.segment;
         let n = squares.len();
         let width = self.means.width();
@@ -76,11 +76,11 @@ impl<T: Lane> Spreads<'_, T> {
                 for k in 0..n {
                     let weighted = T::mul_add(simd, weight, x[k], zero);
                     squares[k] = T::mul_add(simd, weighted, x[k], squares[k]);
-                    spreads[k] = T::mul_add(simd, weight, v[k], spreads[k]);
+                    variance_sums[k] = T::mul_add(simd, weight, v[k], variance_sums[k]);
                 }
             }
             flush::<S, T>(simd, squares, &mut self.acc[..width]);
-            flush::<S, T>(simd, spreads, &mut self.acc[width..]);
+            flush::<S, T>(simd, variance_sums, &mut self.acc[width..]);
         }
     }
 }
