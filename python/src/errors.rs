@@ -1,5 +1,6 @@
 //! Errors of the engine as exceptions of Python.
 
+use karhunen::error::{OptionName, OptionValue, Surface, Weighed, options};
 use karhunen::{Choice, Error, ErrorKind, Kernel};
 use karhunen_io::Cause;
 use pyo3::exceptions::{
@@ -17,10 +18,6 @@ pyo3::create_exception!(
 /// The exception for an error of the library.
 pub(crate) fn to_python(error: Error) -> PyErr {
     let message = match error {
-        Error::NonFinite { row, column, value } if value.is_nan() => format!(
-            "row {row}, column {column} is NaN; remove or impute it, or use karhunen.IncompletePCA, which takes missing \
-             values"
-        ),
         // scikit-learn's words, which other people's tests look for.
         Error::NComponents { requested, min, max, n_samples, n_features } => {
             let limit =
@@ -30,70 +27,79 @@ pub(crate) fn to_python(error: Error) -> PyErr {
                  {n_features}); ask for at most {max}, or add rows or columns"
             )
         }
-        Error::Option { option: "n_components", ref value, rule } if value == "mle" => format!(
+        Error::Option {
+            option: options::N_COMPONENTS,
+            value: OptionValue::Name { name: "mle", .. },
+            ref rule,
+        } => format!(
             "n_components='mle' is only supported if n_samples >= n_features: {rule}; give a number of components"
         ),
-        Error::NegativeEigenvalue { .. } => format!("There are significant negative eigenvalues: {error}"),
+        Error::NegativeEigenvalue { .. } => {
+            format!("There are significant negative eigenvalues: {}", error.told(&Parameters))
+        }
         Error::FrequencyTooSmall { sum } => format!(
             "sample_weight sums to {sum:?}, but a variance with the divisor sum - 1 needs at least 2 observations; use \
              weighting='importance' (a constant factor changes nothing) or weighting='population' (divisor sum), or give \
              the number of times each row was seen"
         ),
-        Error::WeightLength { what, axis, found, expected } => {
-            format!("{} has {found} entries; X has {expected} {axis}", weights(what))
+        Error::WeightLength { of, found, expected } => {
+            format!("{} has {found} entries; X has {expected} {}", name(of.option()), lines(of))
         }
-        Error::WeightValue { what, index, value } => {
-            format!("{}[{index}] is {value}; a weight must be finite and not negative", weights(what))
+        Error::WeightValue { of, index, value } => {
+            format!("{}[{index}] is {value}; a weight must be finite and not negative", name(of.option()))
         }
-        Error::WeightsAllZero { what, n } => {
-            format!("{}: all {n} entries are zero; at least one must be positive", weights(what))
+        Error::WeightsAllZero { of, n } => {
+            format!("{}: all {n} entries are zero; at least one must be positive", name(of.option()))
         }
         // scikit-learn's words, which its checks of estimators ask for.
         Error::NegativeValue { row, column, value, kernel } => {
             let error = Error::NegativeValue { row, column, value, kernel: kernel_name(kernel) };
-            format!("Negative values in data: {error}")
+            format!("Negative values in data: {}", error.told(&Parameters))
         }
-        Error::OtherOption { option, ref found, ref expected } => format!(
-            "the checkpoint was made with {option} = {}, now it is {}; resume with the same, or fit anew",
-            literal(option, found),
-            literal(option, expected)
-        ),
-        Error::Option { option, ref value, rule } => {
-            let (option, value) = argument(option, value);
-            // The engine marks the options that a rule names.
-            format!("{option} = {value} is not allowed: {}", rule.replace('`', ""))
-        }
-        // The engine marks the options that advice names.
-        Error::Memory { .. } => error.to_string().replace('`', ""),
-        _ => error.to_string(),
+        _ => error.told(&Parameters),
     };
     let message =
         if names_row(&error) { format!("{message}; rows and columns count from 0") } else { message };
     let exception = of_kind(error.kind(), message);
-    if let Error::Option { option, rule, .. } = error {
-        // Estimators tell the argument as it was given to them; without these attributes the message is still complete.
-        Python::attach(|py| {
-            let _ = exception.value(py).setattr("option", option);
-            let _ = exception.value(py).setattr("rule", rule.replace('`', ""));
-        });
-    }
-    let place = match error {
+    // Estimators tell arguments as they were given to them, and add names of columns; without these attributes the message is
+    // still complete.
+    let place = |row: usize, column: usize, repeated: bool| {
+        let template = error.told(&NamedColumn);
+        vec![
+            ("row", Attribute::Index(row)),
+            ("column", Attribute::Index(column)),
+            ("template", Attribute::Text(format!("{template}; rows and columns count from 0"))),
+            ("is_repeated", Attribute::Flag(repeated)),
+        ]
+    };
+    let attributes = match &error {
+        Error::Option { option, rule, .. } => vec![
+            ("option", Attribute::Text(name(*option).to_owned())),
+            ("rule", Attribute::Text(rule.told(&Parameters))),
+        ],
+        Error::DuplicateEntry { row, column } => place(*row, *column, true),
         Error::NonFinite { row, column, .. }
         | Error::NegativeValue { row, column, .. }
-        | Error::EntryWeight { row, column, .. }
-        | Error::DuplicateEntry { row, column } => Some((row, column)),
-        _ => None,
+        | Error::EntryWeight { row, column, .. } => place(*row, *column, false),
+        _ => Vec::new(),
     };
-    if let Some((row, column)) = place {
-        let place = [("row", row), ("column", column)];
-        // Python adds the name of the column. Without these attributes the message is still complete.
-        Python::attach(|py| {
-            for (name, index) in place {
-                let _ = exception.value(py).setattr(name, index);
-            }
-        });
-    }
+    Python::attach(|py| {
+        for (name, attribute) in attributes {
+            let _ = match attribute {
+                Attribute::Index(index) => exception.value(py).setattr(name, index),
+                Attribute::Flag(flag) => exception.value(py).setattr(name, flag),
+                Attribute::Text(text) => exception.value(py).setattr(name, text),
+            };
+        }
+    });
     exception
+}
+
+/// A typed part of an error, on its exception.
+enum Attribute {
+    Index(usize),
+    Flag(bool),
+    Text(String),
 }
 
 /// Whether the message of an error tells a row of the data by its number.
@@ -111,24 +117,69 @@ fn names_row(error: &Error) -> bool {
     )
 }
 
-/// Weights as the argument that users give.
-fn weights(what: &str) -> &str {
-    match what {
-        "sample weights" => "sample_weight",
-        "feature weights" => "feature_weight",
-        "entry weights" => "entry_weight",
-        what => what,
+/// The surface of Python: options are parameters.
+struct Parameters;
+
+impl Surface for Parameters {
+    fn option(&self, option: OptionName) -> String {
+        name(option).to_owned()
+    }
+
+    fn setting(&self, option: OptionName, value: &OptionValue) -> String {
+        match (option, value) {
+            // The methods that are chosen unless `pre_image` says otherwise.
+            (options::PRE_IMAGE, OptionValue::Given | OptionValue::Name { name: "ridge", .. }) => {
+                "fit_inverse_transform = True".to_owned()
+            }
+            (options::REGULARIZATION, OptionValue::Name { name: "none", .. }) => {
+                "regularization = 0".to_owned()
+            }
+            _ => format!("{} = {}", name(option), literal(value)),
+        }
+    }
+
+    fn fit_missing(&self) -> &'static str {
+        "use karhunen.IncompletePCA, which takes missing values"
     }
 }
 
-/// An option of the engine as the argument that users give.
-fn argument<'a>(option: &'a str, value: &str) -> (&'a str, String) {
-    match (option, value) {
-        ("kernel", name) => (option, literal(option, kernel_name(name))),
-        ("n_components", "all") => (option, "None".to_owned()),
-        // The ways that are taken where `fit_inverse_transform` says nothing else.
-        ("pre_image", "given" | "ridge") => ("fit_inverse_transform", "True".to_owned()),
-        _ => (option, literal(option, value)),
+/// As [`Parameters`], with a place for the name of the column: `{name}`.
+struct NamedColumn;
+
+impl Surface for NamedColumn {
+    fn option(&self, option: OptionName) -> String {
+        Parameters.option(option)
+    }
+
+    fn setting(&self, option: OptionName, value: &OptionValue) -> String {
+        Parameters.setting(option, value)
+    }
+
+    fn column(&self, column: usize) -> String {
+        format!("column {column} ({{name}})")
+    }
+
+    fn fit_missing(&self) -> &'static str {
+        Parameters.fit_missing()
+    }
+}
+
+/// The parameter of an option.
+fn name(option: OptionName) -> &'static str {
+    match option {
+        options::SAMPLE_WEIGHTS => "sample_weight",
+        options::FEATURE_WEIGHTS => "feature_weight",
+        options::ENTRY_WEIGHTS => "entry_weight",
+        option => option.field(),
+    }
+}
+
+/// The lines of X that weights belong to.
+fn lines(of: Weighed) -> &'static str {
+    match of {
+        Weighed::Samples => "rows",
+        Weighed::Features => "columns",
+        Weighed::Entries => "entries",
     }
 }
 
@@ -138,18 +189,16 @@ fn kernel_name(name: &str) -> &str {
 }
 
 /// A value of an option as Python writes it.
-fn literal(option: &str, value: &str) -> String {
-    if let Some(size) = value.strip_prefix("weighted:") {
-        return format!("('weighted', {size})");
-    }
-    match (option, value) {
-        ("regularization", "none") => "0".to_owned(),
-        ("mean", value) => format!("'{value}'"),
-        (_, "none" | "not given") => "None".to_owned(),
-        (_, "true") => "True".to_owned(),
-        (_, "false") => "False".to_owned(),
-        (_, value) if value.parse::<f64>().is_ok() => value.to_owned(),
-        (_, value) => format!("'{value}'"),
+fn literal(value: &OptionValue) -> String {
+    match value {
+        OptionValue::Name { python, .. } => format!("'{python}'"),
+        OptionValue::Sized(name, size) => format!("('{name}', {size})"),
+        OptionValue::Pair(first, second) => format!("({first}, {second})"),
+        OptionValue::Text(text) => format!("{text:?}"),
+        OptionValue::Flag(true) => "True".to_owned(),
+        OptionValue::Flag(false) => "False".to_owned(),
+        OptionValue::All | OptionValue::NotGiven => "None".to_owned(),
+        value => value.to_string(),
     }
 }
 

@@ -87,7 +87,7 @@ def test_assigned_attributes_are_obeyed_and_arrays_are_read_only(table):
     pca.mean_ = np.zeros(8)
     assert_allclose(pca.transform(table), table @ pca.components_.T)
     pca.components_ = pca.components_[:2]
-    with pytest.raises(ValueError, match="explained_variance has 3 values, but 2 are needed"):
+    with pytest.raises(ValueError, match="explained_variance: 3 values, but 2 are needed"):
         pca.transform(table)
 
 

@@ -312,7 +312,7 @@ def test_large_conversions_are_told_and_only_those(table, monkeypatch):
     [
         (np.array([[0, 1], [np.nan, 2]]), "row 1, column 0 of the scores is nan; they must be finite"),
         (np.array([[0, -np.inf]]), "row 0, column 1 of the scores is -inf"),
-        (np.zeros((2, 3)), "scores has 3 columns, but 2 are needed"),
+        (np.zeros((2, 3)), "scores: 3 columns, but 2 are needed"),
         (np.zeros((2, 2), np.float16), "X has dtype float16"),
         (np.ma.masked_less(np.zeros((2, 2)), 1), "masked values"),
         (np.zeros(2), "Expected 2D array"),

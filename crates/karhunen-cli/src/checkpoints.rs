@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use karhunen::{Checkpoint, Checkpoints, Error, Every, FitContext, IncompleteModel, IncompletePca};
 use karhunen_io::{CheckpointKeeper, CheckpointNews, ObservedData, load_checkpoint};
 
-use crate::error::{Failure, Places, Result, typed_with};
+use crate::error::{Failure, Places, Result};
 use crate::names::visible;
 use crate::paths::is_standard;
 use crate::progress::{Progress, keeping};
@@ -101,15 +101,11 @@ impl CheckpointArgs {
     fn explain(&self, error: Error, keeper: Option<&CheckpointKeeper>, places: &Places<'_>) -> Failure {
         let kept = keeper.filter(|keeper| keeper.has_any());
         match (&self.checkpoint, error) {
-            (Some(path), Error::OtherOption { option, found, expected }) => Failure::Usage(format!(
-                "{}: the checkpoint was made with {}, now there is {}; resume with the same, or fit anew",
-                path.display(),
-                typed_with(option, &found),
-                typed_with(option, &expected)
-            )),
-            (Some(path), error @ (Error::OtherFit { .. } | Error::CheckpointDamaged { .. })) => {
-                Failure::Library { file: path.display().to_string(), error }
-            }
+            (
+                Some(path),
+                error
+                @ (Error::OtherOption { .. } | Error::OtherFit { .. } | Error::CheckpointDamaged { .. }),
+            ) => Failure::library(&Places::of_file(&path.display().to_string()), &error),
             (Some(path), Error::Stopped { .. }) if kept.is_some_and(CheckpointKeeper::is_behind) => {
                 Failure::StoppedBehind(path.clone())
             }

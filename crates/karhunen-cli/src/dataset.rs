@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values, shortened};
+use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values, option_names, shortened};
 
 use crate::error::{Failure, Places, Result};
 use crate::figures::{count, share};
@@ -143,8 +143,8 @@ impl Dataset {
 /// The error for `--weights x` if `x` is neither a file nor a column: the message states both.
 pub(crate) fn neither_file_nor_column(error: karhunen_io::Error, options: &ReadOptions) -> Failure {
     match (&*error.cause, &options.weights_column) {
-        (Cause::Option(message), Some(name)) if message.starts_with("--weights") => {
-            Failure::Usage(format!("{error}; and there is no file {name}"))
+        (Cause::Column { option: option_names::WEIGHTS_COLUMN, .. }, Some(name)) => {
+            Failure::Usage(format!("{}; and there is no file {name}", error.told(&Places::of_file(""))))
         }
         _ => error.into(),
     }

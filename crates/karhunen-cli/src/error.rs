@@ -4,7 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use karhunen::ErrorKind;
-use karhunen_io::{Cause, Table, shortened};
+use karhunen::error::{OptionName, OptionValue, Surface, Weighed, options};
+use karhunen_io::{Cause, Table, option_names, shortened};
 
 use crate::component_names::of_component;
 use crate::progress::stop_code;
@@ -22,18 +23,18 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Data(String),
     /// Reading or writing a file failed, or its content is refused.
-    #[error(transparent)]
+    #[error("{}", .0.told(&Places::of_file("")))]
     File(#[from] karhunen_io::Error),
     /// A file that is write-protected, or another user's.
-    #[error("{0}; give another name, or say --force to replace it")]
+    #[error("{}; give another name, or say --force to replace it", .0.told(&Places::of_file("")))]
     Protected(karhunen_io::Error),
-    /// What the library says of the data in `file`.
-    #[error("{file}: {error}")]
+    /// What the library says of the data.
+    #[error("{text}")]
     Library {
-        /// The file that the data came from.
-        file: String,
-        /// The error, with rows and columns counted from zero.
-        error: karhunen::Error,
+        /// Its kind.
+        kind: ErrorKind,
+        /// The message.
+        text: String,
     },
     /// More memory is needed than can be had.
     #[error("{0}")]
@@ -62,6 +63,12 @@ pub(crate) enum Failure {
 pub(crate) const OUT_OF_MEMORY: u8 = 6;
 
 impl Failure {
+    /// What the library says, at these places.
+    pub(crate) fn library(places: &Places<'_>, error: &karhunen::Error) -> Self {
+        let (kind, text) = (error.kind(), format!("{}: {}", places.file, error.told(places)));
+        Failure::Library { kind, text }
+    }
+
     /// The coarse kind, in the terms of the library.
     fn kind(&self) -> ErrorKind {
         match self {
@@ -74,7 +81,7 @@ impl Failure {
                 karhunen_io::ErrorKind::Io => ErrorKind::Io,
                 karhunen_io::ErrorKind::Memory => ErrorKind::Memory,
             },
-            Failure::Library { error, .. } => error.kind(),
+            Failure::Library { kind, .. } => *kind,
             Failure::NotConverged(_) => ErrorKind::NotConverged,
             Failure::Protected(_) | Failure::StandardOutput(_) | Failure::Signals(_) => ErrorKind::Io,
             Failure::Stopped | Failure::StoppedAt(_) | Failure::StoppedBehind(_) => ErrorKind::Stopped,
@@ -120,19 +127,14 @@ pub(crate) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
+    /// Of a file whose rows and columns have no names.
+    pub(crate) fn of_file(file: &'a str) -> Self {
+        Self { file, samples: None, features: None }
+    }
+
     /// Of a table read from `file`.
     pub(crate) fn of(file: &'a str, table: &'a Table) -> Self {
         Self { file, samples: table.sample_names.as_deref(), features: table.feature_names.as_deref() }
-    }
-
-    /// What a row is called.
-    pub(crate) fn row(&self, row: usize) -> String {
-        numbered("row", row, self.samples)
-    }
-
-    /// What a column is called.
-    pub(crate) fn column(&self, column: usize) -> String {
-        numbered("column", column, self.features)
     }
 
     /// The library's error in the user's terms.
@@ -154,11 +156,6 @@ impl<'a> Places<'a> {
                     if value.is_nan() { "missing (NaN)".to_owned() } else { value.to_string() }
                 ))
             }
-            E::Overflow { statistic, column } => Failure::Data(format!(
-                "{file}: the {statistic} of {} is beyond the range of f64; multiply or divide that column by a \
-                 constant before fitting",
-                self.column(column)
-            )),
             E::ValueOverflow { row, column, dtype } => Failure::Data(format!(
                 "{file}: {}: the value of column {} that the scores stand for is beyond the range of {dtype}; check the \
                  scores",
@@ -191,11 +188,11 @@ impl<'a> Places<'a> {
             E::NComponents { requested, max, n_samples, n_features, .. } => Failure::Usage(format!(
                 "{file}: -k {requested} is more than the {n_samples} x {n_features} table allows; ask for at most {max}"
             )),
-            E::WeightValue { what: "sample weights", index, value } => Failure::Data(format!(
+            E::WeightValue { of: Weighed::Samples, index, value } => Failure::Data(format!(
                 "{file}: the weight of {} is {value}; weights must be finite and not negative",
                 self.row(index)
             )),
-            E::WeightValue { what: "feature weights", index, value } => Failure::Data(format!(
+            E::WeightValue { of: Weighed::Features, index, value } => Failure::Data(format!(
                 "{file}: the weight of {} is {value}; weights must be finite and not negative",
                 self.column(index)
             )),
@@ -215,86 +212,63 @@ impl<'a> Places<'a> {
                 self.row(row),
                 of_component(component)
             )),
-            E::NegativeValue { row, column, value, kernel } => Failure::Data(format!(
-                "{file}: {}, {} is {value}, but the kernel {kernel} is defined for values >= 0 only",
-                self.row(row),
-                self.column(column)
-            )),
             E::KernelValue { row } => Failure::Data(format!(
                 "{file}: a kernel value of {} is not a finite number; divide the data by a constant, or choose a smaller \
                  --gamma or --degree (a whole one where values are raised to it that may be negative)",
                 self.row(row)
             )),
-            E::NotSymmetric { row, column, value, mirrored } => Failure::Data(format!(
-                "{file}: the kernel matrix is not symmetric: row {}, column {} is {value:?}, but row {1}, column {0} is \
-                 {mirrored:?}",
-                row + 1,
-                column + 1
-            )),
             E::Option { option, value, rule } => {
-                Failure::Usage(format!("{}: {}", typed_with(option, &value), in_typed_names(rule)))
+                Failure::Usage(format!("{}: {}", self.setting(option, &value), rule.told(self)))
             }
-            E::NothingSetAside { option, share, .. } => {
-                let (given, told) = (format!("{option} = {share}"), error.to_string());
-                let said = told.strip_prefix(&given).unwrap_or(&told);
-                Failure::Usage(format!("{file}: {}{said}", typed_with(option, &share.to_string())))
-            }
-            E::Folds { n_folds, .. } => {
-                let (given, told) = (format!("n_folds = {n_folds}"), error.to_string());
-                let said = told.strip_prefix(&given).unwrap_or(&told);
-                Failure::Usage(format!("{file}: --folds {n_folds}{said}"))
-            }
-            E::NotConverged { solver, converged, requested, n_passes, over, residual, tol, advice } => {
-                let advice = match advice {
-                    "raise tol" => "raise --tol",
-                    "raise max_iter or tol" => "raise --max-iter or --tol",
-                    other => other,
-                };
-                let error =
-                    E::NotConverged { solver, converged, requested, n_passes, over, residual, tol, advice };
-                Failure::Library { file: file.to_owned(), error }
-            }
-            error @ E::Memory { .. } => {
-                let text = format!("{file}: {}", in_typed_names(&error.to_string()));
-                if error.kind() == ErrorKind::Memory { Failure::Memory(text) } else { Failure::Usage(text) }
-            }
-            error => Failure::Library { file: file.to_owned(), error },
+            error => Failure::library(self, &error),
         }
     }
 }
 
-/// An option of the library as it is typed.
-fn typed(option: &str) -> String {
-    // What counts has a plain name here (`--threads`), what has parts is one option (`--mean-prior`).
-    let name = match option {
-        "n_features" => "kernel_features",
-        _ => option.strip_prefix("n_").unwrap_or(option).split('.').next().unwrap_or(option),
-    };
-    format!("--{}", name.replace('_', "-"))
-}
-
-/// An option of the library with its value, as they are typed.
-pub(crate) fn typed_with(option: &str, value: &str) -> String {
-    match (option, value) {
-        ("method", method) => format!("--missing={method}"),
-        ("error_bars", "false") => "--no-error-bars".to_owned(),
-        ("error_bars", _) => "no --no-error-bars".to_owned(),
-        ("mean" | "regularization", "none") => format!("{} none", typed(option)),
-        // Of pre-images the way that `auto` takes is no value that was given.
-        (_, "true" | "given") | ("pre_image", "ridge") => typed(option),
-        (_, "false" | "none" | "not given") => format!("no {}", typed(option)),
-        ("early_stopping", share) => format!("--early-stopping={share}"),
-        _ => format!("{} {value}", typed(option)),
+impl Surface for Places<'_> {
+    fn option(&self, option: OptionName) -> String {
+        let name = match option {
+            options::N_COMPONENTS => return "-k".to_owned(),
+            options::METHOD => "missing",
+            options::N_FEATURES => "kernel-features",
+            options::N_FOLDS => "folds",
+            options::N_STARTS => "starts",
+            options::N_THREADS => "threads",
+            options::SAMPLE_WEIGHTS | option_names::WEIGHTS_COLUMN => "weights",
+            option_names::LABELS => "label",
+            option => return format!("--{}", option.field().replace('_', "-")),
+        };
+        format!("--{name}")
     }
-}
 
-/// A rule or advice of the library, whose backticks hold options, with or without a value.
-fn in_typed_names(rule: &str) -> String {
-    let parts = rule.split('`').enumerate();
-    let option = |part: &str| {
-        part.split_once('=').map_or_else(|| typed(part), |(name, value)| typed_with(name, value))
-    };
-    parts.map(|(at, part)| if at % 2 == 1 { option(part) } else { part.to_owned() }).collect()
+    fn setting(&self, option: OptionName, value: &OptionValue) -> String {
+        use OptionValue as V;
+        let flag = self.option(option);
+        match (option, value) {
+            (options::METHOD | options::EARLY_STOPPING, V::Name { .. } | V::Number(_)) => {
+                format!("{flag}={value}")
+            }
+            (options::ERROR_BARS, V::Flag(false)) => "--no-error-bars".to_owned(),
+            (options::ERROR_BARS, _) => "no --no-error-bars".to_owned(),
+            (_, V::Flag(true) | V::Given) => flag,
+            // The method that `auto` chose is no value that was given.
+            (options::PRE_IMAGE, V::Name { name: "ridge", .. }) => flag,
+            (_, V::Flag(false) | V::NotGiven) => format!("no {flag}"),
+            _ => format!("{flag} {value}"),
+        }
+    }
+
+    fn row(&self, row: usize) -> String {
+        numbered("row", row, self.samples)
+    }
+
+    fn column(&self, column: usize) -> String {
+        numbered("column", column, self.features)
+    }
+
+    fn fit_missing(&self) -> &'static str {
+        "fit what was observed with --missing"
+    }
 }
 
 fn numbered(axis: &str, index: usize, names: Option<&[String]>) -> String {
@@ -306,6 +280,8 @@ fn numbered(axis: &str, index: usize, names: Option<&[String]>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use karhunen::error::{Advice, Phrase};
+
     use super::*;
 
     fn names(text: &str) -> Vec<String> {
@@ -329,7 +305,7 @@ mod tests {
                  average",
             ),
             (
-                karhunen::Error::WeightValue { what: "feature weights", index: 0, value: f64::NAN },
+                karhunen::Error::WeightValue { of: Weighed::Features, index: 0, value: f64::NAN },
                 "p.npy: the weight of column 1 (`height`) is NaN; weights must be finite and not negative",
             ),
             (
@@ -351,25 +327,32 @@ mod tests {
 
     #[test]
     fn options_are_spelled_as_they_are_typed() {
+        use OptionValue as V;
         let places = Places { file: "p.npy", samples: None, features: None };
+        let refit = Phrase::new("needs ").option(options::EARLY_STOPPING);
         for (option, value, rule, expected) in [
-            ("n_starts", "0", "at least one", "--starts 0: at least one"),
-            ("mean_prior.count", "-1", "not negative", "--mean-prior -1: not negative"),
-            ("refit", "true", "needs `early_stopping`", "--refit: needs --early-stopping"),
-            ("method", "online", "no weights", "--missing=online: no weights"),
-            ("early_stopping", "2", "a share", "--early-stopping=2: a share"),
-            ("pre_image", "given", "needs rows", "--pre-image: needs rows"),
-            ("pre_image", "ridge", "of scores", "--pre-image: of scores"),
-            ("pre_image", "fixed-point", "for rbf", "--pre-image fixed-point: for rbf"),
-            ("n_features", "1", "at least two", "--kernel-features 1: at least two"),
-            ("mean", "none", "no", "--mean none: no"),
-            ("error_bars", "false", "no", "--no-error-bars: no"),
+            (options::N_STARTS, V::Whole(0), "at least one".into(), "--starts 0: at least one"),
+            (options::MEAN_PRIOR, V::Number(-1.0), "not negative".into(), "--mean-prior -1: not negative"),
+            (options::REFIT, V::Flag(true), refit, "--refit: needs --early-stopping"),
+            (options::METHOD, V::name("online"), "no weights".into(), "--missing=online: no weights"),
+            (options::EARLY_STOPPING, V::Number(2.0), "a share".into(), "--early-stopping=2: a share"),
+            (options::PRE_IMAGE, V::Given, "needs rows".into(), "--pre-image: needs rows"),
+            (options::PRE_IMAGE, V::name("ridge"), "of scores".into(), "--pre-image: of scores"),
+            (
+                options::PRE_IMAGE,
+                V::name("fixed-point"),
+                "for rbf".into(),
+                "--pre-image fixed-point: for rbf",
+            ),
+            (options::N_FEATURES, V::Whole(1), "at least two".into(), "--kernel-features 1: at least two"),
+            (options::MEAN, V::name("none"), "no".into(), "--mean none: no"),
+            (options::ERROR_BARS, V::Flag(false), "no".into(), "--no-error-bars: no"),
         ] {
-            let error = karhunen::Error::Option { option, value: value.to_owned(), rule };
+            let error = karhunen::Error::option(option, value, rule);
             assert_eq!(places.explain(error).to_string(), expected);
         }
         let none = karhunen::Error::NothingSetAside {
-            option: "early_stopping",
+            option: options::EARLY_STOPPING,
             share: 0.01,
             n_observed: 20,
             n_spare: 20,
@@ -393,7 +376,7 @@ mod tests {
             over: "the kernel matrix",
             residual: 0.1,
             tol: 1e-8,
-            advice: "raise max_iter or tol",
+            advice: Advice::Raise(vec![options::MAX_ITER, options::TOL]),
         };
         assert_eq!(
             places.explain(strict).to_string(),
@@ -404,7 +387,7 @@ mod tests {
 
     #[test]
     fn exit_codes() {
-        let library = |error| Failure::Library { file: "x".to_owned(), error };
+        let library = |error| Failure::library(&Places::of_file("x"), &error);
         let not_converged = karhunen::Error::NotConverged {
             solver: "block-krylov",
             converged: 1,
@@ -413,7 +396,7 @@ mod tests {
             over: "the data",
             residual: 0.1,
             tol: 1e-8,
-            advice: "raise max_iter or tol",
+            advice: Advice::Raise(vec![options::MAX_ITER, options::TOL]),
         };
         let missing = io::Error::from(io::ErrorKind::NotFound);
         let cases = [

@@ -7,7 +7,7 @@ use karhunen::{
 use karhunen_io::{ReadOptions, SavedKernel, SavedModel};
 
 use crate::dataset::Dataset;
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Places, Result};
 
 /// A model of complete data.
 pub(crate) enum RowModel {
@@ -113,7 +113,7 @@ impl RowModel {
     /// Those of [`Dataset::order`].
     pub(crate) fn aligned(mut self, dataset: &Dataset) -> Result<Self> {
         let order = dataset.order(self.feature_names(), self.n_features())?;
-        let explain = |error| Failure::Library { file: dataset.file.clone(), error };
+        let explain = |error: karhunen::Error| Failure::library(&Places::of_file(&dataset.file), &error);
         let columns = dataset.table.feature_names.clone();
         match &mut self {
             RowModel::Complete(saved) => {

@@ -170,7 +170,7 @@ impl Columns<'_> {
     fn numbers<T: Scalar>(&self, columns: &[usize], holes: bool) -> Result<(Vec<T>, Option<String>)> {
         let what = format!("a table of {} rows and {} columns", self.n_rows, columns.len());
         let bytes = self.n_rows as f64 * columns.len() as f64 * size_of::<T>() as f64;
-        let advice = || "fit a part of it".to_owned();
+        let advice = || vec!["fit a part of it".into()];
         memory::ask(&what, bytes, advice).map_err(|error| Error::new(self.path, error.into()))?;
         let mut values = vec![T::default(); self.n_rows * columns.len()];
         let n_groups = rayon::current_num_threads() * GROUPS_PER_THREAD;

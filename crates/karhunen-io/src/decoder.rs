@@ -40,7 +40,7 @@ pub(crate) fn run<R, E: Display>(
     decode: impl FnOnce() -> std::result::Result<R, E>,
 ) -> Result<R> {
     caught(decode).and_then(|result| result.map_err(|error| error.to_string())).map_err(|error| {
-        let advice = || "raise the limit of memory, or take fewer rows or columns".to_owned();
+        let advice = || vec![karhunen::error::Advice::RaiseLimit, "take fewer rows or columns".into()];
         match karhunen::memory::ask("decoding", WORKSPACE, advice) {
             Err(shortage) => Error::new(path, shortage.into()),
             Ok(()) => damaged(path, &error),

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use karhunen::error::{Fields, OptionName, OptionValue, Surface};
+
 use crate::names::shortened;
 
 /// A result of this crate.
@@ -86,6 +88,16 @@ pub enum Cause {
     /// An option that does not fit the file.
     #[error("{0}")]
     Option(String),
+    /// An option that names a column which cannot be taken.
+    #[error("{}", of_column(&Fields, *option, wanted, problem))]
+    Column {
+        /// The option.
+        option: OptionName,
+        /// The column that it names.
+        wanted: String,
+        /// Why the column cannot be taken, and what to do.
+        problem: String,
+    },
     /// A file that is not what it claims to be, or that is not supported.
     #[error("{0}")]
     Format(String),
@@ -113,11 +125,21 @@ impl Error {
         Self::new(path, Cause::Io { action, source })
     }
 
+    /// The message as a surface writes it.
+    pub fn told(&self, surface: &dyn Surface) -> String {
+        let cause = match &*self.cause {
+            Cause::Library(error) => error.told(surface),
+            Cause::Column { option, wanted, problem } => of_column(surface, *option, wanted, problem),
+            cause => cause.to_string(),
+        };
+        format!("{}{}: {cause}", display_path(&self.path, &self.cause), self.place)
+    }
+
     /// The coarse kind.
     pub fn kind(&self) -> ErrorKind {
         match &*self.cause {
             Cause::Io { .. } | Cause::Changed { .. } => ErrorKind::Io,
-            Cause::Option(_) => ErrorKind::Argument,
+            Cause::Option(_) | Cause::Column { .. } => ErrorKind::Argument,
             Cause::Format(_) | Cause::Value(_) => ErrorKind::Data,
             Cause::Library(error) => match error.kind() {
                 karhunen::ErrorKind::Argument => ErrorKind::Argument,
@@ -141,6 +163,10 @@ fn changed(before: u64, after: u64) -> String {
 /// What is advised where a value is missing.
 pub(crate) const MISSING_ADVICE: &str = "PCA needs every value: drop the row or the column, fill it in, or fit what was \
                                          observed with --missing";
+
+fn of_column(surface: &dyn Surface, option: OptionName, wanted: &str, problem: &str) -> String {
+    format!("{}: {problem}", surface.setting(option, &OptionValue::Text(wanted.to_owned())))
+}
 
 fn display_path(path: &Path, cause: &Cause) -> String {
     match cause {

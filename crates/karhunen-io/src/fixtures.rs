@@ -186,7 +186,7 @@ fn options_choose_the_columns() {
         ),
         (
             ReadOptions { labels: labels(&["grup"]), ..Default::default() },
-            "--label grup: there is no such column; did you mean `group`?",
+            "labels = grup: there is no such column; did you mean `group`?",
         ),
         (
             ReadOptions {
@@ -202,7 +202,7 @@ fn options_choose_the_columns() {
                 labels: labels(&["weight"]),
                 ..Default::default()
             },
-            "--label weight: the column is already set aside by another option",
+            "labels = weight: the column is already set aside by another option",
         ),
         (
             ReadOptions { transpose: true, ..Default::default() },

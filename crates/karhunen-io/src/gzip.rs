@@ -92,8 +92,9 @@ fn beyond(most: u64, when: &str) -> Cause {
 /// [`Cause::Library`] with [`karhunen::Error::Memory`].
 fn reserve(content: &mut Vec<u8>, more: usize) -> Result<(), Cause> {
     let what = format!("unpacking, {} so far,", memory::size(content.len() as f64));
-    let advice =
-        || "unpack it elsewhere and take fewer rows or columns, or raise the limit of memory".to_owned();
+    let advice = || {
+        vec!["unpack it elsewhere and take fewer rows or columns".into(), karhunen::error::Advice::RaiseLimit]
+    };
     memory::ask(&what, more as f64, advice)?;
     // The probe succeeded, but another process may have taken the memory since.
     memory::reserve(content, more).map_err(|_| {

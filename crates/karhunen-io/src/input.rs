@@ -120,7 +120,7 @@ fn reading_failed(path: &Path, source: std::io::Error, n_bytes: u64) -> Error {
         what: "the file".to_owned(),
         bytes: n_bytes as f64,
         available: None,
-        advice: "raise the limit of memory (ulimit -v), or take fewer rows or columns".to_owned(),
+        advice: vec!["raise the limit of memory (ulimit -v)".into(), "take fewer rows or columns".into()],
     };
     Error::new(path, cause.into())
 }

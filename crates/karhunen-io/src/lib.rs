@@ -34,6 +34,7 @@ mod npy_header;
 mod npz;
 mod npz_sparse;
 mod observed;
+pub mod option_names;
 mod options;
 mod parquet;
 mod parquet_limits;

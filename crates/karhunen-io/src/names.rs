@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
+use karhunen::error::OptionName;
+
 use crate::{Cause, Error, Result};
 
 /// Maximum number of names listed in a message.
@@ -15,36 +17,33 @@ const MOST_LETTERS: usize = 80;
 /// Index of the column that the option `option` names; counted from one if there are no names.
 ///
 /// # Errors
-/// [`Cause::Option`] for a name that does not exist or is not unique, with the closest or all names.
+/// [`Cause::Column`] for a name that does not exist or is not unique, with the closest or all names.
 pub(crate) fn find_column(
     path: &Path,
-    option: &str,
+    option: OptionName,
     wanted: &str,
     names: Option<&[String]>,
     n_columns: usize,
 ) -> Result<usize> {
-    let refuse = |message: String| Err(Error::new(path, Cause::Option(message)));
+    let refuse =
+        |problem: String| Err(Error::new(path, Cause::Column { option, wanted: wanted.to_owned(), problem }));
     let Some(names) = names else {
         return match wanted.parse::<usize>() {
             Ok(number) if (1..=n_columns).contains(&number) => Ok(number - 1),
-            _ => refuse(format!(
-                "{option} {wanted}: the columns have no names; give a number from 1 to {n_columns}"
-            )),
+            _ => refuse(format!("the columns have no names; give a number from 1 to {n_columns}")),
         };
     };
     let mut matching = (0..names.len()).filter(|&column| names[column] == wanted);
     match (matching.next(), matching.next()) {
         (Some(column), None) => Ok(column),
-        (Some(first), Some(second)) => refuse(format!(
-            "{option} {wanted}: columns {} and {} are both called so; rename one",
-            first + 1,
-            second + 1
-        )),
+        (Some(first), Some(second)) => {
+            refuse(format!("columns {} and {} are both called so; rename one", first + 1, second + 1))
+        }
         (None, _) => refuse(match closest(wanted, names) {
             Some(name) => {
-                format!("{option} {wanted}: there is no such column; did you mean `{}`?", shortened(name))
+                format!("there is no such column; did you mean `{}`?", shortened(name))
             }
-            None => format!("{option} {wanted}: there is no such column; there are {}", list(names)),
+            None => format!("there is no such column; there are {}", list(names)),
         }),
     }
 }
@@ -141,26 +140,28 @@ fn edit_distance(a: &[char], b: &[char]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::option_names;
 
     #[test]
     fn columns_are_found_or_refused_with_what_exists() {
         let names = ["Murder", "Assault", "Rape", "Rape"].map(str::to_owned);
-        let find = |wanted: &str| find_column(Path::new("f"), "--label", wanted, Some(&names), 4);
+        let find = |wanted: &str| find_column(Path::new("f"), option_names::LABELS, wanted, Some(&names), 4);
         assert_eq!(find("Assault").unwrap(), 1);
         let cases = [
-            ("murdr", "f: --label murdr: there is no such column; did you mean `Murder`?"),
-            ("1", "f: --label 1: there is no such column; there are `Murder`, `Assault`, `Rape`, `Rape`"),
-            ("Rape", "f: --label Rape: columns 3 and 4 are both called so; rename one"),
+            ("murdr", "f: labels = murdr: there is no such column; did you mean `Murder`?"),
+            ("1", "f: labels = 1: there is no such column; there are `Murder`, `Assault`, `Rape`, `Rape`"),
+            ("Rape", "f: labels = Rape: columns 3 and 4 are both called so; rename one"),
         ];
         for (wanted, message) in cases {
             assert_eq!(find(wanted).unwrap_err().to_string(), message);
         }
-        assert_eq!(find_column(Path::new("f"), "--label", "4", None, 4).unwrap(), 3);
+        assert_eq!(find_column(Path::new("f"), option_names::LABELS, "4", None, 4).unwrap(), 3);
         for wanted in ["0", "5", "x"] {
-            let error = find_column(Path::new("f"), "--label", wanted, None, 4).unwrap_err().to_string();
+            let error =
+                find_column(Path::new("f"), option_names::LABELS, wanted, None, 4).unwrap_err().to_string();
             assert_eq!(
                 error,
-                format!("f: --label {wanted}: the columns have no names; give a number from 1 to 4")
+                format!("f: labels = {wanted}: the columns have no names; give a number from 1 to 4")
             );
         }
     }

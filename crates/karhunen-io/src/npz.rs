@@ -122,7 +122,7 @@ impl<'a> Archive<'a> {
         }
         let mut bytes = Vec::new();
         let capacity = usize::try_from(declared).map_err(|_| lying())?;
-        let advice = || "raise the limit of memory, or write an archive of less".to_owned();
+        let advice = || vec![karhunen::error::Advice::RaiseLimit, "write an archive of less".into()];
         memory::ask("unpacking it", declared as f64, advice).map_err(|error| refuse(error.into()))?;
         bytes.reserve_exact(capacity);
         member.take(declared.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| {

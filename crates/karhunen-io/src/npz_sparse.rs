@@ -249,7 +249,7 @@ impl Places {
 
 /// Checks for the memory of one pointer per row, which is needed before any entry is read.
 fn check_room(lines: &str, n: usize) -> std::result::Result<(), Refusal> {
-    let advice = || "check the shape, or leave out what holds no entries".to_owned();
+    let advice = || vec!["check the shape".into(), "leave out what holds no entries".into()];
     memory::ask(&format!("a matrix of {n} {lines}"), 8.0 * (n as f64 + 1.0), advice)
         .map_err(|error| Refusal { name: Some("shape"), cause: error.into() })
 }

@@ -9,6 +9,7 @@ use crate::ids::Ids;
 use crate::input::Input;
 use crate::input::decompressed;
 use crate::name_list::{listed, named};
+use crate::option_names;
 use crate::read::{Format, NO_BANNER, no_data, read_input, sniff};
 use crate::triples::lines::LineNumbers;
 use crate::triples::{Entries, Role, TripleColumns, Wanted};
@@ -186,7 +187,8 @@ fn read_entries<T: Scalar>(
     options: &ReadOptions,
 ) -> Result<(Entries<T>, &'static str)> {
     let refuse = |message: String| Err(Error::new(&input.path, Cause::Option(message)));
-    let option = wanted.option;
+    // The one option of triples and of pairs.
+    let option = format!("--{}", wanted.option.field());
     match format {
         Format::Text => Ok((csv::read_triples(&input, wanted, options)?, "text")),
         Format::Parquet => Ok((parquet::read_triples(input, wanted, options)?, "Parquet")),
@@ -239,7 +241,8 @@ impl Pairs {
 /// As [`read_observed`].
 pub fn read_pairs(path: &Path, options: &ReadOptions, columns: &[String; 2]) -> Result<Pairs> {
     let [row, column] = columns.clone();
-    let wanted = Wanted { option: "--pairs", columns: vec![(Role::Row, row), (Role::Column, column)] };
+    let wanted =
+        Wanted { option: option_names::PAIRS, columns: vec![(Role::Row, row), (Role::Column, column)] };
     let (entries, _) =
         decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
             let format = sniff(input.as_slice(), path);

@@ -6,6 +6,7 @@ use arrow_schema::{DataType, Schema};
 
 use crate::name_rule::is_feature;
 use crate::names::{NameTable, find_column, shell_word, shortened};
+use crate::option_names;
 use crate::{Cause, Error, Place, ReadOptions, Result, RowNames};
 
 /// The role of a column.
@@ -75,11 +76,12 @@ impl Roles {
     /// Assigns the roles that the options name.
     fn assign(&mut self, path: &Path, names: &[String], options: &ReadOptions) -> Result<()> {
         let id = match &options.row_names {
-            RowNames::Column(name) => Some(("--row-names", name, Role::Id)),
+            RowNames::Column(name) => Some((option_names::ROW_NAMES, name, Role::Id)),
             RowNames::Auto | RowNames::None => None,
         };
-        let weights = options.weights_column.iter().map(|name| ("--weights", name, Role::Weights));
-        let labels = options.labels.iter().map(|name| ("--label", name, Role::Label));
+        let weights =
+            options.weights_column.iter().map(|name| (option_names::WEIGHTS_COLUMN, name, Role::Weights));
+        let labels = options.labels.iter().map(|name| (option_names::LABELS, name, Role::Label));
         let table = NameTable::of(names);
         for (option, name, role) in id.into_iter().chain(weights).chain(labels) {
             let column = match table.only(name) {
@@ -87,8 +89,8 @@ impl Roles {
                 None => find_column(path, option, name, Some(names), names.len())?,
             };
             if self.roles[column] != Role::Value {
-                let message = format!("{option} {name}: the column is already set aside by another option");
-                return Err(Error::new(path, Cause::Option(message)));
+                let problem = "the column is already set aside by another option".to_owned();
+                return Err(Error::new(path, Cause::Column { option, wanted: name.clone(), problem }));
             }
             self.roles[column] = role;
             if role == Role::Label {

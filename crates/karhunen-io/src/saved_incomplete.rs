@@ -457,7 +457,7 @@ mod tests {
             ),
             (
                 |file| replace(file, Tensor::new("scores", &[5, 1], &[0.0; 5])),
-                "m: scores has 1 values, but 2 are needed",
+                "m: scores: 1 value, but 2 are needed",
             ),
             (
                 |file| replace(file, Tensor::new("n_observed", &[4], &[1_i64, 2, -3, 4])),
@@ -473,7 +473,7 @@ mod tests {
             ),
             (
                 |file| replace(file, Tensor::new("score_covariances", &[4, 3], &[1.0_f32; 12])),
-                "m: score_covariances has 12 values, but 15 are needed",
+                "m: score_covariances: 12 values, but 15 are needed",
             ),
             (
                 |file| replace(file, Tensor::new("trace_step", &[1], &[1.0])),

@@ -432,20 +432,20 @@ mod tests {
             ),
             (
                 |file| replace(file, Tensor::new("rows", &[2, 2], &[1.0; 4])),
-                "m: coefficients has 3 values, but 2 are needed",
+                "m: coefficients: 3 values, but 2 are needed",
             ),
             (
                 |file| replace(file, Tensor::new("rows", &[3, 2], &[1_i64; 6])),
                 "m: `rows`: has dtype I64, and F64 is expected; fit the model again",
             ),
-            (|file| say(file, "n_features", "3"), "m: rows has 2 columns, but 3 are needed"),
+            (|file| say(file, "n_features", "3"), "m: rows: 2 columns, but 3 are needed"),
             (
                 |file| say(file, "basis", "columns"),
                 "m: compares new rows with `columns`, which is unknown; fit the model again",
             ),
             (
                 |file| say(file, "kernel", r#"{"rbf":{"gamma":"scale"}}"#),
-                "m: gamma = a rule is not allowed: a fitted kernel has a number for gamma",
+                "m: gamma = given is not allowed: a fitted kernel has a number for gamma",
             ),
             (
                 |file| say(file, "kernel", r#"{"rbf":{"gamma":{"value":-1.0}}}"#),

@@ -193,7 +193,7 @@ mod tests {
         let path = folder.path().join("m");
         let named = SavedNystrom { feature_names: Some(vec!["a".to_owned()]), ..saved(Kernel::default()) };
         let error = save_nystrom(&path, &named).unwrap_err().to_string();
-        assert!(error.contains("the feature names has 1 names, but 3 are needed"), "{error}");
+        assert!(error.contains("the feature names: 1 name, but 3 are needed"), "{error}");
         save_nystrom(&path, &saved(Kernel::default())).unwrap();
         let error = load_any_model(&path).unwrap_err().to_string();
         assert!(error.contains("a Nyström feature map, which has no components"), "{error}");

@@ -235,8 +235,8 @@ fn names_of_extensions_and_shapes_are_checked_before_anything_is_written() {
     assert_eq!(write("scores", &names, None), format!("scores: the name has no extension; {listed}"));
     let path = folder.path().join("s.csv");
     let name = path.to_str().unwrap();
-    assert!(write(name, &names[..1], None).ends_with("the column names has 1 columns, but 2 are needed"));
-    assert!(write(name, &names, Some(&names)).ends_with("the row names has 2 rows, but 1 are needed"));
+    assert!(write(name, &names[..1], None).ends_with("the column names: 1 column, but 2 are needed"));
+    assert!(write(name, &names, Some(&names)).ends_with("the row names: 2 rows, but 1 is needed"));
     assert!(!path.exists());
 }
 

@@ -10,7 +10,7 @@
 mod affine;
 #[path = "../src/choice.rs"]
 mod choice;
-#[path = "../src/error.rs"]
+#[path = "../src/error/mod.rs"]
 mod error;
 #[path = "../src/exec.rs"]
 mod exec;

@@ -2,6 +2,8 @@
 
 use std::mem::discriminant;
 
+use crate::error::OptionValue;
+
 /// A choice with its names, a row of the table of an option.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<C: 'static> {
@@ -67,6 +69,12 @@ pub trait Choice: Copy + 'static {
     fn named(&self) -> &'static Named<Self> {
         let row = Self::TABLE.iter().find(|row| discriminant(&row.choice) == discriminant(self));
         row.unwrap_or_else(|| unreachable!("a table of choices has a row for each"))
+    }
+
+    /// The choice as errors carry it.
+    fn value(&self) -> OptionValue {
+        let Named { name, python, .. } = *self.named();
+        OptionValue::Name { name, python }
     }
 
     /// The choice of a name, with its default parameters; none that takes a number.

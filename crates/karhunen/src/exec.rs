@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, options};
 #[cfg(feature = "parallel")]
 use crate::memory;
 
@@ -372,8 +372,7 @@ fn check_threads(n_threads: Option<usize>) -> Result<()> {
         Some(n) if n > MOST_THREADS => "at most 1024 threads can be asked for",
         _ => return Ok(()),
     };
-    let value = n_threads.unwrap_or_default().to_string();
-    Err(Error::Option { option: "n_threads", value, rule })
+    Err(Error::option(options::N_THREADS, n_threads, rule))
 }
 
 /// Number of threads that [`Exec::run`] would use.

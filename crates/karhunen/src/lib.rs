@@ -17,7 +17,7 @@
 
 mod affine;
 mod choice;
-mod error;
+pub mod error;
 mod exec;
 mod incomplete;
 mod kernel;

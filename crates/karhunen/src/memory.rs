@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::collections::TryReserveError;
 use std::path::Path;
 
-pub use crate::error::{Available, MemoryLimit, size};
+pub use crate::error::{Advice, Available, MemoryLimit, size};
 use crate::error::{Error, Result};
 
 /// Smaller estimates are checked with the allocator alone, without reading the limits of the system.
@@ -22,14 +22,14 @@ pub(crate) const SMALL: f64 = (4u64 << 20) as f64;
 /// way out; both may name options in backticks.
 ///
 /// ```
-/// let error = karhunen::memory::ask("a table of the world", 1e18, || "take a smaller one".to_owned()).unwrap_err();
+/// let error = karhunen::memory::ask("a table of the world", 1e18, || vec!["take a smaller one".into()]).unwrap_err();
 /// assert_eq!(error.kind(), karhunen::ErrorKind::Memory);
 /// assert!(error.to_string().starts_with("a table of the world needs 1000000000.0 GB of memory"));
 /// ```
 ///
 /// # Errors
 /// [`Error::Memory`].
-pub fn ask(what: &str, bytes: f64, advice: impl FnOnce() -> String) -> Result<()> {
+pub fn ask(what: &str, bytes: f64, advice: impl FnOnce() -> Vec<Advice>) -> Result<()> {
     let refused = !allocates(bytes);
     if !refused && bytes < SMALL {
         return Ok(());
@@ -82,10 +82,10 @@ pub fn ask_for_threads(n: usize) -> Result<()> {
 /// stacks.
 pub(crate) fn look_for_threads(n: usize) -> Result<()> {
     let (what, advice) = match n {
-        1 => ("starting a thread".to_owned(), "raise the limit of memory"),
-        n => (format!("starting {n} threads"), "ask for fewer (`n_threads`), or raise the limit of memory"),
+        1 => ("starting a thread".to_owned(), vec![Advice::RaiseLimit]),
+        n => (format!("starting {n} threads"), vec![Advice::FewerThreads, Advice::RaiseLimit]),
     };
-    ask(&what, need_of_threads(n), || advice.to_owned())
+    ask(&what, need_of_threads(n), || advice)
 }
 
 /// Bytes that `n` threads need to start.
@@ -228,11 +228,12 @@ mod tests {
 
     #[test]
     fn a_memory_estimate_beyond_the_limit_is_refused_with_advice() {
-        ask("nothing", 0.0, String::new).unwrap();
-        ask("little", 1e5, String::new).unwrap();
-        let error = ask("too much", 1e17, || "ask for less".to_owned()).unwrap_err();
+        ask("nothing", 0.0, Vec::new).unwrap();
+        ask("little", 1e5, Vec::new).unwrap();
+        let error = ask("too much", 1e17, || vec!["ask for less".into()]).unwrap_err();
         let Error::Memory { what, bytes, advice, .. } = &error else { panic!("{error}") };
-        assert_eq!((what.as_str(), *bytes, advice.as_str()), ("too much", 1e17, "ask for less"));
+        assert_eq!((what.as_str(), *bytes), ("too much", 1e17));
+        assert_eq!(*advice, ["ask for less".into()]);
         let text = error.to_string();
         assert!(text.starts_with("too much needs 100000000.0 GB of memory"), "{text}");
         assert!(text.ends_with("ask for less"), "{text}");

@@ -1,7 +1,7 @@
 //! Meanings of sample weights, and the divisor of each.
 
 use crate::choice::{Choice, Named, plain_names};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Weighed};
 use crate::scalar;
 
 /// The meaning of a sample weight, which decides the divisor of every reported variance.
@@ -98,7 +98,7 @@ impl NormalizedWeights {
             };
             return Ok(Self { values: None, totals });
         };
-        let largest = largest(SAMPLES, weights, n)?;
+        let largest = largest(Weighed::Samples, weights, n)?;
         // Divided by the largest weight first, so that extreme weights neither overflow nor vanish in the sum.
         let relative_sum: f64 = weights.iter().map(|w| w / largest).sum();
         let values: Vec<f64> = weights.iter().map(|w| w / largest / relative_sum).collect();
@@ -171,37 +171,32 @@ pub(crate) fn counts_several(sum: f64) -> bool {
     sum >= FEWEST_OBSERVATIONS * (1.0 - ROUNDING_OF_SUM)
 }
 
-/// Names of the weights and of their axis in error messages.
-type Kind = (&'static str, &'static str);
-const SAMPLES: Kind = ("sample weights", "rows");
-const FEATURES: Kind = ("feature weights", "columns");
-
 /// Checks the weights of `n` rows. All may be zero, because the rows may be a part of the data.
 pub(crate) fn check_weights(weights: Option<&[f64]>, n: usize) -> Result<()> {
-    weights.map_or(Ok(()), |weights| check(SAMPLES, weights, n))
+    weights.map_or(Ok(()), |weights| check(Weighed::Samples, weights, n))
 }
 
 /// Checks feature weights, one for each of `p` columns.
 pub(crate) fn check_feature_weights(weights: Option<&[f64]>, p: usize) -> Result<()> {
-    weights.map_or(Ok(()), |weights| largest(FEATURES, weights, p).map(|_| ()))
+    weights.map_or(Ok(()), |weights| largest(Weighed::Features, weights, p).map(|_| ()))
 }
 
 /// Checks length and values.
-fn check((what, axis): Kind, weights: &[f64], expected: usize) -> Result<()> {
+fn check(of: Weighed, weights: &[f64], expected: usize) -> Result<()> {
     if weights.len() != expected {
-        return Err(Error::WeightLength { what, axis, found: weights.len(), expected });
+        return Err(Error::WeightLength { of, found: weights.len(), expected });
     }
     match weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-        Some(index) => Err(Error::WeightValue { what, index, value: weights[index] }),
+        Some(index) => Err(Error::WeightValue { of, index, value: weights[index] }),
         None => Ok(()),
     }
 }
 
 /// Checks length and values; returns the largest weight, which is positive.
-fn largest(kind: Kind, weights: &[f64], expected: usize) -> Result<f64> {
-    check(kind, weights, expected)?;
+fn largest(of: Weighed, weights: &[f64], expected: usize) -> Result<f64> {
+    check(of, weights, expected)?;
     match scalar::largest(weights.iter().copied()) {
-        0.0 => Err(Error::WeightsAllZero { what: kind.0, n: weights.len() }),
+        0.0 => Err(Error::WeightsAllZero { of, n: weights.len() }),
         largest => Ok(largest),
     }
 }
@@ -285,10 +280,7 @@ mod tests {
             message(&[0.0; 3]),
             "sample weights: all 3 entries are zero; at least one must be positive"
         );
-        assert_eq!(
-            message(&[1.0; 4]),
-            "sample weights: length 4, but the data have 3 rows; give one weight for each"
-        );
+        assert_eq!(message(&[1.0; 4]), "there are 4 sample weights for 3 rows; give one weight for each row");
         let lonely = NormalizedWeights::new(Some(&[0.0, 1.0, 0.0]), 3).unwrap();
         assert!(matches!(
             lonely.totals.correction(Weighting::Frequency),

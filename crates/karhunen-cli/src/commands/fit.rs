@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use karhunen::error::{Advice, options};
 use karhunen::{Matrix, Pca, PcaModel, Route, Scalar, Transform, Weighting};
 use karhunen_io::{NamedMatrix, SavedModel, Values};
 
@@ -50,18 +51,14 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let convergence = model.convergence();
     let advice = match convergence.solver {
         Route::BlockKrylov => {
-            "raise --max-iter or --tol; a sparse matrix whose columns are far from zero needs to be dense"
+            let raise = Advice::Raise(vec![options::MAX_ITER, options::TOL]).told(&dataset.places());
+            format!("{raise}; a sparse matrix whose columns are far from zero needs to be dense")
         }
         // With this solver only the centring leaves large residuals.
-        Route::Svd => {
-            "centring costs this sparse matrix its digits, because its columns are far from zero: give it as dense"
-        }
-        Route::Covariance | Route::Gram => {
-            "centring costs this sparse matrix its digits, because its columns are far from zero: give it as dense, or say \
-             --solver svd if it has at least as many rows as columns"
-        }
+        Route::Svd => Advice::MakeDense { svd: false }.told(&dataset.places()),
+        Route::Covariance | Route::Gram => Advice::MakeDense { svd: true }.told(&dataset.places()),
     };
-    warn_of_convergence(&convergence.residuals, convergence.tol, advice);
+    warn_of_convergence(&convergence.residuals, convergence.tol, &advice);
     report(&plan, &dataset, &weights, &model, seconds)
 }
 

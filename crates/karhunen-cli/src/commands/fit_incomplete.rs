@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use karhunen::error::Surface;
 use karhunen::{IncompleteModel, Matrix, RowScores};
 use karhunen_io::{NamedMatrix, ReadOptions, SavedIncomplete};
 

@@ -2,7 +2,7 @@
 
 use karhunen::Matrix;
 use karhunen_io::{
-    Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete, shell_word, shortened,
+    Cause, Ids, Label, NamedMatrix, Pairs, ReadOptions, SavedIncomplete, option_names, shell_word, shortened,
 };
 
 use crate::args::{PredictArgs, UnknownArg};
@@ -71,7 +71,7 @@ fn columns_not_asked_for(
     error: karhunen_io::Error,
 ) -> Failure {
     match &*error.cause {
-        Cause::Option(message) if args.columns.is_none() && message.starts_with("--pairs") => {
+        Cause::Column { option: option_names::PAIRS, .. } if args.columns.is_none() => {
             Failure::Usage(format!(
                 "{}: there are no columns `{row}` and `{column}`, which hold the ids if nothing else is said; say which do, such \
              as --pairs 1,2",

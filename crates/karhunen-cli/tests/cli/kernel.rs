@@ -451,7 +451,7 @@ fn what_cannot_be_fitted_is_named() {
         (
             "usarrests.csv --kernel precomputed",
             2,
-            "usarrests.csv: a precomputed kernel matrix has 4 columns, but 50 are needed",
+            "usarrests.csv: a precomputed kernel matrix: 4 columns, but 50 are needed",
         ),
         (
             "usarrests.csv --gamma 2",

@@ -68,7 +68,7 @@ pub(super) fn ask(path: &Path, text: &[u8], columns: &Columns) -> crate::Result<
     let n_columns = columns.count(Role::Value);
     let n_values = (n_lines as f64 * n_columns as f64).min(text.len() as f64 / 2.0 + 1.0);
     memory::ask(&format!("a table of {n_lines} lines and {n_columns} columns"), 8.0 * n_values, || {
-        "fit a part of it, or write it as an NPY array, which is not copied".to_owned()
+        vec!["fit a part of it".into(), "write it as an NPY array, which is not copied".into()]
     })
     .map_err(|error| Error::new(path, error.into()))
 }

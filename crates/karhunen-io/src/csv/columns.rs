@@ -8,6 +8,7 @@ use super::fields::{BlankLines, Ending, Field, Scanner};
 use super::refusal::{Reason, Refusal};
 use crate::name_rule::{FirstColumn, Look, leaves_out_id};
 use crate::names::{NameTable, find_column};
+use crate::option_names;
 use crate::{Cause, Error, ReadOptions, Result, RowNames};
 
 /// Up to this number of columns are searched one by one; more are looked up in a table of all names.
@@ -102,11 +103,13 @@ impl Columns {
     /// Assigns the roles that the options name.
     fn assign(&mut self, path: &Path, options: &ReadOptions) -> Result<()> {
         let id = match &options.row_names {
-            RowNames::Column(name) => Some(("--row-names", name, Role::Id)),
+            RowNames::Column(name) => Some((option_names::ROW_NAMES, name, Role::Id)),
             RowNames::Auto | RowNames::None => None,
         };
-        let weights = options.weights_column.iter().map(|name| ("--weights", name, Role::Weight));
-        let labels = options.labels.iter().enumerate().map(|(i, name)| ("--label", name, Role::Label(i)));
+        let weights =
+            options.weights_column.iter().map(|name| (option_names::WEIGHTS_COLUMN, name, Role::Weight));
+        let labels =
+            options.labels.iter().enumerate().map(|(i, name)| (option_names::LABELS, name, Role::Label(i)));
         let names = self.names.as_deref().filter(|_| options.labels.len() > FEW).map(NameTable::of);
         for (option, name, role) in id.into_iter().chain(weights).chain(labels) {
             let column = match names.as_ref().and_then(|names| names.only(name)) {
@@ -114,8 +117,8 @@ impl Columns {
                 None => find_column(path, option, name, self.names.as_deref(), self.roles.len())?,
             };
             if self.roles[column] != Role::Value {
-                let message = format!("{option} {name}: the column is already set aside by another option");
-                return Err(Error::new(path, Cause::Option(message)));
+                let problem = "the column is already set aside by another option".to_owned();
+                return Err(Error::new(path, Cause::Column { option, wanted: name.clone(), problem }));
             }
             self.roles[column] = role;
         }

@@ -161,11 +161,11 @@ fn options_that_do_not_fit_are_refused() {
     let cases = [
         (
             ReadOptions { labels: vec!["A".into()], ..default() },
-            "t.csv: --label A: there is no such column; did you mean `a`?",
+            "t.csv: labels = A: there is no such column; did you mean `a`?",
         ),
         (
             ReadOptions { labels: vec!["a".into(), "a".into()], ..default() },
-            "t.csv: --label a: the column is already set aside by another option",
+            "t.csv: labels = a: the column is already set aside by another option",
         ),
         (
             ReadOptions { transpose: true, ..default() },

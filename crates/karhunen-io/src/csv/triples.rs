@@ -448,7 +448,7 @@ mod tests {
         let entries = listed(&read(text, "user,item,n", 99).unwrap());
         assert_eq!((entries[1].0.as_str(), entries[1].1.as_str(), entries[1].2), ("u2", "film 9", 2.0));
         let pairs = Wanted {
-            option: "--pairs",
+            option: crate::option_names::PAIRS,
             columns: vec![(Role::Row, "user".to_owned()), (Role::Column, "item".to_owned())],
         };
         let text = b"user,item\nu1,film 3\n";

@@ -239,9 +239,9 @@ mod tests {
             (["whole", "coded", "text"], "column 4 (`text`): holds Utf8 values, not numbers"),
             (
                 ["whole", "movie", "rating"],
-                "--triples movie: there is no such column; there are `rating`, `whole`, `large`, `text`, `coded`",
+                "triples = movie: there is no such column; there are `rating`, `whole`, `large`, `text`, `coded`",
             ),
-            (["coded", "coded", "rating"], "--triples names the column coded twice"),
+            (["coded", "coded", "rating"], "triples = coded: the column is named twice"),
         ];
         for (columns, message) in cases {
             for error in read(arrays(), columns) {

@@ -12,8 +12,11 @@ use std::path::Path;
 use karhunen::{Duplicates, Observed, Scalar, Triples};
 use serde::{Deserialize, Serialize};
 
+use karhunen::error::OptionName;
+
 use crate::ids::Ids;
 use crate::names::{find_column, shortened};
+use crate::option_names;
 use crate::{Cause, Error, Place, Result};
 use interner::Interner;
 use lines::LineNumbers;
@@ -45,7 +48,7 @@ pub(crate) enum Role {
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     /// The option that names them, for messages.
-    pub(crate) option: &'static str,
+    pub(crate) option: OptionName,
     pub(crate) columns: Vec<(Role, String)>,
 }
 
@@ -57,7 +60,7 @@ impl From<&TripleColumns> for Wanted {
             (Role::Value, columns.value.clone()),
         ];
         wanted.extend(columns.weight.iter().map(|name| (Role::Weight, name.clone())));
-        Self { option: "--triples", columns: wanted }
+        Self { option: option_names::TRIPLES, columns: wanted }
     }
 }
 
@@ -82,8 +85,9 @@ impl Wanted {
         for (role, wanted) in &self.columns {
             let column = find_column(path, self.option, wanted, by_name, n_columns)?;
             if roles[column] != Role::Unused {
-                let message = format!("{} names the column {wanted} twice", self.option);
-                return Err(Error::new(path, Cause::Option(message)));
+                let (option, wanted) = (self.option, wanted.clone());
+                let problem = "the column is named twice".to_owned();
+                return Err(Error::new(path, Cause::Column { option, wanted, problem }));
             }
             roles[column] = *role;
         }

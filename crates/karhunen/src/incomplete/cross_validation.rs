@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, options};
 use crate::exec::{Exec, Flow, Observer, threads_of};
 use crate::incomplete::data::Observed;
 use crate::incomplete::fit;
@@ -224,7 +224,7 @@ impl CrossValidation {
     }
 
     fn refuse(&self, rule: &'static str) -> Error {
-        Error::Option { option: "n_folds", value: self.n_folds.to_string(), rule }
+        Error::option(options::N_FOLDS, self.n_folds, rule)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Entry points of a fit: selection of rows and columns, then their fit.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::Observer;
 use crate::incomplete::data::Observed;
 use crate::incomplete::fit;
@@ -67,11 +67,11 @@ impl IncompletePca {
         }
         self.check_all(data, context.start)?;
         if context.start.is_some() && context.resume.is_some() {
-            return Err(Error::Option {
-                option: "start",
-                value: "given".to_owned(),
-                rule: "a fit that is resumed goes on where it was: it has no other start",
-            });
+            return Err(Error::option(
+                options::START,
+                OptionValue::Given,
+                "a fit that is resumed goes on where it was: it has no other start",
+            ));
         }
         match Unseen::of(self, data) {
             Some(unseen) => unseen.fit(self, data, context, |data, context| self.fit_with(data, context)),

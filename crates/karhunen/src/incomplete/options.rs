@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::choice::{Choice, Named, named, plain_names};
+use crate::error::OptionValue;
 use crate::incomplete::factors::FactorSide;
 
 /// Most components for which `auto` chooses posteriors with full covariances.
@@ -207,15 +208,20 @@ impl Regularization {
     }
 }
 
+impl From<Regularization> for OptionValue {
+    fn from(penalty: Regularization) -> Self {
+        match penalty {
+            Regularization::Ridge(lambda) => lambda.into(),
+            Regularization::Weighted(lambda) => Self::Sized(penalty.name(), lambda),
+            Regularization::None | Regularization::Path => penalty.value(),
+        }
+    }
+}
+
 impl std::fmt::Display for Regularization {
     /// Formats as on the command line: `none`, `path`, `0.5`, `weighted:0.5`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Regularization::None => f.write_str("none"),
-            Regularization::Path => f.write_str("path"),
-            Regularization::Ridge(lambda) => write!(f, "{lambda}"),
-            Regularization::Weighted(lambda) => write!(f, "weighted:{lambda}"),
-        }
+        OptionValue::from(*self).fmt(f)
     }
 }
 

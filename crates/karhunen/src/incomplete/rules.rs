@@ -1,13 +1,14 @@
 //! Validation of options.
 
-use crate::error::{Error, Result};
+use crate::choice::Choice;
+use crate::error::{Error, OptionName, OptionValue, Phrase, Result, options};
 use crate::incomplete::data::{Observed, Share};
 use crate::incomplete::options::{IncompletePca, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 use crate::incomplete::start::Start;
 use crate::scalar::Scalar;
 
 /// A validation rule: (satisfied, option, value, message).
-type Rule = (bool, &'static str, String, &'static str);
+type Rule = (bool, OptionName, OptionValue, Phrase);
 
 /// Most alternations per component in `ccd`; they converge after some tens.
 const MOST_INNER: usize = 1000;
@@ -22,11 +23,11 @@ impl IncompletePca {
     /// Checks the multiplicities of rows against the method.
     pub(crate) fn check_data<T: Scalar>(&self, data: &Observed<T>) -> Result<()> {
         match (self.method, data.sample_weights()) {
-            (Method::Online, Some(_)) => Err(Error::Option {
-                option: "method",
-                value: self.method.name().to_owned(),
-                rule: "rows that are learned one after the other have no weights; repeat them",
-            }),
+            (Method::Online, Some(_)) => Err(Error::option(
+                options::METHOD,
+                self.method.value(),
+                "rows that are learned one after the other have no weights; repeat them",
+            )),
             _ => Ok(()),
         }
     }
@@ -72,45 +73,46 @@ impl IncompletePca {
         vec![
             (
                 (0.0..=1.0).contains(&self.alpha),
-                "alpha",
-                self.alpha.to_string(),
-                "the power lies between 0 and 1",
+                options::ALPHA,
+                self.alpha.into(),
+                "the power lies between 0 and 1".into(),
             ),
             (
                 self.alpha == default.alpha || method.uses_alpha(),
-                "alpha",
-                self.alpha.to_string(),
-                "only the methods newton, cg and ridge have this power",
+                options::ALPHA,
+                self.alpha.into(),
+                "only the methods newton, cg and ridge have this power".into(),
             ),
             (
                 self.prior_variance.is_none_or(|v| positive(v) && method == Method::VbFixed),
-                "prior_variance",
-                given(self.prior_variance),
-                "a variance is positive and finite, and only the method vb-fixed has one that is given",
+                options::PRIOR_VARIANCE,
+                self.prior_variance.into(),
+                "a variance is positive and finite, and only the method vb-fixed has one that is given"
+                    .into(),
             ),
             (
                 (1..=MOST_INNER).contains(&self.inner_iterations),
-                "inner_iterations",
-                self.inner_iterations.to_string(),
-                "at least one is needed, and more than 1000 change nothing any more",
+                options::INNER_ITERATIONS,
+                self.inner_iterations.into(),
+                "at least one is needed, and more than 1000 change nothing any more".into(),
             ),
             (
                 self.inner_iterations == default.inner_iterations || method == Method::Ccd,
-                "inner_iterations",
-                self.inner_iterations.to_string(),
-                "only the method ccd has inner iterations",
+                options::INNER_ITERATIONS,
+                self.inner_iterations.into(),
+                "only the method ccd has inner iterations".into(),
             ),
             (
                 self.step.is_none_or(|step| positive(step) && method.uses_step()),
-                "step",
-                given(self.step),
-                "a first learning rate is positive, and only gradient, natural and newton have one",
+                options::STEP,
+                self.step.into(),
+                "a first learning rate is positive, and only gradient, natural and newton have one".into(),
             ),
             (
                 self.online_rule == OnlineRule::Diagonal || method == Method::Online,
-                "online_rule",
-                self.online_rule.name().to_owned(),
-                "only the method online has this rule",
+                options::ONLINE_RULE,
+                self.online_rule.value(),
+                "only the method online has this rule".into(),
             ),
         ]
     }
@@ -119,39 +121,46 @@ impl IncompletePca {
         let (method, regularization) = (self.method, self.regularization);
         let lambda = regularization.and_then(Regularization::size);
         let path = regularization == Some(Regularization::Path);
-        let value = || regularization.map_or_else(String::new, |r| r.to_string());
+        let value = || regularization.map_or(OptionValue::NotGiven, OptionValue::from);
         vec![
-            (lambda.is_none_or(positive), "regularization", value(), "a penalty must be positive and finite"),
+            (
+                lambda.is_none_or(positive),
+                options::REGULARIZATION,
+                value(),
+                "a penalty must be positive and finite".into(),
+            ),
             (
                 !(lambda.is_some() || path) || method.uses_penalties() || method.learns_variances(),
-                "regularization",
+                options::REGULARIZATION,
                 value(),
-                "the methods em, imputation and online have no penalties; use als or soft",
+                "the methods em, imputation and online have no penalties; use als or soft".into(),
             ),
             (
                 regularization.is_none() || !method.learns_variances(),
-                "regularization",
+                options::REGULARIZATION,
                 value(),
-                "the probabilistic and variational methods learn variances in place of penalties",
+                "the probabilistic and variational methods learn variances in place of penalties".into(),
             ),
             (
                 method != Method::Soft || !matches!(regularization, Some(Regularization::Weighted(_))),
-                "regularization",
+                options::REGULARIZATION,
                 value(),
-                "the method soft shrinks all rows alike; use als for weighted penalties",
+                "the method soft shrinks all rows alike; use als for weighted penalties".into(),
             ),
             (
                 regularization != Some(Regularization::None)
                     || !matches!(method, Method::Als | Method::Ridge | Method::Soft),
-                "regularization",
+                options::REGULARIZATION,
                 value(),
-                "the methods als, ridge and soft need a penalty; use em, cg or imputation for least squares",
+                "the methods als, ridge and soft need a penalty; use em, cg or imputation for least squares"
+                    .into(),
             ),
             (
                 !path || self.early_stopping.is_some(),
-                "regularization",
+                options::REGULARIZATION,
                 value(),
-                "a path selects by held-out error: give `early_stopping`",
+                Phrase::new("a path selects by held-out error: give ")
+                    .option(options::EARLY_STOPPING),
             ),
         ]
     }
@@ -161,53 +170,58 @@ impl IncompletePca {
         vec![
             (
                 count >= 0.0 && count.is_finite(),
-                "mean_prior.count",
-                count.to_string(),
-                "the number of pseudo-observations is finite and not negative",
+                options::MEAN_PRIOR,
+                count.into(),
+                "the number of pseudo-observations is finite and not negative".into(),
             ),
             (
                 value.is_none_or(f64::is_finite),
-                "mean_prior.value",
-                given(value),
-                "the value of pseudo-observations is finite",
+                options::MEAN_PRIOR,
+                value.into(),
+                "the value of pseudo-observations is finite".into(),
             ),
             (
                 self.mean != MeanMode::None || self.mean_prior == MeanPrior::default(),
-                "mean_prior",
-                count.to_string(),
-                "without a mean there is no use for pseudo-observations",
+                options::MEAN_PRIOR,
+                count.into(),
+                "without a mean there is no use for pseudo-observations".into(),
             ),
         ]
     }
 
     fn rules_of_stopping(&self) -> Vec<Rule> {
-        let tolerance = |option: &'static str, value: Option<f64>| {
+        let tolerance = |option: OptionName, value: Option<f64>| {
             let rule = "a tolerance is positive and below one";
-            (value.is_none_or(|x| x > 0.0 && x < 1.0), option, given(value), rule)
+            (value.is_none_or(|x| x > 0.0 && x < 1.0), option, value.into(), rule.into())
         };
         vec![
             (
                 self.tol >= 0.0 && self.tol < 1.0,
-                "tol",
-                self.tol.to_string(),
-                "a tolerance lies between 0 and 1, one excluded",
+                options::TOL,
+                self.tol.into(),
+                "a tolerance lies between 0 and 1, one excluded".into(),
             ),
-            tolerance("gradient_tol", self.gradient_tol),
-            tolerance("angle_tol", self.angle_tol),
-            tolerance("rmse_tol", self.rmse_tol),
+            tolerance(options::GRADIENT_TOL, self.gradient_tol),
+            tolerance(options::ANGLE_TOL, self.angle_tol),
+            tolerance(options::RMSE_TOL, self.rmse_tol),
             (
                 self.gradient_tol.is_none() || self.chosen().0.minimises_f(),
-                "gradient_tol",
-                given(self.gradient_tol),
-                "methods that learn variances or learn online do not follow the gradient of one cost",
+                options::GRADIENT_TOL,
+                self.gradient_tol.into(),
+                "methods that learn variances or learn online do not follow the gradient of one cost".into(),
             ),
             (
                 self.early_stopping.is_none_or(Share::is_allowed),
-                "early_stopping",
-                given(self.early_stopping),
-                Share::RULE,
+                options::EARLY_STOPPING,
+                self.early_stopping.into(),
+                Share::RULE.into(),
             ),
-            (self.max_iter >= 1, "max_iter", self.max_iter.to_string(), "at least one iteration is needed"),
+            (
+                self.max_iter >= 1,
+                options::MAX_ITER,
+                self.max_iter.into(),
+                "at least one iteration is needed".into(),
+            ),
         ]
     }
 
@@ -216,39 +230,34 @@ impl IncompletePca {
         vec![
             (
                 self.n_starts >= 1 && (self.n_starts == 1 || !has_start),
-                "n_starts",
-                self.n_starts.to_string(),
-                "at least one start is needed, and just one where it is given",
+                options::N_STARTS,
+                self.n_starts.into(),
+                "at least one start is needed, and just one where it is given".into(),
             ),
             (
                 self.n_starts <= MOST_STARTS,
-                "n_starts",
-                self.n_starts.to_string(),
-                "more than a million starts are more than a fit has time for",
+                options::N_STARTS,
+                self.n_starts.into(),
+                "more than a million starts are more than a fit has time for".into(),
             ),
             (
                 !path || (self.n_starts == 1 && !has_start),
-                "n_starts",
-                self.n_starts.to_string(),
-                "a path of penalties has one random start",
+                options::N_STARTS,
+                self.n_starts.into(),
+                "a path of penalties has one random start".into(),
             ),
             (
                 !self.refit || self.early_stopping.is_some(),
-                "refit",
-                self.refit.to_string(),
-                "without `early_stopping` all entries were fitted",
+                options::REFIT,
+                self.refit.into(),
+                Phrase::new("without ").option(options::EARLY_STOPPING).text(" all entries were fitted"),
             ),
             (
                 !self.refit || !has_start,
-                "refit",
-                self.refit.to_string(),
-                "a fit is made again from random starts, not from a given one",
+                options::REFIT,
+                self.refit.into(),
+                "a fit is made again from random starts, not from a given one".into(),
             ),
         ]
     }
-}
-
-/// Displays an optional value; an absent one satisfies every rule.
-fn given(value: Option<f64>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 use crate::exec::{Accumulate, Exec};
 use crate::kernel::features::Features;
 use crate::kernel::model::Approximation;
@@ -205,7 +205,7 @@ impl Whitening {
         let largest = pairs.values.first().copied().unwrap_or(0.0).max(0.0);
         let smallest = pairs.values.last().copied().unwrap_or(0.0);
         if smallest < -1e-8 * largest.max(f64::MIN_POSITIVE) {
-            let (matrix, advice) = ("the kernel matrix of the landmarks", "choose another kernel");
+            let (matrix, advice) = ("the kernel matrix of the landmarks", vec![Advice::AnotherKernel]);
             return Err(Error::NegativeEigenvalue { smallest, largest, matrix, advice });
         }
         let level = f64::EPSILON.sqrt() * largest;

@@ -1,6 +1,6 @@
 //! Data and weights that kernels refuse.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::kernel::rows::lines;
 use crate::scalar::Scalar;
 use crate::source::Source;
@@ -13,7 +13,7 @@ pub(super) fn refuse_feature_weights(weights: &Weights<'_>) -> Result<()> {
         return Ok(());
     }
     let rule = "kernels take no weights of features; multiply the columns by their roots instead";
-    Err(Error::Option { option: "feature weights", value: "given".to_owned(), rule })
+    Err(Error::option(options::FEATURE_WEIGHTS, OptionValue::Given, rule))
 }
 
 /// Returns an error for the first negative value.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, MemoryLimit, Result};
+use crate::error::{Advice, Error, MemoryLimit, OptionValue, Result, options};
 use crate::exec::{Exec, Observer, threads_of};
 use crate::kernel::checks::{refuse_feature_weights, refuse_negative};
 use crate::kernel::function::{BlockKernel, Kernel};
@@ -172,7 +172,7 @@ fn check_input<T: Scalar>(options: &KernelPca, x: &dyn Source<T>, weights: &Weig
         }
         if options.solver == Some(KernelRoute::Tiles) {
             let rule = "a precomputed kernel matrix is there; there is nothing to recompute";
-            return Err(Error::Option { option: "solver", value: "tiles".to_owned(), rule });
+            return Err(Error::option(options::SOLVER, OptionValue::name("tiles"), rule));
         }
     }
     if options.pre_image.is_some() && (x.is_sparse() || options.solver == Some(KernelRoute::Fourier)) {
@@ -180,7 +180,7 @@ fn check_input<T: Scalar>(options: &KernelPca, x: &dyn Source<T>, weights: &Weig
     }
     if options.kernel == Kernel::Custom && x.is_sparse() {
         let rule = "a kernel function is called with dense rows; give dense data";
-        return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
+        return Err(Error::option(options::KERNEL, OptionValue::name("custom"), rule));
     }
     Ok(())
 }
@@ -233,7 +233,11 @@ fn check_convergence(
     }
     let residual = largest(residuals.iter().copied());
     let over = if route.approximates() { "the data" } else { "the kernel matrix" };
-    let advice = if route.iterates() { "raise max_iter or tol" } else { "raise tol" };
+    let mut limits = vec![options::TOL];
+    if route.iterates() {
+        limits.insert(0, options::MAX_ITER);
+    }
+    let advice = Advice::Raise(limits);
     let solver = route.name();
     Err(Error::NotConverged { solver, converged, requested, n_passes, over, residual, tol, advice })
 }

@@ -3,7 +3,7 @@
 
 use rand_distr::{Cauchy, Distribution, StandardNormal};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::kernel::function::{Gamma, Kernel};
 use crate::linalg::Matrix;
 use crate::random::Purpose;
@@ -19,10 +19,12 @@ pub(super) fn frequencies(
     seed: u64,
 ) -> Result<Matrix> {
     let mut rng = Purpose::Fourier.of(seed).generator();
-    let refuse = || Error::Option {
-        option: "solver",
-        value: "fourier".to_owned(),
-        rule: "random Fourier features are for kernels of differences: rbf and laplacian",
+    let refuse = || {
+        Error::option(
+            options::SOLVER,
+            OptionValue::name("fourier"),
+            "random Fourier features are for kernels of differences: rbf and laplacian",
+        )
     };
     match *kernel {
         // exp(-g d^2) is the characteristic function of normal frequencies of variance 2 g.

@@ -1,7 +1,7 @@
 //! Kernel functions: parameters, requirements on the data, and values on tiles.
 
 use crate::choice::{Choice, Named, named};
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::linalg::tiles::exp::{Exp, exp_scaled, tanh_affine};
 use crate::linalg::tiles::pairs::{Pairing, squared_distances, width};
 
@@ -230,23 +230,23 @@ impl Kernel {
 
     /// Checks the rules of the parameters.
     pub(super) fn check(&self) -> Result<()> {
-        let refuse = |option, value: f64, rule| Err(Error::Option { option, value: value.to_string(), rule });
+        let refuse = |option, value: f64, rule: &'static str| Err(Error::option(option, value, rule));
         if let Some(Gamma::Value(gamma)) = self.gamma()
             && !(gamma > 0.0 && gamma.is_finite())
         {
-            return refuse("gamma", gamma, "it must be finite and positive");
+            return refuse(options::GAMMA, gamma, "it must be finite and positive");
         }
         if self.gamma() == Some(Gamma::Median) && !self.decays() {
             let rule =
                 "only kernels that decay with a distance (rbf, laplacian, chi2) have a median of distances";
-            return Err(Error::Option { option: "gamma", value: "median".to_owned(), rule });
+            return Err(Error::option(options::GAMMA, OptionValue::name("median"), rule));
         }
         match *self {
             Self::Polynomial { degree, .. } if !(degree > 0.0 && degree.is_finite()) => {
-                refuse("degree", degree, "it must be finite and positive")
+                refuse(options::DEGREE, degree, "it must be finite and positive")
             }
             Self::Polynomial { coef0, .. } | Self::Sigmoid { coef0, .. } if !coef0.is_finite() => {
-                refuse("coef0", coef0, "it must be finite")
+                refuse(options::COEF0, coef0, "it must be finite")
             }
             _ => Ok(()),
         }

@@ -1,6 +1,6 @@
 //! Rules that compute gamma from the data.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::Exec;
 use crate::kernel::function::{Gamma, Kernel};
 use crate::kernel::rows::{KernelRows, PointPanel, Points, Preparation};
@@ -36,7 +36,7 @@ pub(super) fn resolve(
     }
     let rule = "the rule finds no spread in the data: all rows are equal, or the spread is beyond the range of f64; \
                 give a number";
-    Err(Error::Option { option: "gamma", value: name.to_owned(), rule })
+    Err(Error::option(options::GAMMA, OptionValue::name(name), rule))
 }
 
 /// The variance of all entries about their common mean.

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Phrase, Result, options};
 use crate::exec::{Accumulate, Exec};
 use crate::kernel::rows::{PointPanel, lines};
 use crate::kernel::tiles::Tiles;
@@ -80,7 +80,10 @@ impl TileLayout {
     fn allocate<E: Exp>(&self) -> Result<Vec<Box<[E]>>> {
         let bytes = stored_bytes::<E>(self.n);
         let what = format!("the stored triangle of a kernel matrix of {} rows", self.n);
-        let advice = || "choose another `solver`: tiles compute it again in every pass".to_owned();
+        let advice = || {
+            let tiles = Phrase::new("choose another ").option(options::SOLVER);
+            vec![tiles.text(": tiles compute it again in every pass").into()]
+        };
         memory::ask(&what, bytes, advice)?;
         let missing = |()| Error::Memory { what: what.clone(), bytes, available: None, advice: advice() };
         let panel = |panel| bytemuck::try_zeroed_slice_box(self.len(panel)).map_err(missing);

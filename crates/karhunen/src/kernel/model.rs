@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::kernel::features::FREQUENCIES;
 use crate::kernel::function::{BlockKernel, Gamma, Kernel};
 use crate::kernel::options::KernelPca;
@@ -209,7 +209,7 @@ impl TryFrom<KernelParts> for KernelModel {
         parts.kernel.check()?;
         if !matches!(parts.kernel.gamma(), None | Some(Gamma::Value(_))) {
             let rule = "a fitted kernel has a number for gamma";
-            return Err(Error::Option { option: "gamma", value: "a rule".to_owned(), rule });
+            return Err(Error::option(options::GAMMA, OptionValue::Given, rule));
         }
         let (n_samples, n_features) = (parts.basis.len(), parts.basis.n_features());
         if n_samples == 0 || n_features == 0 {

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::choice::Choice;
+use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::kernel::approximate::{Whitening, feature_matrix};
 use crate::kernel::checks::{refuse_feature_weights, refuse_negative};
@@ -107,17 +108,17 @@ impl Nystrom {
             return Err(Error::Empty { n_samples, n_features });
         }
         self.kernel.check()?;
-        let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });
+        let refuse = |option, value: OptionValue, rule: &'static str| Err(Error::option(option, value, rule));
         if has_function != (self.kernel == Kernel::Custom) {
-            let rule = "the kernel `custom` and a kernel function belong together";
-            return refuse("kernel", self.kernel.name().to_owned(), rule);
+            let rule = "the kernel custom and a kernel function belong together";
+            return refuse(options::KERNEL, self.kernel.value(), rule);
         }
         if !self.kernel.may_have_landmarks() {
             let rule = "landmarks need a kernel that is positive semi-definite and not precomputed";
-            return refuse("kernel", self.kernel.name().to_owned(), rule);
+            return refuse(options::KERNEL, self.kernel.value(), rule);
         }
         if self.n_landmarks == 0 {
-            return refuse("n_landmarks", "0".to_owned(), "at least one landmark is needed");
+            return refuse(options::N_LANDMARKS, 0usize.into(), "at least one landmark is needed");
         }
         Ok(())
     }
@@ -147,7 +148,7 @@ impl Nystrom {
         check_size((n, p))?;
         if function.is_some() && x.is_sparse() {
             let rule = "a kernel function is called with dense rows; give dense data";
-            return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
+            return Err(Error::option(options::KERNEL, OptionValue::name("custom"), rule));
         }
         refuse_feature_weights(weights)?;
         let shares =
@@ -221,7 +222,7 @@ impl TryFrom<NystromParts> for NystromMap {
         parts.kernel.check()?;
         if !matches!(parts.kernel.gamma(), None | Some(Gamma::Value(_))) {
             let rule = "a fitted kernel has a number for gamma";
-            return Err(Error::Option { option: "gamma", value: "a rule".to_owned(), rule });
+            return Err(Error::option(options::GAMMA, OptionValue::Given, rule));
         }
         let (m, p) = parts.landmarks.shape();
         let shift = if parts.shift.is_empty() { 0 } else { p };
@@ -264,7 +265,7 @@ impl NystromMap {
         let parts = &self.parts;
         if how.whiten {
             let rule = "features have no variances to divide by";
-            return Err(Error::Option { option: "whiten", value: "true".to_owned(), rule });
+            return Err(Error::option(options::WHITEN, true, rule));
         }
         let function = self.function.as_deref();
         check_new_rows(x, &parts.kernel, function, parts.landmarks.shape().1)?;

@@ -1,7 +1,7 @@
 //! The options of a fit and their checks.
 
 use crate::choice::{Choice, Named, named, plain_names};
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::kernel::features::FREQUENCIES;
 use crate::kernel::function::Kernel;
 use crate::kernel::route::KernelRoute;
@@ -105,12 +105,13 @@ impl PreImage {
 
     /// Checks the rules that do not depend on the data.
     pub(super) fn check(&self, kernel: &Kernel, approximates: bool) -> Result<()> {
-        let refuse =
-            |value: &str, rule| Err(Error::Option { option: "pre_image", value: value.to_owned(), rule });
+        let refuse = |value, rule: &'static str| {
+            Err(Error::option(options::PRE_IMAGE, OptionValue::name(value), rule))
+        };
         match self.resolved(kernel, approximates) {
             Self::Ridge { alpha } if !(alpha > 0.0 && alpha.is_finite()) => {
                 let rule = "it must be finite and positive";
-                Err(Error::Option { option: "alpha", value: alpha.to_string(), rule })
+                Err(Error::option(options::ALPHA, alpha, rule))
             }
             Self::Ridge { .. }
                 if matches!(
@@ -226,10 +227,10 @@ impl KernelPca {
             return Err(Error::NComponents { requested, min: 1, max: n_samples, n_samples, n_features });
         }
         self.kernel.check()?;
-        let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });
+        let refuse = |option, value: OptionValue, rule: &'static str| Err(Error::option(option, value, rule));
         if has_function != (self.kernel == Kernel::Custom) {
-            let rule = "the kernel `custom` and a kernel function belong together";
-            return refuse("kernel", self.kernel.name().to_owned(), rule);
+            let rule = "the kernel custom and a kernel function belong together";
+            return refuse(options::KERNEL, self.kernel.value(), rule);
         }
         self.check_approximation()?;
         if let Some(pre_image) = &self.pre_image {
@@ -237,12 +238,12 @@ impl KernelPca {
         }
         match (self.tol, self.max_iter, self.block_size) {
             (Some(tol), _, _) if !(tol > 0.0 && tol < 1.0) => {
-                refuse("tol", tol.to_string(), "a tolerance lies between 0 and 1, both excluded")
+                refuse(options::TOL, tol.into(), "a tolerance lies between 0 and 1, both excluded")
             }
-            (_, 0, _) => refuse("max_iter", "0".to_owned(), "at least one iteration is needed"),
-            (_, _, Some(0)) => refuse("block_size", "0".to_owned(), "at least one column is needed"),
+            (_, 0, _) => refuse(options::MAX_ITER, 0usize.into(), "at least one iteration is needed"),
+            (_, _, Some(0)) => refuse(options::BLOCK_SIZE, 0usize.into(), "at least one column is needed"),
             (_, _, Some(size)) if self.solver.is_some_and(|route| !route.iterates()) => {
-                refuse("block_size", size.to_string(), "only the solvers stored and tiles work in blocks")
+                refuse(options::BLOCK_SIZE, size.into(), "only the solvers stored and tiles work in blocks")
             }
             _ => Ok(()),
         }
@@ -261,60 +262,60 @@ impl KernelPca {
             }
             None => "kernels that may not be positive semi-definite take three passes at least",
         };
-        Err(Error::Option { option: "max_iter", value: self.max_iter.to_string(), rule })
+        Err(Error::option(options::MAX_ITER, self.max_iter, rule))
     }
 
     /// Checks the options of the approximate routes.
     fn check_approximation(&self) -> Result<()> {
-        let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });
+        let refuse = |option, value: OptionValue, rule: &'static str| Err(Error::option(option, value, rule));
         if let Some(m) = self.n_features {
             if m == 0 || self.n_components.is_some_and(|k| k > m) {
                 return refuse(
-                    "n_features",
-                    m.to_string(),
+                    options::N_FEATURES,
+                    m.into(),
                     "at least as many features as components are needed",
                 );
             }
             if m > MOST_FEATURES {
                 return refuse(
-                    "n_features",
-                    m.to_string(),
+                    options::N_FEATURES,
+                    m.into(),
                     "no memory holds a matrix of more than 2^31 features",
                 );
             }
             if !self.solver.is_some_and(KernelRoute::approximates) {
                 return refuse(
-                    "n_features",
-                    m.to_string(),
+                    options::N_FEATURES,
+                    m.into(),
                     "only the solvers nystrom and fourier have features",
                 );
             }
         }
         if self.landmarks != Landmarks::Uniform && self.solver != Some(KernelRoute::Nystrom) {
             return refuse(
-                "landmarks",
-                self.landmarks.name().to_owned(),
+                options::LANDMARKS,
+                self.landmarks.value(),
                 "only the solver nystrom has landmarks",
             );
         }
         let Some(route) = self.solver.filter(|route| route.approximates()) else { return Ok(()) };
         if self.n_components.is_none() {
             let rule = "an approximation has no last component; say how many are wanted";
-            return refuse("n_components", "all".to_owned(), rule);
+            return refuse(options::N_COMPONENTS, OptionValue::All, rule);
         }
         if self.kernel == Kernel::Precomputed {
             let rule = "an approximation compares rows, which a precomputed kernel matrix does not hold";
-            return refuse("solver", route.name().to_owned(), rule);
+            return refuse(options::SOLVER, route.value(), rule);
         }
         if route == KernelRoute::Nystrom && !self.kernel.may_have_landmarks() {
             let rule = "landmarks need a kernel that is positive semi-definite";
-            return refuse("solver", route.name().to_owned(), rule);
+            return refuse(options::SOLVER, route.value(), rule);
         }
         if route == KernelRoute::Fourier
             && !matches!(self.kernel, Kernel::Rbf { .. } | Kernel::Laplacian { .. })
         {
             let rule = "random Fourier features are for kernels of differences: rbf and laplacian";
-            return refuse("solver", route.name().to_owned(), rule);
+            return refuse(options::SOLVER, route.value(), rule);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Phrase, Result, options};
 use crate::exec::Exec;
 use crate::kernel::features::Features;
 use crate::kernel::function::{Gamma, Kernel};
@@ -40,11 +40,11 @@ pub(super) fn fit_ridge(
         system[(i, i)] += weights.map_or(alpha, |w| alpha / w[row]);
     }
     let coefficients = cholesky::solve(&system, &rows).map_err(|error| match error {
-        Error::Decomposition { .. } => Error::Option {
-            option: "alpha",
-            value: format!("{alpha:?}"),
-            rule: "beside it the kernel matrix of the scores is singular; give a larger ridge",
-        },
+        Error::Decomposition { .. } => Error::option(
+            options::ALPHA,
+            alpha,
+            "beside it the kernel matrix of the scores is singular; give a larger ridge",
+        ),
         error => error,
     })?;
     Ok(PreImageParts::Ridge { scores, coefficients, centre })
@@ -70,7 +70,7 @@ pub(super) fn dense_rows(basis: &KernelBasis) -> Result<&Matrix> {
 /// The error for a basis without dense rows.
 pub(super) fn no_rows() -> Error {
     let rule = "pre-images need the rows: dense data, and not the solver fourier";
-    Error::Option { option: "pre_image", value: "given".to_owned(), rule }
+    Error::option(options::PRE_IMAGE, OptionValue::Given, rule)
 }
 
 impl KernelModel {
@@ -113,11 +113,13 @@ impl KernelModel {
         Exec::run(how.n_threads, how.observer, |exec| {
             let exec = exec.phase("pre-images");
             match &self.parts().pre_image {
-                None => Err(Error::Option {
-                    option: "pre_image",
-                    value: "none".to_owned(),
-                    rule: "fit with the option `pre_image` to find rows from scores",
-                }),
+                None => Err(Error::option(
+                    options::PRE_IMAGE,
+                    OptionValue::NotGiven,
+                    Phrase::new("fit with the option ")
+                        .option(options::PRE_IMAGE)
+                        .text(" to find rows from scores"),
+                )),
                 Some(PreImageParts::Ridge { scores, coefficients, centre }) => {
                     let kernel = self.kernel();
                     let among = KernelRows::Dense(scores.clone());

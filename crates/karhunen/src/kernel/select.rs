@@ -4,7 +4,8 @@
 //! not on the number of threads. Stored and recomputed tiles, which differ by the memory limit alone, give the
 //! same bits.
 
-use crate::error::{Available, Error, MemoryLimit, Result, size};
+use crate::choice::Choice;
+use crate::error::{Advice, Available, Error, MemoryLimit, Result, options, size};
 use crate::kernel::approximate::SAMPLE;
 use crate::kernel::gram::stored_bytes;
 use crate::kernel::landmarks::n_candidates;
@@ -105,7 +106,7 @@ impl KernelProblem {
     }
 
     /// Advice that names ways to need less memory than `route`.
-    fn smaller_need(&self, route: KernelRoute, n_threads: usize) -> String {
+    fn smaller_need(&self, route: KernelRoute, n_threads: usize) -> Vec<Advice> {
         use KernelRoute as R;
         let others = match self.given {
             true => &[R::Stored, R::Nystrom][..],
@@ -118,21 +119,17 @@ impl KernelProblem {
                 && (self.k.is_some() || other == R::Nystrom)
                 && self.need(other, n_threads) < 0.8 * own
         });
-        let mut ways: Vec<String> = smaller
-            .map(|&other| format!("say `solver` {other}, which needs {}", size(self.need(other, n_threads))))
+        let mut ways: Vec<Advice> = smaller
+            .map(|other| Advice::Solver { route: other.value(), bytes: self.need(*other, n_threads) })
             .take(1)
             .collect();
-        ways.push(if route.approximates() {
-            "take fewer features (`n_features`)".to_owned()
-        } else {
-            "ask for fewer components (`n_components`)".to_owned()
-        });
+        ways.push(if route.approximates() { Advice::FewerFeatures } else { Advice::FewerComponents });
         ways.push(if self.bytes(route) > self.memory_limit {
-            "raise `memory_limit`".to_owned()
+            Advice::Raise(vec![options::MEMORY_LIMIT])
         } else {
-            "raise the limit of memory".to_owned()
+            Advice::RaiseLimit
         });
-        ways.join(", or ")
+        ways
     }
 }
 

@@ -1,6 +1,6 @@
 //! Eigenpairs of the centred kernel matrix by the exact routes, and the treatment of negative eigenvalues.
 
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 use crate::exec::Exec;
 use crate::kernel::centred::{Centred, Means, centred_matrix};
 use crate::kernel::function::Kernel;
@@ -192,7 +192,7 @@ pub(super) fn clip(values: &mut [f64], scale: f64, single: bool) -> Result<()> {
     if smallest < -negative_share * largest.max(0.0) && smallest * scale < -negative {
         let (smallest, largest) = (smallest * scale, largest * scale);
         let matrix = "the centred kernel matrix";
-        let advice = "ask for fewer components, or choose another kernel";
+        let advice = vec![Advice::FewerComponents, Advice::AnotherKernel];
         return Err(Error::NegativeEigenvalue { smallest, largest, matrix, advice });
     }
     for value in values {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::Exec;
 use crate::kernel::checks::refuse_negative;
 use crate::kernel::features::Features;
@@ -153,12 +153,12 @@ pub(super) fn check_new_rows<T: Scalar>(
     if *kernel == Kernel::Custom {
         if x.is_sparse() {
             let rule = "a kernel function is called with dense rows; give dense data";
-            return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
+            return Err(Error::option(options::KERNEL, OptionValue::name("custom"), rule));
         }
         if function.is_none() {
             let rule =
                 "the model was made from plain data; give the kernel function by `with_function` first";
-            return Err(Error::Option { option: "kernel", value: "custom".to_owned(), rule });
+            return Err(Error::option(options::KERNEL, OptionValue::name("custom"), rule));
         }
     }
     x.visit(&mut |first, block| match first_non_finite(&block) {

@@ -1,6 +1,6 @@
 //! An owned dense matrix, row-major.
 
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 use crate::exec::{Accumulate, Exec};
 use crate::memory;
 use crate::scalar::Scalar;
@@ -57,7 +57,7 @@ impl<T: Scalar> Matrix<T> {
     pub fn try_zeros(what: &str, n_rows: usize, n_cols: usize) -> Result<Self> {
         let bytes = n_rows as f64 * n_cols as f64 * size_of::<T>() as f64;
         memory::ask(&format!("{what} of shape ({n_rows}, {n_cols})"), bytes, || {
-            "take fewer rows at a time, or raise the limit of memory".to_owned()
+            vec!["take fewer rows at a time".into(), Advice::RaiseLimit]
         })?;
         Ok(Self::zeros(n_rows, n_cols))
     }

@@ -245,7 +245,7 @@ pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> 
     memory::ask(
         &format!("keeping a few numbers for each of {n_samples} rows and {n_features} columns"),
         bytes,
-        || "check the shape, or leave out rows and columns without entries".to_owned(),
+        || vec!["check the shape".into(), "leave out rows and columns without entries".into()],
     )
 }
 

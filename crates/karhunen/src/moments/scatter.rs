@@ -61,7 +61,7 @@ impl Scatter {
         let p = x.shape().1;
         let matrices = 8.0 * 2.0 * (p as f64).powi(2);
         memory::ask(&format!("the scatter matrix of {p} columns"), matrices, || {
-            "take fewer columns, or fit the data themselves".to_owned()
+            vec!["take fewer columns".into(), "fit the data themselves".into()]
         })?;
         let mut total = sum_of_blocks(x, weights, exec, Self::empty, Self::of_block)?;
         total.moments.check(x)?;

@@ -467,8 +467,8 @@ mod tests {
         }
         let x = cases()[0].sparse::<f64>(Major::Rows);
         let error = densify(&x.view(), 0..1501, &mut []).unwrap_err();
-        assert_eq!(error.to_string(), "the sparse matrix has 1500 rows, but 1501 are needed");
+        assert_eq!(error.to_string(), "the sparse matrix: 1500 rows, but 1501 are needed");
         let error = densify(&x.view(), 0..1, &mut [0.0]).unwrap_err();
-        assert_eq!(error.to_string(), "the output has 1 values, but 20 are needed");
+        assert_eq!(error.to_string(), "the output: 1 value, but 20 are needed");
     }
 }

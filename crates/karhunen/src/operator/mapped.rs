@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::Exec;
 use crate::linalg::decomp::tsqr::Triangle;
 use crate::linalg::{ColumnMap, Dense, Matrix};
@@ -120,9 +120,9 @@ impl<'a> MappedOp<'a> {
         check_shape(&product, shape)?;
         match product.as_slice().iter().find(|x| !x.is_finite()) {
             None => Ok(product),
-            Some(value) => Err(Error::Option {
-                option: "a product of the operator",
-                value: value.to_string(),
+            Some(value) => Err(Error::Operator {
+                what: "a product of the operator",
+                value: *value,
                 rule: "products are finite",
             }),
         }
@@ -208,7 +208,7 @@ impl Products for MappedOp<'_> {
     /// Refuses: products cannot give a triangle without the whole matrix.
     fn triangle(&self, _: Side, _: &Exec<'_>) -> Result<Triangle> {
         let rule = "the route svd needs the rows of the data: say covariance, gram or block-krylov";
-        Err(Error::Option { option: "solver", value: "svd".to_owned(), rule })
+        Err(Error::option(options::SOLVER, OptionValue::name("svd"), rule))
     }
 }
 

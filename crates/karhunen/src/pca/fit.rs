@@ -1,7 +1,8 @@
 //! One fit, from top to bottom: moments, map, route, spectrum, model.
 
 use crate::affine::Affine;
-use crate::error::{Error, Result};
+use crate::choice::Choice;
+use crate::error::{Advice, Error, Result, Weighed, options};
 use crate::exec::{Exec, Observer, Unobserved, threads_of};
 use crate::linalg::ColumnMap;
 use crate::memory;
@@ -108,11 +109,11 @@ pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<
     if let Some(other) = pca.solver.filter(|&route| route != Route::Covariance) {
         let rule =
             "moments hold the covariance matrix, not the data: leave the solver out, or say covariance";
-        return Err(Error::Option { option: "solver", value: other.to_string(), rule });
+        return Err(Error::option(options::SOLVER, other.value(), rule));
     }
     check_feature_weights(feature_weights, p)?;
     if moments.weight == 0.0 {
-        return Err(Error::WeightsAllZero { what: "sample weights", n });
+        return Err(Error::WeightsAllZero { of: Weighed::Samples, n });
     }
     let totals = moments.totals();
     let correction = totals.correction(pca.weighting)?;
@@ -120,8 +121,11 @@ pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<
     let problem = problem_of_scatter(pca, (n, p));
     // Moments allow only the covariance route.
     memory::ask("the covariance route", problem.need(Route::Covariance, threads_of(pca.n_threads)), || {
-        "fit the data themselves by another route, take fewer columns, or raise the limit of memory"
-            .to_owned()
+        vec![
+            "fit the data themselves by another route".into(),
+            "take fewer columns".into(),
+            Advice::RaiseLimit,
+        ]
     })?;
     Exec::run(pca.n_threads, &Unobserved, |exec| {
         let columns = Columns::of_moments(moments);
@@ -151,7 +155,7 @@ pub(super) struct Solved {
     /// The rounding error of centring, which is added to the residuals.
     pub(super) cancelled: f64,
     /// Advice for a rounding error above the tolerance.
-    pub(super) advice: &'static str,
+    pub(super) advice: Advice,
     pub(super) affine: Affine,
     pub(super) totals: Totals,
     pub(super) n_samples: usize,
@@ -295,14 +299,13 @@ pub(super) fn check_factors(factors: &[f64]) -> Result<()> {
 }
 
 /// Advice if more iterations cannot help.
-const CANCELLED: &str = "centring costs this sparse matrix its digits, because its columns are far from zero: give it as \
-                         dense, or choose solver svd if it has at least as many rows as columns";
+const CANCELLED: Advice = Advice::MakeDense { svd: true };
 
 fn check_convergence(
     pca: &Pca,
     route: Route,
     spectrum: &Spectrum,
-    (cancelled, of_cancelled): (f64, &'static str),
+    (cancelled, of_cancelled): (f64, Advice),
     n_converged: usize,
     tol: f64,
 ) -> Result<()> {
@@ -318,7 +321,11 @@ fn check_convergence(
         over: "the data",
         residual: crate::scalar::largest(spectrum.residuals.iter().copied()),
         tol,
-        advice: if cancelled > tol * spectrum.values[0] { of_cancelled } else { "raise max_iter or tol" },
+        advice: if cancelled > tol * spectrum.values[0] {
+            of_cancelled
+        } else {
+            Advice::Raise(vec![options::MAX_ITER, options::TOL])
+        },
     })
 }
 

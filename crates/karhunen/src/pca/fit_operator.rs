@@ -3,7 +3,8 @@
 use super::fit::{Solved, check_factors, check_memory, count, factors_of_varying, iteration, wanted};
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::Affine;
-use crate::error::{Error, Result};
+use crate::choice::Choice;
+use crate::error::{Advice, Error, Result, options};
 use crate::exec::{Exec, Observer, threads_of};
 use crate::linalg::ColumnMap;
 use crate::memory;
@@ -31,7 +32,7 @@ pub(crate) fn fit_operator(
     let problem = Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() };
     check_memory(route, &problem, threads_of(pca.n_threads))?;
     memory::ask("blocks of products of the operator", MappedOp::need((n, p)), || {
-        "raise the limit of memory, or fit a part of the rows".to_owned()
+        vec![Advice::RaiseLimit, "fit a part of the rows".into()]
     })?;
     Exec::run(pca.n_threads, observer, |exec| {
         let moments = op.moments(&exec.phase("means and variances"))?;
@@ -47,7 +48,7 @@ pub(crate) fn fit_operator(
         spectrum.n_passes = mapped.n_products();
         let largest = spectrum.values.first().copied().unwrap_or(0.0);
         let cancelled = f64::EPSILON * mapped.cancelled(largest) * totals.sum_of_squares.sqrt();
-        let (advice, dtype) = (CANCELLED, f64::NAME);
+        let (advice, dtype) = (cancelled_advice(), f64::NAME);
         Solved { route, reason, tol, spectrum, cancelled, advice, affine, totals, n_samples: n, dtype }.model(
             pca,
             feature_weights,
@@ -57,8 +58,11 @@ pub(crate) fn fit_operator(
 }
 
 /// Advice if more iterations cannot help.
-const CANCELLED: &str = "centring costs the products their digits, because the columns are far from zero: subtract a \
-                         constant from each column within the operator";
+fn cancelled_advice() -> Advice {
+    "centring costs the products their digits, because the columns are far from zero: subtract a \
+                         constant from each column within the operator"
+        .into()
+}
 
 /// Refuses moments unless they are those of `n` rows, each of weight one, and `p` columns.
 fn check_moments(moments: &Moments, (n, p): (usize, usize)) -> Result<()> {
@@ -73,9 +77,9 @@ fn check_moments(moments: &Moments, (n, p): (usize, usize)) -> Result<()> {
         }
     }
     if moments.weight != n as f64 {
-        return Err(Error::Option {
-            option: "the weight of the operator's moments",
-            value: moments.weight.to_string(),
+        return Err(Error::Operator {
+            what: "the weight of the operator's moments",
+            value: moments.weight,
             rule: "every row of an operator counts once: it is the number of rows",
         });
     }
@@ -93,7 +97,7 @@ fn route(pca: &Pca, (n, p): (usize, usize)) -> Result<(Route, String)> {
     match (pca.solver, pca.n_components) {
         (Some(Route::Svd), _) => {
             let rule = "an operator has products, not rows: say covariance, gram or block-krylov";
-            Err(Error::Option { option: "solver", value: Route::Svd.to_string(), rule })
+            Err(Error::option(options::SOLVER, Route::Svd.value(), rule))
         }
         (Some(route), _) => Ok((route, "asked for".to_owned())),
         (None, NComponents::Count(_) | NComponents::Variance(_)) => {

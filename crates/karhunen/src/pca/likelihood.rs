@@ -140,7 +140,7 @@ impl PcaModel {
             Some(column) => Err(Error::Degenerate {
                 what: "feature weight",
                 index: column,
-                advice: "give every feature a positive weight",
+                advice: "give every feature a positive weight".into(),
             }),
             None => Ok(factor),
         }
@@ -149,14 +149,14 @@ impl PcaModel {
     /// `1 / noise_variance`, or zero if all variance is explained.
     fn noise_precision(&self) -> Result<f64> {
         if let Some(index) = self.explained_variance().iter().position(|&v| v <= 0.0) {
-            let advice = "keep fewer components than the rank of the data";
+            let advice = "keep fewer components than the rank of the data".into();
             return Err(Error::Degenerate { what: "explained variance of component", index, advice });
         }
         if self.n_components() == self.n_features() {
             return Ok(0.0);
         }
         if self.noise_variance() <= 0.0 {
-            let advice = "keep fewer components, so that the discarded ones measure the noise";
+            let advice = "keep fewer components, so that the discarded ones measure the noise".into();
             return Err(Error::Degenerate {
                 what: "noise variance after component",
                 index: self.n_components(),

@@ -11,7 +11,7 @@ mod transform;
 pub use model::{Convergence, ModelParts, PcaModel};
 pub use transform::Transform;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Observer, Unobserved};
 use crate::moments::Scatter;
 use crate::operator::LinOp;
@@ -196,23 +196,23 @@ impl Pca {
                 return Err(Error::VarianceFraction { fraction });
             }
             NComponents::Mle if n_samples < n_features => {
-                return Err(Error::Option {
-                    option: "n_components",
-                    value: "mle".to_owned(),
-                    rule: "it needs at least as many rows as columns",
-                });
+                return Err(Error::option(
+                    options::N_COMPONENTS,
+                    OptionValue::name("mle"),
+                    "it needs at least as many rows as columns",
+                ));
             }
             _ => {}
         }
-        let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });
+        let refuse = |option, value: OptionValue, rule: &'static str| Err(Error::option(option, value, rule));
         match (self.tol, self.max_iter, self.block_size) {
             (Some(tol), _, _) if !(tol > 0.0 && tol < 1.0) => {
-                refuse("tol", tol.to_string(), "a tolerance lies between 0 and 1, both excluded")
+                refuse(options::TOL, tol.into(), "a tolerance lies between 0 and 1, both excluded")
             }
-            (_, 0, _) => refuse("max_iter", "0".to_owned(), "at least one iteration is needed"),
-            (_, _, Some(0)) => refuse("block_size", "0".to_owned(), "at least one column is needed"),
+            (_, 0, _) => refuse(options::MAX_ITER, 0usize.into(), "at least one iteration is needed"),
+            (_, _, Some(0)) => refuse(options::BLOCK_SIZE, 0usize.into(), "at least one column is needed"),
             (_, _, Some(size)) if self.solver.is_some_and(|route| route != Route::BlockKrylov) => {
-                refuse("block_size", size.to_string(), "only the solver block-krylov works in blocks")
+                refuse(options::BLOCK_SIZE, size.into(), "only the solver block-krylov works in blocks")
             }
             _ => Ok(()),
         }

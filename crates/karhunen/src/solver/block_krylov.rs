@@ -6,7 +6,7 @@
 //! Ritz pair `(theta, V s)` therefore has the residual `V (H s - theta s) + Q T s`, whose norm needs no further
 //! product.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::Exec;
 use crate::linalg::Matrix;
 use crate::linalg::decomp::basis::{Basis, tall_t_product};
@@ -125,12 +125,12 @@ impl<'a> BlockKrylov<'a> {
     /// # Errors
     /// [`Error::Option`] for a block of no columns, or a tolerance that is negative or NaN.
     pub(crate) fn new(op: &'a dyn SymOp, options: KrylovOptions) -> Result<Self> {
-        let refuse = |option, value: String, rule| Err(Error::Option { option, value, rule });
+        let refuse = |option, value: OptionValue, rule: &'static str| Err(Error::option(option, value, rule));
         if options.tol.is_nan() || options.tol < 0.0 {
-            return refuse("tol", options.tol.to_string(), "it must be a number and not negative");
+            return refuse(options::TOL, options.tol.into(), "it must be a number and not negative");
         }
         if options.block_size == Some(0) {
-            return refuse("block_size", "0".to_owned(), "a block needs at least one column");
+            return refuse(options::BLOCK_SIZE, 0usize.into(), "a block needs at least one column");
         }
         let dim = op.dim();
         let block_size = options.block_size.unwrap_or(8).min(dim);

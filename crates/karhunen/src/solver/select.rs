@@ -3,7 +3,7 @@
 //! The prediction depends on the shape, the storage and the number of components, not on the number of threads, so
 //! that a fit takes the same route, with the same bits, on every machine.
 
-use crate::error::size;
+use crate::error::Advice;
 use crate::scalar::largest;
 use crate::solver::cost::{estimate_seconds, seconds};
 use crate::solver::leading::ESTIMATE_STEPS;
@@ -18,18 +18,18 @@ impl Problem {
     }
 
     /// Advice that names ways to need less memory than `route`.
-    pub(crate) fn smaller_need(&self, route: Route, n_threads: usize) -> String {
+    pub(crate) fn smaller_need(&self, route: Route, n_threads: usize) -> Vec<Advice> {
         let needs = ROUTES.into_iter().map(|route| (route, self.need(route, n_threads)));
         let least = needs.min_by(|a, b| a.1.total_cmp(&b.1));
         let mut ways = Vec::new();
         if let Some((least, bytes)) = least.filter(|least| least.1 < 0.8 * self.need(route, n_threads)) {
-            ways.push(format!("say `solver` {least}, which needs {}", size(bytes)));
+            ways.push(Advice::Solver { route: crate::choice::Choice::value(&least), bytes });
         }
         if self.k.is_none_or(|k| k > 1) {
-            ways.push("ask for fewer components (`n_components`)".to_owned());
+            ways.push(Advice::FewerComponents);
         }
-        ways.push("raise the limit of memory".to_owned());
-        ways.join(", or ")
+        ways.push(Advice::RaiseLimit);
+        ways
     }
 
     /// Tests whether the choice may take `route`: its memory estimate is below the fixed limit, the size of the

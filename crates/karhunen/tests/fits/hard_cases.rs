@@ -365,7 +365,7 @@ fn full_sparse_columns_far_from_zero_are_fitted_by_the_svd_route() {
         let error = layout.with::<f64, _>(&problem.rows, |x| pca.fit(x, &problem.weights())).unwrap_err();
         assert!(error.to_string().ends_with(
             "centring costs this sparse matrix its digits, because its columns are far from zero: give it as dense, or \
-             choose solver svd if it has at least as many rows as columns"
+             say solver = svd if it has at least as many rows as columns"
         ), "{error}");
     }
 }

@@ -126,7 +126,7 @@ fn one_row_is_refused_by_its_number() {
         assert_eq!(
             error.to_string(),
             "the data have one row, so the divisor n - 1 is zero; give at least two rows, or use weighting \
-             `population` (divisor n)"
+             = population (divisor n)"
         );
     }
 }

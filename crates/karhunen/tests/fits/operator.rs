@@ -160,7 +160,7 @@ fn known_moments_are_used() {
         (error, known.op)
     };
     let (text, op) = message(Moments::empty(150), op);
-    assert_eq!(text, "the moments of the operator has 0 rows, but 200 are needed");
+    assert_eq!(text, "the moments of the operator: 0 rows, but 200 are needed");
     let (text, op) = message(Moments { weight: 100.0, ..moments.clone() }, op);
     assert!(text.contains("every row of an operator counts once"), "{text}");
     let mut negative = moments;
@@ -216,11 +216,11 @@ fn faulty_products_are_refused_by_name() {
     let op = FaultyWithMoments(Faulty { value: f64::NAN, rows: 5 }, known);
     assert_eq!(
         Pca { center: false, ..Pca::new(3) }.fit_operator(&op, None, &Unobserved).unwrap_err().to_string(),
-        "a product of the operator = NaN is not allowed: products are finite"
+        "a product of the operator is NaN, which is not allowed: products are finite"
     );
     assert_eq!(
         message(&pca, &Faulty { value: 0.0, rows: 4 }),
-        "a product of the operator has 4 rows, but 5 are needed"
+        "a product of the operator: 4 rows, but 5 are needed"
     );
     assert!(message(&pca, &Faulty { value: 0.0, rows: 5 }).contains("the network is down"));
     let svd = Pca { solver: Some(Route::Svd), ..Pca::new(1) };

@@ -199,17 +199,17 @@ fn scatters_of_inconsistent_shape_are_refused() {
     assert_eq!(
         message(&Pca { weighting: Weighting::Importance, ..pca.clone() }, &lonely),
         "one row holds all the importance weight, so the divisor 1 - sum(v^2) is zero; \
-         use weighting `population`, or give weight to at least two rows"
+         use weighting = population, or give weight to at least two rows"
     );
     let torn = Scatter { matrix: Matrix::zeros(3, 2), ..whole.clone() };
-    assert_eq!(message(&pca, &torn), "the matrix of a scatter has 2 columns, but 3 are needed");
+    assert_eq!(message(&pca, &torn), "the matrix of a scatter: 2 columns, but 3 are needed");
     assert_eq!(
         whole.clone().merge(&Scatter::empty(2)).unwrap_err().to_string(),
-        "one of the scatter matrices has 2 columns, but 3 are needed"
+        "one of the scatter matrices: 2 columns, but 3 are needed"
     );
     assert_eq!(
         whole.moments.clone().merge(&Moments::empty(4)).unwrap_err().to_string(),
-        "one of the moments has 4 columns, but 3 are needed"
+        "one of the moments: 4 columns, but 3 are needed"
     );
     let of = |weights: &[f64]| {
         Layout::RowMajor
@@ -217,7 +217,7 @@ fn scatters_of_inconsistent_shape_are_refused() {
             .unwrap_err()
             .to_string()
     };
-    assert_eq!(of(&[1.0; 3]), "sample weights: length 3, but the data have 4 rows; give one weight for each");
+    assert_eq!(of(&[1.0; 3]), "there are 3 sample weights for 4 rows; give one weight for each row");
     assert_eq!(
         of(&[1.0, -1.0, 1.0, 1.0]),
         "sample weights: entry 1 is -1; a weight must be finite and not negative"
@@ -238,5 +238,5 @@ fn a_serialized_scatter_reads_back_unchanged() {
     assert_eq!(serde_json::from_str::<Scatter>(&text).unwrap(), whole);
     let short = text.replace("\"n_cols\":3", "\"n_cols\":2");
     let error = serde_json::from_str::<Scatter>(&short).unwrap_err().to_string();
-    assert!(error.starts_with("a matrix has 9 values, but 6 are needed"), "{error}");
+    assert!(error.starts_with("a matrix: 9 values, but 6 are needed"), "{error}");
 }

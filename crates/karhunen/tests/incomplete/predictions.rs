@@ -1,5 +1,6 @@
 //! Predictions of many entries at a time, weights of dense arrays, and streams that continue a fit.
 
+use karhunen::error::options;
 use karhunen::{
     Dense, Duplicates, Error, IncompleteModel, IncompletePca, IncompleteStream, Method, Observed, OnlineRule,
     Triples, Unobserved,
@@ -92,9 +93,9 @@ fn predictions_outside_the_data_are_refused() {
         model.predict_pairs(rows, columns, noise, None, &Unobserved).unwrap_err()
     };
     assert!(matches!(predict(&[0, 1], &[0], None), Error::Shape { found: 1, expected: 2, .. }));
-    assert!(matches!(predict(&[0, 40], &[0, 0], None), Error::Option { option: "row", .. }));
-    assert!(matches!(predict(&[0, 3], &[0, -1], None), Error::Option { option: "column", .. }));
-    assert!(matches!(predict(&[0], &[0], Some(true)), Error::Option { option: "error_bars", .. }));
+    assert!(matches!(predict(&[0, 40], &[0, 0], None), Error::Option { option: options::ROW, .. }));
+    assert!(matches!(predict(&[0, 3], &[0, -1], None), Error::Option { option: options::COLUMN, .. }));
+    assert!(matches!(predict(&[0], &[0], Some(true)), Error::Option { option: options::ERROR_BARS, .. }));
     let mut room = vec![0.0f64; 479];
     let error = model.inverse_transform_into(model.scores(), &mut room, None, &Unobserved).unwrap_err();
     assert!(matches!(error, Error::Shape { found: 479, expected: 480, .. }), "{error}");

@@ -37,9 +37,9 @@ fn options_outside_their_rules_are_refused() {
     refused(IncompletePca { n_threads: Some(0), ..ok.clone() }, "n_threads = 0");
     refused(IncompletePca { regularization: Some(Regularization::Ridge(-1.0)), ..ok.clone() }, "positive");
     let prior = MeanPrior { count: -1.0, value: None };
-    refused(IncompletePca { mean_prior: prior, ..ok.clone() }, "mean_prior.count = -1");
+    refused(IncompletePca { mean_prior: prior, ..ok.clone() }, "mean_prior = -1");
     let prior = MeanPrior { count: 1.0, value: Some(f64::NAN) };
-    refused(IncompletePca { mean_prior: prior, ..ok }, "mean_prior.value");
+    refused(IncompletePca { mean_prior: prior, ..ok }, "mean_prior = ");
 }
 
 #[test]
@@ -132,7 +132,10 @@ fn triples_that_cannot_be_used_are_refused() {
         build(triples(&[0, 0], &[1, 1], &one, None)).starts_with("row 0, column 1 is given more than once")
     );
     assert!(build(triples(&[0, 1], &[1, 1], &one, Some(&[1.0, -1.0]))).contains("entry 1 is -1"));
-    assert!(build(triples(&[0, 1], &[1, 1], &one, Some(&[1.0]))).contains("length 1, but"));
+    assert!(
+        build(triples(&[0, 1], &[1, 1], &one, Some(&[1.0])))
+            .contains("there is 1 entry weight for 2 entries")
+    );
     assert!(build(triples(&[0, 1], &[1, 1], &[1.0, f64::INFINITY], None)).contains("row 1, column 1 is inf"));
 }
 

@@ -178,7 +178,7 @@ fn the_number_of_threads_changes_no_bit() {
 fn invalid_sample_weights_are_refused() {
     let message =
         |weights: &[f64]| observed(&problem()).with_sample_weights(weights).unwrap_err().to_string();
-    assert!(message(&[1.0]).starts_with("sample weights: length 1, but the data have 60 rows"));
+    assert!(message(&[1.0]).starts_with("there is 1 sample weight for 60 rows"));
     assert!(message(&[-1.0; 60]).starts_with("sample weights: entry 0 is -1"));
     assert!(message(&[0.0; 60]).starts_with("sample weights: all 60 entries are zero"));
     // Normalised weights are not multiplicities.

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use karhunen::error::options;
 use karhunen::{
     Dense, Error, Flow, IncompleteModel, IncompletePca, Iteration, Method, Observed, Observer,
     Regularization, StopReason,
@@ -134,7 +135,7 @@ fn shares_that_hold_out_nothing_are_refused() {
     );
     for share in [0.0, 1.0, -0.5, 2.0, f64::NAN] {
         let error = small.split(share, 0, None).unwrap_err();
-        assert!(matches!(error, Error::Option { option: "share", .. }), "{error}");
+        assert!(matches!(error, Error::Option { option: options::SHARE, .. }), "{error}");
     }
     assert_eq!(small.split(4.17e-2, 0, None).unwrap().1.n_observed(), 1);
     // The default share holds out an entry of small tables too.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use karhunen::error::options;
 use karhunen::{
     BlockKernel, Dense, Error, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Result, Sparse,
     Unobserved, Weights,
@@ -132,7 +133,7 @@ fn a_user_defined_function_is_a_kernel() {
         let model = pca.fit_function(&x, &Weights::default(), function.clone(), &Unobserved).unwrap();
         assert_same("custom", &model, &expected, &rows, 1e-11);
         let from_parts = KernelModel::try_from(model.parts().clone()).unwrap();
-        assert!(matches!(from_parts.transform(&x), Err(Error::Option { option: "kernel", .. })));
+        assert!(matches!(from_parts.transform(&x), Err(Error::Option { option: options::KERNEL, .. })));
         let z = from_parts.with_function(function).transform(&x).unwrap();
         assert_eq!(z, model.transform(&x).unwrap());
     }
@@ -145,7 +146,7 @@ fn errors_of_user_defined_functions_are_returned() {
     let pca = KernelPca { kernel: Kernel::Custom, ..KernelPca::new(2) };
     let wrong = |x: &Matrix, _: &Matrix| -> Result<Matrix> { Ok(Matrix::zeros(x.n_rows(), 1)) };
     let error = pca.fit_function(&x, &Weights::default(), Arc::new(wrong), &Unobserved).unwrap_err();
-    assert_eq!(error.to_string(), "what the kernel function returns has 1 columns, but 50 are needed");
+    assert_eq!(error.to_string(), "what the kernel function returns: 1 column, but 50 are needed");
     let nan = |x: &Matrix, y: &Matrix| -> Result<Matrix> {
         Ok(Matrix::from_fn(x.n_rows(), y.n_rows(), |_, _| f64::NAN))
     };

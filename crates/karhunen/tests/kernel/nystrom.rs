@@ -235,7 +235,7 @@ fn invalid_maps_and_rows_are_refused() {
     let weighted = |samples: &[f64]| {
         Nystrom::new(5).fit(&x, &Weights { samples: Some(samples), features: None }).unwrap_err().to_string()
     };
-    assert!(weighted(&[1.0; 3]).contains("length 3, but the data have 20 rows"));
+    assert!(weighted(&[1.0; 3]).contains("there are 3 sample weights for 20 rows"));
     assert!(weighted(&[-1.0; 20]).contains("not negative"));
     assert!(weighted(&[0.0; 20]).contains("at least one must be positive"));
     let of_columns = Weights { samples: None, features: Some(&[1.0; 3]) };

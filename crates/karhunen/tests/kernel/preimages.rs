@@ -1,5 +1,6 @@
 //! Pre-images: rows from scores.
 
+use karhunen::error::options;
 use karhunen::{
     Dense, Error, Flow, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Observer, PreImage,
     PreImageParts, Source, Sparse, Transform, Weights,
@@ -114,7 +115,7 @@ fn invalid_pre_image_options_are_refused() {
     assert!(refused(fourier).contains("pre-images need the rows"));
     let model: KernelModel = KernelPca::new(2).fit(&x, &Weights::default()).unwrap();
     let z = model.transform(&x).unwrap();
-    assert!(matches!(model.inverse_transform(&z), Err(Error::Option { option: "pre_image", .. })));
+    assert!(matches!(model.inverse_transform(&z), Err(Error::Option { option: options::PRE_IMAGE, .. })));
     assert!(matches!(model.inverse_transform(&z.columns(0..1)), Err(Error::Shape { what: "scores", .. })));
 }
 

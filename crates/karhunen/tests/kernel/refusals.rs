@@ -40,14 +40,14 @@ fn options_outside_their_rules_are_refused() {
             KernelPca { memory_limit: Some(1000), solver: Some(KernelRoute::Full), ..base.clone() },
             "the full route needs 13 kB of memory, but `memory_limit` is 1 kB",
         ),
-        (kernel(Kernel::Precomputed), "a precomputed kernel matrix has 2 columns, but 20 are needed"),
+        (kernel(Kernel::Precomputed), "a precomputed kernel matrix: 2 columns, but 20 are needed"),
     ];
     for (pca, message) in cases {
         let found = refused(&pca, &values, (20, 2), &Weights::default());
         assert!(found.starts_with(message), "{found}\n{message}");
     }
     let weights = Weights { samples: None, features: Some(&[1.0, 2.0]) };
-    assert!(refused(&base, &values, (20, 2), &weights).starts_with("feature weights = given is not allowed"));
+    assert!(refused(&base, &values, (20, 2), &weights).starts_with("feature_weights = given is not allowed"));
     assert!(
         refused(&base, &values, (20, 2), &Weights::of_samples(&[0.0; 20]))
             .contains("all 20 entries are zero")
@@ -80,7 +80,7 @@ fn new_rows_of_the_wrong_shape_are_refused() {
         KernelPca::new(2).fit(&Dense::row_major(&values, 30, 2).unwrap(), &Weights::default()).unwrap();
     let three = [1.0, 2.0, 3.0];
     let error = model.transform(&Dense::row_major(&three, 1, 3).unwrap()).unwrap_err();
-    assert_eq!(error.to_string(), "data to transform has 3 columns, but 2 are needed");
+    assert_eq!(error.to_string(), "data to transform: 3 columns, but 2 are needed");
     let infinite = [1.0, 1.0, 2.0, f64::INFINITY];
     let error = model.transform(&Dense::row_major(&infinite, 2, 2).unwrap()).unwrap_err();
     assert!(matches!(error, Error::NonFinite { row: 1, column: 1, .. }), "{error}");
@@ -177,6 +177,6 @@ fn strict_is_obeyed_on_every_route() {
         assert!(matches!(error, Error::NotConverged { solver, .. } if solver == route.name()), "{error}");
         let message = error.to_string();
         assert_eq!(message.contains("over the kernel matrix"), !route.approximates(), "{message}");
-        assert_eq!(message.contains("raise max_iter"), matches!(route, Stored | Tiles), "{message}");
+        assert_eq!(message.contains("raise `max_iter`"), matches!(route, Stored | Tiles), "{message}");
     }
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 def repeated_pair(error: ValueError) -> tuple[int, int] | None:
     """Return row and column of an entry given more than once, if an error reports one."""
-    if "more than once" not in str(error):
+    if not getattr(error, "is_repeated", False):
         return None
     row, column = (getattr(error, name) for name in ("row", "column"))
     return row, column
@@ -18,8 +18,7 @@ def name_column(error: ValueError, names: Any) -> ValueError:
     column = getattr(error, "column", None)
     if column is None:
         return error
-    where = f"column {column}"
-    message = str(error)
-    if names is not None:
-        message = message.replace(where, f"{where} ({str(names[column])!r})", 1)
-    return ValueError(message)
+    if names is None:
+        return ValueError(str(error))
+    template: str = getattr(error, "template")
+    return ValueError(template.replace("{name}", repr(str(names[column])), 1))

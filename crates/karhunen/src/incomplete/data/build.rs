@@ -1,6 +1,6 @@
 //! Conversion of arrays, sparse matrices and triples to row and column storage, without a temporary copy.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Weighed};
 use crate::exec::{Accumulate, Exec, Unobserved};
 use crate::incomplete::data::{Duplicates, EntryLines, Observed, Triples, check_shape};
 use crate::linalg::{Dense, IndexInt, Indices, Major, Sparse};
@@ -205,12 +205,14 @@ fn check_finite<T: Scalar>(row: usize, column: usize, value: T) -> Result<()> {
 }
 
 fn check_weights<T: Scalar>(weights: Option<&[T]>, expected: usize) -> Result<()> {
-    let (what, Some(weights)) = ("entry weights", weights) else { return Ok(()) };
+    let Some(weights) = weights else { return Ok(()) };
     if weights.len() != expected {
-        return Err(Error::WeightLength { what, axis: "entries", found: weights.len(), expected });
+        return Err(Error::WeightLength { of: Weighed::Entries, found: weights.len(), expected });
     }
     match weights.iter().position(|w| !(w.to_f64() >= 0.0 && w.to_f64().is_finite())) {
-        Some(index) => Err(Error::WeightValue { what, index, value: weights[index].to_f64() }),
+        Some(index) => {
+            Err(Error::WeightValue { of: Weighed::Entries, index, value: weights[index].to_f64() })
+        }
         None => Ok(()),
     }
 }
@@ -416,7 +418,7 @@ impl<T: Scalar> Raw<T> {
         let n = pointers[pointers.len() - 1];
         let of_values = if weighted { 2.0 } else { 1.0 } * size_of::<T>() as f64;
         memory::ask(&format!("a copy of {n} entries"), n as f64 * (4.0 + of_values), || {
-            "take fewer rows or columns, or f32".to_owned()
+            vec!["take fewer rows or columns".into(), "take f32".into()]
         })?;
         let (indices, values) = (vec![0; n], vec![T::default(); n]);
         Ok(Self { pointers, indices, values, weights: weighted.then(|| vec![T::default(); n]) })

@@ -175,6 +175,6 @@ fn check_shape(n_samples: usize, n_features: usize) -> Result<()> {
     }
     let what = format!("indexing the entries of {n_samples} rows and {n_features} columns");
     memory::ask(&what, 8.0 * NUMBERS * (n_samples as f64 + n_features as f64), || {
-        "check the shape, or leave out rows and columns without entries".to_owned()
+        vec!["check the shape".into(), "leave out rows and columns without entries".into()]
     })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, Weighed, options};
 use crate::incomplete::data::Observed;
 use crate::scalar::Scalar;
 use crate::weights::{check_weights, counts_several};
@@ -32,23 +32,25 @@ impl<T: Scalar> Observed<T> {
         let n = self.n_samples();
         check_weights(Some(weights), n)?;
         if n > 0 && weights.iter().all(|w| *w == 0.0) {
-            return Err(Error::WeightsAllZero { what: "sample weights", n });
+            return Err(Error::WeightsAllZero { of: Weighed::Samples, n });
         }
         let sum = weights.iter().sum::<f64>();
         if n > 0 && !(counts_several(sum) && sum.is_finite()) {
-            return Err(Error::Option {
-                option: "sample weights",
-                value: format!("of sum {sum:?}"),
-                rule: "they count how often a row was observed, so their sum is finite and at least 2; multiply them so \
-                       that they sum to the number of rows",
-            });
+            return Err(Error::option(
+                options::SAMPLE_WEIGHTS,
+                OptionValue::Given,
+                format!(
+                    "they sum to {sum:?}, but they count how often a row was observed, so their sum is finite and at least \
+                     2; multiply them so that they sum to the number of rows"
+                ),
+            ));
         }
         if self.multiplicity.is_some() {
-            return Err(Error::Option {
-                option: "sample weights",
-                value: "given twice".to_owned(),
-                rule: "rows are weighed once; multiply the weights",
-            });
+            return Err(Error::option(
+                options::SAMPLE_WEIGHTS,
+                OptionValue::name("given twice"),
+                "rows are weighed once; multiply the weights",
+            ));
         }
         Ok(self.with_multiplicity(Some(weights.into())))
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionName, Result, options};
 use crate::exec::{Exec, Unobserved};
 use crate::incomplete::data::Observed;
 use crate::random::{Places, Purpose, Stream};
@@ -12,7 +12,7 @@ use crate::scalar::{Scalar, compiled};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
     /// Name of the option, for messages.
-    pub(crate) option: &'static str,
+    pub(crate) option: OptionName,
     /// Between 0 and 1.
     pub(crate) value: f64,
 }
@@ -52,7 +52,7 @@ impl<T: Scalar> Observed<T> {
     }
 
     fn split_at(&self, share: f64, seed: u64, n_threads: Option<usize>) -> Result<(Self, Self)> {
-        let share = Share { option: "share", value: share };
+        let share = Share { option: options::SHARE, value: share };
         Exec::run(n_threads, &Unobserved, |exec| self.split_by(share, Purpose::Split.of(seed), exec))
     }
 
@@ -60,7 +60,7 @@ impl<T: Scalar> Observed<T> {
     pub(crate) fn split_by(&self, share: Share, stream: Stream, exec: &Exec<'_>) -> Result<(Self, Self)> {
         let Share { option, value } = share;
         if !Share::is_allowed(value) {
-            return Err(Error::Option { option, value: value.to_string(), rule: Share::RULE });
+            return Err(Error::option(option, value, Share::RULE));
         }
         let n_spare = self.n_spare();
         let wanted = ((value * self.n_observed() as f64).round() as usize).min(n_spare);

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::choice::Choice;
+use crate::error::{Error, OptionName, OptionValue, Result, options};
 use crate::exec::{Accumulate, Exec, Observer};
 use crate::incomplete::data::Observed;
 use crate::incomplete::options::IncompletePca;
@@ -180,7 +181,7 @@ impl Fingerprint {
 }
 
 /// Options that must agree, as names and displayed values; excludes limits and threads.
-fn values(pca: &IncompletePca) -> Vec<(&'static str, String)> {
+fn values(pca: &IncompletePca) -> Vec<(OptionName, OptionValue)> {
     let IncompletePca {
         n_components,
         method,
@@ -206,31 +207,30 @@ fn values(pca: &IncompletePca) -> Vec<(&'static str, String)> {
         error_bars,
         n_threads: _,
     } = pca;
-    let or_none = |value: &Option<f64>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
     let prior = match mean_prior.value {
-        None => mean_prior.count.to_string(),
-        Some(value) => format!("{}:{value}", mean_prior.count),
+        None => mean_prior.count.into(),
+        Some(value) => OptionValue::Pair(mean_prior.count, value),
     };
     vec![
-        ("n_components", n_components.to_string()),
-        ("method", method.name().to_owned()),
-        ("alpha", alpha.to_string()),
-        ("regularization", regularization.map_or_else(|| "not given".to_owned(), |r| r.to_string())),
-        ("prior_variance", or_none(prior_variance)),
-        ("mean", mean.name().to_owned()),
-        ("mean_prior", prior),
-        ("row_offsets", row_offsets.to_string()),
-        ("step", or_none(step)),
-        ("online_rule", online_rule.name().to_owned()),
-        ("inner_iterations", inner_iterations.to_string()),
-        ("tol", tol.to_string()),
-        ("gradient_tol", or_none(gradient_tol)),
-        ("angle_tol", or_none(angle_tol)),
-        ("rmse_tol", or_none(rmse_tol)),
-        ("early_stopping", or_none(early_stopping)),
-        ("refit", refit.to_string()),
-        ("n_starts", n_starts.to_string()),
-        ("seed", seed.to_string()),
-        ("error_bars", error_bars.to_string()),
+        (options::N_COMPONENTS, (*n_components).into()),
+        (options::METHOD, method.value()),
+        (options::ALPHA, (*alpha).into()),
+        (options::REGULARIZATION, regularization.map_or(OptionValue::NotGiven, OptionValue::from)),
+        (options::PRIOR_VARIANCE, (*prior_variance).into()),
+        (options::MEAN, mean.value()),
+        (options::MEAN_PRIOR, prior),
+        (options::ROW_OFFSETS, (*row_offsets).into()),
+        (options::STEP, (*step).into()),
+        (options::ONLINE_RULE, online_rule.value()),
+        (options::INNER_ITERATIONS, (*inner_iterations).into()),
+        (options::TOL, (*tol).into()),
+        (options::GRADIENT_TOL, (*gradient_tol).into()),
+        (options::ANGLE_TOL, (*angle_tol).into()),
+        (options::RMSE_TOL, (*rmse_tol).into()),
+        (options::EARLY_STOPPING, (*early_stopping).into()),
+        (options::REFIT, (*refit).into()),
+        (options::N_STARTS, (*n_starts).into()),
+        (options::SEED, (*seed).into()),
+        (options::ERROR_BARS, (*error_bars).into()),
     ]
 }

@@ -19,7 +19,7 @@ pub(crate) mod unseen;
 
 use std::time::Duration;
 
-use crate::error::Result;
+use crate::error::{Result, options};
 use crate::exec::{Exec, Iteration, Observer, Unobserved};
 use crate::incomplete::data::{Observed, Share, Typed};
 use crate::incomplete::factors::objective::{Objective, Penalties};
@@ -85,7 +85,7 @@ fn fit_typed<T: Lane>(
     };
     let split = match pca.early_stopping {
         Some(value) => {
-            let share = Share { option: "early_stopping", value };
+            let share = Share { option: options::EARLY_STOPPING, value };
             let stream = Purpose::EarlyStopping.of(pca.seed);
             Some(data.split_by(share, stream, &exec.phase("holding entries out"))?)
         }

@@ -3,7 +3,8 @@
 //! The estimate sums the largest simultaneous allocations. Fits under a counting allocator (`tests/memory.rs`)
 //! check that it lies between the peak and a small multiple of it.
 
-use crate::error::Result;
+use crate::choice::Choice;
+use crate::error::{Advice, Phrase, Result, options};
 use crate::exec::threads_of;
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::Factor;
@@ -97,25 +98,25 @@ impl IncompletePca {
     }
 
     /// Suggestions that need less memory, with their estimates.
-    fn smaller_need<T: Scalar>(&self, data: &Observed<T>) -> String {
+    fn smaller_need<T: Scalar>(&self, data: &Observed<T>) -> Vec<Advice> {
         let (own, p) = (self.memory_need(data), data.n_features());
         let als = IncompletePca { method: Method::Als, error_bars: false, ..self.clone() }.memory_need(data);
         let empty = (0..p).filter(|column| data.n_observed_in_column(*column) == 0).count();
         let mut ways = Vec::new();
         if 2 * empty > p {
-            ways.push(format!("leave out the {empty} columns without entries"));
+            ways.push(format!("leave out the {empty} columns without entries").into());
         }
         if als < 0.8 * own && self.method != Method::Als {
-            ways.push(format!(
-                "take `method=als` with `error_bars=false`, which needs {}",
-                memory::size(als)
-            ));
+            let take = Phrase::new("take ").setting(options::METHOD, Method::Als.value());
+            let take = take.text(" with ").setting(options::ERROR_BARS, false);
+            ways.push(take.text(format!(", which needs {}", memory::size(als))).into());
         }
         if self.n_components > 1 {
             let one = IncompletePca { n_components: 1, ..self.clone() }.memory_need(data);
-            ways.push(format!("ask for fewer components (`n_components`): one needs {}", memory::size(one)));
+            let fewer = Phrase::new("ask for fewer components (").option(options::N_COMPONENTS);
+            ways.push(fewer.text(format!("): one needs {}", memory::size(one))).into());
         }
-        ways.push("raise the limit of memory".to_owned());
-        ways.join(", or ")
+        ways.push(Advice::RaiseLimit);
+        ways
     }
 }

@@ -90,7 +90,7 @@ impl Unseen {
     fn ask(&self, pca: &IncompletePca, n_samples: usize) -> Result<()> {
         let (p, n_seen) = (self.n_features, self.kept.len() - 1);
         let what = format!("a model of {n_samples} rows and {p} columns, of which {n_seen} hold entries,");
-        memory::ask(&what, self.need(pca), || "leave out columns without entries".to_owned())
+        memory::ask(&what, self.need(pca), || vec!["leave out columns without entries".into()])
     }
 
     fn pick(&self, loadings: &Matrix) -> Matrix {

@@ -1,6 +1,7 @@
 //! Log-likelihood of rows: a normal density of their observed entries.
 
-use crate::error::{Error, Result};
+use crate::choice::Choice;
+use crate::error::{Error, Result, options};
 use crate::exec::{Exec, Observer};
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::prior::Prior;
@@ -92,20 +93,20 @@ impl<'a> Density<'a> {
     fn of(model: &'a IncompleteModel) -> Result<Self> {
         let (parts, method) = (model.parts(), model.convergence().method);
         if !method.learns_variances() {
-            return Err(Error::Option {
-                option: "method",
-                value: method.name().to_owned(),
-                rule: "a likelihood needs a method that learns variances: vb-full, vb, vb-fixed, ppca or map",
-            });
+            return Err(Error::option(
+                options::METHOD,
+                method.value(),
+                "a likelihood needs a method that learns variances: vb-full, vb, vb-fixed, ppca or map",
+            ));
         }
         let noise = parts.noise_variance;
         // NaN is refused as well.
         if noise.is_nan() || noise <= 0.0 {
-            return Err(Error::Option {
-                option: "noise_variance",
-                value: noise.to_string(),
-                rule: "a fit that leaves no noise has no density",
-            });
+            return Err(Error::option(
+                options::NOISE_VARIANCE,
+                noise,
+                "a fit that leaves no noise has no density",
+            ));
         }
         let (free, c) = (model.n_components(), model.n_scores());
         let stride = c.next_multiple_of(BLOCK);
@@ -118,11 +119,11 @@ impl<'a> Density<'a> {
         let mut factored = precision.clone();
         let mut upper = Upper { values: &mut factored, m: c, stride };
         if !upper.factorize() {
-            return Err(Error::Option {
-                option: "method",
-                value: method.name().to_owned(),
-                rule: "the variance of some score is without bounds, so there is no density",
-            });
+            return Err(Error::option(
+                options::METHOD,
+                method.value(),
+                "the variance of some score is without bounds, so there is no density",
+            ));
         }
         let log_determinant = upper.log_determinant();
         let loading = |j: usize, k: usize| if k < free { parts.components[(k, j)] } else { 1.0 };

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, options};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::covariances::Covariances;
@@ -258,11 +258,12 @@ impl IncompleteModel {
     }
 
     fn check_pair(&self, row: i128, column: i128) -> Result<()> {
-        for (option, index, bound) in [("row", row, self.n_samples()), ("column", column, self.n_features())]
+        for (option, index, bound) in
+            [(options::ROW, row, self.n_samples()), (options::COLUMN, column, self.n_features())]
         {
             if index < 0 || index >= bound as i128 {
                 let rule = "rows and columns are those of the data fitted";
-                return Err(Error::Option { option, value: index.to_string(), rule });
+                return Err(Error::option(option, index, rule));
             }
         }
         Ok(())
@@ -284,11 +285,11 @@ impl IncompleteModel {
     fn error_bars(&self) -> Result<&Covariances> {
         let parts = self.parts();
         let both = parts.score_covariances.as_ref().filter(|_| parts.loading_covariances.is_some());
-        both.ok_or(Error::Option {
-            option: "error_bars",
-            value: "false".to_owned(),
-            rule: "standard deviations need a fit that kept error bars",
-        })
+        both.ok_or(Error::option(
+            options::ERROR_BARS,
+            false,
+            "standard deviations need a fit that kept error bars",
+        ))
     }
 
     /// The offset of a fitted row, or zero.

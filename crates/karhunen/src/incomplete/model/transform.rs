@@ -1,6 +1,6 @@
 //! Scores of new rows.
 
-use crate::error::{Error, Result};
+use crate::error::{Advice, Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::incomplete::data::Observed;
 use crate::incomplete::factors::covariances::Covariances;
@@ -187,7 +187,7 @@ impl IncompleteModel {
 
 /// Zeros for `n` rows of `width` numbers, after a check of memory for `alive` numbers per row.
 fn zeros(what: &str, n: usize, alive: usize, width: usize) -> Result<Vec<f64>> {
-    let advice = || "take fewer rows at a time, or raise the limit of memory".to_owned();
+    let advice = || vec!["take fewer rows at a time".into(), Advice::RaiseLimit];
     memory::ask(&format!("{what} of {n} rows"), 8.0 * n as f64 * alive as f64, advice)?;
     Ok(vec![0.0; n * width])
 }

@@ -1,6 +1,6 @@
 //! Oja's and Karhunen's rules for one row at a time with missing entries (`docs/missing-values/online.md`).
 
-use crate::error::{Error, Result};
+use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::Exec;
 use crate::incomplete::data::{Observed, Segment};
 use crate::incomplete::factors::state_arrays::{Arrays, count, damaged, flag, optional_size};
@@ -73,11 +73,11 @@ impl IncompleteStream {
     /// [`Error::Option`] unless 1 <= n_components <= n_features; [`Error::TooLarge`] for more than 2^32 - 1 features.
     pub fn new(n_components: usize, n_features: usize, rule: OnlineRule, seed: u64) -> Result<Self> {
         if n_components == 0 || n_components > n_features {
-            return Err(Error::Option {
-                option: "n_components",
-                value: n_components.to_string(),
-                rule: "at least one component and at most one for each feature can be learned",
-            });
+            return Err(Error::option(
+                options::N_COMPONENTS,
+                n_components,
+                "at least one component and at most one for each feature can be learned",
+            ));
         }
         if n_features > u32::MAX as usize {
             return Err(Error::TooLarge { n_samples: 0, n_features });
@@ -218,11 +218,11 @@ impl IncompleteStream {
             });
         }
         if rows.sample_weights().is_some() {
-            return Err(Error::Option {
-                option: "sample weights",
-                value: "given".to_owned(),
-                rule: "rows that are learned one after the other have no weights; repeat them",
-            });
+            return Err(Error::option(
+                options::SAMPLE_WEIGHTS,
+                OptionValue::Given,
+                "rows that are learned one after the other have no weights; repeat them",
+            ));
         }
         if self.deviation.is_none() && rows.n_observed() > 0 {
             let exec = Exec::sequential();

@@ -3,6 +3,7 @@
 //! faer's products and decompositions run with [`Par::Seq`] throughout, because the bits of its decompositions
 //! depend on the number of threads.
 
+use crate::error::Advice;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
@@ -19,8 +20,8 @@ pub(crate) fn to_faer(a: &Matrix, unit: f64) -> Mat<f64> {
 }
 
 /// Advice for a decomposition that finds too little memory.
-pub(crate) fn fewer_components() -> String {
-    "ask for fewer components (`n_components`) or another `solver`, or raise the limit of memory".to_owned()
+pub(crate) fn fewer_components() -> Vec<Advice> {
+    vec![Advice::FewerComponents, Advice::AnotherSolver, Advice::RaiseLimit]
 }
 
 /// `A B` of shapes (m, n) and (n, l), on the calling thread.

@@ -111,7 +111,7 @@ impl<T: Scalar> SparseMatrix<T> {
         // Sorting holds the entries twice.
         let bytes = 8.0 * (n_rows as f64 + 1.0) + (12.0 + 2.0 * size_of::<T>() as f64) * values.len() as f64;
         memory::ask(&format!("a sparse matrix of shape ({n_rows}, {n_cols})"), bytes, || {
-            "check the shape, or leave out rows without entries".to_owned()
+            vec!["check the shape".into(), "leave out rows without entries".into()]
         })?;
         let mut pointers = vec![0usize; n_rows + 1];
         for (entry, &row) in rows.iter().enumerate() {

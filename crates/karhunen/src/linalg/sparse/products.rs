@@ -290,18 +290,18 @@ mod tests {
         let (two, three) = (Matrix::zeros(2, 1), Matrix::zeros(3, 1));
         assert_eq!(
             message(apply_t(&x, &map, &three, &exec)),
-            "the block of vectors has 3 rows, but 2 are needed"
+            "the block of vectors: 3 rows, but 2 are needed"
         );
         assert_eq!(
             message(normal(&x, &map, Some(&[1.0; 3]), &three, &exec)),
-            "the array of row weights has 3 values, but 2 are needed"
+            "the array of row weights: 3 values, but 2 are needed"
         );
         let short = ColumnMap { shift: &[0.0; 2], remainder: &[], factor: &[1.0; 3] };
         assert_eq!(
             message(normal_t(&x, &short, &two, &exec)),
-            "the column shift has 2 values, but 3 are needed"
+            "the column shift: 2 values, but 3 are needed"
         );
         let error = project(&x, &map, &three, &exec, &mut [0.0f64; 3]).unwrap_err();
-        assert_eq!(error.to_string(), "the output has 3 values, but 2 are needed");
+        assert_eq!(error.to_string(), "the output: 3 values, but 2 are needed");
     }
 }

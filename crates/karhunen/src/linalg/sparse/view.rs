@@ -217,7 +217,7 @@ mod tests {
         let (indices, values) = ([0u32, 1, 2], [1.0; 3]);
         assert_eq!(
             refusal(&[0i32, 3], &indices, &values),
-            "the sparse pointer array has 2 values, but 3 are needed"
+            "the sparse pointer array: 2 values, but 3 are needed"
         );
         assert_eq!(
             refusal(&[1i32, 2, 3], &indices, &values),
@@ -237,7 +237,7 @@ mod tests {
         );
         assert_eq!(
             refusal(&[0u32, 1, 3], &indices, &[1.0; 2]),
-            "the sparse index array has 3 values, but 2 are needed"
+            "the sparse index array: 3 values, but 2 are needed"
         );
     }
 

@@ -1,0 +1,60 @@
+//! How much memory can be had, as errors tell it.
+
+use crate::error::option::options;
+use crate::error::phrase::{Fields, Surface};
+
+/// What holds memory back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryLimit {
+    /// The option `memory_limit` of the work.
+    Option,
+    /// Half of what the process may have, where that option was not given.
+    Half,
+    /// The limit on the address space or the data of the process (`ulimit -v`, `ulimit -d`).
+    Process,
+    /// The limit of a control group that the process is in: of a container, or a job.
+    ControlGroup,
+    /// What the machine has free, swap space included.
+    Machine,
+}
+
+/// How much memory can be had.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Available {
+    /// Bytes.
+    pub bytes: f64,
+    /// What leaves no more.
+    pub limit: MemoryLimit,
+}
+
+impl Available {
+    /// As a surface writes it.
+    pub(crate) fn told(&self, surface: &dyn Surface) -> String {
+        let bytes = size(self.bytes);
+        match self.limit {
+            MemoryLimit::Option => format!("{} is {bytes}", surface.option(options::MEMORY_LIMIT)),
+            MemoryLimit::Half => format!("half of what the process may have is {bytes}"),
+            MemoryLimit::Process => format!("the limits of the process (ulimit) leave {bytes}"),
+            MemoryLimit::ControlGroup => format!("the limit of its control group leaves {bytes}"),
+            MemoryLimit::Machine => format!("the machine has {bytes} left"),
+        }
+    }
+}
+
+impl std::fmt::Display for Available {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.told(&Fields))
+    }
+}
+
+/// A number of bytes as people read it.
+pub fn size(bytes: f64) -> String {
+    match bytes {
+        b if (0.5..1.5).contains(&b) => "1 byte".to_owned(),
+        b if b < 1e3 => format!("{b:.0} bytes"),
+        b if b < 1e6 => format!("{:.0} kB", b / 1e3),
+        b if b < 1e9 => format!("{:.1} MB", b / 1e6),
+        b => format!("{:.1} GB", b / 1e9),
+    }
+}

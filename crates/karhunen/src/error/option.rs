@@ -1,0 +1,198 @@
+//! Options and their values, as errors carry them: each surface writes them in its own way.
+
+/// An option or argument, by the name of its field or parameter in Rust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OptionName(&'static str);
+
+impl OptionName {
+    /// An option of the name of a field.
+    pub const fn new(field: &'static str) -> Self {
+        Self(field)
+    }
+
+    /// The name of the field.
+    pub const fn field(self) -> &'static str {
+        self.0
+    }
+}
+
+/// Defines constants and the list of all of them.
+macro_rules! options {
+    ($($constant:ident = $field:literal),* $(,)?) => {
+        $(
+            #[doc = concat!("`", $field, "`.")]
+            pub const $constant: OptionName = OptionName::new($field);
+        )*
+        /// All of them.
+        pub const ALL: &[OptionName] = &[$($constant),*];
+    };
+}
+
+/// The options that errors of this crate name.
+pub mod options {
+    use super::OptionName;
+
+    options! {
+        ALPHA = "alpha",
+        ANGLE_TOL = "angle_tol",
+        BLOCK_SIZE = "block_size",
+        COEF0 = "coef0",
+        COLUMN = "column",
+        DEGREE = "degree",
+        DUPLICATES = "duplicates",
+        EARLY_STOPPING = "early_stopping",
+        ENTRY_WEIGHTS = "entry_weights",
+        ERROR_BARS = "error_bars",
+        FEATURE_WEIGHTS = "feature_weights",
+        GAMMA = "gamma",
+        GRADIENT_TOL = "gradient_tol",
+        INNER_ITERATIONS = "inner_iterations",
+        KERNEL = "kernel",
+        LANDMARKS = "landmarks",
+        MAX_ITER = "max_iter",
+        MEAN = "mean",
+        MEAN_PRIOR = "mean_prior",
+        MEMORY_LIMIT = "memory_limit",
+        METHOD = "method",
+        NOISE_VARIANCE = "noise_variance",
+        N_COMPONENTS = "n_components",
+        N_FEATURES = "n_features",
+        N_FOLDS = "n_folds",
+        N_LANDMARKS = "n_landmarks",
+        N_STARTS = "n_starts",
+        N_THREADS = "n_threads",
+        ONLINE_RULE = "online_rule",
+        PRE_IMAGE = "pre_image",
+        PRIOR_VARIANCE = "prior_variance",
+        REFIT = "refit",
+        REGULARIZATION = "regularization",
+        RMSE_TOL = "rmse_tol",
+        ROW = "row",
+        ROW_OFFSETS = "row_offsets",
+        SAMPLE_WEIGHTS = "sample_weights",
+        SEED = "seed",
+        SHARE = "share",
+        SOLVER = "solver",
+        START = "start",
+        STEP = "step",
+        TIME_LIMIT = "time_limit",
+        TOL = "tol",
+        WEIGHTING = "weighting",
+        WHITEN = "whiten",
+    }
+}
+
+/// A value that an option was given, or the lack of one.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum OptionValue {
+    /// A number.
+    Number(f64),
+    /// A whole number.
+    Whole(i128),
+    /// Whether it is on.
+    Flag(bool),
+    /// A choice by name.
+    Name {
+        /// Its name.
+        name: &'static str,
+        /// Its name in Python.
+        python: &'static str,
+    },
+    /// A choice with a number: `weighted:0.5`.
+    Sized(&'static str, f64),
+    /// Two numbers: `22:3`.
+    Pair(f64, f64),
+    /// As many as there are.
+    All,
+    /// Words of the user.
+    Text(String),
+    /// Something that messages do not show.
+    Given,
+    /// Nothing.
+    NotGiven,
+}
+
+impl OptionValue {
+    /// A choice with the same name everywhere.
+    pub const fn name(name: &'static str) -> Self {
+        Self::Name { name, python: name }
+    }
+}
+
+impl From<f64> for OptionValue {
+    fn from(value: f64) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<usize> for OptionValue {
+    fn from(value: usize) -> Self {
+        Self::Whole(value as i128)
+    }
+}
+
+impl From<u64> for OptionValue {
+    fn from(value: u64) -> Self {
+        Self::Whole(value.into())
+    }
+}
+
+impl From<i128> for OptionValue {
+    fn from(value: i128) -> Self {
+        Self::Whole(value)
+    }
+}
+
+impl From<bool> for OptionValue {
+    fn from(value: bool) -> Self {
+        Self::Flag(value)
+    }
+}
+
+impl<V: Into<Self>> From<Option<V>> for OptionValue {
+    fn from(value: Option<V>) -> Self {
+        value.map_or(Self::NotGiven, Into::into)
+    }
+}
+
+impl std::fmt::Display for OptionValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(value) => write!(f, "{}", Digits(*value)),
+            Self::Whole(value) => write!(f, "{value}"),
+            Self::Flag(value) => write!(f, "{value}"),
+            Self::Name { name, .. } => f.write_str(name),
+            Self::Sized(name, size) => write!(f, "{name}:{}", Digits(*size)),
+            Self::Pair(first, second) => write!(f, "{}:{}", Digits(*first), Digits(*second)),
+            Self::Text(text) => f.write_str(text),
+            Self::All => f.write_str("all"),
+            Self::Given => f.write_str("given"),
+            Self::NotGiven => f.write_str("none"),
+        }
+    }
+}
+
+/// A number as people write it: `2`, `0.5`, `1e-300`.
+struct Digits(f64);
+
+impl std::fmt::Display for Digits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(value) = *self;
+        if value.fract() == 0.0 && value.abs() < 1e15 { write!(f, "{value}") } else { write!(f, "{value:?}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_short() {
+        let shown = [2.0, -0.5, 1e-300, 1e18, f64::NAN].map(|value| OptionValue::from(value).to_string());
+        assert_eq!(shown, ["2", "-0.5", "1e-300", "1e18", "NaN"]);
+        assert_eq!(OptionValue::Pair(22.0, 3.5).to_string(), "22:3.5");
+        assert_eq!(OptionValue::Sized("weighted", 0.5).to_string(), "weighted:0.5");
+        assert_eq!(OptionValue::from(None::<f64>), OptionValue::NotGiven);
+    }
+}

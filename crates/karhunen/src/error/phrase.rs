@@ -1,0 +1,125 @@
+//! Text that names options, and the surfaces that write them: Rust, the command line, Python.
+
+use std::borrow::Cow;
+
+use crate::error::option::{OptionName, OptionValue};
+
+/// How a surface writes what messages name, so that a message says it as its reader typed it.
+pub trait Surface {
+    /// An option.
+    fn option(&self, option: OptionName) -> String;
+
+    /// An option with a value.
+    fn setting(&self, option: OptionName, value: &OptionValue) -> String;
+
+    /// A row, counted from zero.
+    fn row(&self, row: usize) -> String {
+        format!("row {row}")
+    }
+
+    /// A column, counted from zero.
+    fn column(&self, column: usize) -> String {
+        format!("column {column}")
+    }
+
+    /// A way to fit data with missing values.
+    fn fit_missing(&self) -> &'static str;
+}
+
+/// The surface of Rust: options are fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Fields;
+
+impl Surface for Fields {
+    fn option(&self, option: OptionName) -> String {
+        format!("`{}`", option.field())
+    }
+
+    fn setting(&self, option: OptionName, value: &OptionValue) -> String {
+        format!("{} = {value}", option.field())
+    }
+
+    fn fit_missing(&self) -> &'static str {
+        "fit an `IncompletePca`, which takes missing values"
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Part {
+    Text(Cow<'static, str>),
+    Option(OptionName),
+    Setting(OptionName, OptionValue),
+}
+
+/// A text in which options stand as themselves, not as words.
+///
+/// ```
+/// use karhunen::error::{Phrase, options};
+/// let rule = Phrase::new("without ").option(options::EARLY_STOPPING).text(" all entries were fitted");
+/// assert_eq!(rule.to_string(), "without `early_stopping` all entries were fitted");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Phrase(Vec<Part>);
+
+impl Phrase {
+    /// A text.
+    pub fn new(text: impl Into<Cow<'static, str>>) -> Self {
+        Self::default().text(text)
+    }
+
+    /// With more text.
+    #[must_use]
+    pub fn text(mut self, text: impl Into<Cow<'static, str>>) -> Self {
+        self.0.push(Part::Text(text.into()));
+        self
+    }
+
+    /// With an option.
+    #[must_use]
+    pub fn option(mut self, option: OptionName) -> Self {
+        self.0.push(Part::Option(option));
+        self
+    }
+
+    /// With an option and a value of it.
+    #[must_use]
+    pub fn setting(mut self, option: OptionName, value: impl Into<OptionValue>) -> Self {
+        self.0.push(Part::Setting(option, value.into()));
+        self
+    }
+
+    /// With another phrase.
+    #[must_use]
+    pub fn then(mut self, other: impl Into<Phrase>) -> Self {
+        self.0.extend(other.into().0);
+        self
+    }
+
+    /// The text as a surface writes it.
+    pub fn told(&self, surface: &dyn Surface) -> String {
+        let told = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Option(option) => surface.option(*option).into(),
+            Part::Setting(option, value) => surface.setting(*option, value).into(),
+        };
+        self.0.iter().map(told).collect()
+    }
+}
+
+impl From<&'static str> for Phrase {
+    fn from(text: &'static str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for Phrase {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl std::fmt::Display for Phrase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.told(&Fields))
+    }
+}
