@@ -280,6 +280,7 @@ fn numbered(axis: &str, index: usize, names: Option<&[String]>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
     use karhunen::error::{Advice, Phrase};
 
     use super::*;
@@ -383,6 +384,34 @@ mod tests {
             "p.npy: solver tiles: 1 of 2 components converged in 1 pass over the kernel matrix (worst residual 1.0e-1, \
              tol 1.0e-8); raise --max-iter or --tol"
         );
+    }
+
+    #[test]
+    fn every_option_has_a_flag() {
+        let command = crate::args::Cli::command();
+        let flags: Vec<String> = command
+            .get_subcommands()
+            .flat_map(clap::Command::get_arguments)
+            .flat_map(|arg| {
+                let (short, long) = (arg.get_short(), arg.get_long());
+                short.map(|flag| format!("-{flag}")).into_iter().chain(long.map(|flag| format!("--{flag}")))
+            })
+            .collect();
+        // Arguments of calls that the command line makes itself, and the options of Python's Nystroem.
+        let none = [
+            options::COLUMN,
+            options::ENTRY_WEIGHTS,
+            options::N_LANDMARKS,
+            options::NOISE_VARIANCE,
+            options::ROW,
+            options::SHARE,
+            options::START,
+        ];
+        let places = Places::of_file("");
+        for option in options::ALL.iter().filter(|option| !none.contains(option)) {
+            let flag = places.option(*option);
+            assert!(flags.contains(&flag), "{flag}");
+        }
     }
 
     #[test]
