@@ -18,7 +18,7 @@ NOT_ALLOWED = [
         r"regularization = \('weighted', -1.0\) is not allowed: a penalty must be",
     ),
     ({"regularization": 2, "method": "em"}, "regularization = 2 is not allowed: the methods em, imputation and online"),
-    ({"regularization": "path"}, "regularization = 'path' is not allowed: .* set aside: give early_stopping$"),
+    ({"regularization": "path"}, "regularization = 'path' is not allowed: .* held-out error: give early_stopping$"),
     ({"regularization": 0, "method": "als"}, "regularization = 0 is not allowed: the methods als, ridge and soft need"),
     ({"mean_prior": (-1, None)}, r"mean_prior = \(-1, None\) is not allowed: the number of pseudo-observations"),
     (

@@ -159,8 +159,7 @@ impl IncompletePca {
                 !path || self.early_stopping.is_some(),
                 options::REGULARIZATION,
                 value(),
-                Phrase::new("a path selects by held-out error: give ")
-                    .option(options::EARLY_STOPPING),
+                Phrase::new("a path selects by held-out error: give ").option(options::EARLY_STOPPING),
             ),
         ]
     }
