@@ -19,10 +19,10 @@ use crate::scalar::Scalar;
 /// Treatment of repeated (row, column) pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
-    /// Return an error that names the row and the column.
+    /// Returns an error that names the row and the column.
     #[default]
     Refuse,
-    /// Take the (weighted) mean of the values and the sum of the weights.
+    /// Takes the (weighted) mean of the values and the sum of the weights.
     Average,
 }
 
