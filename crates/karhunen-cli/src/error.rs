@@ -229,6 +229,7 @@ impl Surface for Places<'_> {
     fn option(&self, option: OptionName) -> String {
         let name = match option {
             options::N_COMPONENTS => return "-k".to_owned(),
+            options::ERROR_BARS => "no-error-bars",
             options::METHOD => "missing",
             options::N_FEATURES => "kernel-features",
             options::N_FOLDS => "folds",
@@ -248,8 +249,8 @@ impl Surface for Places<'_> {
             (options::METHOD | options::EARLY_STOPPING, V::Name { .. } | V::Number(_)) => {
                 format!("{flag}={value}")
             }
-            (options::ERROR_BARS, V::Flag(false)) => "--no-error-bars".to_owned(),
-            (options::ERROR_BARS, _) => "no --no-error-bars".to_owned(),
+            (options::ERROR_BARS, V::Flag(false)) => flag,
+            (options::ERROR_BARS, _) => format!("no {flag}"),
             (_, V::Flag(true) | V::Given) => flag,
             // The method that `auto` chose is no value that was given.
             (options::PRE_IMAGE, V::Name { name: "ridge", .. }) => flag,

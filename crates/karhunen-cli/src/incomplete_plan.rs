@@ -251,7 +251,7 @@ mod tests {
         let mut command = Cli::command();
         let help = command.find_subcommand_mut("fit").unwrap().render_help().to_string();
         let default = format!(
-            "[default share: {}; of fewer than 2500 entries more: 50 entries, or {}]",
+            "[default share: {}; with fewer than 2500 entries 50 entries, or {}]",
             IncompletePca::HELD_OUT,
             IncompletePca::held_out_of(1)
         );

@@ -415,7 +415,7 @@ fn what_cannot_be_fitted_is_named() {
         (
             "usarrests.csv --kernel rbf --solver nystrom -k all",
             2,
-            "--components all: an approximation has no last component; say how many are wanted",
+            "-k all: an approximation has no last component; say how many are wanted",
         ),
         (
             "usarrests.csv --kernel rbf --solver fourier --pre-image auto -k 2",

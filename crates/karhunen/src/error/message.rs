@@ -246,8 +246,11 @@ impl Error {
                 row(i)
             ),
             Error::NotSymmetric { row: i, column: j, value, mirrored } => format!(
-                "the kernel matrix is not symmetric: row {i}, column {j} is {value:?}, but row {j}, column {i} is \
-                 {mirrored:?}"
+                "the kernel matrix is not symmetric: {}, {} is {value:?}, but {}, {} is {mirrored:?}",
+                row(i),
+                column(j),
+                row(j),
+                column(i)
             ),
             Error::Read { row: i, source } => format!("reading the data failed at {}: {source}", row(i)),
             // The other messages have no data.

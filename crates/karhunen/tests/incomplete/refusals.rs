@@ -127,7 +127,7 @@ fn triples_that_cannot_be_used_are_refused() {
     let one = [1.0, 1.0];
     assert_eq!(build(triples(&[0, 2], &[0, 1], &one, None)), "entry 1: row 2 is outside 0..2");
     assert_eq!(build(triples(&[0, 1], &[0, -1], &one, None)), "entry 1: column -1 is outside 0..3");
-    assert!(build(triples(&[0], &[0, 1], &one, None)).contains("row ids has 1"));
+    assert!(build(triples(&[0], &[0, 1], &one, None)).contains("row ids: 1 value, but 2 are needed"));
     assert!(
         build(triples(&[0, 0], &[1, 1], &one, None)).starts_with("row 0, column 1 is given more than once")
     );
