@@ -142,7 +142,7 @@ fn a_kernel_matrix_may_be_given() {
     assert_eq!(
         refusal(&format!("fit {matrix} --kernel precomputed"), 3),
         format!(
-            "{matrix}: the kernel matrix is not symmetric: row 2, column 1 is 3.0, but row 1, column 2 is 2.0"
+            "{matrix}: the kernel matrix is not symmetric: row 2, column 1 (`a`) is 3.0, but row 1, column 2 (`b`) is 2.0"
         )
     );
 }

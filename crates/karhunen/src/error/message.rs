@@ -259,10 +259,13 @@ impl Error {
     }
 }
 
-/// `1 row`, `2 rows`.
+/// `1 row`, `2 rows`, `2 entries`.
 fn n_of(n: usize, noun: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {noun}{plural}")
+    match noun.strip_suffix('y') {
+        _ if n == 1 => format!("{n} {noun}"),
+        Some(stem) => format!("{n} {stem}ies"),
+        None => format!("{n} {noun}s"),
+    }
 }
 
 /// `is 1 sample weight`, `are 2 sample weights`.

@@ -20,5 +20,5 @@ def name_column(error: ValueError, names: Any) -> ValueError:
         return error
     if names is None:
         return ValueError(str(error))
-    template: str = getattr(error, "template")
+    template: str = getattr(error, "template", str(error))
     return ValueError(template.replace("{name}", repr(str(names[column])), 1))
