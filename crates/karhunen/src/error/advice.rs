@@ -23,7 +23,7 @@ pub enum Advice {
     /// Choose this route, which needs so many bytes.
     Solver {
         /// The route.
-        route: OptionValue,
+        route: Box<OptionValue>,
         /// Its need of memory.
         bytes: f64,
     },

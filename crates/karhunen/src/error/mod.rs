@@ -425,9 +425,9 @@ pub enum Error {
         /// The option.
         option: OptionName,
         /// What the checkpoint was made with.
-        found: OptionValue,
+        found: Box<OptionValue>,
         /// What was given now.
-        expected: OptionValue,
+        expected: Box<OptionValue>,
     },
     /// A checkpoint is damaged.
     CheckpointDamaged {

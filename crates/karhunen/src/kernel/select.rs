@@ -120,7 +120,10 @@ impl KernelProblem {
                 && self.need(other, n_threads) < 0.8 * own
         });
         let mut ways: Vec<Advice> = smaller
-            .map(|other| Advice::Solver { route: other.value(), bytes: self.need(*other, n_threads) })
+            .map(|other| Advice::Solver {
+                route: Box::new(other.value()),
+                bytes: self.need(*other, n_threads),
+            })
             .take(1)
             .collect();
         ways.push(if route.approximates() { Advice::FewerFeatures } else { Advice::FewerComponents });

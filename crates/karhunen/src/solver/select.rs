@@ -23,7 +23,7 @@ impl Problem {
         let least = needs.min_by(|a, b| a.1.total_cmp(&b.1));
         let mut ways = Vec::new();
         if let Some((least, bytes)) = least.filter(|least| least.1 < 0.8 * self.need(route, n_threads)) {
-            ways.push(Advice::Solver { route: crate::choice::Choice::value(&least), bytes });
+            ways.push(Advice::Solver { route: Box::new(crate::choice::Choice::value(&least)), bytes });
         }
         if self.k.is_none_or(|k| k > 1) {
             ways.push(Advice::FewerComponents);

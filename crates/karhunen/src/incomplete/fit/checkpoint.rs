@@ -167,7 +167,10 @@ impl Checkpoint {
         }
         let mut pairs = values(&self.options).into_iter().zip(values(pca));
         match pairs.find(|(then, now)| then != now) {
-            Some(((option, found), (_, expected))) => Err(Error::OtherOption { option, found, expected }),
+            Some(((option, found), (_, expected))) => {
+                let (found, expected) = (Box::new(found), Box::new(expected));
+                Err(Error::OtherOption { option, found, expected })
+            }
             None => Ok(()),
         }
     }
