@@ -30,6 +30,7 @@ __all__ = [
     "load_incomplete",
     "load_kernel",
     "load_nystrom",
+    "names_in_files",
     "observe",
     "observe_triples",
     "save",
