@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::checksum;
 use crate::input::Input;
 use crate::model_numbers::{Element, Numbers};
-use crate::names::shortened;
+use crate::names::{cut, shortened};
 use crate::{Cause, Error, Place, Result};
 
 /// The layout that is written, and the newest that is read.
@@ -133,8 +133,9 @@ impl ModelFile {
         let file = file.map_err(|error| refuse(not_a_model(input.as_slice(), &error)))?;
         let mut tensors = Vec::with_capacity(file.len());
         for name in header.offset_keys() {
-            let view =
-                file.tensor(&name).map_err(|error| refuse(format!("is damaged ({error}); fit it again")))?;
+            let view = file
+                .tensor(&name)
+                .map_err(|error| refuse(format!("is damaged ({}); fit it again", reason(&error))))?;
             let Some(data) = Numbers::read(view.dtype(), view.data()) else {
                 let message = format!("has dtype {}, which no model has; fit the model again", view.dtype());
                 return Err(tensor_error(path, &name, message));
@@ -299,9 +300,15 @@ fn unsaid(error: &serde_json::Error) -> Cause {
     Cause::Format(format!("cannot be written as JSON: {error}"))
 }
 
+/// The text of an error, cut after 200 characters: a damaged file may make it repeat as much as the file holds.
+fn reason(error: &dyn std::fmt::Display) -> String {
+    cut(&error.to_string(), 200).into_owned()
+}
+
 /// An entry of the metadata that is not what it should be.
 fn bad_entry(path: &Path, key: &str, error: &serde_json::Error) -> Error {
-    let message = format!("`{key}` in the metadata is damaged ({error}); fit the model again");
+    let message =
+        format!("`{}` in the metadata is damaged ({}); fit the model again", shortened(key), reason(error));
     Error::new(path, Cause::Format(message))
 }
 

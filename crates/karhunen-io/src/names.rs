@@ -78,9 +78,14 @@ impl<'a> NameTable<'a> {
 /// assert_eq!(karhunen_io::shortened(&"x".repeat(12_000)), "x".repeat(80) + "…");
 /// ```
 pub fn shortened(name: &str) -> Cow<'_, str> {
-    match name.char_indices().nth(MOST_LETTERS) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
-        None => Cow::Borrowed(name),
+    cut(name, MOST_LETTERS)
+}
+
+/// A text, cut after `most` characters with an ellipsis.
+pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 
