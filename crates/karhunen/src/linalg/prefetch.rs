@@ -1,7 +1,7 @@
 //! Prefetching.
 #![allow(unsafe_code)] // A hint to the processor takes an address.
 
-/// Prefetches the first cache line of `values`.
+/// Prefetches every cache line of `values`.
 #[inline(always)]
 pub(crate) fn prefetch<T>(values: &[T]) {
     for offset in (0..size_of_val(values)).step_by(64) {
@@ -13,5 +13,13 @@ pub(crate) fn prefetch<T>(values: &[T]) {
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = offset;
+    }
+}
+
+/// Prefetches the value at `at`, if `values` are that many.
+#[inline(always)]
+pub(crate) fn prefetch_at<T>(values: &[T], at: usize) {
+    if let Some(value) = values.get(at) {
+        prefetch(std::slice::from_ref(value));
     }
 }

@@ -105,22 +105,6 @@ impl Lane for f32 {
     }
 }
 
-/// Prefetches the cache line of `values[at]`. Does nothing for an index outside the slice, or on processors
-/// without such an instruction.
-#[inline(always)]
-#[allow(unsafe_code)]
-pub(crate) fn prefetch<E>(values: &[E], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(value) = values.get(at) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch has no effect visible to the program and never faults; SSE is part of x86-64. The
-        // address is that of a value in the slice.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (values, at);
-}
-
 /// Runs `op` with the widest vectors of this processor.
 pub(crate) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
     Arch::new().dispatch(op)

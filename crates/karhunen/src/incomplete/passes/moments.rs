@@ -11,7 +11,8 @@ use crate::incomplete::factors::{Factor, FactorSide};
 use crate::incomplete::passes::RUN;
 use crate::incomplete::passes::full_lines::{MissingEntries, keep_digits, project};
 use crate::incomplete::passes::rows::{LINE, VectorRows, add_rows, flush};
-use crate::linalg::simd::{Lane, dispatch, prefetch};
+use crate::linalg::prefetch::prefetch_at;
+use crate::linalg::simd::{Lane, dispatch};
 
 /// Prefetch distance, in entries.
 const AHEAD: usize = 8;
@@ -190,7 +191,7 @@ impl<T: Lane> MomentsPass<'_, T> {
                     if let Some(ahead) = indices.get(e + t + AHEAD) {
                         let from = *ahead as usize * width;
                         for line in (0..width).step_by(LINE / size_of::<T>()) {
-                            prefetch(self.table.as_slice(), from + line);
+                            prefetch_at(self.table.as_slice(), from + line);
                         }
                     }
                     row[t] = rows.row(index);

@@ -15,7 +15,8 @@ use crate::incomplete::passes::full_lines::{MissingEntries, keep_digits, project
 use crate::incomplete::passes::least_norm::{solve_few, solve_in};
 use crate::incomplete::passes::rows::{AHEAD, LINE};
 use crate::linalg::decomp::cholesky::{BLOCK, Upper};
-use crate::linalg::simd::{Lane, dispatch, prefetch};
+use crate::linalg::prefetch::prefetch_at;
+use crate::linalg::simd::{Lane, dispatch};
 use crate::scalar::largest;
 
 /// Number of rows of the other factor gathered at a time.
@@ -160,7 +161,7 @@ impl<T: Lane, W: Lane> WithSimd for Gather<'_, T, W> {
                 let e = start + at;
                 if let Some(index) = indices.get(e + AHEAD) {
                     for line in (0..used).step_by(LINE / size_of::<T>()) {
-                        prefetch(self.other.as_slice(), *index as usize * self.other.width() + line);
+                        prefetch_at(self.other.as_slice(), *index as usize * self.other.width() + line);
                     }
                 }
                 let row = self.other.row(indices[e] as usize);

@@ -3,7 +3,8 @@
 use pulp::Simd;
 
 use crate::incomplete::factors::Factor;
-use crate::linalg::simd::{Lane, prefetch};
+use crate::linalg::prefetch::prefetch_at;
+use crate::linalg::simd::Lane;
 
 /// Number of entries whose products form together, as independent chains of operations.
 pub(super) const TOGETHER: usize = 8;
@@ -33,7 +34,7 @@ impl<'a, V: bytemuck::Pod> VectorRows<'a, V> {
         if let Some(index) = indices.get(at + AHEAD) {
             let from = *index as usize * self.n;
             for v in (from..from + self.n).step_by((LINE / size_of::<V>()).max(1)) {
-                prefetch(self.values, v);
+                prefetch_at(self.values, v);
             }
         }
     }
