@@ -7,6 +7,8 @@ use crate::incomplete::factors::objective::{Diagonal, Objective};
 use crate::incomplete::factors::{FactorSide, Factors};
 use crate::incomplete::methods::als::Als;
 use crate::incomplete::methods::iterate::Iterate;
+use crate::incomplete::start::Start;
+use crate::incomplete::updates::offsets::begin_offsets;
 use crate::linalg::Matrix;
 use crate::linalg::random::gaussian;
 use crate::linalg::simd::Lane;
@@ -16,6 +18,8 @@ use crate::random::Stream;
 const SWEEPS: usize = 3;
 /// Ridge of these sweeps, as a fraction of the mean curvature of random factors.
 const RIDGE: f64 = 1e-2;
+/// Fraction of a random start added at each step of a path, because components of zero would stay zero.
+const REVIVAL: f64 = 1e-2;
 
 /// Gaussian loadings whose deviation is the square root of that of an entry, and zero scores and offsets: random
 /// numbers per row would depend on multiplicities and the order of rows.
@@ -78,4 +82,36 @@ pub(crate) fn give_unit<T: Lane>(
         if side == FactorSide::Loadings { (root, 1.0 / root) } else { (1.0 / root, root) };
     factors.a.map_rows(exec, |_, row| row[..free].iter_mut().for_each(scale_by(of_loadings)))?;
     factors.s.map_rows(exec, |_, row| row[..free].iter_mut().for_each(scale_by(of_scores)))
+}
+
+/// A given start, with the best offsets for it.
+pub(crate) fn given<T: Lane>(
+    problem: &Objective<'_, T>,
+    start: &Start,
+    mean: &[f64],
+    exec: &Exec<'_>,
+) -> Result<Factors<T>> {
+    let zeros = problem.fixed().map(|_| vec![0.0; start.scores.n_rows()]);
+    let mut factors = Factors::with_offsets(&start.loadings, &start.scores, mean, zeros.as_deref())
+        .with_multiplicity(problem.data.multiplicity());
+    begin_offsets(problem, &mut factors, exec)?;
+    Ok(factors)
+}
+
+/// The factors of the last path step plus a fraction of a random start, for the first `c` components.
+pub(crate) fn revived<T: Lane>(
+    warm: &Factors<T>,
+    random: &Factors<T>,
+    c: usize,
+    exec: &Exec<'_>,
+) -> Result<Factors<T>> {
+    let mut factors = warm.clone();
+    for (factor, random) in [(&mut factors.a, &random.a), (&mut factors.s, &random.s)] {
+        factor.map_rows(exec, |i, row| {
+            for (x, random) in row[..c].iter_mut().zip(random.row(i)) {
+                *x = T::from_f64(x.to_f64() + REVIVAL * random.to_f64());
+            }
+        })?;
+    }
+    Ok(factors)
 }

@@ -1,15 +1,22 @@
 //! Streams that continue a model, and models of streams.
 
 use crate::error::Result;
-use crate::exec::Unobserved;
-use crate::incomplete::data::Observed;
-use crate::incomplete::fit::finish_from;
+use crate::exec::{Exec, Observer, Unobserved};
+use crate::incomplete::data::{Observed, Typed};
+use crate::incomplete::factors::FactorSide;
+use crate::incomplete::factors::objective::Penalties;
+use crate::incomplete::fit::first_factors::given;
+use crate::incomplete::fit::run::Run;
 use crate::incomplete::model::IncompleteModel;
-use crate::incomplete::options::{IncompletePca, MeanMode, OnlineRule};
+use crate::incomplete::model::convergence::StopReason;
+use crate::incomplete::options::{IncompletePca, MeanMode, Method, OnlineRule};
+use crate::incomplete::passes::normal::solve_side;
 use crate::incomplete::start::Start;
 use crate::incomplete::stream::recent::Recent;
 use crate::incomplete::stream::rule::IncompleteStream;
+use crate::incomplete::updates::prepared::Prepared;
 use crate::linalg::Matrix;
+use crate::linalg::simd::Lane;
 use crate::scalar::{Scalar, compiled};
 
 impl IncompleteStream {
@@ -71,4 +78,47 @@ impl IncompleteStream {
         };
         finish_from(options, rows, &start, &Unobserved)
     }
+}
+
+/// The model of given loadings and mean: one half sweep for the scores, no iterations.
+fn finish_from<T: Scalar>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    start: &Start,
+    observer: &dyn Observer,
+) -> Result<IncompleteModel> {
+    let pca = IncompletePca { n_components: start.loadings.n_cols(), method: Method::Online, ..pca.clone() };
+    pca.check_all(data, Some(start))?;
+    Exec::run(pca.n_threads, observer, |exec| match data.typed() {
+        Typed::F32(data) => finish_typed(&pca, data, start, exec),
+        Typed::F64(data) => finish_typed(&pca, data, start, exec),
+    })
+}
+
+fn finish_typed<T: Lane>(
+    pca: &IncompletePca,
+    data: &Observed<T>,
+    start: &Start,
+    exec: &Exec<'_>,
+) -> Result<IncompleteModel> {
+    let prepared = Prepared::new(pca, data, Some(start), &exec.phase("means and variances"))?;
+    let problem = prepared.problem(pca, data);
+    let mut factors = given(&problem, start, &prepared.mean, exec)?;
+    let [squares, _] = solve_side(&problem, &mut factors, FactorSide::Scores, &exec.phase("scores"))?;
+    let cost = squares + problem.side_penalty(FactorSide::Loadings, &factors, exec)?;
+    let penalties = Penalties::of(&problem);
+    let run = Run {
+        factors,
+        trace: Vec::new(),
+        stop: StopReason::Iterations,
+        iteration: 0,
+        cost,
+        squares,
+        held_out_rmse: None,
+        posterior: None,
+        penalties,
+        collapsed: false,
+    };
+    let reason = "asked for".to_owned();
+    run.into_model(pca, Method::Online, reason, &problem, &prepared, &exec.phase("error bars"))
 }

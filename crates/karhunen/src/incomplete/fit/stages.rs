@@ -1,0 +1,325 @@
+//! A fit on its way through its stages, and its checkpoints.
+
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::exec::{Exec, Iteration};
+use crate::incomplete::factors::Factors;
+use crate::incomplete::factors::state_arrays::{
+    Arrays, count, damaged, finite, optional_size, seconds, size,
+};
+use crate::incomplete::fit::checkpoint::Checkpoint;
+use crate::incomplete::fit::checkpointing::CheckpointWriter;
+use crate::incomplete::fit::first_factors::{given, revived};
+use crate::incomplete::fit::run::{Course, Run, Running};
+use crate::incomplete::fit::setting::{MOST_STEPS, STEP_RATIO, Setting, Stage};
+use crate::incomplete::fit::stopping::Rules;
+use crate::incomplete::fit::time_left::{remaining, seconds_left};
+use crate::incomplete::model::IncompleteModel;
+use crate::incomplete::model::convergence::{RunSummary, StopReason};
+use crate::linalg::simd::Lane;
+
+/// Steps without a lower held-out error that end a path.
+const RISES: usize = 2;
+
+/// Progress of a fit through its stages.
+pub(crate) struct Stages<T> {
+    pub(crate) stage: Stage,
+    /// The best run so far and its stage.
+    best: Option<(Run<T>, Stage)>,
+    /// Final factors of the last path step.
+    warm: Option<Factors<T>>,
+    runs: Vec<RunSummary>,
+    /// Seconds of previous stages.
+    spent: f64,
+}
+
+impl<T: Lane> Stages<T> {
+    pub(crate) fn new(first: Stage) -> Self {
+        Self { stage: first, best: None, warm: None, runs: Vec::new(), spent: 0.0 }
+    }
+
+    /// The current stage, or the one that a refit repeats.
+    fn origin(&self) -> Stage {
+        match (&self.best, self.stage) {
+            (Some((_, stage)), Stage::Refit) => *stage,
+            (_, stage) => stage,
+        }
+    }
+
+    /// The penalty of the current stage.
+    fn lambda(&self, setting: &Setting<'_, T>) -> Option<f64> {
+        match self.origin() {
+            Stage::PathStep(step) => setting.lambda(step),
+            _ => None,
+        }
+    }
+
+    fn course<'b>(&self, setting: &'b Setting<'_, T>) -> Course<'b, T> {
+        let pca = setting.pca;
+        let refit = self.stage == Stage::Refit;
+        let prepared = &setting.part(self.stage).prepared;
+        let mut rules = Rules {
+            tol: pca.tol,
+            gradient_tol: pca.gradient_tol,
+            angle_tol: pca.angle_tol,
+            rmse_tol: pca.rmse_tol,
+            max_iter: pca.max_iter,
+            time_limit: pca.time_limit.map(|limit| limit.as_secs_f64() - self.spent),
+            window: 1,
+            floor: f64::EPSILON * f64::EPSILON * prepared.weight() * prepared.deviations.mean_square,
+            early: setting.held_out.is_some() && matches!(self.stage, Stage::Start(_)),
+        };
+        if let (Stage::Refit, Some((best, Stage::Start(_)))) = (self.stage, &self.best) {
+            // A refit makes exactly as many iterations.
+            let time_limit = rules.time_limit;
+            rules = Rules { max_iter: best.iteration.max(1), tol: 0.0, time_limit, ..rules };
+            (rules.gradient_tol, rules.angle_tol, rules.rmse_tol) = (None, None, None);
+        }
+        let held_out = setting.held_out.filter(|_| !refit);
+        Course { pca, method: setting.method, prepared, held_out, rules }
+    }
+
+    /// Prepares the current stage, before its first iteration.
+    pub(crate) fn begin<'b>(&self, setting: &'b Setting<'_, T>, exec: &Exec<'_>) -> Result<Running<'b, T>> {
+        let problem = setting.problem(self.stage, self.lambda(setting));
+        let prepared = &setting.part(self.stage).prepared;
+        let unreported = self.span(setting, exec).part(0.0, 0.0);
+        let random = |number| setting.random(self.stage, number, &problem, &unreported);
+        let factors = match (self.origin(), setting.start, &self.best, &self.warm) {
+            (Stage::Start(_), Some(start), ..) => given(&problem, start, &prepared.mean, &unreported)?,
+            (Stage::Start(number), ..) => random(number)?,
+            (_, _, Some((best, _)), _) if self.stage == Stage::Refit => best.factors.clone(),
+            (.., Some(warm)) => revived(warm, &random(0)?, problem.free(), &unreported)?,
+            _ => random(0)?,
+        };
+        Running::begin(self.course(setting), problem, factors, &unreported)
+    }
+
+    /// Restores the current stage and the results of previous ones from a checkpoint.
+    pub(crate) fn resume<'b>(
+        &mut self,
+        setting: &'b Setting<'_, T>,
+        checkpoint: &Checkpoint,
+        exec: &Exec<'_>,
+    ) -> Result<Running<'b, T>> {
+        let mut from = Arrays(checkpoint.arrays.clone());
+        let [kind, number, spent] = from.take_array("leg")?;
+        self.stage = setting.stage_of_codes("leg", kind, number)?;
+        self.spent = seconds("leg", spent)?;
+        self.runs = restore_runs(&from.take("runs")?)?;
+        let shape = setting.kept.data.shape();
+        if from.has("best_leg") {
+            let [kind, number] = from.take_array("best_leg")?;
+            let stage = setting.stage_of_codes("best_leg", kind, number)?;
+            let of = (setting.pca, setting.method);
+            self.best = Some((Run::restore(&mut from.take_part("best"), setting.kept.data, of)?, stage));
+        }
+        self.check_order()?;
+        if from.has("warm_loadings") {
+            let c = setting.pca.n_scores();
+            let a = from.take_factor("warm_loadings", shape.1, c + 1)?;
+            let s = from.take_factor("warm_scores", shape.0, c + 1)?;
+            self.warm = Some(Factors { a, s, c }.with_multiplicity(setting.kept.data.multiplicity()));
+        }
+        let problem = setting.problem(self.stage, self.lambda(setting));
+        let mut running = from.take_part("running");
+        let unreported = self.span(setting, exec).part(0.0, 0.0);
+        let running = Running::restore(self.course(setting), problem, &mut running, &unreported)?;
+        match from.0.first_key_value() {
+            Some((name, _)) => Err(damaged(name, "belongs to nothing")),
+            None => Ok(running),
+        }
+    }
+
+    /// Refuses a stage without its predecessors.
+    fn check_order(&self) -> Result<()> {
+        let before = match self.stage {
+            Stage::Start(number) | Stage::PathStep(number) => Some(number),
+            Stage::Refit => None,
+        };
+        if before.is_some_and(|before| before != self.runs.len()) {
+            return Err(damaged("runs", "holds another number of runs"));
+        }
+        let best = match &self.best {
+            Some((_, Stage::Refit)) => {
+                return Err(damaged("best_leg", "holds neither a start nor a path step"));
+            }
+            Some((_, Stage::Start(number) | Stage::PathStep(number))) => Some(*number),
+            None => None,
+        };
+        let is_before = best.map_or(self.runs.is_empty(), |best| best < self.runs.len());
+        if is_before && (before.is_some() || best.is_some()) {
+            Ok(())
+        } else {
+            Err(damaged("best_leg", "does not match the runs"))
+        }
+    }
+
+    fn save(&self, running: &Running<'_, T>) -> Arrays {
+        let mut out = Arrays::default();
+        let [kind, number] = self.stage.codes();
+        out.put("leg", [kind, number, self.spent]);
+        out.put("runs", save_runs(&self.runs));
+        if let Some((best, stage)) = &self.best {
+            out.put("best_leg", stage.codes());
+            out.put_part("best", best.save());
+        }
+        if let Some(warm) = &self.warm {
+            out.put_factor("warm_loadings", &warm.a);
+            out.put_factor("warm_scores", &warm.s);
+        }
+        out.put_part("running", running.save());
+        out
+    }
+
+    /// The part of the progress bar for the current stage.
+    fn span<'e>(&self, setting: &Setting<'_, T>, exec: &Exec<'e>) -> Exec<'e> {
+        let refit = usize::from(setting.whole.is_some());
+        let n = (setting.pca.n_starts + refit) as f64;
+        match self.stage {
+            Stage::Start(number) => exec.part(number as f64 / n, (number + 1) as f64 / n),
+            Stage::PathStep(step) => {
+                exec.part(1.0 - STEP_RATIO.powi(step as i32), 1.0 - STEP_RATIO.powi(step as i32 + 1))
+            }
+            Stage::Refit => exec.part((n - 1.0) / n, 1.0),
+        }
+    }
+
+    /// Iterates to the end of the current stage.
+    pub(crate) fn drive(
+        &self,
+        setting: &Setting<'_, T>,
+        running: &mut Running<'_, T>,
+        mut writer: Option<&mut CheckpointWriter<'_>>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let exec = &self.span(setting, exec);
+        loop {
+            let _end = writer.as_ref().map(|writer| writer.cancellation.defer());
+            let stop = running.step(exec)?;
+            self.report(setting, running, exec)?;
+            if stop.is_some() {
+                return Ok(());
+            }
+            if let Some(writer) = &mut writer {
+                writer.write_if_due(running.iteration(), setting.pca, || self.save(running))?;
+                writer.cancellation.check(exec)?;
+            }
+        }
+    }
+
+    fn report(&self, setting: &Setting<'_, T>, running: &Running<'_, T>, exec: &Exec<'_>) -> Result<()> {
+        let trace = &running.best.trace;
+        let Some(last) = trace.last() else { return Ok(()) };
+        let (start, n_starts) = match self.stage {
+            Stage::Start(number) => (number, setting.pca.n_starts),
+            Stage::PathStep(step) => (step, step + 1),
+            Stage::Refit => (self.runs.len(), self.runs.len() + 1),
+        };
+        exec.report_iteration(Iteration {
+            phase: "",
+            start,
+            n_starts,
+            iteration: last.iteration,
+            cost: last.cost,
+            rmse: last.rmse,
+            held_out_rmse: trace.iter().rev().find_map(|entry| entry.held_out_rmse),
+            elapsed: Duration::try_from_secs_f64(self.spent + last.seconds).unwrap_or(Duration::MAX),
+            remaining: remaining(seconds_left(&running.stopping, trace), last.seconds, n_starts - 1 - start),
+        })
+    }
+
+    /// Records a finished stage.
+    pub(crate) fn note(&mut self, setting: &Setting<'_, T>, running: Running<'_, T>) {
+        self.spent += running.seconds();
+        let (run, last) = running.into_run();
+        if self.stage == Stage::Refit {
+            if let Some((best, _)) = &mut self.best {
+                // Keeps the trace of the run that chose the number of iterations, with the model of the refit.
+                let stop = if run.stop == StopReason::TimeLimit { run.stop } else { best.stop };
+                let trace = std::mem::take(&mut best.trace);
+                *best = Run { trace, stop, held_out_rmse: best.held_out_rmse, ..run };
+            }
+            return;
+        }
+        self.runs.push(RunSummary {
+            lambda: self.lambda(setting),
+            cost: run.cost,
+            rmse: (run.squares / setting.kept.prepared.weight()).sqrt(),
+            held_out_rmse: run.held_out_rmse,
+            n_iterations: run.trace.last().map_or(0, |entry| entry.iteration),
+        });
+        if matches!(self.stage, Stage::PathStep(_)) {
+            self.warm = Some(last);
+        }
+        if self.best.as_ref().is_none_or(|(best, _)| run.rank() < best.rank()) {
+            self.best = Some((run, self.stage));
+        }
+    }
+
+    pub(crate) fn next_stage(&self, setting: &Setting<'_, T>) -> Option<Stage> {
+        if setting.pca.time_limit.is_some_and(|limit| self.spent >= limit.as_secs_f64()) {
+            return None;
+        }
+        let refit = setting.whole.is_some().then_some(Stage::Refit);
+        match (self.stage, &self.best) {
+            (Stage::Start(number), _) if number + 1 < setting.pca.n_starts => Some(Stage::Start(number + 1)),
+            (Stage::PathStep(step), Some((_, Stage::PathStep(best))))
+                if step < best + RISES && step + 1 < MOST_STEPS =>
+            {
+                Some(Stage::PathStep(step + 1))
+            }
+            (Stage::Refit, _) => None,
+            _ => refit,
+        }
+    }
+
+    pub(crate) fn into_model(self, setting: &Setting<'_, T>, exec: &Exec<'_>) -> Result<IncompleteModel> {
+        let Some((run, _)) = self.best else {
+            // Every fit has at least one stage.
+            unreachable!("a fit without a start");
+        };
+        let refitted = self.stage == Stage::Refit;
+        let part = setting.part(self.stage);
+        let problem = setting.problem(self.stage, None);
+        let mut model = run.into_model(
+            setting.pca,
+            setting.method,
+            setting.reason.clone(),
+            &problem,
+            &part.prepared,
+            exec,
+        )?;
+        model.record(self.runs, refitted);
+        Ok(model)
+    }
+}
+
+/// Number of values per saved summary.
+const SUMMARY: usize = 5;
+
+fn save_runs(runs: &[RunSummary]) -> Vec<f64> {
+    let or_nan = |x: Option<f64>| x.unwrap_or(f64::NAN);
+    let numbers = |run: &RunSummary| {
+        [or_nan(run.lambda), run.cost, run.rmse, or_nan(run.held_out_rmse), run.n_iterations as f64]
+    };
+    runs.iter().flat_map(numbers).collect()
+}
+
+fn restore_runs(numbers: &[f64]) -> Result<Vec<RunSummary>> {
+    let (runs, []) = numbers.as_chunks::<SUMMARY>() else {
+        return Err(damaged("runs", "has another length"));
+    };
+    runs.iter()
+        .map(|run| {
+            Ok(RunSummary {
+                lambda: optional_size("runs", run[0])?,
+                cost: finite("runs", run[1])?,
+                rmse: size("runs", run[2])?,
+                held_out_rmse: optional_size("runs", run[3])?,
+                n_iterations: count("runs", run[4])?,
+            })
+        })
+        .collect()
+}
