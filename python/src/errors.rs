@@ -35,7 +35,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
             "n_components='mle' is only supported if n_samples >= n_features: {rule}; give a number of components"
         ),
         Error::NegativeEigenvalue { .. } => {
-            format!("There are significant negative eigenvalues: {}", error.told(&Parameters))
+            format!("There are significant negative eigenvalues: {}", error.text_for(&Parameters))
         }
         Error::FrequencyTooSmall { sum } => format!(
             "sample_weight sums to {sum:?}, but a variance with the divisor sum - 1 needs at least 2 observations; use \
@@ -54,9 +54,9 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         // scikit-learn's words, which its checks of estimators ask for.
         Error::NegativeValue { row, column, value, kernel } => {
             let error = Error::NegativeValue { row, column, value, kernel: kernel_name(kernel) };
-            format!("Negative values in data: {}", error.told(&Parameters))
+            format!("Negative values in data: {}", error.text_for(&Parameters))
         }
-        _ => error.told(&Parameters),
+        _ => error.text_for(&Parameters),
     };
     let message =
         if names_row(&error) { format!("{message}; rows and columns count from 0") } else { message };
@@ -64,7 +64,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
     // Estimators tell arguments as they were given to them, and add names of columns; without these attributes the message is
     // still complete.
     let place = |row: usize, column: usize, repeated: bool| {
-        let template = error.told(&NamedColumn);
+        let template = error.text_for(&NamedColumn);
         vec![
             ("row", Attribute::Index(row)),
             ("column", Attribute::Index(column)),
@@ -75,7 +75,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
     let attributes = match &error {
         Error::Option { option, rule, .. } => vec![
             ("option", Attribute::Text(name(*option).to_owned())),
-            ("rule", Attribute::Text(rule.told(&Parameters))),
+            ("rule", Attribute::Text(rule.text_for(&Parameters))),
         ],
         Error::DuplicateEntry { row, column } => place(*row, *column, true),
         Error::NonFinite { row, column, .. }

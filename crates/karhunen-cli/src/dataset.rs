@@ -144,7 +144,7 @@ impl Dataset {
 pub(crate) fn neither_file_nor_column(error: karhunen_io::Error, options: &ReadOptions) -> Failure {
     match (&*error.cause, &options.weights_column) {
         (Cause::Column { option: option_names::WEIGHTS_COLUMN, .. }, Some(name)) => {
-            Failure::Usage(format!("{}; and there is no file {name}", error.told(&Places::of_file(""))))
+            Failure::Usage(format!("{}; and there is no file {name}", error.text_for(&Places::of_file(""))))
         }
         _ => error.into(),
     }

@@ -23,12 +23,12 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Data(String),
     /// Reading or writing a file failed, or its content is refused.
-    #[error("{}", .0.told(&Places::of_file("")))]
+    #[error("{}", .0.text_for(&Places::of_file("")))]
     File(#[from] karhunen_io::Error),
     /// A file that is write-protected, or another user's.
-    #[error("{}; give another name, or say --force to replace it", .0.told(&Places::of_file("")))]
+    #[error("{}; give another name, or say --force to replace it", .0.text_for(&Places::of_file("")))]
     Protected(karhunen_io::Error),
-    /// What the library says of the data.
+    /// An error of the library.
     #[error("{text}")]
     Library {
         /// Its kind.
@@ -63,9 +63,9 @@ pub(crate) enum Failure {
 pub(crate) const OUT_OF_MEMORY: u8 = 6;
 
 impl Failure {
-    /// What the library says, at these places.
+    /// An error of the library, whose rows, columns and options are written by `places`.
     pub(crate) fn library(places: &Places<'_>, error: &karhunen::Error) -> Self {
-        let (kind, text) = (error.kind(), format!("{}: {}", places.file, error.told(places)));
+        let (kind, text) = (error.kind(), format!("{}: {}", places.file, error.text_for(places)));
         Failure::Library { kind, text }
     }
 
@@ -218,7 +218,7 @@ impl<'a> Places<'a> {
                 self.row(row)
             )),
             E::Option { option, value, rule } => {
-                Failure::Usage(format!("{}: {}", self.setting(option, &value), rule.told(self)))
+                Failure::Usage(format!("{}: {}", self.setting(option, &value), rule.text_for(self)))
             }
             error => Failure::library(self, &error),
         }

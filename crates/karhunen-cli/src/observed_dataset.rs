@@ -48,7 +48,7 @@ impl ObservedDataset {
         let message = format!("reading {}", visible(&file));
         let table = progress.spin(message, || karhunen_io::read_observed(path, options, how));
         let table = table.map_err(|error| match *error.cause {
-            Cause::Library(error) => Places { file: &file, samples: None, features: None }.explain(error),
+            Cause::Library(error) => Places { file: &file, samples: None, features: None }.explain(*error),
             _ => neither_file_nor_column(error, options),
         })?;
         check_stop()?;

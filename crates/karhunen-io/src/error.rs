@@ -104,9 +104,15 @@ pub enum Cause {
     /// A value that is missing or is not a number.
     #[error("{0}")]
     Value(String),
-    /// What the library says of the data.
+    /// An error of the library.
     #[error(transparent)]
-    Library(#[from] karhunen::Error),
+    Library(Box<karhunen::Error>),
+}
+
+impl From<karhunen::Error> for Cause {
+    fn from(error: karhunen::Error) -> Self {
+        Self::Library(Box::new(error))
+    }
 }
 
 impl Error {
@@ -126,9 +132,9 @@ impl Error {
     }
 
     /// The message as a surface writes it.
-    pub fn told(&self, surface: &dyn Surface) -> String {
+    pub fn text_for(&self, surface: &dyn Surface) -> String {
         let cause = match &*self.cause {
-            Cause::Library(error) => error.told(surface),
+            Cause::Library(error) => error.text_for(surface),
             Cause::Column { option, wanted, problem } => of_column(surface, *option, wanted, problem),
             cause => cause.to_string(),
         };

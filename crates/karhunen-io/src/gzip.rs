@@ -98,12 +98,7 @@ fn reserve(content: &mut Vec<u8>, more: usize) -> Result<(), Cause> {
     memory::ask(&what, more as f64, advice)?;
     // The probe succeeded, but another process may have taken the memory since.
     memory::reserve(content, more).map_err(|_| {
-        Cause::Library(karhunen::Error::Memory {
-            what,
-            bytes: more as f64,
-            available: None,
-            advice: advice(),
-        })
+        Cause::from(karhunen::Error::Memory { what, bytes: more as f64, available: None, advice: advice() })
     })
 }
 

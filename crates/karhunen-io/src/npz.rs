@@ -220,7 +220,7 @@ mod tests {
         format!("{matrix:?}")
     }
 
-    /// The same matrix or its transpose, sorted, compressed along `major`.
+    /// Returns the matrix or its transpose with sorted indices, compressed along `major`.
     fn expected(major: Major, transpose: bool) -> String {
         let (n_rows, n_cols) = if transpose { (3, 2) } else { (2, 3) };
         let by_rows = (major == Major::Rows) != transpose;

@@ -130,7 +130,7 @@ fn to_file(saved: &SavedIncomplete) -> std::result::Result<ModelFile, Cause> {
         let Some(ids) = ids else { continue };
         if ids.len() != expected {
             let found = ids.len();
-            return Err(Cause::Library(karhunen::Error::Shape { what, axis: "values", found, expected }));
+            return Err(Cause::from(karhunen::Error::Shape { what, axis: "values", found, expected }));
         }
         tensors.extend(id_tensors(name, ids));
     }

@@ -92,7 +92,7 @@ fn to_file(saved: &SavedKernel) -> std::result::Result<ModelFile, Cause> {
     let (k, p) = (parts.eigenvalues.len(), parts.basis.n_features());
     if let Some(names) = saved.feature_names.as_ref().filter(|names| names.len() != p) {
         let (what, found) = ("the feature names", names.len());
-        return Err(Cause::Library(karhunen::Error::Shape { what, axis: "names", found, expected: p }));
+        return Err(Cause::from(karhunen::Error::Shape { what, axis: "names", found, expected: p }));
     }
     let tensor = Tensor::new::<f64>;
     let mut tensors = vec![

@@ -102,7 +102,7 @@ fn to_file(saved: &SavedModel) -> std::result::Result<ModelFile, Cause> {
     let (k, p) = parts.components.shape();
     let needs = |what, axis, found: usize, expected: usize| {
         let error = karhunen::Error::Shape { what, axis, found, expected };
-        if found == expected { Ok(()) } else { Err(Cause::Library(error)) }
+        if found == expected { Ok(()) } else { Err(Cause::from(error)) }
     };
     if let Some(names) = &saved.feature_names {
         needs("the feature names", "names", names.len(), p)?;

@@ -57,7 +57,7 @@ fn to_file(saved: &SavedNystrom) -> std::result::Result<ModelFile, Cause> {
     let (m, p) = parts.landmarks.shape();
     if let Some(names) = saved.feature_names.as_ref().filter(|names| names.len() != p) {
         let (what, found) = ("the feature names", names.len());
-        return Err(Cause::Library(karhunen::Error::Shape { what, axis: "names", found, expected: p }));
+        return Err(Cause::from(karhunen::Error::Shape { what, axis: "names", found, expected: p }));
     }
     let indices: Vec<i64> = parts.indices.iter().map(|i| *i as i64).collect();
     let mut tensors = row_tensors("landmarks", &parts.landmarks, parts.dtype == "f32");

@@ -70,7 +70,7 @@ fn check_names(
 ) -> Result<()> {
     match found {
         Some(found) if found != expected => {
-            Err(Error::new(path, Cause::Library(karhunen::Error::Shape { what, axis, found, expected })))
+            Err(Error::new(path, Cause::from(karhunen::Error::Shape { what, axis, found, expected })))
         }
         _ => Ok(()),
     }

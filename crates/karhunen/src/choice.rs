@@ -17,7 +17,7 @@ pub struct Named<C: 'static> {
     pub file: &'static str,
     /// The choice in a few words.
     pub help: &'static str,
-    /// Whether a number must be given for the choice, by itself or after the name.
+    /// True if the choice needs a number, given alone or after the name.
     pub takes_number: bool,
 }
 
@@ -48,7 +48,7 @@ impl<C> Named<C> {
         self
     }
 
-    /// Whether a name is one of this choice's names: all are understood everywhere.
+    /// Returns true if `name` is one of the names of this choice, in any of the three columns.
     pub fn is_called(&self, name: &str) -> bool {
         [self.name, self.python, self.file].contains(&name)
     }

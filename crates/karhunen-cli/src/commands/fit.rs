@@ -51,12 +51,12 @@ pub(crate) fn run(args: FitArgs) -> Result<()> {
     let convergence = model.convergence();
     let advice = match convergence.solver {
         Route::BlockKrylov => {
-            let raise = Advice::Raise(vec![options::MAX_ITER, options::TOL]).told(&dataset.places());
+            let raise = Advice::Raise(vec![options::MAX_ITER, options::TOL]).text_for(&dataset.places());
             format!("{raise}; a sparse matrix whose columns are far from zero needs to be dense")
         }
         // With this solver only the centring leaves large residuals.
-        Route::Svd => Advice::MakeDense { svd: false }.told(&dataset.places()),
-        Route::Covariance | Route::Gram => Advice::MakeDense { svd: true }.told(&dataset.places()),
+        Route::Svd => Advice::MakeDense { svd: false }.text_for(&dataset.places()),
+        Route::Covariance | Route::Gram => Advice::MakeDense { svd: true }.text_for(&dataset.places()),
     };
     warn_of_convergence(&convergence.residuals, convergence.tol, &advice);
     report(&plan, &dataset, &weights, &model, seconds)

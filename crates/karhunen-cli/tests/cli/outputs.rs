@@ -63,7 +63,7 @@ fn only_its_own_kind_of_output_is_overwritten() {
     succeeds(&folder, "reconstruct m s.csv -o back.csv");
     succeeds(&folder, "impute i holes.csv -q -o filled.csv");
     succeeds(&folder, "cross-validate holes.csv -k 1 --max-iter 5 -q -o cv.csv");
-    // The same commands again: recognisable outputs are replaced, others are refused.
+    // A second run replaces files that the command recognises as its own output and refuses others.
     for again in [
         FIT,
         "transform m t.csv -o s.csv",

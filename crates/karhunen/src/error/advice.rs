@@ -40,7 +40,7 @@ pub enum Advice {
 
 impl Advice {
     /// As a surface writes it.
-    pub fn told(&self, surface: &dyn Surface) -> String {
+    pub fn text_for(&self, surface: &dyn Surface) -> String {
         match self {
             Self::Raise(options) => {
                 let options: Vec<_> = options.iter().map(|option| surface.option(*option)).collect();
@@ -66,13 +66,13 @@ impl Advice {
                     |svd| format!("{problem}, or say {svd} if it has at least as many rows as columns"),
                 )
             }
-            Self::Do(phrase) => phrase.told(surface),
+            Self::Do(phrase) => phrase.text_for(surface),
         }
     }
 
     /// Several, of which one will do.
-    pub fn told_all(advice: &[Self], surface: &dyn Surface) -> String {
-        let ways: Vec<_> = advice.iter().map(|way| way.told(surface)).collect();
+    pub fn text_for_all(advice: &[Self], surface: &dyn Surface) -> String {
+        let ways: Vec<_> = advice.iter().map(|way| way.text_for(surface)).collect();
         ways.join(", or ")
     }
 }

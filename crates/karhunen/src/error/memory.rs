@@ -30,7 +30,7 @@ pub struct Available {
 
 impl Available {
     /// As a surface writes it.
-    pub(crate) fn told(&self, surface: &dyn Surface) -> String {
+    pub(crate) fn text_for(&self, surface: &dyn Surface) -> String {
         let bytes = size(self.bytes);
         match self.limit {
             MemoryLimit::Option => format!("{} is {bytes}", surface.option(options::MEMORY_LIMIT)),
@@ -44,7 +44,7 @@ impl Available {
 
 impl std::fmt::Display for Available {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.told(&Fields))
+        f.write_str(&self.text_for(&Fields))
     }
 }
 

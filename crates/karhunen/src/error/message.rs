@@ -8,7 +8,7 @@ use crate::error::phrase::{Fields, Surface};
 
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.told(&Fields))
+        f.write_str(&self.text_for(&Fields))
     }
 }
 
@@ -23,13 +23,10 @@ impl std::error::Error for Error {
 
 impl Error {
     /// The message as a surface writes it.
-    pub fn told(&self, surface: &dyn Surface) -> String {
-        self.of_options(surface).or_else(|| self.of_weights(surface)).unwrap_or_else(|| self.of_data(surface))
-    }
-
-    /// The message of an error about options and resources.
-    fn of_options(&self, surface: &dyn Surface) -> Option<String> {
-        Some(match self {
+    pub fn text_for(&self, surface: &dyn Surface) -> String {
+        let weighting = |name| surface.setting(options::WEIGHTING, &OptionValue::name(name));
+        match self {
+            // Options and resources.
             Error::NComponents { requested, min, max, n_samples, n_features } => format!(
                 "{} is outside {min}..={max} for data of shape ({n_samples}, {n_features}); ask for at most {max}, or add \
                  samples or features",
@@ -39,7 +36,7 @@ impl Error {
                 format!("the fraction of variance {fraction} is outside 0 < fraction <= 1")
             }
             Error::Option { option, value, rule } => {
-                format!("{} is not allowed: {}", surface.setting(*option, value), rule.told(surface))
+                format!("{} is not allowed: {}", surface.setting(*option, value), rule.text_for(surface))
             }
             Error::Operator { what, value, rule } => {
                 format!("{what} is {value}, which is not allowed: {rule}")
@@ -60,19 +57,19 @@ impl Error {
                     "solver {solver}: {converged} of {requested} components converged in {} over {over} (worst residual \
                      {residual:.1e}, tol {tol:.1e}); {}",
                     passes(*n_passes),
-                    advice.told(surface)
+                    advice.text_for(surface)
                 )
             }
             Error::Degenerate { what, index, advice } => format!(
                 "the {what} {index} is zero, so the covariance of the model is singular; {}",
-                advice.told(surface)
+                advice.text_for(surface)
             ),
             Error::Memory { what, bytes, available, advice } => {
                 let but = match available {
-                    Some(available) => format!("but {}", available.told(surface)),
+                    Some(available) => format!("but {}", available.text_for(surface)),
                     None => "which cannot be had".to_owned(),
                 };
-                let advice = Advice::told_all(advice, surface);
+                let advice = Advice::text_for_all(advice, surface);
                 format!("{what} needs {} of memory, {but}; {advice}", size(*bytes))
             }
             Error::Threads { threads, reason } => {
@@ -81,7 +78,7 @@ impl Error {
             Error::NegativeEigenvalue { smallest, largest, matrix, advice } => format!(
                 "the kernel is not positive semi-definite: among the wanted eigenvalues of {matrix} is {smallest:.3e}, the \
                  largest is {largest:.3e}; {}",
-                Advice::told_all(advice, surface)
+                Advice::text_for_all(advice, surface)
             ),
             Error::OtherFit { what, found, expected } => format!(
                 "the checkpoint was made with other {what} ({found}, now {expected}); resume with those, or fit anew"
@@ -100,14 +97,7 @@ impl Error {
                  values needs them divided by a constant"
             ),
             Error::Stopped { phase } => format!("stopped on request during {phase}; nothing was fitted"),
-            _ => return None,
-        })
-    }
-
-    /// The message of an error about weights.
-    fn of_weights(&self, surface: &dyn Surface) -> Option<String> {
-        let weighting = |name| surface.setting(options::WEIGHTING, &OptionValue::name(name));
-        Some(match self {
+            // Weights.
             Error::WeightLength { of, found, expected } => format!(
                 "there {} for {}; give one weight for each {}",
                 are(*found, of.singular()),
@@ -149,14 +139,7 @@ impl Error {
                     weighting("population")
                 )
             }
-            _ => return None,
-        })
-    }
-
-    /// The message of an error about data.
-    fn of_data(&self, surface: &dyn Surface) -> String {
-        let (row, column) = (|row: &usize| surface.row(*row), |column: &usize| surface.column(*column));
-        match self {
+            // Data.
             Error::Empty { n_samples, n_features } => format!(
                 "data of shape ({n_samples}, {n_features}) hold no values; at least one row and one column are needed"
             ),
@@ -166,17 +149,17 @@ impl Error {
                 } else {
                     "remove it or replace it by a finite number".to_owned()
                 };
-                format!("{}, {} is {value}; {advice}", row(i), column(j))
+                format!("{}, {} is {value}; {advice}", surface.row(*i), surface.column(*j))
             }
             Error::Overflow { statistic, column: j } => format!(
                 "the {statistic} of {} is beyond the range of f64; multiply or divide that column by a constant before \
                  fitting",
-                column(j)
+                surface.column(*j)
             ),
             Error::SpreadTooLarge { column: j, deviation, most, dtype } => format!(
                 "the observed entries lie about {deviation:.1e} from the means of their columns, {} the farthest; fits with \
                  missing values add up squares, which {dtype} has room for up to deviations of {most:.0e}: {}",
-                column(j),
+                surface.column(*j),
                 room_advice(dtype)
             ),
             Error::Shape { what, axis, found, expected } => format!(
@@ -203,8 +186,8 @@ impl Error {
             }
             Error::DuplicateEntry { row: i, column: j } => format!(
                 "{}, {} is given more than once; remove all but one, or ask for duplicates to be averaged",
-                row(i),
-                column(j)
+                surface.row(*i),
+                surface.column(*j)
             ),
             Error::NothingObserved { n_samples, n_features } => {
                 format!("none of the {n_samples} x {n_features} entries is observed; at least one is needed")
@@ -221,40 +204,40 @@ impl Error {
             Error::ScoreOverflow { row: i, component, dtype } => format!(
                 "{}: the score on component {component} is beyond the range of {dtype}; give the data as f64, or divide \
                  them and the model's data by a constant",
-                row(i)
+                surface.row(*i)
             ),
             Error::ValueOverflow { row: i, column: j, dtype } => format!(
                 "{}, {}: the value that the scores stand for is beyond the range of {dtype}; check the scores, or give them \
                  as f64",
-                row(i),
-                column(j)
+                surface.row(*i),
+                surface.column(*j)
             ),
             Error::PredictionOverflow { row: i, column: j } => format!(
                 "{}, {}: the prediction or its standard deviation is beyond the range of its type; the model holds values \
                  that are too large: fit it again, to data of usual size",
-                row(i),
-                column(j)
+                surface.row(*i),
+                surface.column(*j)
             ),
             Error::NegativeValue { row: i, column: j, value, kernel } => format!(
                 "{}, {} is {value}, but the kernel {kernel} is defined for values >= 0 only",
-                row(i),
-                column(j)
+                surface.row(*i),
+                surface.column(*j)
             ),
             Error::KernelValue { row: i } => format!(
                 "a kernel value of {} is not a finite number; divide the data by a constant, choose a smaller gamma or \
                  degree (a whole one where values are raised to it that may be negative), or correct the kernel function",
-                row(i)
+                surface.row(*i)
             ),
             Error::NotSymmetric { row: i, column: j, value, mirrored } => format!(
                 "the kernel matrix is not symmetric: {}, {} is {value:?}, but {}, {} is {mirrored:?}",
-                row(i),
-                column(j),
-                row(j),
-                column(i)
+                surface.row(*i),
+                surface.column(*j),
+                surface.row(*j),
+                surface.column(*i)
             ),
-            Error::Read { row: i, source } => format!("reading the data failed at {}: {source}", row(i)),
-            // The other messages have no data.
-            _ => unreachable!("every error has a message"),
+            Error::Read { row: i, source } => {
+                format!("reading the data failed at {}: {source}", surface.row(*i))
+            }
         }
     }
 }

@@ -96,7 +96,7 @@ impl Phrase {
     }
 
     /// The text as a surface writes it.
-    pub fn told(&self, surface: &dyn Surface) -> String {
+    pub fn text_for(&self, surface: &dyn Surface) -> String {
         let told = |part: &Part| match part {
             Part::Text(text) => text.clone(),
             Part::Option(option) => surface.option(*option).into(),
@@ -120,6 +120,6 @@ impl From<String> for Phrase {
 
 impl std::fmt::Display for Phrase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.told(&Fields))
+        f.write_str(&self.text_for(&Fields))
     }
 }
