@@ -1,7 +1,7 @@
 //! numpy arrays: inputs are borrowed, outputs are moved to numpy.
 
 use karhunen::{Dense, Matrix};
-use numpy::ndarray::{ArrayView1, ArrayView2};
+use numpy::ndarray::ArrayViewD;
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -165,28 +165,30 @@ pub(crate) fn give_matrix<T: Element>(py: Python<'_>, matrix: Matrix<T>) -> PyRe
 /// # Safety
 /// `values` must stay in place and unchanged while `owner` exists.
 #[allow(unsafe_code)]
-pub(crate) unsafe fn show_vector<'py>(values: &[f64], owner: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+pub(crate) unsafe fn show_array<'py, T: numpy::Element>(
+    shape: &[usize],
+    values: &[T],
+    owner: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let view =
+        ArrayViewD::from_shape(shape, values).map_err(|error| PyValueError::new_err(error.to_string()))?;
     // SAFETY: guaranteed by the caller; the array is read-only.
-    let array = unsafe { PyArray1::borrow_from_array(&ArrayView1::from(values), owner.clone()) };
+    let array = unsafe { PyArrayDyn::borrow_from_array(&view, owner.clone()) };
     array.readwrite().make_nonwriteable();
-    array.into_any()
+    Ok(array.into_any())
 }
 
-/// A read-only array that borrows from `owner`.
+/// A view of a matrix, as [`show_array`].
 ///
 /// # Safety
-/// `matrix` must stay in place and unchanged while `owner` exists.
+/// As [`show_array`].
 #[allow(unsafe_code)]
 pub(crate) unsafe fn show_matrix<'py>(
     matrix: &Matrix,
     owner: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let view = ArrayView2::from_shape(matrix.shape(), matrix.as_slice())
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    // SAFETY: guaranteed by the caller; the array is read-only.
-    let array = unsafe { PyArray2::borrow_from_array(&view, owner.clone()) };
-    array.readwrite().make_nonwriteable();
-    Ok(array.into_any())
+    // SAFETY: guaranteed by the caller.
+    unsafe { show_array(&[matrix.n_rows(), matrix.n_cols()], matrix.as_slice(), owner) }
 }
 
 /// A copy of a vector of numbers.

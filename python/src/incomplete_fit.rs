@@ -19,6 +19,7 @@ use crate::errors::file_to_python;
 use crate::incomplete_model::IncompleteModel;
 use crate::incomplete_options::IncompleteOptions;
 use crate::observer::{News, run, run_keeping};
+use crate::record::ModelClass;
 
 /// Loadings, scores and optionally the mean of a start, as passed from Python.
 type GivenStart<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
@@ -59,7 +60,7 @@ pub(crate) fn fit_incomplete(
             run_keeping(py, on_progress, (&news, &warn), move |observer| stored.run(job, observer))
         }
     };
-    model.map(IncompleteModel::from)
+    model.map(|model| IncompleteModel::wrap(model, None))
 }
 
 /// The options and messages of checkpoints.

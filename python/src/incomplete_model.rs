@@ -8,11 +8,12 @@ use karhunen::{
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 
-use crate::arrays::{Fresh, LentDense, copy_matrix, give_matrix, lend_vector, show_matrix, show_vector};
+use crate::arrays::{Fresh, LentDense, copy_matrix, give_matrix, lend_vector};
 use crate::dtype::Element;
 use crate::entries::{Entries, EntryJob, Stored};
 use crate::errors::to_python;
 use crate::observer::{run, threads_for};
+use crate::record::{ModelClass, view, view_matrix};
 
 /// A fitted model of incomplete data. Its arrays are read-only views of the engine's memory.
 #[pyclass(frozen, module = "karhunen._core")]
@@ -20,18 +21,20 @@ pub(crate) struct IncompleteModel {
     model: Arc<CoreModel>,
 }
 
-impl From<CoreModel> for IncompleteModel {
-    fn from(model: CoreModel) -> Self {
+impl ModelClass for IncompleteModel {
+    type Core = CoreModel;
+
+    fn core(&self) -> &Arc<CoreModel> {
+        &self.model
+    }
+
+    fn wrap(model: CoreModel, _function: Option<&Bound<'_, PyAny>>) -> Self {
         Self { model: Arc::new(model) }
     }
 }
 
 impl IncompleteModel {
-    pub(crate) fn model(&self) -> Arc<CoreModel> {
-        Arc::clone(&self.model)
-    }
-
-    pub(crate) fn parts(&self) -> &IncompleteParts {
+    fn parts(&self) -> &IncompleteParts {
         self.model.parts()
     }
 
@@ -46,50 +49,46 @@ impl IncompleteModel {
 impl IncompleteModel {
     /// Shape (n_components, n_features).
     #[getter]
-    #[allow(unsafe_code)]
     fn components<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: the class is frozen, and the array holds the model.
-        unsafe { show_matrix(slf.get().model.components(), slf.as_any()) }
+        view_matrix(slf, |model| model.components())
     }
 
     /// Shape (n_samples, n_components).
     #[getter]
-    #[allow(unsafe_code)]
     fn scores<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: the class is frozen, and the array holds the model.
-        unsafe { show_matrix(slf.get().model.scores(), slf.as_any()) }
+        view_matrix(slf, |model| model.scores())
     }
 
     /// The offset of each row fitted, where rows have offsets.
     #[getter]
-    fn row_offsets<'py>(slf: &Bound<'py, Self>) -> Option<Bound<'py, PyAny>> {
-        slf.get().model.row_offsets()?;
-        Some(show(slf, |parts| parts.row_offsets.as_deref().unwrap_or_default()))
+    fn row_offsets<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let there = slf.get().model.row_offsets();
+        there.map(|_| view(slf, |model| model.row_offsets().unwrap_or_default())).transpose()
     }
 
     #[getter]
-    fn mean<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.mean)
+    fn mean<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().mean)
     }
 
     #[getter]
-    fn mean_variance<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.mean_variance)
+    fn mean_variance<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().mean_variance)
     }
 
     #[getter]
-    fn explained_variance<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.explained_variance)
+    fn explained_variance<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().explained_variance)
     }
 
     #[getter]
-    fn explained_variance_ratio<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.explained_variance_ratio)
+    fn explained_variance_ratio<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().explained_variance_ratio)
     }
 
     #[getter]
-    fn singular_values<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.singular_values)
+    fn singular_values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().singular_values)
     }
 
     #[getter]
@@ -218,7 +217,7 @@ impl IncompleteModel {
         let c = self.model.n_components();
         let (cost, stored) = (entries.pass_cost(c), entries.stored());
         let out = room(py, &stored, (entries.shape().0, c))?;
-        let job = Scores { model: self.model(), n_threads: threads_for(cost, n_threads), out };
+        let job = Scores { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads), out };
         run(py, cost, on_progress, move |observer| stored.run(job, observer))
     }
 
@@ -236,7 +235,7 @@ impl IncompleteModel {
         let (cost, stored) = (2.0 * entries.pass_cost(c), entries.stored());
         let out = room(py, &stored, (n, c))?;
         let job = ScoresAndCovariances(Scores {
-            model: self.model(),
+            model: Arc::clone(&self.model),
             n_threads: threads_for(cost, n_threads),
             out,
         });
@@ -254,7 +253,7 @@ impl IncompleteModel {
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
         let (cost, stored) = (entries.get().pass_cost(self.model.n_components()), entries.get().stored());
-        let job = Offsets { model: self.model(), n_threads: threads_for(cost, n_threads) };
+        let job = Offsets { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads) };
         let offsets = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
         Ok(offsets.map(|offsets| PyArray1::from_vec(py, offsets)))
     }
@@ -269,7 +268,7 @@ impl IncompleteModel {
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (cost, stored) = (entries.get().pass_cost(self.model.n_components()), entries.get().stored());
-        let job = Likelihoods { model: self.model(), n_threads: threads_for(cost, n_threads) };
+        let job = Likelihoods { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads) };
         let found = run(py, cost, on_progress, move |observer| stored.run(job, observer))?;
         Ok(PyArray1::from_vec(py, found))
     }
@@ -288,7 +287,7 @@ impl IncompleteModel {
         let cost = self.prediction_cost(n * p, false) + entries.pass_cost(self.model.n_components());
         let stored = entries.stored();
         let out = room(py, &stored, (n, p))?;
-        let job = Values { model: self.model(), n_threads: threads_for(cost, n_threads), out };
+        let job = Values { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads), out };
         run(py, cost, on_progress, move |observer| stored.run(job, observer))
     }
 
@@ -323,7 +322,7 @@ impl IncompleteModel {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (rows, columns) = (lend_vector::<i64>(rows)?, lend_vector::<i64>(columns)?);
         let cost = self.prediction_cost(rows.as_slice().len(), noise.is_some());
-        let (model, n_threads) = (self.model(), threads_for(cost, n_threads));
+        let (model, n_threads) = (Arc::clone(&self.model), threads_for(cost, n_threads));
         let found = run(py, cost, on_progress, move |observer| {
             model.predict_pairs(rows.as_slice(), columns.as_slice(), noise, n_threads, observer)
         })?;
@@ -345,8 +344,13 @@ impl IncompleteModel {
         let cost = self.prediction_cost(n * p, true) + entries.pass_cost(self.model.n_components());
         let stored = entries.stored();
         let (values, deviations) = (room(py, &stored, (n, p))?, room(py, &stored, (n, p))?);
-        let job =
-            Rows { model: self.model(), noise, n_threads: threads_for(cost, n_threads), values, deviations };
+        let job = Rows {
+            model: Arc::clone(&self.model),
+            noise,
+            n_threads: threads_for(cost, n_threads),
+            values,
+            deviations,
+        };
         run(py, cost, on_progress, move |observer| stored.run(job, observer))
     }
 }
@@ -362,22 +366,12 @@ impl IncompleteModel {
         let (n, p) = (scores.n_rows(), self.model.n_features());
         let cost = self.prediction_cost(n * p, false);
         let mut out = Fresh::zeros::<T>(py, (n, p))?;
-        let (model, n_threads) = (self.model(), threads_for(cost, n_threads));
+        let (model, n_threads) = (Arc::clone(&self.model), threads_for(cost, n_threads));
         run(py, cost, on_progress, move |observer| {
             model.inverse_transform_into(&scores, out.values::<T>(), n_threads, observer)?;
             Ok(out.into_array())
         })
     }
-}
-
-/// A view of one of the model's vectors.
-#[allow(unsafe_code)]
-fn show<'py>(
-    slf: &Bound<'py, IncompleteModel>,
-    vector: impl Fn(&IncompleteParts) -> &[f64],
-) -> Bound<'py, PyAny> {
-    // SAFETY: the class is frozen, and the array holds the model.
-    unsafe { show_vector(vector(slf.get().parts()), slf.as_any()) }
 }
 
 /// Room for a matrix in the type of the entries.

@@ -9,12 +9,13 @@ use karhunen::{
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
-use crate::arrays::{Fresh, Lent, give_matrix, lend_vector, show_matrix, show_vector};
+use crate::arrays::{Fresh, Lent, give_matrix, lend_vector, show_matrix};
 use crate::dtype::{Data, Element, Job};
 use crate::kernel_function::{Called, cause};
 use crate::kernel_options::KernelOptions;
 use crate::model::copy_dense;
 use crate::observer::{run, threads_for};
+use crate::record::{ModelClass, view, view_matrix};
 
 /// Fits kernel principal components to `x`. `function` is the kernel of the name `custom`.
 #[pyfunction]
@@ -91,14 +92,14 @@ pub(crate) struct KernelModel {
 #[pymethods]
 impl KernelModel {
     #[getter]
-    fn eigenvalues<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.eigenvalues)
+    fn eigenvalues<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().eigenvalues)
     }
 
     /// Shape (n_samples, n_components); no rows on the approximate routes.
     #[getter]
     fn eigenvectors<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        matrix(slf, |parts| &parts.eigenvectors)
+        view_matrix(slf, |model| model.eigenvectors())
     }
 
     #[getter]
@@ -109,8 +110,8 @@ impl KernelModel {
     }
 
     #[getter]
-    fn residuals<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.convergence.residuals)
+    fn residuals<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().convergence.residuals)
     }
 
     /// The coefficient of the kernel, if it has one.
@@ -268,37 +269,17 @@ impl KernelModel {
     }
 }
 
-impl KernelModel {
-    pub(crate) fn model(&self) -> Arc<CoreModel> {
-        Arc::clone(&self.model)
+impl ModelClass for KernelModel {
+    type Core = CoreModel;
+
+    fn core(&self) -> &Arc<CoreModel> {
+        &self.model
     }
 
-    pub(crate) fn parts(&self) -> &KernelParts {
-        self.model.parts()
-    }
-
-    /// With the caller's kernel function, which plain data do not hold.
-    pub(crate) fn new(model: CoreModel, function: Option<&Bound<'_, PyAny>>) -> Self {
+    fn wrap(model: CoreModel, function: Option<&Bound<'_, PyAny>>) -> Self {
         let called = function.map(Called::new);
         Self { model: Arc::new(with_function(model, called.as_ref())), called }
     }
-}
-
-/// A view of one of the model's vectors.
-#[allow(unsafe_code)]
-fn show<'py>(slf: &Bound<'py, KernelModel>, vector: impl Fn(&KernelParts) -> &[f64]) -> Bound<'py, PyAny> {
-    // SAFETY: the class is frozen, and the array holds the model.
-    unsafe { show_vector(vector(slf.get().model.parts()), slf.as_any()) }
-}
-
-/// A view of one of the model's matrices.
-#[allow(unsafe_code)]
-fn matrix<'py>(
-    slf: &Bound<'py, KernelModel>,
-    matrix: impl Fn(&KernelParts) -> &Matrix,
-) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: the class is frozen, and the array holds the model.
-    unsafe { show_matrix(matrix(slf.get().model.parts()), slf.as_any()) }
 }
 
 /// Rows that `owner`, of a frozen class, holds: a view if they are dense, copies of data, indices and pointers of CSR otherwise.

@@ -8,22 +8,18 @@ mod cross_validation;
 mod dtype;
 mod entries;
 mod errors;
-mod incomplete_file;
 mod incomplete_fit;
 mod incomplete_model;
 mod incomplete_options;
-mod incomplete_state;
-mod kernel_file;
 mod kernel_function;
 mod kernel_model;
 mod kernel_options;
-mod kernel_state;
 mod model;
 mod nystrom_map;
 mod observer;
 mod options;
+mod record;
 mod sparse;
-mod state;
 mod stream;
 
 /// The engine behind the Python package `karhunen`.
@@ -36,19 +32,11 @@ mod _core {
     #[pymodule_export]
     use crate::errors::NotConvergedError;
     #[pymodule_export]
-    use crate::incomplete_file::{load_incomplete, save_incomplete};
-    #[pymodule_export]
     use crate::incomplete_fit::fit_incomplete;
     #[pymodule_export]
     use crate::incomplete_model::IncompleteModel;
     #[pymodule_export]
-    use crate::incomplete_state::{from_incomplete_state, to_incomplete_state};
-    #[pymodule_export]
-    use crate::kernel_file::{load_kernel, load_nystrom, save_kernel, save_nystrom};
-    #[pymodule_export]
     use crate::kernel_model::{KernelModel, fit_kernel};
-    #[pymodule_export]
-    use crate::kernel_state::{from_kernel_state, to_kernel_state};
     #[pymodule_export]
     use crate::model::{Model, column_moments, fit};
     #[pymodule_export]
@@ -56,7 +44,7 @@ mod _core {
     #[pymodule_export]
     use crate::options::names_in_files;
     #[pymodule_export]
-    use crate::state::{from_state, load, save, to_state};
+    use crate::record::{from_state, load, save, to_state};
     #[pymodule_export]
     use crate::stream::Stream;
 

@@ -8,11 +8,12 @@ use karhunen::{
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::arrays::{Fresh, Lent, give_matrix, lend_vector, show_matrix, show_vector};
+use crate::arrays::{Fresh, Lent, give_matrix, lend_vector};
 use crate::dtype::{Data, Element, Job};
 use crate::errors::to_python;
 use crate::observer::{run, threads_for};
 use crate::options::Options;
+use crate::record::{ModelClass, view, view_matrix};
 
 /// Fits components to `x`.
 #[pyfunction]
@@ -33,7 +34,7 @@ pub(crate) fn fit(
         features: feature_weight.map(lend_vector).transpose()?,
     };
     let model = run(py, cost, on_progress, move |observer| x.run(job, observer))?;
-    Ok(Model::from(model))
+    Ok(Model { model: Arc::new(model) })
 }
 
 struct Fit {
@@ -94,46 +95,51 @@ pub(crate) struct Model {
 impl Model {
     /// Shape (n_components, n_features).
     #[getter]
-    #[allow(unsafe_code)]
     fn components<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: the class is frozen, and the array holds the model.
-        unsafe { show_matrix(slf.get().model.components(), slf.as_any()) }
+        view_matrix(slf, |model| model.components())
     }
 
     #[getter]
-    fn explained_variance<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.explained_variance)
+    fn explained_variance<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().explained_variance)
     }
 
     #[getter]
-    fn explained_variance_ratio<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.explained_variance_ratio)
+    fn explained_variance_ratio<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().explained_variance_ratio)
     }
 
     #[getter]
-    fn singular_values<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.singular_values)
+    fn singular_values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().singular_values)
     }
 
     #[getter]
-    fn mean<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.mean)
+    fn mean<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().mean)
     }
 
     #[getter]
-    fn scale<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.scale)
+    fn scale<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().scale)
     }
 
     #[getter]
-    fn residuals<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        show(slf, |parts| &parts.convergence.residuals)
+    fn residuals<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf, |model| &model.parts().convergence.residuals)
     }
 
     #[getter]
-    fn feature_weights<'py>(slf: &Bound<'py, Self>) -> Option<Bound<'py, PyAny>> {
-        slf.get().model.feature_weights()?;
-        Some(show(slf, |parts| parts.feature_weights.as_deref().unwrap_or_default()))
+    fn feature_weights<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let there = slf.get().model.feature_weights();
+        there.map(|_| view(slf, |model| model.feature_weights().unwrap_or_default())).transpose()
+    }
+
+    /// Variances of the scores about their mean, and their shares, where the model has them.
+    #[getter]
+    fn about_mean(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        let about_mean = self.model.parts().about_mean.clone()?;
+        Some((about_mean.variance, about_mean.ratio))
     }
 
     #[getter]
@@ -215,7 +221,8 @@ impl Model {
     ) -> PyResult<Py<PyAny>> {
         let cost = x.product_cost(self.model.n_components());
         let out = x.room(py, self.model.n_components())?;
-        let job = Project { model: self.model(), whiten, n_threads: threads_for(cost, n_threads), out };
+        let job =
+            Project { model: Arc::clone(&self.model), whiten, n_threads: threads_for(cost, n_threads), out };
         run(py, cost, on_progress, move |observer| x.run(job, observer))
     }
 
@@ -231,7 +238,12 @@ impl Model {
     ) -> PyResult<Py<PyAny>> {
         let cost = scores.product_cost(self.model.n_features());
         let out = scores.room(py, self.model.n_features())?;
-        let job = Reconstruct { model: self.model(), whiten, n_threads: threads_for(cost, n_threads), out };
+        let job = Reconstruct {
+            model: Arc::clone(&self.model),
+            whiten,
+            n_threads: threads_for(cost, n_threads),
+            out,
+        };
         run(py, cost, on_progress, move |observer| scores.run(job, observer))
     }
 
@@ -244,29 +256,22 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let cost = x.product_cost(self.model.n_components());
-        let job = Likelihood { model: self.model(), n_threads: threads_for(cost, n_threads) };
+        let job = Likelihood { model: Arc::clone(&self.model), n_threads: threads_for(cost, n_threads) };
         let scores = run(py, cost, None, move |observer| x.run(job, observer))?;
         Ok(PyArray1::from_vec(py, scores))
     }
 }
 
-impl From<PcaModel> for Model {
-    fn from(model: PcaModel) -> Self {
+impl ModelClass for Model {
+    type Core = PcaModel;
+
+    fn core(&self) -> &Arc<PcaModel> {
+        &self.model
+    }
+
+    fn wrap(model: PcaModel, _function: Option<&Bound<'_, PyAny>>) -> Self {
         Self { model: Arc::new(model) }
     }
-}
-
-impl Model {
-    pub(crate) fn model(&self) -> Arc<PcaModel> {
-        Arc::clone(&self.model)
-    }
-}
-
-/// A read-only view of one of the model's vectors.
-#[allow(unsafe_code)]
-fn show<'py>(slf: &Bound<'py, Model>, vector: impl Fn(&ModelParts) -> &[f64]) -> Bound<'py, PyAny> {
-    // SAFETY: the class is frozen, and the array holds the model.
-    unsafe { show_vector(vector(slf.get().model.parts()), slf.as_any()) }
 }
 
 struct Project {

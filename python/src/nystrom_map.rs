@@ -8,17 +8,14 @@ use karhunen::{
 };
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
-use crate::arrays::{Fresh, Lent, copy_matrix, copy_vector, lend_vector, show_matrix};
+use crate::arrays::{Fresh, Lent, lend_vector};
 use crate::dtype::{Data, Element, Job};
-use crate::errors::to_python;
 use crate::kernel_function::{Called, cause};
 use crate::kernel_model::show_rows;
 use crate::kernel_options::NystromOptions;
-use crate::kernel_state::{copy_rows, item};
 use crate::observer::{run, threads_for};
-use crate::state::{of_json, to_json};
+use crate::record::{ModelClass, view_matrix};
 
 /// Chooses landmarks among the rows of `x`. `function` is the kernel of the name `custom`.
 #[pyfunction]
@@ -98,10 +95,8 @@ impl NystromMap {
 
     /// Kernel values to features, shape (n_landmarks, n_landmarks).
     #[getter]
-    #[allow(unsafe_code)]
     fn normalization<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: the class is frozen, and the array holds the map.
-        unsafe { show_matrix(&slf.get().map.parts().normalization, slf.as_any()) }
+        view_matrix(slf, |map| &map.parts().normalization)
     }
 
     /// The coefficient of the kernel, if it has one.
@@ -137,49 +132,16 @@ impl NystromMap {
         run(py, cost, None, move |observer| x.run(job, observer))
             .map_err(|error| cause(self.called.as_ref(), error))
     }
-
-    /// Everything that it consists of, but for a kernel function, as arrays, numbers and JSON.
-    fn state<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
-        let parts = slf.get().map.parts();
-        let state = PyDict::new(slf.py());
-        for name in ["landmarks", "indices", "normalization", "n_features"] {
-            state.set_item(name, slf.getattr(name)?)?;
-        }
-        state.set_item("shift", PyArray1::from_slice(slf.py(), &parts.shift))?;
-        state.set_item("dtype", &parts.dtype)?;
-        state.set_item("kernel", to_json(&parts.kernel)?)?;
-        state.set_item("options", to_json(&parts.options)?)?;
-        Ok(state)
-    }
-
-    /// The map of a state; `function` is the kernel of the name `custom`.
-    #[staticmethod]
-    #[pyo3(signature = (state, function=None))]
-    fn from_state(state: &Bound<'_, PyDict>, function: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let get = |name: &str| item(state, name);
-        let indices = get("indices")?;
-        let indices = lend_vector::<i64>(&indices)?;
-        let parts = NystromParts {
-            kernel: of_json(&get("kernel")?)?,
-            landmarks: copy_rows(&get("landmarks")?, get("n_features")?.extract()?)?,
-            indices: indices.as_slice().iter().map(|i| *i as usize).collect(),
-            shift: copy_vector(&get("shift")?)?,
-            normalization: copy_matrix(&get("normalization")?)?,
-            options: of_json(&get("options")?)?,
-            dtype: get("dtype")?.extract()?,
-        };
-        let map = CoreMap::try_from(parts).map_err(to_python)?;
-        Ok(Self::new(map, function))
-    }
 }
 
-impl NystromMap {
-    pub(crate) fn map(&self) -> Arc<CoreMap> {
-        Arc::clone(&self.map)
+impl ModelClass for NystromMap {
+    type Core = CoreMap;
+
+    fn core(&self) -> &Arc<CoreMap> {
+        &self.map
     }
 
-    /// With the caller's kernel function, which plain data do not hold.
-    pub(crate) fn new(map: CoreMap, function: Option<&Bound<'_, PyAny>>) -> Self {
+    fn wrap(map: CoreMap, function: Option<&Bound<'_, PyAny>>) -> Self {
         let called = function.map(Called::new);
         Self { map: Arc::new(with_function(map, called.as_ref())), called }
     }

@@ -12,7 +12,7 @@ use crate::incomplete_model::IncompleteModel;
 use crate::incomplete_options::IncompleteOptions;
 use crate::observer::run;
 use crate::options::choice;
-use crate::state::{of_json, to_json};
+use crate::record::{ModelClass, of_json, to_json};
 
 /// Components learned from a stream of rows. Immutable: further learning returns a new object.
 #[pyclass(frozen, module = "karhunen._core")]
@@ -41,7 +41,7 @@ impl Stream {
     /// Continues from a fitted model, with the rule `diagonal`.
     #[staticmethod]
     fn resume(model: &Bound<'_, IncompleteModel>) -> Self {
-        Self { stream: Arc::new(IncompleteStream::resume(&model.get().model())) }
+        Self { stream: Arc::new(IncompleteStream::resume(model.get().core())) }
     }
 
     /// Restores a stream from its state.
@@ -82,7 +82,8 @@ impl Stream {
             pca: options.into_pca(cost, entries.get().n_observed())?,
         };
         let stored = entries.get().stored();
-        run(py, cost, None, move |observer| stored.run(job, observer)).map(IncompleteModel::from)
+        run(py, cost, None, move |observer| stored.run(job, observer))
+            .map(|model| IncompleteModel::wrap(model, None))
     }
 }
 

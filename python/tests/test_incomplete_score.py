@@ -35,7 +35,7 @@ def test_scores_are_log_densities_of_what_was_observed(method, row_offsets):
     x = holed()
     x[5] = np.nan
     pca = IncompletePCA(3, method=method, row_offsets=row_offsets, max_iter=200, tol=1e-4).fit(x)
-    state = _core.to_incomplete_state(pca._model_now())
+    state = _core.to_state(pca._model_now())
     precision, prior_mean = np.asarray(state["prior_precision"]), np.asarray(state["prior_mean"])
     loadings = np.column_stack([pca.components_.T] + [np.ones(9)] * row_offsets)
     used = np.append(pca.singular_values_ > 0, [True] * row_offsets).astype(bool)

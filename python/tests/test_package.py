@@ -146,7 +146,7 @@ def test_a_stub_that_lies_would_be_noticed(tmp_path):
     shutil.copytree(Path(karhunen.__file__).parent, package)
     stub = package / "_core.pyi"
     lie = stub.read_text().replace("def n_passes(self)", "def n_steps(self)")
-    stub.write_text(lie.replace("def to_state(model: Model)", "def to_state(model: Model, deep: bool)"))
+    stub.write_text(lie.replace("def to_state(model: _AnyModel)", "def to_state(model: _AnyModel, deep: bool)"))
     done = stubtest(PYTHONPATH=str(tmp_path))
     assert done.returncode != 0
     for name in ("Model.n_steps", "Model.n_passes", "to_state"):

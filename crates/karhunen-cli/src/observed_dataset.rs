@@ -194,7 +194,7 @@ pub(crate) fn matched(
     advice: Advice,
 ) -> Result<Vec<usize>> {
     let n_features = saved.model.n_features();
-    let (Some(known), Some(columns)) = (&saved.column_ids, columns) else {
+    let (Some(known), Some(columns)) = (&saved.beside.column_ids, columns) else {
         if n_columns != n_features {
             return Err(Failure::Data(format!(
                 "{file}: {n_columns} columns, but the model was fitted to {n_features}; columns without names are matched \

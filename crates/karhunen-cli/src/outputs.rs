@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use karhunen::Scalar;
-use karhunen_io::{NamedMatrix, SavedIncomplete, SavedKernel, SavedModel, Staged};
+use karhunen_io::{NamedMatrix, Saved, Staged, Stored};
 
 use crate::error::{Failure, Result};
 use crate::names::visible;
@@ -30,18 +30,8 @@ impl Outputs {
     }
 
     /// Prepares a model; writes it at once to standard output.
-    pub(crate) fn model(&mut self, path: &Path, model: &SavedModel) -> Result<()> {
+    pub(crate) fn model<M: Stored>(&mut self, path: &Path, model: &Saved<M>) -> Result<()> {
         self.stage(karhunen_io::stage_model(path, model))
-    }
-
-    /// Prepares a model of incomplete data; writes it at once to standard output.
-    pub(crate) fn incomplete_model(&mut self, path: &Path, model: &SavedIncomplete) -> Result<()> {
-        self.stage(karhunen_io::stage_incomplete(path, model))
-    }
-
-    /// Prepares a kernel model; writes it at once to standard output.
-    pub(crate) fn kernel_model(&mut self, path: &Path, model: &SavedKernel) -> Result<()> {
-        self.stage(karhunen_io::stage_kernel(path, model))
     }
 
     /// Adds a prepared file.

@@ -45,8 +45,8 @@ impl RowModel {
     /// Names of the columns.
     pub(crate) fn feature_names(&self) -> Option<&[String]> {
         match self {
-            RowModel::Complete(saved) => saved.feature_names.as_deref(),
-            RowModel::Kernel(saved) => saved.feature_names.as_deref(),
+            RowModel::Complete(saved) => saved.beside.feature_names.as_deref(),
+            RowModel::Kernel(saved) => saved.beside.feature_names.as_deref(),
         }
     }
 
@@ -120,13 +120,13 @@ impl RowModel {
                 if let Some(order) = order {
                     saved.model = reordered(&saved.model, &order).map_err(explain)?;
                 }
-                saved.feature_names = columns.or(saved.feature_names.take());
+                saved.beside.feature_names = columns.or(saved.beside.feature_names.take());
             }
             RowModel::Kernel(saved) => {
                 if let Some(order) = order {
                     saved.model = reordered_kernel(&saved.model, &order).map_err(explain)?;
                 }
-                saved.feature_names = columns.or(saved.feature_names.take());
+                saved.beside.feature_names = columns.or(saved.beside.feature_names.take());
             }
         }
         Ok(self)

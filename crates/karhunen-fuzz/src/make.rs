@@ -4,13 +4,11 @@
 use std::path::Path;
 
 use karhunen::{
-    Checkpoint, Checkpoints, Dense, Every, FitContext, Gamma, IncompletePca, Kernel, KernelPca, KernelRoute,
-    Landmarks, Method, NComponents, Nystrom, Observed, Pca, PreImage, Regularization, Weights,
+    AboutMean, Checkpoint, Checkpoints, Dense, Every, FitContext, Gamma, IncompletePca, Kernel, KernelPca,
+    KernelRoute, Landmarks, Method, ModelParts, NComponents, Nystrom, Observed, Pca, PcaModel, PreImage,
+    Regularization, Weights,
 };
-use karhunen_io::{
-    AboutMean, Ids, SavedIncomplete, SavedKernel, SavedModel, SavedNystrom, save_checkpoint, save_incomplete,
-    save_kernel, save_model, save_nystrom,
-};
+use karhunen_io::{Ids, RowsAndColumns, Saved, TableColumns, save_checkpoint, save_model};
 
 use crate::corpus::home;
 use crate::targets::checkpoint_data;
@@ -61,14 +59,15 @@ fn models(folder: &Path) -> Result<(), String> {
     for (name, pca, features) in cases {
         let model = pca.fit(&x, &Weights { features, ..Weights::default() }).map_err(message)?;
         let k = model.n_components();
-        let saved = SavedModel {
-            about_mean: (!pca.center).then(|| AboutMean { variance: vec![1.0; k], ratio: vec![0.25; k] }),
+        let about_mean = (!pca.center).then(|| AboutMean { variance: vec![1.0; k], ratio: vec![0.25; k] });
+        let model =
+            PcaModel::try_from(ModelParts { about_mean, ..model.parts().clone() }).map_err(message)?;
+        let beside = TableColumns {
             feature_names: pca.scale.then(|| names("x", P)),
             set_aside: if pca.scale { vec!["class".to_owned()] } else { Vec::new() },
             id_column: pca.scale.then(|| "id".to_owned()),
-            model,
         };
-        save_model(&folder.join(name).with_extension("model"), &saved).map_err(message)?;
+        save_model(&folder.join(name).with_extension("model"), &Saved { model, beside }).map_err(message)?;
     }
     Ok(())
 }
@@ -85,15 +84,13 @@ fn incomplete_models(folder: &Path) -> Result<(), String> {
         let pca = IncompletePca { method, row_offsets, max_iter: 6, ..IncompletePca::new(2) };
         let model = pca.fit(&data).map_err(message)?;
         let (n, p) = (model.n_samples(), model.n_features());
-        let saved = SavedIncomplete {
+        let beside = RowsAndColumns {
             row_ids: ids.then(|| Ids::Texts(names("user ", n))),
             column_ids: ids.then(|| Ids::Integers((0..p as i64).map(|id| 10 * id - 7).collect())),
-            triples: None,
-            set_aside: Vec::new(),
-            id_column: None,
-            model,
+            ..RowsAndColumns::default()
         };
-        save_incomplete(&folder.join(format!("incomplete_{name}.model")), &saved).map_err(message)?;
+        let saved = Saved { model, beside };
+        save_model(&folder.join(format!("incomplete_{name}.model")), &saved).map_err(message)?;
     }
     Ok(())
 }
@@ -119,13 +116,13 @@ fn kernel_models(folder: &Path) -> Result<(), String> {
     ];
     for (name, pca) in cases {
         let model = pca.fit(&x, &Weights::default()).map_err(message)?;
-        let saved =
-            SavedKernel { model, feature_names: Some(names("x", P)), set_aside: Vec::new(), id_column: None };
-        save_kernel(&folder.join(format!("kernel_{name}.model")), &saved).map_err(message)?;
+        let beside = TableColumns { feature_names: Some(names("x", P)), ..TableColumns::default() };
+        let saved = Saved { model, beside };
+        save_model(&folder.join(format!("kernel_{name}.model")), &saved).map_err(message)?;
     }
-    let map = Nystrom { kernel: rbf, ..Nystrom::new(4) }.fit(&x, &Weights::default()).map_err(message)?;
-    let saved = SavedNystrom { map, feature_names: None };
-    save_nystrom(&folder.join("map.model"), &saved).map_err(message)
+    let model = Nystrom { kernel: rbf, ..Nystrom::new(4) }.fit(&x, &Weights::default()).map_err(message)?;
+    let saved = Saved { model, beside: TableColumns::default() };
+    save_model(&folder.join("map.model"), &saved).map_err(message)
 }
 
 fn checkpoints(folder: &Path) -> Result<(), String> {

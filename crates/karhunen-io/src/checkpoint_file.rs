@@ -1,18 +1,13 @@
 //! Checkpoints of fits of incomplete data as files, in the container of models.
 
-use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 
-use karhunen::{Checkpoint, Fingerprint, IncompletePca};
+use karhunen::{Checkpoint, Record, Recorded};
 
 use crate::input::Input;
-use crate::model_file::{ModelFile, Tensor, to_json};
-use crate::replace::stage;
+use crate::model_file::{self, refused};
+use crate::saved::stage_record;
 use crate::{Cause, Error, Result};
-
-/// What the metadata calls a checkpoint.
-pub(crate) const KIND: &str = "incomplete-pca-checkpoint";
 
 /// Writes a checkpoint as a safetensors file, beside the target and renamed: a process that is killed leaves the one
 /// before.
@@ -23,20 +18,7 @@ pub(crate) const KIND: &str = "incomplete-pca-checkpoint";
 /// # Errors
 /// [`Cause::Io`], and the target is then as it was.
 pub fn save_checkpoint(path: &Path, checkpoint: &Checkpoint) -> Result<()> {
-    let refuse = |cause: Cause| Error::new(path, cause);
-    let metadata = BTreeMap::from([
-        ("options".to_owned(), to_json(&checkpoint.options).map_err(refuse)?),
-        ("data".to_owned(), to_json(&checkpoint.data).map_err(refuse)?),
-        ("iteration".to_owned(), checkpoint.iteration.to_string()),
-    ]);
-    let tensor = |(name, values): (&String, &Vec<f64>)| Tensor::new(name, &[values.len()], values);
-    let file = ModelFile {
-        version: checkpoint.version.clone(),
-        kind: KIND.to_owned(),
-        tensors: checkpoint.arrays.iter().map(tensor).collect(),
-        metadata,
-    };
-    stage(path, |sink: &mut dyn Write| file.write(sink))?.commit()
+    stage_record(path, &checkpoint.to_record().map_err(|error| refused(path, error))?)?.commit()
 }
 
 /// Reads a checkpoint.
@@ -50,30 +32,19 @@ pub fn load_checkpoint(path: &Path) -> Result<Checkpoint> {
         let message = "is no checkpoint; give a file that `karhunen fit --checkpoint` wrote, or one that is not there yet";
         return Err(Error::new(path, Cause::Format(message.to_owned())));
     }
-    from_file(path, ModelFile::read(&input)?)
+    of_record(path, model_file::read(&input)?)
 }
 
 /// The checkpoint of a file of this kind.
-pub(crate) fn from_file(path: &Path, file: ModelFile) -> Result<Checkpoint> {
-    file.check_kind(path, KIND)?;
-    let (options, data) =
-        (file.json::<IncompletePca>(path, "options")?, file.json::<Fingerprint>(path, "data")?);
-    let iteration = file.json(path, "iteration")?;
-    let mut file = file;
-    let names: Vec<String> = file.tensors.iter().map(|tensor| tensor.name.clone()).collect();
-    let mut arrays = BTreeMap::new();
-    for name in names {
-        let ([_], values) = file.take_with_holes::<f64, 1>(path, &name)?;
-        arrays.insert(name, values);
-    }
-    Ok(Checkpoint { version: file.version, options, data, iteration, arrays })
+pub(crate) fn of_record(path: &Path, mut record: Record<'_>) -> Result<Checkpoint> {
+    Checkpoint::from_record(&mut record).map_err(|error| refused(path, error))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
 
-    use karhunen::{Checkpoints, Dense, Every, FitContext, Method, Observed, Regularization};
+    use karhunen::{Checkpoints, Dense, Every, FitContext, IncompletePca, Method, Observed, Regularization};
 
     use super::*;
 
@@ -124,13 +95,7 @@ mod tests {
         let path = folder.path().join("m.safetensors");
         std::fs::write(&path, b"not a checkpoint").unwrap();
         assert!(load_checkpoint(&path).is_err());
-        let file = ModelFile {
-            version: "1".to_owned(),
-            kind: "pca".to_owned(),
-            tensors: Vec::new(),
-            metadata: BTreeMap::new(),
-        };
-        stage(&path, |sink| file.write(sink)).unwrap().commit().unwrap();
+        stage_record(&path, &Record::new("pca")).unwrap().commit().unwrap();
         let message = load_checkpoint(&path).unwrap_err().to_string();
         assert!(message.contains("kind `pca`; `incomplete-pca-checkpoint` is what can be read"), "{message}");
     }

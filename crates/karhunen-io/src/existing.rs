@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use karhunen::{Checkpoint, Recorded};
 use safetensors::SafeTensors;
 
 use crate::input::Input;
 use crate::read::{Format, sniff};
 use crate::write::{Format as Written, format_of};
-use crate::{Result, checkpoint_file, parquet};
+use crate::{Result, parquet};
 
 /// Maximum number of bytes of the first line of a text.
 const FIRST_LINE: usize = 1 << 22;
@@ -58,7 +59,7 @@ fn kind(bytes: &[u8]) -> Existing {
         .filter(|entries| entries.contains_key("karhunen"))
         .and_then(|mut entries| entries.remove("kind"))
     {
-        Some(kind) if kind == checkpoint_file::KIND => Existing::Checkpoint,
+        Some(kind) if kind == Checkpoint::KIND => Existing::Checkpoint,
         Some(kind) => Existing::Model(kind),
         None => Existing::Other,
     }

@@ -4,8 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use serde::{Deserialize, Serialize};
+
 /// One id for each row or column, in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Ids {
     /// Integers.
     Integers(Vec<i64>),

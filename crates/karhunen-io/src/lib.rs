@@ -1,7 +1,7 @@
 //! Files for karhunen: readers of tables and sparse matrices, writers, and model files. One format per file.
 
-mod any_model;
 mod arrow;
+mod beside;
 #[cfg(unix)]
 mod bus_error;
 mod checkpoint_file;
@@ -12,7 +12,6 @@ mod csv;
 mod decoder;
 mod error;
 mod existing;
-mod fit_columns;
 #[cfg(test)]
 mod fixtures;
 mod foreign;
@@ -21,7 +20,6 @@ mod holes;
 mod ids;
 mod input;
 mod journal;
-mod kernel_rows;
 mod mapped;
 mod matrix_market;
 mod model_file;
@@ -42,10 +40,7 @@ mod read;
 mod replace;
 mod roles;
 mod rounded;
-mod saved_incomplete;
-mod saved_kernel;
-mod saved_model;
-mod saved_nystrom;
+mod saved;
 mod table;
 mod temporaries;
 mod thrift;
@@ -54,7 +49,7 @@ mod units;
 mod weights;
 mod write;
 
-pub use any_model::{AnyModel, load_any_model};
+pub use beside::{Beside, RowsAndColumns, TableColumns};
 pub use checkpoint_file::{load_checkpoint, save_checkpoint};
 pub use checkpoint_keeper::{CheckpointKeeper, CheckpointNews};
 pub use decoder::is_decoding;
@@ -69,10 +64,10 @@ pub use observed::{ObserveOptions, ObservedData, ObservedTable, Pairs, read_obse
 pub use options::{ReadOptions, RowNames};
 pub use read::{Content, read, read_any};
 pub use replace::{Staged, check_writable, discard_unfinished, discard_unfinished_at_once, publish};
-pub use saved_incomplete::{SavedIncomplete, load_incomplete, save_incomplete, stage_incomplete};
-pub use saved_kernel::{SavedKernel, load_kernel, save_kernel, stage_kernel};
-pub use saved_model::{AboutMean, SavedModel, load_model, save_model, stage_model};
-pub use saved_nystrom::{SavedNystrom, load_nystrom, save_nystrom};
+pub use saved::{
+    AnyModel, Saved, SavedIncomplete, SavedKernel, SavedModel, SavedNystrom, Stored, load_any_model,
+    load_model, save_model, stage_model,
+};
 pub use table::{Buffer, Data, Label, NamedMatrix, Table, Values};
 pub use triples::TripleColumns;
 pub use weights::read_weights;

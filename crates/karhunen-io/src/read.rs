@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use karhunen::Checkpoint;
+use karhunen::{Checkpoint, Recorded};
 
 use crate::foreign::{self, Foreign};
 use crate::input::{Input, decompressed, extension};
-use crate::model_file::ModelFile;
+use crate::model_file;
 use crate::name_list::named;
 use crate::names::shell_word;
+use crate::saved::any_model;
 use crate::{
-    AnyModel, Cause, Error, ReadOptions, Result, Table, any_model, arrow, checkpoint_file, csv,
-    matrix_market, npy, npz, parquet,
+    AnyModel, Cause, Error, ReadOptions, Result, Table, arrow, checkpoint_file, csv, matrix_market, npy, npz,
+    parquet,
 };
 
 /// The message for a Matrix Market file without its first line.
@@ -75,12 +76,12 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
     decompressed(Input::open_within(path, options.most_unpacked())?, options)?.through(|input| {
         if sniff(input.as_slice(), path) == Format::Model {
             options.allow_none(path, "model")?;
-            let file = ModelFile::read(&input)?;
-            if file.kind == checkpoint_file::KIND {
-                return Ok(Content::Checkpoint(Box::new(checkpoint_file::from_file(path, file)?)));
+            let record = model_file::read(&input)?;
+            if record.kind == Checkpoint::KIND {
+                return Ok(Content::Checkpoint(Box::new(checkpoint_file::of_record(path, record)?)));
             }
-            let (saved, version) = any_model::from_file(path, file)?;
-            return Ok(Content::Model { saved, version });
+            let version = record.version.clone();
+            return Ok(Content::Model { saved: any_model(path, record)?, version });
         }
         // Entries that a sparse matrix does not store usually are zeros: no missing values are reported.
         let missing = !matches!(sniff(input.as_slice(), path), Format::MatrixMarket | Format::Npz);
@@ -111,7 +112,7 @@ pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
 
 /// The error for a model or a checkpoint given as data.
 pub(crate) fn no_data(input: &Input) -> Error {
-    let message = if ModelFile::read(input).is_ok_and(|file| file.kind == checkpoint_file::KIND) {
+    let message = if model_file::read(input).is_ok_and(|record| record.kind == Checkpoint::KIND) {
         format!(
             "this is a checkpoint, not data; go on with its fit by `karhunen fit DATA --missing --checkpoint {} --resume`, with the \
              options that the fit had",

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use karhunen::Dense;
+use karhunen::{Dense, NystromMap};
 use karhunen_io::{
-    AnyModel, ReadOptions, Result, load_any_model, load_checkpoint, load_nystrom, read_any, save_checkpoint,
-    save_incomplete, save_kernel, save_model, save_nystrom,
+    AnyModel, ReadOptions, Result, SavedNystrom, load_any_model, load_checkpoint, load_model, read_any,
+    save_checkpoint, save_model,
 };
 
 fn golden() -> PathBuf {
@@ -31,12 +31,12 @@ fn rewrite(from: &Path, to: &Path) -> Result<()> {
         return save_checkpoint(to, &load_checkpoint(from)?);
     }
     if from.file_stem().is_some_and(|name| name == "nystrom") {
-        return save_nystrom(to, &load_nystrom(from)?);
+        return save_model::<NystromMap>(to, &load_model(from)?);
     }
     match load_any_model(from)? {
         AnyModel::Complete(saved) => save_model(to, &saved),
-        AnyModel::Incomplete(saved) => save_incomplete(to, &saved),
-        AnyModel::Kernel(saved) => save_kernel(to, &saved),
+        AnyModel::Incomplete(saved) => save_model(to, &saved),
+        AnyModel::Kernel(saved) => save_model(to, &saved),
     }
 }
 
@@ -97,12 +97,12 @@ fn kinds_that_only_the_library_writes_give_what_version_0_1_0_gave() {
             assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{name}: {a} {b}");
         }
     };
-    let map = load_nystrom(&library.join("nystrom.model")).unwrap();
-    close(&map.map.transform(&x).unwrap(), "nystrom.csv");
+    let map: SavedNystrom = load_model(&library.join("nystrom.model")).unwrap();
+    close(&map.model.transform(&x).unwrap(), "nystrom.csv");
     let AnyModel::Complete(saved) = load_any_model(&library.join("about_mean.model")).unwrap() else {
         panic!("another kind")
     };
     close(&saved.model.transform(&x).unwrap(), "about_mean.csv");
-    let about_mean = saved.about_mean.unwrap();
+    let about_mean = saved.model.parts().about_mean.clone().unwrap();
     assert_eq!((about_mean.variance, about_mean.ratio), (vec![1.5, 0.25], vec![0.75, 0.125]));
 }

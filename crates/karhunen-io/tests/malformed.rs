@@ -39,7 +39,10 @@ fn each_malformed_arrow_file_gets_its_message() {
 
 #[test]
 fn each_malformed_model_gets_its_message() {
-    check("model", |path| load_model(path).map(|saved| format!("{} components", saved.model.n_components())));
+    check("model", |path| {
+        load_model::<karhunen::PcaModel>(path)
+            .map(|saved| format!("{} components", saved.model.n_components()))
+    });
 }
 
 #[test]

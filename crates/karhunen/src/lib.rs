@@ -27,6 +27,8 @@ mod moments;
 mod operator;
 mod pca;
 mod random;
+#[cfg(feature = "serde")]
+mod record;
 mod scalar;
 mod solver;
 mod source;
@@ -49,7 +51,9 @@ pub use kernel::{
 pub use linalg::{Dense, IndexInt, Major, Matrix, Sparse, SparseMatrix};
 pub use moments::{Moments, Scatter};
 pub use operator::LinOp;
-pub use pca::{Convergence, ModelParts, NComponents, Pca, PcaModel, Transform};
+pub use pca::{AboutMean, Convergence, ModelParts, NComponents, Pca, PcaModel, Transform};
+#[cfg(feature = "serde")]
+pub use record::{Array, Number, Numbers, Record, Recorded};
 pub use scalar::Scalar;
 pub use solver::Route;
 pub use source::{Block, RowBlocks, Source};

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import Any, TypeAlias, TypedDict, final
+from typing import Any, TypeAlias, TypeVar, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,23 +23,13 @@ __all__ = [
     "fit_incomplete",
     "fit_kernel",
     "fit_nystrom",
-    "from_incomplete_state",
-    "from_kernel_state",
     "from_state",
     "load",
-    "load_incomplete",
-    "load_kernel",
-    "load_nystrom",
     "names_in_files",
     "observe",
     "observe_triples",
     "save",
-    "save_incomplete",
-    "save_kernel",
-    "save_nystrom",
     "split_entries",
-    "to_incomplete_state",
-    "to_kernel_state",
     "to_state",
 ]
 
@@ -48,7 +38,6 @@ __version__: str
 _Float: TypeAlias = np.float32 | np.float64
 _Data: TypeAlias = NDArray[_Float] | sp.csr_array | sp.csc_array | sp.csr_matrix | sp.csc_matrix
 _Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
-_IdList: TypeAlias = list[int] | list[str]
 _OnProgress: TypeAlias = Callable[..., object]
 _BlockKernel: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 _Rows: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
@@ -84,6 +73,9 @@ class Model:
     @property
     def feature_weights(self) -> NDArray[np.float64] | None:
         """Weights of the columns, if there were any."""
+    @property
+    def about_mean(self) -> tuple[list[float], list[float]] | None:
+        """Variances of the scores about their mean, and their shares, where the model has them."""
     @property
     def noise_variance(self) -> float:
         """Mean of the discarded variances."""
@@ -150,26 +142,6 @@ def fit(
 
 def column_moments(x: _Data, n_threads: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute the mean and the variance (divisor n) of each column."""
-
-def to_state(model: Model) -> dict[str, Any]:
-    """Return the complete state of a model as arrays, numbers and JSON."""
-
-def from_state(state: dict[str, Any]) -> Model:
-    """Restore a model from its state."""
-
-class _Beside(TypedDict):
-    """Content of a model file besides the model."""
-
-    feature_names: list[str] | None
-    set_aside: list[str]
-    id_column: str | None
-    about_mean: tuple[list[float], list[float]] | None
-
-def save(path: str | PathLike[str], model: Model, beside: Mapping[str, Any]) -> None:
-    """Write a model file; `beside` has the form that `load` returns."""
-
-def load(path: str | PathLike[str]) -> tuple[Model, _Beside, str]:
-    """Read a model file: the model, the other content, and the options of the fit as JSON."""
 
 @final
 class Entries:
@@ -371,22 +343,6 @@ def cross_validate(
 ) -> tuple[list[tuple[int, tuple[str, float] | None]], NDArray[np.float64], int, int]:
     """Return the choices, their errors (n_choices, n_folds), and the indices of the best and the simplest."""
 
-def to_incomplete_state(model: IncompleteModel) -> dict[str, Any]:
-    """Return the complete state of a model as arrays, numbers and JSON."""
-
-def from_incomplete_state(state: dict[str, Any]) -> IncompleteModel:
-    """Restore a model from its state."""
-
-def save_incomplete(
-    path: str | PathLike[str], model: IncompleteModel, row_ids: _IdList | None, column_ids: _IdList | None
-) -> None:
-    """Write a model file."""
-
-def load_incomplete(
-    path: str | PathLike[str],
-) -> tuple[IncompleteModel, _IdList | None, _IdList | None, str]:
-    """Read a model file: the model, the ids of its rows and columns, and its options as JSON."""
-
 @final
 class KernelModel:
     """Fitted kernel principal components. Its arrays are read-only views of the engine's memory."""
@@ -470,27 +426,6 @@ def fit_kernel(
 ) -> KernelModel:
     """Fit kernel principal components to `x`; `function` is the kernel named `custom`."""
 
-def to_kernel_state(model: KernelModel) -> dict[str, Any]:
-    """Return the state of a model, except a kernel function, as arrays, numbers and JSON."""
-
-def from_kernel_state(state: dict[str, Any], function: _BlockKernel | None = None) -> KernelModel:
-    """Restore a model from its state; `function` is the kernel named `custom`."""
-
-class _KernelBeside(TypedDict):
-    """Content of a model file besides the model."""
-
-    feature_names: list[str] | None
-    set_aside: list[str]
-    id_column: str | None
-
-def save_kernel(path: str | PathLike[str], model: KernelModel, beside: Mapping[str, Any]) -> None:
-    """Write a model file; `beside` has the form that `load_kernel` returns."""
-
-def load_kernel(
-    path: str | PathLike[str], function: _BlockKernel | None = None
-) -> tuple[KernelModel, _KernelBeside, str]:
-    """Read a model file: the model, the other content, and the options of the fit as JSON."""
-
 @final
 class NystromMap:
     """A fitted feature map. Its arrays are read-only views of the engine's memory."""
@@ -515,11 +450,6 @@ class NystromMap:
         """Number of columns of the data."""
     def transform(self, x: _Data, n_threads: int | None = None) -> NDArray[Any]:
         """Compute features of rows, in the dtype of `x`."""
-    def state(self) -> dict[str, Any]:
-        """Return the state, except a kernel function, as arrays, numbers and JSON."""
-    @staticmethod
-    def from_state(state: dict[str, Any], function: _BlockKernel | None = None) -> NystromMap:
-        """Restore the map from its state; `function` is the kernel named `custom`."""
 
 def fit_nystrom(
     x: _Data,
@@ -529,11 +459,20 @@ def fit_nystrom(
 ) -> NystromMap:
     """Select landmarks among the rows of `x`; `function` is the kernel named `custom`."""
 
-def save_nystrom(path: str | PathLike[str], map: NystromMap, feature_names: list[str] | None = None) -> None:
-    """Write the file of a feature map."""
+_AnyModel: TypeAlias = Model | IncompleteModel | KernelModel | NystromMap
+_Kind = TypeVar("_Kind", Model, IncompleteModel, KernelModel, NystromMap)
 
 def names_in_files() -> dict[str, str]: ...
-def load_nystrom(
-    path: str | PathLike[str], function: _BlockKernel | None = None
-) -> tuple[NystromMap, list[str] | None, str]:
-    """Read the file of a feature map: the map, the column names, and the options of the fit as JSON."""
+def to_state(model: _AnyModel) -> dict[str, Any]:
+    """Return the record of a model, except a kernel function: arrays (views of the model) and texts."""
+
+def from_state(kind: type[_Kind], state: dict[str, Any], function: _BlockKernel | None = None) -> _Kind:
+    """Restore a model from its state; `function` is the kernel named `custom`."""
+
+def save(path: str | PathLike[str], model: _AnyModel, beside: Mapping[str, Any]) -> None:
+    """Write a model file; `beside` has the form that `load` returns."""
+
+def load(
+    kind: type[_Kind], path: str | PathLike[str], function: _BlockKernel | None = None
+) -> tuple[_Kind, dict[str, Any], dict[str, Any]]:
+    """Read a model file: the model, the other content, and the options of the fit."""

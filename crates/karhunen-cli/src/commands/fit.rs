@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use karhunen::error::{Advice, options};
 use karhunen::{Matrix, Pca, PcaModel, Route, Scalar, Transform, Weighting};
-use karhunen_io::{NamedMatrix, SavedModel, Values};
+use karhunen_io::{NamedMatrix, SavedModel, TableColumns, Values};
 
 use crate::commands::{fit_incomplete, fit_kernel};
 use crate::component_names::{of_component, of_components};
@@ -121,13 +121,12 @@ impl Fit<'_> {
     fn saved(&self, model: &PcaModel) -> SavedModel {
         let (table, read) = (&self.dataset.table, &self.plan.read);
         let labels = table.labels.iter().map(|label| &label.name);
-        SavedModel {
-            model: model.clone(),
+        let beside = TableColumns {
             feature_names: table.feature_names.clone(),
             set_aside: labels.chain(&read.weights_column).cloned().collect(),
             id_column: id_column(&read.row_names, table.id_name.as_ref()),
-            about_mean: None,
-        }
+        };
+        SavedModel { model: model.clone(), beside }
     }
 
     fn write_loadings(&self, outputs: &mut Outputs, path: &Path, model: &PcaModel) -> Result<()> {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use karhunen::error::Surface;
 use karhunen::{IncompleteModel, Matrix, RowScores};
-use karhunen_io::{NamedMatrix, ReadOptions, SavedIncomplete};
+use karhunen_io::{NamedMatrix, ReadOptions, RowsAndColumns, SavedIncomplete};
 
 use crate::component_names::of_components;
 use crate::error::{Failure, Result};
@@ -116,20 +116,20 @@ fn warn_of_far_predictions(dataset: &ObservedDataset, model: &IncompleteModel) {
 fn saved(plan: &IncompletePlan, dataset: &ObservedDataset, model: IncompleteModel) -> SavedIncomplete {
     let table = &dataset.table;
     let labels = table.labels.iter().map(|label| &label.name);
-    SavedIncomplete {
-        model,
+    let beside = RowsAndColumns {
         row_ids: table.row_ids.clone(),
         column_ids: table.column_ids.clone(),
         triples: table.triples.clone(),
         set_aside: labels.chain(&plan.read.weights_column).cloned().collect(),
         id_column: id_column(&plan.read.row_names, table.id_name.as_ref()),
-    }
+    };
+    SavedIncomplete { model, beside }
 }
 
 fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomplete) -> Result<()> {
     let model = &saved.model;
     plan.files.write(|outputs, part, path| match part {
-        Part::Model => outputs.incomplete_model(path, saved),
+        Part::Model => outputs.model(path, saved),
         Part::Loadings => write_loadings(outputs, path, dataset, saved),
         Part::Scores => {
             let table = NamedMatrix {
@@ -147,7 +147,7 @@ fn write(plan: &IncompletePlan, dataset: &ObservedDataset, saved: &SavedIncomple
 
 /// The header of the row names: the name of the triples' row column.
 pub(crate) fn row_header(saved: &SavedIncomplete) -> &str {
-    let named = saved.triples.as_ref().filter(|columns| columns.row.parse::<usize>().is_err());
+    let named = saved.beside.triples.as_ref().filter(|columns| columns.row.parse::<usize>().is_err());
     named.map_or("sample", |columns| &columns.row)
 }
 

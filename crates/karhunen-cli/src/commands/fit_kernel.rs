@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use karhunen::{Kernel, KernelModel, KernelPca, Matrix, Scalar, Source, Transform};
-use karhunen_io::{NamedMatrix, SavedKernel, Values};
+use karhunen_io::{NamedMatrix, SavedKernel, TableColumns, Values};
 
 use crate::commands::fit::warn_of_convergence;
 use crate::component_names::of_components;
@@ -90,17 +90,17 @@ impl Fit<'_> {
     fn saved(&self, model: KernelModel) -> SavedKernel {
         let (table, read) = (&self.dataset.table, &self.plan.read);
         let labels = table.labels.iter().map(|label| &label.name);
-        SavedKernel {
-            model,
+        let beside = TableColumns {
             feature_names: table.feature_names.clone(),
             set_aside: labels.chain(&read.weights_column).cloned().collect(),
             id_column: id_column(&read.row_names, table.id_name.as_ref()),
-        }
+        };
+        SavedKernel { model, beside }
     }
 
     fn write<T: Scalar>(&self, saved: &SavedKernel, scores: Option<&Matrix<T>>) -> Result<()> {
         self.plan.files.write(|outputs, part, path| match (part, scores) {
-            (Part::Model, _) => outputs.kernel_model(path, saved),
+            (Part::Model, _) => outputs.model(path, saved),
             (Part::Scores, Some(scores)) => {
                 let table = NamedMatrix {
                     matrix: scores,
@@ -140,7 +140,7 @@ fn report(
         crate::summary::to_json(&KernelFitSummary {
             file: &dataset.file,
             format: dataset.table.format,
-            model: KernelSummary::new(model, saved.feature_names.as_deref(), extent),
+            model: KernelSummary::new(model, saved.beside.feature_names.as_deref(), extent),
             notes: &dataset.notes(),
             written,
             seconds,

@@ -56,7 +56,7 @@ struct ModelInspection<'a> {
 
 fn model(args: &InspectArgs, saved: &SavedModel, version: &str) -> Result<()> {
     let file = &input_name(&args.file);
-    let features = saved.feature_names.as_deref();
+    let features = saved.beside.feature_names.as_deref();
     if let Some(extent) = args.json {
         let model = ModelSummary::new(&saved.model, features, extent);
         return print(&to_json(&ModelInspection {
@@ -99,8 +99,8 @@ fn incomplete(args: &InspectArgs, saved: &SavedIncomplete, version: &str) -> Res
     }
     let fitted =
         format!("{file}: model of karhunen {version} of incomplete data, fitted to {}", fitted(&saved.model));
-    let data: Vec<String> = [fitted].into_iter().chain(saved.triples.as_ref().map(origin)).collect();
-    let features = saved.column_ids.as_ref().map(Ids::texts);
+    let data: Vec<String> = [fitted].into_iter().chain(saved.beside.triples.as_ref().map(origin)).collect();
+    let features = saved.beside.column_ids.as_ref().map(Ids::texts);
     let report = IncompleteReport {
         model: &saved.model,
         features: features.as_deref(),
@@ -125,7 +125,7 @@ struct KernelInspection<'a> {
 fn kernel(args: &InspectArgs, saved: &SavedKernel, version: &str) -> Result<()> {
     let (file, model) = (&input_name(&args.file), &saved.model);
     if let Some(extent) = args.json {
-        let model = KernelSummary::new(model, saved.feature_names.as_deref(), extent);
+        let model = KernelSummary::new(model, saved.beside.feature_names.as_deref(), extent);
         let format = "karhunen kernel model";
         return print(&to_json(&KernelInspection { file, format, karhunen: version, model })?);
     }

@@ -60,7 +60,7 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
 
 /// The columns of ids: requested, recorded in the fit, or `row` and `column`.
 fn columns(args: &PredictArgs, saved: &SavedIncomplete) -> [String; 2] {
-    let fitted = saved.triples.as_ref().map(|columns| [columns.row.clone(), columns.column.clone()]);
+    let fitted = saved.beside.triples.as_ref().map(|columns| [columns.row.clone(), columns.column.clone()]);
     args.columns.clone().or(fitted).unwrap_or_else(|| ["row", "column"].map(str::to_owned))
 }
 
@@ -128,9 +128,14 @@ impl Prediction<'_> {
     /// Value and, if the model has error bars, standard deviation of each pair; and the number of unknown pairs.
     fn values(&self, n_threads: Option<usize>, progress: &Progress) -> Result<(Matrix, usize)> {
         let (model, pairs) = (&self.saved.model, self.pairs);
-        let rows = self.places("row", &pairs.row_ids, self.saved.row_ids.as_ref(), model.n_samples())?;
-        let columns =
-            self.places("column", &pairs.column_ids, self.saved.column_ids.as_ref(), model.n_features())?;
+        let rows =
+            self.places("row", &pairs.row_ids, self.saved.beside.row_ids.as_ref(), model.n_samples())?;
+        let columns = self.places(
+            "column",
+            &pairs.column_ids,
+            self.saved.beside.column_ids.as_ref(),
+            model.n_features(),
+        )?;
         let (mut known, mut known_rows, mut known_columns) = (Vec::new(), Vec::new(), Vec::new());
         for pair in 0..pairs.rows.len() {
             match (rows[pairs.rows[pair] as usize], columns[pairs.columns[pair] as usize]) {

@@ -75,7 +75,7 @@ fn incomplete(args: &ReconstructArgs, saved: &SavedIncomplete, progress: &Progre
     let model = &saved.model;
     let p = model.n_features();
     let expected = names::of_scores(model);
-    let features = saved.column_ids.as_ref().map(Ids::texts);
+    let features = saved.beside.column_ids.as_ref().map(Ids::texts);
     let from = args.from.map_or_else(|| recognise(&dataset, &expected, features.as_deref(), p), Ok)?;
     let data = dataset.table.data.observed(options.n_threads).map_err(explain)?;
     dataset.check_unchanged()?;

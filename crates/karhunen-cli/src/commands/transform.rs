@@ -46,7 +46,7 @@ pub(crate) fn run(args: TransformArgs) -> Result<()> {
 fn incomplete(args: &TransformArgs, saved: &SavedIncomplete, progress: &Progress) -> Result<()> {
     let options = saved.read_options(read_options(&args.input, &args.threads));
     let asked = args.triples.options();
-    let triples = asked.triples.or_else(|| saved.triples.clone());
+    let triples = asked.triples.or_else(|| saved.beside.triples.clone());
     let how = ObserveOptions { triples, double: asked.double, duplicates: asked.duplicates };
     let dataset = ObservedDataset::read(&args.data, &options, &how, progress)?;
     let (file, row_names) = (dataset.file.clone(), dataset.row_names.clone());

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use karhunen::{Checkpoint, Dense, FitContext, Observed};
 use karhunen_io::{
-    AnyModel, Result, SavedIncomplete, SavedKernel, SavedModel, load_any_model, load_checkpoint,
-    load_incomplete, load_kernel, load_model, load_nystrom, save_incomplete, save_kernel, save_model,
+    AnyModel, Result, SavedIncomplete, SavedKernel, SavedModel, SavedNystrom, load_any_model,
+    load_checkpoint, load_model, save_model,
 };
 
 use super::{Outcome, Verdict, all_finite, hold};
@@ -25,13 +25,13 @@ pub(super) fn run(path: &Path) -> Verdict {
             AnyModel::Kernel(saved) => kernel(&saved, &again)?,
         }
     }
-    if let Some(saved) = loaded(load_nystrom(path))? {
+    if let Some(map) = loaded::<SavedNystrom>(load_model(path))? {
         outcome = Outcome::Accepted;
-        let p = saved.map.parts().landmarks.shape().1;
+        let p = map.model.parts().landmarks.shape().1;
         if p > 0 && p <= MOST_VALUES {
             let values = row_values(p);
             let x = Dense::row_major(&values, N_ROWS, p).map_err(|error| error.to_string())?;
-            match saved.map.transform(&x) {
+            match map.model.transform(&x) {
                 Ok(features) => all_finite("features of a map", features.as_slice())?,
                 Err(error) => super::check_error(&error.to_string())?,
             }
@@ -62,7 +62,8 @@ fn complete(saved: &SavedModel, again: &Path) -> std::result::Result<(), String>
     let model = &saved.model;
     let (k, p) = model.components().shape();
     save_model(again, saved).map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
-    let same = load_model(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
+    let same: SavedModel =
+        load_model(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
     hold(same == *saved, || "a model is another when saved and loaded again".to_owned())?;
     if p == 0 || k * p > MOST_VALUES {
         return Ok(());
@@ -88,10 +89,9 @@ fn complete(saved: &SavedModel, again: &Path) -> std::result::Result<(), String>
 fn incomplete(saved: &SavedIncomplete, again: &Path) -> std::result::Result<(), String> {
     let model = &saved.model;
     let (k, p) = model.components().shape();
-    save_incomplete(again, saved)
-        .map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
-    let same =
-        load_incomplete(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
+    save_model(again, saved).map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
+    let same: SavedIncomplete =
+        load_model(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
     // NaN marks values of a trace that were not computed, so models are compared as text.
     hold(format!("{same:?}") == format!("{saved:?}"), || {
         "a model of incomplete data is another when saved and loaded again".to_owned()
@@ -131,9 +131,9 @@ fn incomplete(saved: &SavedIncomplete, again: &Path) -> std::result::Result<(), 
 fn kernel(saved: &SavedKernel, again: &Path) -> std::result::Result<(), String> {
     let model = &saved.model;
     let (k, p) = (model.n_components(), model.n_features());
-    save_kernel(again, saved).map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
-    let same =
-        load_kernel(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
+    save_model(again, saved).map_err(|error| format!("a model that was loaded is not saved: {error}"))?;
+    let same: SavedKernel =
+        load_model(again).map_err(|error| format!("a model that was saved is not loaded: {error}"))?;
     hold(format!("{same:?}") == format!("{saved:?}"), || {
         "a kernel model is another when saved and loaded again".to_owned()
     })?;

@@ -92,6 +92,8 @@ impl Error {
                 format!("the checkpoint is damaged: `{name}` {problem}; fit anew")
             }
             Error::CheckpointNotKept { source } => format!("keeping a checkpoint failed: {source}"),
+            Error::Record { array: Some(name), problem } => format!("`{name}`: {problem}"),
+            Error::Record { array: None, problem } => problem.clone(),
             Error::ModelValue { name, value, rule } => format!(
                 "{name} of the model is {value}: {rule}; a model from a file is damaged, fit it again; a fit of very large \
                  values needs them divided by a constant"

@@ -411,6 +411,13 @@ pub enum Error {
         /// The rule.
         rule: &'static str,
     },
+    /// The record of a model, or of an unfinished fit, is damaged: a file or a pickle that was changed, or another thing.
+    Record {
+        /// The array, unless something else is damaged.
+        array: Option<String>,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
     /// A checkpoint was made by another fit.
     OtherFit {
         /// What differs.
@@ -534,6 +541,7 @@ impl Error {
             | Error::Degenerate { .. }
             | Error::CheckpointDamaged { .. }
             | Error::ModelValue { .. }
+            | Error::Record { .. }
             | Error::NegativeValue { .. }
             | Error::KernelValue { .. }
             | Error::NotSymmetric { .. }

@@ -14,6 +14,8 @@ mod methods;
 mod model;
 mod options;
 mod passes;
+#[cfg(feature = "serde")]
+mod record;
 mod rules;
 mod start;
 mod stream;

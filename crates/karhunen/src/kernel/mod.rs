@@ -21,6 +21,8 @@ mod model;
 mod nystrom;
 mod options;
 mod preimage;
+#[cfg(feature = "serde")]
+mod record;
 mod reduced;
 mod route;
 mod rows;

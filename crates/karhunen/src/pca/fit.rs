@@ -209,6 +209,7 @@ impl Solved {
             mean: affine.mean,
             scale: affine.scale,
             feature_weights: feature_weights.map(<[f64]>::to_vec),
+            about_mean: None,
             n_samples,
             sum_of_weights: totals.sum,
             options: pca.clone(),

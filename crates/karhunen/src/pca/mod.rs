@@ -5,10 +5,12 @@ mod fit;
 mod fit_operator;
 mod likelihood;
 mod model;
+#[cfg(feature = "serde")]
+mod record;
 mod signs;
 mod transform;
 
-pub use model::{Convergence, ModelParts, PcaModel};
+pub use model::{AboutMean, Convergence, ModelParts, PcaModel};
 pub use transform::Transform;
 
 use crate::error::{Error, OptionValue, Result, options};

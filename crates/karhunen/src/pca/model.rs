@@ -57,6 +57,8 @@ pub struct ModelParts {
     pub scale: Vec<f64>,
     /// Weights of the columns, if given.
     pub feature_weights: Option<Vec<f64>>,
+    /// Of a model that is not centred, the variances of its scores about their mean, if anybody asked for them.
+    pub about_mean: Option<AboutMean>,
     /// Number of rows fitted, including those of weight zero.
     pub n_samples: usize,
     /// Sum of the sample weights; `n_samples` without weights.
@@ -67,6 +69,16 @@ pub struct ModelParts {
     pub dtype: String,
     /// Outcome of the fit.
     pub convergence: Convergence,
+}
+
+/// Variances of the scores about their mean, of a model whose own variances are those about zero: scikit-learn's
+/// `TruncatedSVD` calls them explained variance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AboutMean {
+    /// Variance of the scores along each component, with divisor n.
+    pub variance: Vec<f64>,
+    /// Share of the sum of the variances of the columns.
+    pub ratio: Vec<f64>,
 }
 
 /// A fitted principal component analysis. Made by [`Pca::fit`].
@@ -80,9 +92,11 @@ pub struct PcaModel {
 impl TryFrom<ModelParts> for PcaModel {
     type Error = Error;
 
-    /// Checks that the shapes agree and that every scale is positive and finite.
+    /// Checks that the shapes agree, that every scale is positive and finite, and that no weight is negative.
     fn try_from(parts: ModelParts) -> Result<Self> {
         let (k, p) = parts.components.shape();
+        let about_mean =
+            |of: fn(&AboutMean) -> &Vec<f64>| parts.about_mean.as_ref().map_or(k, |x| of(x).len());
         let lengths = [
             ("explained_variance", parts.explained_variance.len(), k),
             ("explained_variance_ratio", parts.explained_variance_ratio.len(), k),
@@ -91,6 +105,8 @@ impl TryFrom<ModelParts> for PcaModel {
             ("mean", parts.mean.len(), p),
             ("scale", parts.scale.len(), p),
             ("feature_weights", parts.feature_weights.as_ref().map_or(p, Vec::len), p),
+            ("the variance about the mean", about_mean(|x| &x.variance), k),
+            ("the share of the variance about the mean", about_mean(|x| &x.ratio), k),
         ];
         for (what, found, expected) in lengths {
             if found != expected {
@@ -100,6 +116,10 @@ impl TryFrom<ModelParts> for PcaModel {
         if let Some(scale) = parts.scale.iter().find(|scale| !(**scale > 0.0 && scale.is_finite())) {
             let rule = "columns are divided by it, so it is positive and finite";
             return Err(Error::ModelValue { name: "scale", value: scale.to_string(), rule });
+        }
+        if let Some(weight) = parts.feature_weights.iter().flatten().find(|weight| **weight < 0.0) {
+            let rule = "a weight must not be negative";
+            return Err(Error::ModelValue { name: "feature_weights", value: weight.to_string(), rule });
         }
         let factor = (0..p)
             .map(|j| parts.feature_weights.as_ref().map_or(1.0, |c| c[j].sqrt()) / parts.scale[j])

@@ -26,7 +26,7 @@ const SHELVES: [(&str, &[&[&str]]); 2] = [
             &["stream"],
             &["methods"],
             &["fit"],
-            &["cross_validation", "estimator"],
+            &["cross_validation", "estimator", "record"],
         ],
     ),
 ];

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -70,8 +68,8 @@ class FittedIncomplete(ViewedModel):
         "scores",
         "row_offsets",
     )
-    _to_state = staticmethod(_core.to_incomplete_state)
-    _from_state = staticmethod(_core.from_incomplete_state)
+    _kind = _core.IncompleteModel
+    _arguments = staticmethod(incomplete_arguments)
 
     def transform(self, X: Any, *, return_covariance: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Compute the scores of rows with missing values, which are optimal given the components.
@@ -343,20 +341,15 @@ class FittedIncomplete(ViewedModel):
         check_is_fitted(self)
         return self.components_.T * np.sqrt(self.explained_variance_)
 
-    def _write(self, path: str | os.PathLike[str]) -> None:
+    def _beside(self) -> dict[str, Any]:
         columns = self.column_ids_ if self.column_ids_ is not None else getattr(self, "feature_names_in_", None)
-        _core.save_incomplete(path, self._model_now(), id_list("row", self.row_ids_), id_list("column", columns))
+        return {"row_ids": id_list("row", self.row_ids_), "column_ids": id_list("column", columns)}
 
-    @classmethod
-    def _read(
-        cls, path: str | os.PathLike[str]
-    ) -> tuple[_core.IncompleteModel, Mapping[str, Ids | None], dict[str, Any]]:
-        model, rows, columns, options = _core.load_incomplete(path)
-        ids = {name: None if ids is None else np.asarray(ids) for name, ids in (("rows", rows), ("columns", columns))}
-        return model, ids, incomplete_arguments(json.loads(options))
-
-    def _adopt_file(self, model: _core.IncompleteModel, beside: Mapping[str, Ids | None]) -> Self:
-        adopt_ids(self, beside["rows"], beside["columns"])
+    def _adopt_file(self, model: _core.IncompleteModel, beside: Mapping[str, Any]) -> Self:
+        rows, columns = (
+            None if beside[name] is None else np.asarray(beside[name]) for name in ("row_ids", "column_ids")
+        )
+        adopt_ids(self, rows, columns)
         return self._adopt(model)
 
     def _adopt(self, model: _core.IncompleteModel) -> Self:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import scipy.sparse as sp
@@ -114,7 +113,9 @@ class FittedKernel(FittedModel):
         >>> KernelPCA.load(path)
         KernelPCA(gamma='median', kernel='rbf', n_components=1, random_state=0)
         """
-        model, beside, arguments = cls._read(path, None if kernel is None else block_kernel(kernel, kernel_params))
+        function = None if kernel is None else block_kernel(kernel, kernel_params)
+        model, beside, options = _core.load(cls._kind, path, function)
+        arguments = cls._arguments(options)
         if (arguments["kernel"] == "custom") != (kernel is not None):
             raise ValueError(f"{os.fspath(path)}: the kernel of the model is {function_advice(kernel)}")
         if kernel is not None:
@@ -131,6 +132,9 @@ class FittedKernel(FittedModel):
 
 class FittedKernelPCA(FittedKernel):
     """Base class of fitted kernel PCA."""
+
+    _kind = _core.KernelModel
+    _arguments = staticmethod(estimator_arguments)
 
     fit_inverse_transform: bool
     n_components_: int
@@ -244,22 +248,6 @@ class FittedKernelPCA(FittedKernel):
         """Compute the scores of rows that have been checked."""
         with self._call() as draw:
             return self._model.transform(matrix, n_threads=threads_option(self), on_progress=draw)
-
-    def _to_state(self, model: _core.KernelModel) -> dict[str, Any]:
-        return _core.to_kernel_state(model)
-
-    def _from_state(self, state: dict[str, Any]) -> _core.KernelModel:
-        return _core.from_kernel_state(state, self._function())
-
-    def _write(self, path: str | os.PathLike[str]) -> None:
-        _core.save_kernel(path, self._model, self._beside())
-
-    @classmethod
-    def _read(
-        cls, path: str | os.PathLike[str], function: BlockKernel | None
-    ) -> tuple[_core.KernelModel, Mapping[str, Any], dict[str, Any]]:
-        model, beside, text = _core.load_kernel(path, function)
-        return model, beside, estimator_arguments(json.loads(text))
 
     def _adopt(self, model: _core.KernelModel) -> Self:
         self.solver_ = cast(KernelRoute, model.solver)

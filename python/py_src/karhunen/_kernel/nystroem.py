@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._kernel.fitted import FittedKernel
-from karhunen._kernel.function import BlockKernel
 from karhunen._kernel.options import kernel_arguments, kernel_option, landmarks_argument, threads_option
 from karhunen._shared.arrays import FloatArray, Rows
 from karhunen._shared.choices import DefiniteKernel, Gamma, Landmarks
@@ -92,6 +89,7 @@ class Nystroem(FittedKernel):
     """
 
     __module__ = "karhunen"
+    _kind = _core.NystromMap
 
     def __init__(
         self,
@@ -171,28 +169,14 @@ class Nystroem(FittedKernel):
         with self._naming_columns():
             return self._model.transform(matrix, n_threads=threads_option(self))
 
-    def _write(self, path: str | os.PathLike[str]) -> None:
-        _core.save_nystrom(path, self._model, self._beside()["feature_names"])
-
-    @classmethod
-    def _read(
-        cls, path: str | os.PathLike[str], function: BlockKernel | None
-    ) -> tuple[_core.NystromMap, Mapping[str, Any], dict[str, Any]]:
-        model, names, text = _core.load_nystrom(path, function)
-        engine = json.loads(text)
-        arguments = {
-            **kernel_arguments(engine["kernel"]),
-            "n_components": engine["n_landmarks"],
-            "landmarks": landmarks_argument(engine["landmarks"]),
-            "random_state": engine["seed"],
+    @staticmethod
+    def _arguments(options: dict[str, Any]) -> dict[str, Any]:
+        return {
+            **kernel_arguments(options["kernel"]),
+            "n_components": options["n_landmarks"],
+            "landmarks": landmarks_argument(options["landmarks"]),
+            "random_state": options["seed"],
         }
-        return model, {**cls._columns_of_file, "feature_names": names}, arguments
-
-    def _to_state(self, model: _core.NystromMap) -> dict[str, Any]:
-        return model.state()
-
-    def _from_state(self, state: dict[str, Any]) -> _core.NystromMap:
-        return _core.NystromMap.from_state(state, self._function())
 
     @property
     def components_(self) -> Rows:

@@ -17,8 +17,6 @@ from karhunen._shared.dtype import in_dtype
 from karhunen._shared.fitted_model import ViewedModel
 
 if TYPE_CHECKING:
-    import os
-
     from typing_extensions import Self
 
 
@@ -33,8 +31,7 @@ class FittedComponents(ViewedModel):
     convergence_: Convergence
     n_iter_: int
 
-    _to_state = staticmethod(_core.to_state)
-    _from_state = staticmethod(_core.from_state)
+    _kind = _core.Model
 
     def transform(self, X: Any) -> FloatArray:
         """Compute the scores of rows.
@@ -68,13 +65,6 @@ class FittedComponents(ViewedModel):
         check_is_fitted(self)
         scores = to_scores(self, X)
         return self._model_now().inverse_transform(scores, whiten=self._whitened(), n_threads=self.n_threads)
-
-    def _write(self, path: str | os.PathLike[str]) -> None:
-        _core.save(path, self._model_now(), {**self._beside(), "about_mean": self._about_mean()})
-
-    def _about_mean(self) -> tuple[FloatArray, FloatArray] | None:
-        """Return variances of the scores about their mean and their ratios, if they differ from the model's own."""
-        return None
 
     def _whitened(self) -> bool:
         """Return whether scores have unit variance."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -339,17 +336,14 @@ class PCA(FittedComponents):
         model = self._model_now()
         return in_dtype(model.dtype, model.precision())
 
-    @classmethod
-    def _read(cls, path: str | os.PathLike[str]) -> tuple[_core.Model, Mapping[str, Any], dict[str, Any]]:
-        model, beside, text = _core.load(path)
-        options = json.loads(text)
-        arguments = {
+    @staticmethod
+    def _arguments(options: dict[str, Any]) -> dict[str, Any]:
+        return {
             **estimator_options(options),
             "n_components": n_components_of(options),
             **{name: options[name] for name in ("center", "scale", "weighting")},
             "solver": options["solver"] or "auto",
         }
-        return model, beside, arguments
 
     def to_sklearn(self) -> SklearnPCA | Pipeline:
         """Convert to a fitted estimator of scikit-learn that computes the same scores.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -178,26 +177,28 @@ class TruncatedSVD(FittedComponents):
             "solver": SKLEARN_ALGORITHMS.get(algorithm, algorithm),
         }
 
-    def _about_mean(self) -> tuple[FloatArray, FloatArray]:
-        return self.explained_variance_, self.explained_variance_ratio_
-
-    @classmethod
-    def _read(cls, path: str | os.PathLike[str]) -> tuple[_core.Model, Mapping[str, Any], dict[str, Any]]:
-        model, beside, text = _core.load(path)
-        if beside["about_mean"] is None:
-            raise ValueError(
-                f"{os.fspath(path)}: the model was not saved by a TruncatedSVD, whose variances are those about the "
-                "mean; read it with PCA.load"
-            )
-        options = json.loads(text)
-        arguments = {
+    @staticmethod
+    def _arguments(options: dict[str, Any]) -> dict[str, Any]:
+        return {
             **estimator_options(options),
             "n_components": n_components_of(options),
             "algorithm": options["solver"] or "auto",
         }
-        return model, beside, arguments
+
+    def _model_of_file(self) -> _core.Model:
+        variances = (self.explained_variance_, self.explained_variance_ratio_)
+        return self._with_parts(dict(zip(("variance_about_mean", "variance_ratio_about_mean"), variances, strict=True)))
+
+    @classmethod
+    def _check_file(cls, path: str | os.PathLike[str], model: _core.Model) -> None:
+        if model.about_mean is None:
+            raise ValueError(
+                f"{os.fspath(path)}: the model was not saved by a TruncatedSVD, whose variances are those about the "
+                "mean; read it with PCA.load"
+            )
 
     def _adopt_file(self, model: _core.Model, beside: Mapping[str, Any]) -> Self:
         super()._adopt_file(model, beside)
-        self._show_variances(*(np.array(values) for values in beside["about_mean"]))
+        if model.about_mean is not None:
+            self._show_variances(*(np.array(values) for values in model.about_mean))
         return self

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from karhunen import _core
 from karhunen._shared.arrays import FloatArray
+from karhunen._shared.earlier_pickles import record_of
 from karhunen._shared.errors import name_column
 from karhunen._shared.progress import progress
 
@@ -32,12 +34,10 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     feature_names_in_: NDArray[np.object_]
     #: The engine's model.
     _model: Any
-    #: Convert the engine's model to plain values, and back.
-    _to_state: Callable[[Any], dict[str, Any]]
-    _from_state: Callable[[dict[str, Any]], Any]
-    #: Write the file of a fitted model; read one: the model, other content of the file, and the estimator's arguments.
-    _write: Callable[[str | os.PathLike[str]], None]
-    _read: Callable[..., tuple[Any, Mapping[str, Any], dict[str, Any]]]
+    #: Class of the engine's models.
+    _kind: type[Any]
+    #: Convert the engine's options, as files hold them, to the estimator's arguments.
+    _arguments: Callable[[dict[str, Any]], dict[str, Any]]
     #: Columns of the fitted file that are not features, as model files of the command line record them.
     _columns_of_file: Mapping[str, Any] = MappingProxyType({"set_aside": (), "id_column": None})
 
@@ -61,6 +61,14 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _model_now(self) -> Any:
         """Return the engine's model."""
         return self._model
+
+    def _model_of_file(self) -> Any:
+        """Return the engine's model as a file holds it."""
+        return self._model_now()
+
+    @classmethod
+    def _check_file(cls, path: str | os.PathLike[str], model: Any) -> None:
+        """Refuse a model of the right kind that is none of this estimator."""
 
     @contextmanager
     def _naming_columns(self) -> Iterator[None]:
@@ -102,7 +110,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         array([0.5, 0.5])
         """
         check_is_fitted(self)
-        self._write(path)
+        _core.save(path, self._model_of_file(), self._beside())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -123,13 +131,27 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         OSError, ValueError
             If the file cannot be read or holds another kind of model.
         """
-        model, beside, arguments = cls._read(path)
-        return cls(**arguments)._adopt_file(model, beside)
+        model, beside, options = _core.load(cls._kind, path)
+        cls._check_file(path, model)
+        return cls(**cls._arguments(options))._adopt_file(model, beside)
 
     def _beside(self) -> dict[str, Any]:
         """Return the content of a file besides the model."""
         names = getattr(self, "feature_names_in_", None)
         return {"feature_names": None if names is None else names.tolist(), **self._columns_of_file}
+
+    def _function(self) -> Callable[..., Any] | None:
+        """Return the kernel function of the caller's own, if the model has one."""
+        return None
+
+    def _with_parts(self, parts: Mapping[str, Any]) -> Any:
+        """Return the engine's model with other numbers and arrays, by their names in records."""
+        changed = {name: np.asarray(value, dtype=np.float64) for name, value in parts.items()}
+        return self._from_state({**_core.to_state(self._model), **changed})
+
+    def _from_state(self, state: dict[str, Any]) -> Any:
+        """Return the engine's model of a record."""
+        return _core.from_state(self._kind, state, self._function())
 
     def _not_pickled(self) -> tuple[str, ...]:
         """List attributes that are derived from the model."""
@@ -143,7 +165,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Return the state for pickling, with the model as plain values."""
         state = dict(super().__getstate__())
         if "_model" in state:
-            state["_state"] = self._to_state(self._model_now())
+            state["_state"] = _core.to_state(self._model_now())
             for name in ("_model", *self._not_pickled()):
                 del state[name]
         return state
@@ -154,7 +176,7 @@ class FittedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         values = state.pop("_state", None)
         super().__setstate__(state)
         if values is not None:
-            self._adopt(self._from_state(values))
+            self._adopt(self._from_state(record_of(values)))
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags: sparse input is accepted, the dtype preserved."""
@@ -197,10 +219,7 @@ class ViewedModel(FittedModel):
         now = {name: getattr(self, f"{name}_") for name in self._views}
         assigned = {name: value for name, value in now.items() if value is not self._shown[name]}
         if assigned:
-            state = self._to_state(self._model)
-            for name, value in assigned.items():
-                state[name] = np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
-            self._adopt(self._from_state(state))
+            self._adopt(self._with_parts(assigned))
         return self._model
 
     def _not_pickled(self) -> tuple[str, ...]:

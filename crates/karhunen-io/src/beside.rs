@@ -1,0 +1,173 @@
+//! What a model file holds beside the model: what the rows and columns that were fitted are called.
+
+use karhunen::{Error, Record, Result};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Ids;
+use crate::{FittedTable, TripleColumns};
+
+/// What a file of a kind of model holds beside the model. With serde its fields are those that Python knows.
+pub trait Beside: Clone + std::fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned {
+    /// Adds it to the record of a model of so many rows and columns.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there is one name or id for each.
+    fn put<'a>(&'a self, record: &mut Record<'a>, shape: (usize, usize)) -> Result<()>;
+
+    /// Takes it out of a record.
+    ///
+    /// # Errors
+    /// [`Error::Record`] for damage, and for names or ids of another number.
+    fn take(record: &mut Record<'_>, shape: (usize, usize)) -> Result<Self>;
+
+    /// The columns of the table that was fitted.
+    fn fitted_table(&self, n_features: usize) -> FittedTable;
+}
+
+/// What the columns of the table that was fitted are called.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableColumns {
+    /// One name for each feature, if the data had names; of a precomputed kernel, for each row fitted.
+    pub feature_names: Option<Vec<String>>,
+    /// Columns beside the features in the file of the fit, by name: weights and labels.
+    pub set_aside: Vec<String>,
+    /// The column that was asked for to name the rows.
+    pub id_column: Option<String>,
+}
+
+impl Beside for TableColumns {
+    fn put<'a>(&'a self, record: &mut Record<'a>, (_, n_features): (usize, usize)) -> Result<()> {
+        if let Some(names) = &self.feature_names {
+            expect("the feature names", "names", names.len(), n_features)?;
+            record.put_json("feature_names", names)?;
+        }
+        put_columns(record, &self.set_aside, self.id_column.as_ref())
+    }
+
+    fn take(record: &mut Record<'_>, (_, n_features): (usize, usize)) -> Result<Self> {
+        let feature_names: Option<Vec<String>> = record.optional_json("feature_names")?;
+        if let Some(names) = feature_names.as_ref().filter(|names| names.len() != n_features) {
+            let problem = format!(
+                "the model has {n_features} features and {} names; it is damaged, fit it again",
+                names.len()
+            );
+            return Err(Error::Record { array: None, problem });
+        }
+        let (set_aside, id_column) = columns(record)?;
+        Ok(Self { feature_names, set_aside, id_column })
+    }
+
+    fn fitted_table(&self, n_features: usize) -> FittedTable {
+        let Self { feature_names, set_aside, id_column } = self.clone();
+        FittedTable { feature_names, n_features, set_aside, id_column }
+    }
+}
+
+/// What the rows and columns of incomplete data are called.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RowsAndColumns {
+    /// One id for each row fitted, if the data had such.
+    pub row_ids: Option<Ids>,
+    /// One id for each column: the names of the features where the data were a table.
+    pub column_ids: Option<Ids>,
+    /// The columns of the file of triples that was fitted, if it was one.
+    pub triples: Option<TripleColumns>,
+    /// Columns beside the features in the table of the fit, by name: weights and labels.
+    pub set_aside: Vec<String>,
+    /// The column that was asked for to name the rows.
+    pub id_column: Option<String>,
+}
+
+impl Beside for RowsAndColumns {
+    fn put<'a>(&'a self, record: &mut Record<'a>, (n, p): (usize, usize)) -> Result<()> {
+        for (name, what, ids, expected) in [
+            ("row_ids", "the row ids", &self.row_ids, n),
+            ("column_ids", "the column ids", &self.column_ids, p),
+        ] {
+            let Some(ids) = ids else { continue };
+            expect(what, "values", ids.len(), expected)?;
+            put_ids(record, name, ids);
+        }
+        if let Some(columns) = &self.triples {
+            record.put_json("triples", columns)?;
+        }
+        put_columns(record, &self.set_aside, self.id_column.as_ref())
+    }
+
+    fn take(record: &mut Record<'_>, (n, p): (usize, usize)) -> Result<Self> {
+        let (row_ids, column_ids) = (take_ids(record, "row_ids", n)?, take_ids(record, "column_ids", p)?);
+        let triples = record.optional_json("triples")?;
+        let (set_aside, id_column) = columns(record)?;
+        Ok(Self { row_ids, column_ids, triples, set_aside, id_column })
+    }
+
+    fn fitted_table(&self, n_features: usize) -> FittedTable {
+        FittedTable {
+            feature_names: self.column_ids.as_ref().map(Ids::texts),
+            n_features,
+            set_aside: self.set_aside.clone(),
+            id_column: self.id_column.clone(),
+        }
+    }
+}
+
+fn expect(what: &'static str, axis: &'static str, found: usize, expected: usize) -> Result<()> {
+    if found == expected { Ok(()) } else { Err(Error::Shape { what, axis, found, expected }) }
+}
+
+fn put_columns(record: &mut Record<'_>, set_aside: &[String], id_column: Option<&String>) -> Result<()> {
+    if !set_aside.is_empty() {
+        record.put_json("set_aside", &set_aside)?;
+    }
+    id_column.map_or(Ok(()), |name| record.put_json("id_column", name))
+}
+
+fn columns(record: &Record<'_>) -> Result<(Vec<String>, Option<String>)> {
+    Ok((record.optional_json("set_aside")?.unwrap_or_default(), record.optional_json("id_column")?))
+}
+
+/// Whole numbers as they are; texts as their bytes and the end of each.
+fn put_ids<'a>(record: &mut Record<'a>, name: &str, ids: &'a Ids) {
+    match ids {
+        Ids::Integers(ids) => record.put_row(name, ids),
+        Ids::Texts(ids) => {
+            let ends = ids.iter().scan(0, |end, id| {
+                *end += id.len();
+                Some(*end)
+            });
+            record.put_counts(&format!("{name}_ends"), ends);
+            record.put_row(name, ids.concat().into_bytes());
+        }
+    }
+}
+
+fn take_ids(record: &mut Record<'_>, name: &str, expected: usize) -> Result<Option<Ids>> {
+    let ends_name = format!("{name}_ends");
+    if !record.has(&ends_name) {
+        return if record.has(name) {
+            record.take_row(name, expected).map(|ids| Some(Ids::Integers(ids)))
+        } else {
+            Ok(None)
+        };
+    }
+    let ends: Vec<usize> = record.take_counts(&ends_name)?;
+    let damaged = |what: &str| Error::Record {
+        array: Some(name.to_owned()),
+        problem: format!("{what}; the model file is damaged, fit it again"),
+    };
+    if ends.len() != expected {
+        return Err(damaged(&format!("there are {} ids, expected {expected}", ends.len())));
+    }
+    let ([_], bytes) = record.take::<u8, 1>(name)?;
+    let text = String::from_utf8(bytes).map_err(|error| damaged(&error.to_string()))?;
+    let mut start = 0;
+    let ids: Option<Vec<String>> = ends
+        .into_iter()
+        .map(|end| text.get(std::mem::replace(&mut start, end)..end).map(str::to_owned))
+        .collect();
+    ids.map(|ids| Some(Ids::Texts(ids)))
+        .ok_or_else(|| damaged("the ends of the ids are not those of its text"))
+}

@@ -1,0 +1,172 @@
+//! Fitted models as files: the record of the model, and what is known of the table that was fitted.
+
+use std::path::Path;
+
+use karhunen::{Checkpoint, IncompleteModel, KernelModel, NystromMap, PcaModel, Record, Recorded};
+
+use crate::beside::{Beside, RowsAndColumns, TableColumns};
+use crate::input::Input;
+use crate::model_file::{self, refused};
+use crate::replace::{Staged, stage};
+use crate::{Cause, Error, ReadOptions, Result};
+
+/// A kind of model that files hold.
+pub trait Stored: Recorded {
+    /// What a file holds beside the model.
+    type Beside: Beside;
+
+    /// Rows that the model knows by their ids, and columns of new data.
+    fn shape(&self) -> (usize, usize);
+}
+
+impl Stored for PcaModel {
+    type Beside = TableColumns;
+
+    fn shape(&self) -> (usize, usize) {
+        (self.n_samples(), self.n_features())
+    }
+}
+
+impl Stored for IncompleteModel {
+    type Beside = RowsAndColumns;
+
+    fn shape(&self) -> (usize, usize) {
+        (self.n_samples(), self.n_features())
+    }
+}
+
+impl Stored for KernelModel {
+    type Beside = TableColumns;
+
+    fn shape(&self) -> (usize, usize) {
+        (self.n_samples(), self.n_features())
+    }
+}
+
+impl Stored for NystromMap {
+    type Beside = TableColumns;
+
+    fn shape(&self) -> (usize, usize) {
+        self.parts().landmarks.shape()
+    }
+}
+
+/// A fitted model with what a file holds beside it. A kernel function of the caller's own is not written: give it again
+/// with `with_function` to the model that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saved<M: Stored> {
+    /// The model.
+    pub model: M,
+    /// What its columns, and perhaps rows, are called.
+    pub beside: M::Beside,
+}
+
+/// Of complete data.
+pub type SavedModel = Saved<PcaModel>;
+/// Of incomplete data, with what its rows and columns are called.
+pub type SavedIncomplete = Saved<IncompleteModel>;
+/// In the feature space of a kernel.
+pub type SavedKernel = Saved<KernelModel>;
+/// A feature map.
+pub type SavedNystrom = Saved<NystromMap>;
+
+impl<M: Stored> Saved<M> {
+    /// What model files call this kind.
+    pub const KIND: &str = M::KIND;
+
+    /// How to read more data for this model: columns that were no features in the fit are none now, whether they are there or
+    /// not.
+    #[must_use]
+    pub fn read_options(&self, options: ReadOptions) -> ReadOptions {
+        ReadOptions { fitted: Some(self.beside.fitted_table(self.model.shape().1)), ..options }
+    }
+
+    /// Everything as one record.
+    fn record(&self) -> karhunen::Result<Record<'_>> {
+        let mut record = self.model.to_record()?;
+        self.beside.put(&mut record, self.model.shape())?;
+        Ok(record)
+    }
+
+    /// The content of a file.
+    fn of(path: &Path, mut record: Record<'_>) -> Result<Self> {
+        let model = M::from_record(&mut record).map_err(|error| refused(path, error))?;
+        let beside = M::Beside::take(&mut record, model.shape()).map_err(|error| refused(path, error))?;
+        Ok(Self { model, beside })
+    }
+}
+
+/// Writes a model as a safetensors file, beside the target and renamed; `-` is the standard output.
+///
+/// The arrays and texts of each kind are in the page `docs/formats.md`; the metadata also holds `karhunen` (the version),
+/// `kind` and `format_version`.
+///
+/// # Errors
+/// [`Cause::Library`] unless there is one name for each column and one id for each row, if there are any; [`Cause::Io`], and the
+/// target is then as it was.
+pub fn save_model<M: Stored>(path: &Path, saved: &Saved<M>) -> Result<()> {
+    stage_model(path, saved)?.commit()
+}
+
+/// As [`save_model`], leaving the file beside the target until [`Staged::commit`]: for several files that are to appear
+/// together. The standard output is written at once.
+///
+/// # Errors
+/// As [`save_model`].
+pub fn stage_model<M: Stored>(path: &Path, saved: &Saved<M>) -> Result<Staged> {
+    stage_record(path, &saved.record().map_err(|error| refused(path, error))?)
+}
+
+/// Writes a record beside the target.
+pub(crate) fn stage_record(path: &Path, record: &Record<'_>) -> Result<Staged> {
+    stage(path, |sink| model_file::write(record, sink))
+}
+
+/// Reads a model; `-` is the standard input.
+///
+/// # Errors
+/// [`Cause::Io`] if the file cannot be read; [`Cause::Format`] for a file that is damaged, of another program, of a newer
+/// karhunen, or of another kind of model; [`Cause::Library`] for arrays that contradict each other.
+pub fn load_model<M: Stored>(path: &Path) -> Result<Saved<M>> {
+    Saved::of(path, model_file::read(&Input::load(path)?)?)
+}
+
+/// A fitted model of whichever kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyModel {
+    /// Of complete data.
+    Complete(Box<SavedModel>),
+    /// Of incomplete data.
+    Incomplete(Box<SavedIncomplete>),
+    /// In the feature space of a kernel.
+    Kernel(Box<SavedKernel>),
+}
+
+/// Reads a model of whichever kind; `-` is the standard input.
+///
+/// # Errors
+/// As [`load_model`].
+pub fn load_any_model(path: &Path) -> Result<AnyModel> {
+    any_model(path, model_file::read(&Input::load(path)?)?)
+}
+
+/// The model of a file.
+pub(crate) fn any_model(path: &Path, record: Record<'_>) -> Result<AnyModel> {
+    let refuse = |message: &str| Err(Error::new(path, Cause::Format(message.to_owned())));
+    match record.kind.as_str() {
+        IncompleteModel::KIND => Ok(AnyModel::Incomplete(Box::new(Saved::of(path, record)?))),
+        KernelModel::KIND => Ok(AnyModel::Kernel(Box::new(Saved::of(path, record)?))),
+        NystromMap::KIND => refuse(
+            "holds a Nyström feature map, which has no components; karhunen.Nystroem.load in Python and load_model in Rust \
+             read it",
+        ),
+        Checkpoint::KIND => refuse(
+            "holds the checkpoint of a fit, not a model; go on from it with the command of the fit and --resume \
+             (in Python resume=True), which gives the model",
+        ),
+        _ => Ok(AnyModel::Complete(Box::new(Saved::of(path, record)?))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Models as records. Arrays are called as the fields of scikit-learn are.
+
+use crate::error::Result;
+use crate::pca::model::{AboutMean, Convergence, ModelParts, PcaModel};
+use crate::record::{Record, Recorded};
+
+impl Recorded for PcaModel {
+    const KIND: &'static str = "pca";
+
+    fn to_record(&self) -> Result<Record<'_>> {
+        let parts = self.parts();
+        let mut record = Record::new(Self::KIND);
+        record.put_matrix("components", &parts.components);
+        record.put_row("explained_variance", &parts.explained_variance);
+        record.put_row("explained_variance_ratio", &parts.explained_variance_ratio);
+        record.put_row("singular_values", &parts.singular_values);
+        record.put_row("residuals", &parts.convergence.residuals);
+        record.put_row("mean", &parts.mean);
+        record.put_row("scale", &parts.scale);
+        record.put_scalar("noise_variance", parts.noise_variance);
+        record.put_scalar("total_variance", parts.total_variance);
+        record.put_scalar("sum_of_weights", parts.sum_of_weights);
+        if let Some(weights) = &parts.feature_weights {
+            record.put_row("feature_weights", weights);
+        }
+        if let Some(AboutMean { variance, ratio }) = &parts.about_mean {
+            record.put_row("variance_about_mean", variance);
+            record.put_row("variance_ratio_about_mean", ratio);
+        }
+        record.put_json("n_samples", &parts.n_samples)?;
+        record.put_text("dtype", &parts.dtype);
+        record.put_json("options", &parts.options)?;
+        // The residuals are an array: JSON has no infinity, and need not keep every bit.
+        record.put_json_without("convergence", &parts.convergence, "residuals")?;
+        Ok(record)
+    }
+
+    fn from_record(record: &mut Record<'_>) -> Result<Self> {
+        record.check_kind(Self::KIND)?;
+        let about_mean = record.if_there("variance_about_mean", |record, name| {
+            Ok(AboutMean {
+                variance: record.take_any_row(name)?,
+                ratio: record.take_any_row("variance_ratio_about_mean")?,
+            })
+        })?;
+        Self::try_from(ModelParts {
+            components: record.take_matrix("components")?,
+            explained_variance: record.take_any_row("explained_variance")?,
+            explained_variance_ratio: record.take_any_row("explained_variance_ratio")?,
+            singular_values: record.take_any_row("singular_values")?,
+            noise_variance: record.take_scalar("noise_variance")?,
+            total_variance: record.take_scalar("total_variance")?,
+            mean: record.take_any_row("mean")?,
+            scale: record.take_any_row("scale")?,
+            feature_weights: record.if_there("feature_weights", Record::take_any_row)?,
+            about_mean,
+            n_samples: record.json("n_samples")?,
+            sum_of_weights: record.take_scalar("sum_of_weights")?,
+            options: record.json("options")?,
+            dtype: record.text("dtype")?.to_owned(),
+            convergence: Convergence {
+                residuals: record.take_any_row("residuals")?,
+                ..record.json_with_no("convergence", "residuals")?
+            },
+        })
+    }
+}

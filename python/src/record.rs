@@ -1,0 +1,236 @@
+//! Fitted models of every kind as plain values, for pickles, and as files.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use karhunen::{Array, Matrix, Number, Numbers, Record, Recorded};
+use karhunen_io::{Saved, Stored, load_model, save_model};
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::True;
+use pyo3::types::{PyDict, PyString, PyType};
+use pyo3::{IntoPyObjectExt, PyClass, PyTypeInfo};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::arrays::show_array;
+use crate::errors::{file_to_python, to_python};
+use crate::incomplete_model::IncompleteModel;
+use crate::kernel_model::KernelModel;
+use crate::model::Model;
+use crate::nystrom_map::NystromMap;
+
+/// A class of Python that holds a model of the engine, which it shows and never changes.
+pub(crate) trait ModelClass: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
+    /// The model of the engine.
+    type Core: Stored<Beside: Send> + Clone + Send + Sync;
+
+    fn core(&self) -> &Arc<Self::Core>;
+
+    /// The object of a model; `function` is the kernel of the name `custom`, of models that have kernels.
+    fn wrap(model: Self::Core, function: Option<&Bound<'_, PyAny>>) -> Self;
+}
+
+/// A view of a vector of the model.
+pub(crate) fn view<'py, M: ModelClass>(
+    slf: &Bound<'py, M>,
+    vector: impl Fn(&M::Core) -> &[f64],
+) -> PyResult<Bound<'py, PyAny>> {
+    let values = vector(slf.get().core());
+    to_numpy(&[values.len()], values.into(), slf.as_any())
+}
+
+/// A view of a matrix of the model.
+pub(crate) fn view_matrix<'py, M: ModelClass>(
+    slf: &Bound<'py, M>,
+    matrix: impl Fn(&M::Core) -> &Matrix,
+) -> PyResult<Bound<'py, PyAny>> {
+    let matrix = matrix(slf.get().core());
+    to_numpy(&[matrix.n_rows(), matrix.n_cols()], matrix.as_slice().into(), slf.as_any())
+}
+
+/// A model of any kind.
+#[derive(FromPyObject)]
+pub(crate) enum AnyModel<'py> {
+    Complete(Bound<'py, Model>),
+    Incomplete(Bound<'py, IncompleteModel>),
+    Kernel(Bound<'py, KernelModel>),
+    Nystrom(Bound<'py, NystromMap>),
+}
+
+/// Calls a generic function with the class of a model: neither functions nor closures can be generic arguments.
+macro_rules! for_class {
+    ($class:expr, $function:ident ( $($argument:expr),* )) => {{
+        let (class, py) = ($class, $class.py());
+        if class.is(Model::type_object(py)) {
+            $function::<Model>($($argument),*)?.into_py_any(py)
+        } else if class.is(IncompleteModel::type_object(py)) {
+            $function::<IncompleteModel>($($argument),*)?.into_py_any(py)
+        } else if class.is(KernelModel::type_object(py)) {
+            $function::<KernelModel>($($argument),*)?.into_py_any(py)
+        } else if class.is(NystromMap::type_object(py)) {
+            $function::<NystromMap>($($argument),*)?.into_py_any(py)
+        } else {
+            Err(PyTypeError::new_err(format!("{class} is no class of models")))
+        }
+    }};
+}
+
+/// Everything that a model consists of, but for a kernel function: its record, as arrays (which look into the model) and texts.
+#[pyfunction]
+pub(crate) fn to_state<'py>(model: AnyModel<'py>) -> PyResult<Bound<'py, PyDict>> {
+    match &model {
+        AnyModel::Complete(model) => state_of(model),
+        AnyModel::Incomplete(model) => state_of(model),
+        AnyModel::Kernel(model) => state_of(model),
+        AnyModel::Nystrom(model) => state_of(model),
+    }
+}
+
+fn state_of<'py, M: ModelClass>(model: &Bound<'py, M>) -> PyResult<Bound<'py, PyDict>> {
+    let record = model.get().core().to_record().map_err(to_python)?;
+    let state = PyDict::new(model.py());
+    state.set_item("kind", &record.kind)?;
+    state.set_item("karhunen", &record.version)?;
+    for (key, text) in &record.texts {
+        state.set_item(key, text)?;
+    }
+    for Array { name, shape, numbers } in record.arrays {
+        let owner = model.as_any();
+        let array = match numbers {
+            Numbers::F64(values) => to_numpy(&shape, values, owner),
+            Numbers::F32(values) => to_numpy(&shape, values, owner),
+            Numbers::I64(values) => to_numpy(&shape, values, owner),
+            Numbers::U32(values) => to_numpy(&shape, values, owner),
+            Numbers::U8(values) => to_numpy(&shape, values, owner),
+        };
+        state.set_item(name, array?)?;
+    }
+    Ok(state)
+}
+
+/// A view of values that the owner's model holds, or an array of others.
+#[allow(unsafe_code)]
+fn to_numpy<'py, T: numpy::Element + Copy>(
+    shape: &[usize],
+    values: Cow<'_, [T]>,
+    owner: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match values {
+        // SAFETY: the owner's class is frozen, and its model lends the values.
+        Cow::Borrowed(values) => unsafe { show_array(shape, values, owner) },
+        Cow::Owned(values) => Ok(PyArray1::from_vec(owner.py(), values).reshape(shape)?.into_any()),
+    }
+}
+
+/// The model of a state; `function` is the kernel of the name `custom`.
+#[pyfunction]
+#[pyo3(signature = (kind, state, function=None))]
+pub(crate) fn from_state(
+    kind: &Bound<'_, PyType>,
+    state: &Bound<'_, PyDict>,
+    function: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    for_class!(kind, of_state(state, function))
+}
+
+fn of_state<M: ModelClass>(state: &Bound<'_, PyDict>, function: Option<&Bound<'_, PyAny>>) -> PyResult<M> {
+    let mut record = Record::new(M::Core::KIND);
+    for (name, value) in state {
+        let name: String = name.extract()?;
+        match (name.as_str(), value.cast::<PyString>()) {
+            ("kind", Ok(kind)) => record.kind = kind.extract()?,
+            ("karhunen", Ok(version)) => record.version = version.extract()?,
+            (_, Ok(text)) => record.put_text(&name, &text.to_cow()?),
+            // Nothing is in its place.
+            _ if value.is_none() => {}
+            _ => put_array(&mut record, &name, &value)?,
+        }
+    }
+    let model = M::Core::from_record(&mut record).map_err(to_python)?;
+    Ok(M::wrap(model, function))
+}
+
+/// Adds an array of numpy, of any strides.
+fn put_array(record: &mut Record<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn put<T: Number + numpy::Element>(
+        record: &mut Record<'_>,
+        name: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> Option<()> {
+        let array = value.cast::<PyArrayDyn<T>>().ok()?.readonly();
+        let array = array.as_array();
+        record.put(name, array.shape(), array.iter().copied().collect::<Vec<T>>());
+        Some(())
+    }
+    put::<f64>(record, name, value)
+        .or_else(|| put::<f32>(record, name, value))
+        .or_else(|| put::<i64>(record, name, value))
+        .or_else(|| put::<u32>(record, name, value))
+        .or_else(|| put::<u8>(record, name, value))
+        .ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "the state of a model is damaged: {name} is no array that models have"
+            ))
+        })
+}
+
+/// Writes a model file; `beside` is what the file holds beside the model.
+#[pyfunction]
+pub(crate) fn save(
+    py: Python<'_>,
+    path: PathBuf,
+    model: AnyModel<'_>,
+    beside: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let beside: String = py.import("json")?.call_method1("dumps", (beside,))?.extract()?;
+    match &model {
+        AnyModel::Complete(model) => save_as(py, path, model.get(), &beside),
+        AnyModel::Incomplete(model) => save_as(py, path, model.get(), &beside),
+        AnyModel::Kernel(model) => save_as(py, path, model.get(), &beside),
+        AnyModel::Nystrom(model) => save_as(py, path, model.get(), &beside),
+    }
+}
+
+fn save_as<M: ModelClass>(py: Python<'_>, path: PathBuf, model: &M, beside: &str) -> PyResult<()> {
+    let beside = serde_json::from_str(beside).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let model = M::Core::clone(model.core());
+    py.detach(|| save_model(&path, &Saved { model, beside })).map_err(file_to_python)
+}
+
+/// Reads a model file: the model, what the file holds beside it, and the options of the fit. `function` is the kernel of the
+/// name `custom`.
+#[pyfunction]
+#[pyo3(signature = (kind, path, function=None))]
+pub(crate) fn load(
+    kind: &Bound<'_, PyType>,
+    path: PathBuf,
+    function: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    for_class!(kind, load_as(kind.py(), path, function))
+}
+
+type Loaded<'py, M> = (Bound<'py, M>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+fn load_as<'py, M: ModelClass>(
+    py: Python<'py>,
+    path: PathBuf,
+    function: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Loaded<'py, M>> {
+    let Saved { model, beside } = py.detach(|| load_model::<M::Core>(&path)).map_err(file_to_python)?;
+    let options = model.to_record().and_then(|record| record.text("options").map(str::to_owned));
+    let loads = |text: String| py.import("json")?.call_method1("loads", (text,));
+    let (beside, options) = (loads(to_json(&beside)?)?, loads(options.map_err(to_python)?)?);
+    Ok((Bound::new(py, M::wrap(model, function))?, beside, options))
+}
+
+pub(crate) fn to_json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+pub(crate) fn of_json<V: DeserializeOwned>(text: &Bound<'_, PyAny>) -> PyResult<V> {
+    serde_json::from_str(&text.extract::<String>()?)
+        .map_err(|error| PyValueError::new_err(format!("the state of a model is damaged: {error}")))
+}
