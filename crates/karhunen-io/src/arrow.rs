@@ -1,6 +1,6 @@
 //! Arrow IPC, as a file (Feather version 2) or as a stream: columns are used in place in the mapped file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -17,7 +17,7 @@ use crate::decoder;
 use crate::input::{Bytes, Input};
 use crate::options::OptionName;
 use crate::triples::{Entries, Wanted, columnar};
-use crate::{ReadOptions, Result, Table};
+use crate::{Cause, Error, ReadOptions, Result, Table};
 
 /// The first and last bytes of an Arrow IPC file.
 pub(crate) const FILE_MAGIC: &[u8] = b"ARROW1";
@@ -189,6 +189,47 @@ fn check_buffers(message: Message<'_>, body: &[u8]) -> std::result::Result<(), A
         }
     }
     Ok(())
+}
+
+/// The batches of a file, decoded anew in every visit.
+pub(crate) struct Undecoded {
+    path: PathBuf,
+    decoder: FileDecoder,
+    blocks: Vec<(Block, bytes::Bytes)>,
+}
+
+/// The batches, names and types of the columns, and the number of rows.
+///
+/// # Errors
+/// [`Cause::Option`] for a stream; [`Cause::Format`] for damaged files.
+pub(crate) fn open_batches(path: &Path, bytes: Bytes) -> Result<(Undecoded, SchemaRef, usize)> {
+    let bytes = columns::shared(bytes);
+    if !bytes.starts_with(FILE_MAGIC) {
+        let message = "an Arrow IPC stream is not read block by block; write it as an Arrow IPC file, or read the whole table";
+        return Err(Error::new(path, Cause::Option(message.to_owned())));
+    }
+    let (schema, decoder, blocks) = decoder::run(path, || open_file(&bytes))?;
+    let n_rows = decoder::run(path, || blocks.iter().map(|(_, content)| batch_rows(content)).sum())?;
+    Ok((Undecoded { path: path.to_owned(), decoder, blocks }, schema, n_rows))
+}
+
+/// The number of rows that a batch declares.
+fn batch_rows(content: &[u8]) -> std::result::Result<usize, ArrowError> {
+    let (message, _) = first_message(content)?.ok_or_else(cut_off)?;
+    let declared = message.header_as_record_batch().map_or(0, |batch| batch.length());
+    usize::try_from(declared).map_err(|_| ArrowError::ParseError(format!("a batch of {declared} rows")))
+}
+
+impl Batches for Undecoded {
+    fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+        for (block, content) in &self.blocks {
+            let decode = || self.decoder.read_record_batch(block, &content.clone().into());
+            if let Some(batch) = decoder::run(&self.path, decode)? {
+                f(&decoder::run(&self.path, || batch.project(columns))?)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 struct File<'a> {

@@ -244,7 +244,8 @@ fn first_repetition(names: &[String]) -> Option<(usize, usize)> {
     names.iter().enumerate().find_map(|(row, name)| seen.insert(name, row).map(|earlier| (row, earlier)))
 }
 
-fn first_null(array: &ArrayRef) -> Option<usize> {
+/// The first row that holds no value.
+pub(crate) fn first_null(array: &ArrayRef) -> Option<usize> {
     let nulls = array.logical_nulls()?;
     (0..array.len()).find(|&row| nulls.is_null(row))
 }
@@ -280,7 +281,7 @@ pub(crate) fn first_rounded<T: Scalar>(array: &ArrayRef) -> Option<(usize, Strin
 }
 
 /// Converts an array; nulls are NaN.
-fn copy<T: Scalar>(path: &Path, array: &ArrayRef, out: &mut [T]) -> Result<()> {
+pub(crate) fn copy<T: Scalar>(path: &Path, array: &ArrayRef, out: &mut [T]) -> Result<()> {
     let single = T::NAME == f32::NAME;
     let target = if single { DataType::Float32 } else { DataType::Float64 };
     let array = if *array.data_type() == target {

@@ -40,6 +40,7 @@ mod read;
 mod replace;
 mod roles;
 mod rounded;
+mod row_file;
 mod saved;
 mod table;
 mod temporaries;
@@ -64,6 +65,7 @@ pub use observed::{ObserveOptions, ObservedData, ObservedTable, Pairs, read_obse
 pub use options::{ReadOptions, RowNames};
 pub use read::{Content, read, read_any};
 pub use replace::{Staged, check_writable, discard_unfinished, discard_unfinished_at_once, publish};
+pub use row_file::{FileRows, RowFile};
 pub use saved::{
     AnyModel, Saved, SavedIncomplete, SavedKernel, SavedModel, SavedNystrom, Stored, load_any_model,
     load_model, save_model, stage_model,

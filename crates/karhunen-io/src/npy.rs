@@ -32,21 +32,7 @@ pub(crate) fn array_table(
     format: &'static str,
 ) -> std::result::Result<Table, Cause> {
     let header = npy_header::parse(input.as_slice())?;
-    let (mut n_rows, mut n_cols) = match header.shape[..] {
-        [n_rows, n_cols] => (n_rows, n_cols),
-        [n_rows] => (n_rows, 1),
-        _ => {
-            return Err(Cause::Format(format!(
-                "holds an array of shape {}, and a table has rows and columns; reshape it to two axes",
-                header.shape_text()
-            )));
-        }
-    };
-    let mut column_major = header.fortran_order;
-    if transpose {
-        (n_rows, n_cols) = (n_cols, n_rows);
-        column_major = !column_major;
-    }
+    let ((n_rows, n_cols), column_major) = table_shape(&header, transpose)?;
     let mut notes = Vec::new();
     if header.shape.len() == 1 {
         let line = if transpose { "row" } else { "column" };
@@ -84,6 +70,28 @@ pub(crate) fn array_table(
         notes,
         warnings: warnings.into_iter().collect(),
     })
+}
+
+/// The shape of the table that an array is, and whether its columns lie side by side.
+///
+/// # Errors
+/// [`Cause::Format`] unless it has one or two axes.
+pub(crate) fn table_shape(
+    header: &Header,
+    transpose: bool,
+) -> std::result::Result<((usize, usize), bool), Cause> {
+    let (n_rows, n_cols) = match header.shape[..] {
+        [n_rows, n_cols] => (n_rows, n_cols),
+        [n_rows] => (n_rows, 1),
+        _ => {
+            return Err(Cause::Format(format!(
+                "holds an array of shape {}, and a table has rows and columns; reshape it to two axes",
+                header.shape_text()
+            )));
+        }
+    };
+    let column_major = header.fortran_order;
+    Ok(if transpose { ((n_cols, n_rows), !column_major) } else { ((n_rows, n_cols), column_major) })
 }
 
 /// Returns true if the elements have the byte order of this machine.

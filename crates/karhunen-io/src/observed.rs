@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use karhunen::{Dense, Duplicates, Matrix, Observed, Scalar};
+use karhunen::{Duplicates, Observed, Scalar};
 
 use crate::ids::Ids;
 use crate::input::Input;
@@ -13,9 +13,7 @@ use crate::option_names;
 use crate::read::{Format, NO_BANNER, no_data, read_input, sniff};
 use crate::triples::lines::LineNumbers;
 use crate::triples::{Entries, Role, TripleColumns, Wanted};
-use crate::{
-    Cause, Data, Error, Label, ReadOptions, Result, Table, Values, arrow, csv, matrix_market, npz, parquet,
-};
+use crate::{Cause, Data, Error, Label, ReadOptions, Result, Table, arrow, csv, matrix_market, npz, parquet};
 
 /// Options for reading observed entries.
 #[derive(Clone, Debug, Default)]
@@ -305,30 +303,9 @@ impl Data {
     /// [`karhunen::Error::NonFinite`] for infinite values; [`karhunen::Error::Threads`].
     pub fn observed(&self, n_threads: Option<usize>) -> karhunen::Result<ObservedData> {
         Ok(match self {
-            Data::F32(values) => ObservedData::F32(observed(values, n_threads)?),
-            Data::F64(values) => ObservedData::F64(observed(values, n_threads)?),
+            Data::F32(values) => ObservedData::F32(Observed::from_source(&*values.source()?, n_threads)?),
+            Data::F64(values) => ObservedData::F64(Observed::from_source(&*values.source()?, n_threads)?),
         })
-    }
-}
-
-fn observed<T: Scalar>(values: &Values<T>, n_threads: Option<usize>) -> karhunen::Result<Observed<T>> {
-    let dense = |x: &Dense<'_, T>| Observed::from_dense(x, n_threads);
-    match values {
-        Values::Dense { buffer, n_rows, n_cols, column_major: false } => {
-            dense(&Dense::row_major(buffer.as_slice(), *n_rows, *n_cols)?)
-        }
-        Values::Dense { buffer, n_rows, n_cols, column_major: true } => {
-            dense(&Dense::column_major(buffer.as_slice(), *n_rows, *n_cols)?)
-        }
-        Values::Blocks(blocks) => match &blocks[..] {
-            [block] => dense(&block.into()),
-            _ => {
-                let (n_rows, n_cols) = values.shape();
-                let all: Vec<T> = blocks.iter().flat_map(Matrix::as_slice).copied().collect();
-                dense(&Dense::row_major(&all, n_rows, n_cols)?)
-            }
-        },
-        Values::Sparse(matrix) => Observed::from_sparse(&matrix.view(), None, n_threads),
     }
 }
 

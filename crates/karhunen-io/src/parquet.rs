@@ -1,7 +1,7 @@
 //! Parquet: typed columns in row groups; several threads decode different columns.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -73,7 +73,7 @@ pub(crate) fn column_names(input: Input) -> Result<Vec<String>> {
 }
 
 /// The file, the names and types of its columns, and its number of rows.
-fn open(path: &Path, bytes: Bytes, most_unpacked: u64) -> Result<(File<'_>, SchemaRef, usize)> {
+pub(crate) fn open(path: &Path, bytes: Bytes, most_unpacked: u64) -> Result<(File, SchemaRef, usize)> {
     let bytes = columns::shared(bytes);
     check_schema(&bytes).map_err(|error| damaged(path, &error))?;
     let metadata = decoder::run(path, || ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new()))?;
@@ -82,7 +82,7 @@ fn open(path: &Path, bytes: Bytes, most_unpacked: u64) -> Result<(File<'_>, Sche
     let declared = metadata.metadata().file_metadata().num_rows();
     let n_rows = usize::try_from(declared).map_err(|_| damaged(path, &format!("{declared} rows")))?;
     let schema = metadata.schema().clone();
-    Ok((File { path, bytes, metadata }, schema, n_rows))
+    Ok((File { path: path.to_owned(), bytes, metadata }, schema, n_rows))
 }
 
 /// Refuses columns that declare more than `most` bytes after decompression.
@@ -96,22 +96,23 @@ fn check_unpacked(metadata: &ArrowReaderMetadata, most: u64) -> std::result::Res
     if declared > most { Err(gzip::too_much(most)) } else { Ok(()) }
 }
 
-struct File<'a> {
-    path: &'a Path,
+/// A file whose footer was read.
+pub(crate) struct File {
+    path: PathBuf,
     bytes: bytes::Bytes,
     metadata: ArrowReaderMetadata,
 }
 
-impl Batches for File<'_> {
+impl Batches for File {
     fn visit(&self, columns: &[usize], f: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
-        let mut reader = decoder::run(self.path, || {
+        let mut reader = decoder::run(&self.path, || {
             ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone())
                 .with_projection(mask)
                 .with_batch_size((BATCH_VALUES / columns.len().max(1)).clamp(256, 1 << 16))
                 .build()
         })?;
-        while let Some(batch) = decoder::run(self.path, || reader.next().transpose())? {
+        while let Some(batch) = decoder::run(&self.path, || reader.next().transpose())? {
             f(&batch)?;
         }
         Ok(())

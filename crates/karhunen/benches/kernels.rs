@@ -85,11 +85,11 @@ fn block<T: Scalar>(c: &mut Criterion, kind: &str, x: &Block<'_, T>, source: &dy
         blocks::project(x, map, &q, exec, out.as_mut_slice())?;
         Ok(out)
     });
-    time(c, &id("apply_t", COLUMNS), |exec| blocks::apply_t(x, map, &u, exec));
-    time(c, &id("normal", COLUMNS), |exec| blocks::normal(x, map, None, &q, exec));
+    time(c, &id("apply_t", COLUMNS), |exec| blocks::apply_t(source, map, &u, exec));
+    time(c, &id("normal", COLUMNS), |exec| blocks::normal(source, map, None, &q, exec));
     time(c, &id("normal_t", COLUMNS), |exec| blocks::normal_t(x, map, &u, exec));
     if p <= n {
-        time(c, &id("scatter", p), |exec| blocks::scatter(x, map, None, exec));
+        time(c, &id("scatter", p), |exec| blocks::scatter(source, map, None, exec));
     } else {
         time(c, &id("gram", n), |exec| blocks::gram(x, map, None, exec));
     }
@@ -135,7 +135,7 @@ fn decompositions(c: &mut Criterion) {
         let x = gaussian(2 * p, p, 6);
         let (shift, factor) = (vec![0.0; p], (0..p).map(|j| 1.0 / (j + 1) as f64).collect::<Vec<_>>());
         let map = ColumnMap { shift: &shift, remainder: &[], factor: &factor };
-        blocks::scatter(&Block::Dense(Dense::from(&x)), map, None, &Exec::sequential())
+        blocks::scatter(&Dense::from(&x), map, None, &Exec::sequential())
             .expect("the benchmark's data are finite")
     };
     let (small, large) = (covariance(200), covariance(1_000));

@@ -225,27 +225,38 @@ impl<'a> Exec<'a> {
         zero: impl Fn() -> A + Sync,
         work: impl Fn(usize, &mut A) -> Result<()> + Sync,
     ) -> Result<A> {
-        let mut total = zero();
-        if n_pieces == 0 {
-            return Ok(total);
-        }
+        let mut total = None;
+        self.fold_into(&mut total, n_pieces, &zero, work)?;
+        Ok(total.unwrap_or_else(zero))
+    }
+
+    /// As [`Exec::fold`], onto the sum of earlier pieces, if there were any: pieces that come in several calls
+    /// give the bits that they give in one. After an error `total` means nothing.
+    pub(crate) fn fold_into<A: Accumulate>(
+        &self,
+        total: &mut Option<A>,
+        n_pieces: usize,
+        zero: impl Fn() -> A + Sync,
+        work: impl Fn(usize, &mut A) -> Result<()> + Sync,
+    ) -> Result<()> {
         let n_workers = self.n_threads.min(n_pieces);
-        if n_workers == 1 {
-            work(0, &mut total)?;
-            self.report(1.0 / n_pieces as f64)?;
-            if n_pieces > 1 {
-                let mut part = zero();
-                for piece in 1..n_pieces {
-                    part.reset();
-                    work(piece, &mut part)?;
-                    total.merge(&part);
-                    self.report((piece + 1) as f64 / n_pieces as f64)?;
+        if n_workers <= 1 {
+            let mut part = None;
+            for piece in 0..n_pieces {
+                match total {
+                    None => work(piece, total.insert(zero()))?,
+                    Some(total) => {
+                        let part = part.get_or_insert_with(&zero);
+                        part.reset();
+                        work(piece, part)?;
+                        total.merge(part);
+                    }
                 }
+                self.report((piece + 1) as f64 / n_pieces as f64)?;
             }
-            return Ok(total);
+            return Ok(());
         }
-        total.reset();
-        let state = Mutex::new(Ordered { next: 0, total, error: None });
+        let state = Mutex::new(Ordered { next: 0, total: total.take(), error: None });
         let turn = Condvar::new();
         let taken = AtomicUsize::new(0);
         self.workers(n_workers, || {
@@ -270,10 +281,9 @@ impl<'a> Exec<'a> {
                 let done = done.and_then(|outcome| {
                     caught(|| {
                         outcome?;
-                        if piece == 0 {
-                            std::mem::swap(&mut state.total, &mut part);
-                        } else {
-                            state.total.merge(&part);
+                        match &mut state.total {
+                            Some(total) => total.merge(&part),
+                            none => *none = Some(std::mem::replace(&mut part, zero())),
                         }
                         self.report((piece + 1) as f64 / n_pieces as f64)
                     })
@@ -292,10 +302,8 @@ impl<'a> Exec<'a> {
             }
         });
         let state = state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match state.error {
-            Some(error) => Err(error),
-            None => Ok(state.total),
-        }
+        *total = state.total;
+        state.error.map_or(Ok(()), Err)
     }
 
     /// Cuts `out` into pieces of `piece_len` values (the last may be shorter) and fills each by `work`.
@@ -441,7 +449,7 @@ fn not_started(threads: usize, reason: String) -> Error {
 
 struct Ordered<A> {
     next: usize,
-    total: A,
+    total: Option<A>,
     error: Option<Error>,
 }
 

@@ -56,7 +56,7 @@ pub use pca::{AboutMean, Convergence, ModelParts, NComponents, Pca, PcaModel, Tr
 pub use record::{Array, Number, Numbers, Record, Recorded};
 pub use scalar::Scalar;
 pub use solver::Route;
-pub use source::{Block, RowBlocks, Source};
+pub use source::{Batch, Block, Passes, RowBlocks, Source, Stream};
 pub use weights::{Weighting, Weights};
 
 /// The README's Rust is run as a test.

@@ -73,6 +73,19 @@ pub(super) fn ask(path: &Path, text: &[u8], columns: &Columns) -> crate::Result<
     .map_err(|error| Error::new(path, error.into()))
 }
 
+/// Parses the rows of one range of [`cut`].
+///
+/// # Errors
+/// The first row that cannot be read.
+pub(super) fn parse_range(
+    text: &[u8],
+    range: Range<usize>,
+    dialect: &Dialect,
+    columns: &Columns,
+) -> Result<Rows, Refusal> {
+    BlockParser::new(text, range, dialect, columns).parse()
+}
+
 /// Cuts the rows into ranges of whole records.
 pub(super) fn cut(text: &[u8], dialect: &Dialect, first_row: usize, block_bytes: usize) -> Vec<Range<usize>> {
     let quoted = text[first_row..].par_chunks(block_bytes).any(|chunk| memchr(b'"', chunk).is_some());

@@ -10,6 +10,7 @@ mod dialect;
 mod fields;
 mod fill;
 mod refusal;
+mod row_text;
 #[cfg(test)]
 mod tests;
 mod triples;
@@ -26,6 +27,7 @@ pub(crate) use fields::Field;
 use fields::{Delimiter, Ending, Scanner};
 pub(crate) use refusal::decorated_message;
 use refusal::{Reason, Refusal};
+pub(crate) use row_text::RowText;
 pub(crate) use triples::read_triples;
 pub(crate) use write::write;
 

@@ -237,8 +237,12 @@ impl Error {
                 surface.row(*j),
                 surface.column(*i)
             ),
-            Error::Read { row: i, source } => {
+            Error::Read { row: Some(i), source } => {
                 format!("reading the data failed at {}: {source}", surface.row(*i))
+            }
+            Error::Read { row: None, source } => format!("reading the data failed: {source}"),
+            Error::OnePass { work, way_out } => {
+                format!("{work} reads the data more than once, and this source can be read once; {way_out}")
             }
         }
     }

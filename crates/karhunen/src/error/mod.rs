@@ -395,10 +395,17 @@ pub enum Error {
         /// What would do, each by itself.
         advice: Vec<Advice>,
     },
+    /// Work needs to visit a source again whose rows come once.
+    OnePass {
+        /// The route or the method.
+        work: String,
+        /// How to do without a second pass.
+        way_out: &'static str,
+    },
     /// A source failed while it was read.
     Read {
-        /// The row from which reading failed.
-        row: usize,
+        /// The first row of the source that could not be read; `None` where it is not known, as for products.
+        row: Option<usize>,
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -515,6 +522,7 @@ impl Error {
             | Error::Folds { .. }
             | Error::OtherFit { .. }
             | Error::OtherOption { .. }
+            | Error::OnePass { .. }
             | Error::Threads { .. } => ErrorKind::Argument,
             Error::Empty { .. }
             | Error::OneSample

@@ -1,9 +1,11 @@
 //! Data and weights that kernels refuse.
 
 use crate::error::{Error, OptionValue, Result, options};
-use crate::kernel::rows::lines;
+use crate::kernel::function::Kernel;
+use crate::kernel::stored::for_each_stored;
+use crate::moments::check_finite;
 use crate::scalar::Scalar;
-use crate::source::Source;
+use crate::source::{Block, Passes, Source};
 use crate::weights::Weights;
 
 /// # Errors
@@ -18,14 +20,48 @@ pub(super) fn refuse_feature_weights(weights: &Weights<'_>) -> Result<()> {
 
 /// Returns an error for the first negative value.
 pub(super) fn refuse_negative<T: Scalar>(x: &dyn Source<T>, kernel: &'static str) -> Result<()> {
-    x.visit(&mut |first, block| {
-        let mut line = vec![0.0; block.n_cols()];
-        for i in 0..block.n_rows() {
-            lines(&block, i..i + 1, &mut line)?;
-            if let Some(column) = line.iter().position(|value| *value < 0.0) {
-                return Err(Error::NegativeValue { row: first + i, column, value: line[column], kernel });
-            }
+    x.visit(&mut |first, block| refuse_negative_in(&block, first, kernel))
+}
+
+/// Refuses a block with values that the kernel has no use for; `first` is the number of its first row in the
+/// source.
+///
+/// # Errors
+/// [`Error::NonFinite`]; [`Error::NegativeValue`].
+pub(super) fn check_block<T: Scalar>(block: &Block<'_, T>, first: usize, kernel: &Kernel) -> Result<()> {
+    check_finite(block, first)?;
+    if kernel.refuses_negative() { refuse_negative_in(block, first, kernel.name()) } else { Ok(()) }
+}
+
+fn refuse_negative_in<T: Scalar>(block: &Block<'_, T>, first: usize, kernel: &'static str) -> Result<()> {
+    let found = match block {
+        Block::Dense(x) => {
+            let mut places = (0..x.n_rows()).flat_map(|i| (0..x.n_cols()).map(move |j| (i, j)));
+            places.find(|&(i, j)| x.get(i, j).to_f64() < 0.0).map(|(i, j)| (i, j, x.get(i, j).to_f64()))
         }
-        Ok(())
-    })
+        Block::Sparse(x) => {
+            let mut found: Option<(usize, usize, f64)> = None;
+            for_each_stored(x, |i, j, value| {
+                if value < 0.0 && found.is_none_or(|(row, column, _)| (i, j) < (row, column)) {
+                    found = Some((i, j, value));
+                }
+            });
+            found
+        }
+    };
+    match found {
+        Some((row, column, value)) => Err(Error::NegativeValue { row: first + row, column, value, kernel }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses rows that can be read once: kernels compare them with one another.
+pub(super) fn refuse_one_pass<T: Scalar>(x: &dyn Source<T>, work: &str) -> Result<()> {
+    match x.passes() {
+        Passes::Once => Err(Error::OnePass {
+            work: work.to_owned(),
+            way_out: "give data that can be read again, such as a file or an array",
+        }),
+        Passes::Many => Ok(()),
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Advice, Error, MemoryLimit, OptionValue, Result, options};
 use crate::exec::{Exec, Observer, threads_of};
-use crate::kernel::checks::{refuse_feature_weights, refuse_negative};
+use crate::kernel::checks::{refuse_feature_weights, refuse_negative, refuse_one_pass};
 use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::gram::Gram;
 use crate::kernel::model::{KernelBasis, KernelConvergence, KernelModel, KernelParts, PreImageParts};
@@ -160,6 +160,7 @@ fn finish(
 fn check_input<T: Scalar>(options: &KernelPca, x: &dyn Source<T>, weights: &Weights<'_>) -> Result<()> {
     let (n, p) = x.shape();
     refuse_feature_weights(weights)?;
+    refuse_one_pass(x, "kernel PCA")?;
     if options.kernel == Kernel::Precomputed {
         if n != p {
             let (found, expected) = (p, n);

@@ -29,6 +29,7 @@ mod rows;
 mod sampling;
 mod select;
 mod spectrum;
+mod stored;
 mod tiles;
 mod transform;
 

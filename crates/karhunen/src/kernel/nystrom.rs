@@ -7,7 +7,7 @@ use crate::choice::Choice;
 use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::kernel::approximate::{Whitening, feature_matrix};
-use crate::kernel::checks::{refuse_feature_weights, refuse_negative};
+use crate::kernel::checks::{check_block, refuse_feature_weights, refuse_negative, refuse_one_pass};
 use crate::kernel::function::{BlockKernel, Gamma, Kernel};
 use crate::kernel::gamma;
 use crate::kernel::landmarks::{Comparison, LandmarkChoice, among};
@@ -151,6 +151,7 @@ impl Nystrom {
             return Err(Error::option(options::KERNEL, OptionValue::name("custom"), rule));
         }
         refuse_feature_weights(weights)?;
+        refuse_one_pass(x, "the choice of landmarks")?;
         let shares =
             NormalizedWeights::new(weights.samples, n)?.values.unwrap_or_else(|| vec![1.0 / n as f64; n]);
         let parts = Exec::run(self.n_threads, observer, |exec| {
@@ -282,6 +283,7 @@ impl NystromMap {
                 offsets: vec![0.0; m],
             };
             x.visit(&mut |first, block| {
+                check_block(&block, first, &parts.kernel)?;
                 let rows = first..first + block.n_rows();
                 let part = exec.part(rows.start as f64 / n as f64, rows.end as f64 / n as f64);
                 projection.all(&block, &mut features.as_mut_slice()[rows.start * m..rows.end * m], &part)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use crate::exec::Exec;
 use crate::kernel::function::Kernel;
-use crate::linalg::ColumnMap;
+use crate::kernel::stored::StoredRows;
 use crate::linalg::tiles::exp::Exp;
 use crate::linalg::tiles::pairs::{Pairing, pair_sums, squared_distances, width};
 use crate::linalg::{Dense, Matrix, Sparse};
@@ -50,20 +50,23 @@ impl KernelRows {
         if u32::try_from(p).is_err() {
             return Err(Error::TooLarge { n_samples: n, n_features: p });
         }
-        let (mut pointers, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-        x.visit(&mut |_, block| {
-            let mut line = vec![0.0; p];
-            for i in 0..block.n_rows() {
-                lines(&block, i..i + 1, &mut line)?;
-                for (j, value) in line.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                    indices.push(j as u32);
-                    values.push(*value);
-                }
-                pointers.push(values.len() as u64);
-            }
+        let all: Vec<usize> = (0..n).collect();
+        Self::stored(x, &all)
+    }
+
+    /// The stored entries of the rows `rows`, ascending, of a source with sparse blocks.
+    fn stored<T: Scalar>(x: &dyn Source<T>, rows: &[usize]) -> Result<Self> {
+        let mut stored = StoredRows::new();
+        let mut rest = rows;
+        x.visit(&mut |first, block| {
+            let (here, later) = rest.split_at(rest.partition_point(|&i| i < first + block.n_rows()));
+            rest = later;
+            let local: Vec<usize> = here.iter().map(|i| i - first).collect();
+            stored.extend(&block, &local);
             Ok(())
         })?;
-        Ok(Self::Sparse { n_features: p, pointers, indices, values })
+        let StoredRows { pointers, indices, values } = stored;
+        Ok(Self::Sparse { n_features: x.shape().1, pointers, indices, values })
     }
 
     /// Copies the rows `rows`, ascending, of a source.
@@ -72,30 +75,18 @@ impl KernelRows {
         if u32::try_from(p).is_err() {
             return Err(Error::TooLarge { n_samples: x.shape().0, n_features: p });
         }
-        let mut rest = rows.iter().copied().peekable();
-        let (mut dense, mut pointers, mut indices, mut values) =
-            (Vec::new(), vec![0], Vec::new(), Vec::new());
-        let sparse = x.is_sparse();
+        if x.is_sparse() {
+            return Self::stored(x, rows);
+        }
+        let mut rest = rows.iter().copied().enumerate().peekable();
+        let mut chosen = Matrix::try_zeros("a copy of some rows", rows.len(), p)?;
         x.visit(&mut |first, block| {
-            let mut line = vec![0.0; p];
-            while let Some(i) = rest.next_if(|&i| i < first + block.n_rows()) {
-                lines(&block, i - first..i - first + 1, &mut line)?;
-                if !sparse {
-                    dense.extend_from_slice(&line);
-                    continue;
-                }
-                for (j, value) in line.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                    indices.push(j as u32);
-                    values.push(*value);
-                }
-                pointers.push(values.len() as u64);
+            while let Some((at, i)) = rest.next_if(|&(_, i)| i < first + block.n_rows()) {
+                lines(&block, i - first..i - first + 1, chosen.row_mut(at))?;
             }
             Ok(())
         })?;
-        if sparse {
-            return Ok(Self::Sparse { n_features: p, pointers, indices, values });
-        }
-        Ok(Self::Dense(Matrix::from_vec(rows.len(), p, dense)?))
+        Ok(Self::Dense(chosen))
     }
 
     /// Copies the rows `rows`.
@@ -143,9 +134,7 @@ impl KernelRows {
 
 /// Writes the rows `rows` of a block, unprepared, zeros included.
 pub(super) fn lines<T: Scalar>(block: &Block<'_, T>, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
-    let p = block.n_cols();
-    let unchanged = ColumnMap { shift: &vec![0.0; p], remainder: &[], factor: &vec![1.0; p] };
-    blocks::mapped_rows(block, unchanged, None, rows, out)
+    blocks::rows(block, rows, out)
 }
 
 /// Shift and scaling of rows before the kernel is evaluated.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::error::{Error, OptionValue, Result, options};
 use crate::exec::Exec;
-use crate::kernel::checks::refuse_negative;
+use crate::kernel::checks::check_block;
 use crate::kernel::features::Features;
 use crate::kernel::function::{BlockKernel, Kernel};
 use crate::kernel::model::{KernelBasis, KernelModel};
@@ -14,7 +14,6 @@ use crate::linalg::tiles::exp::Exp;
 use crate::linalg::tiles::pairs::width;
 use crate::linalg::tiles::products::{Strips, add_tile_product};
 use crate::linalg::{ColumnMap, Matrix};
-use crate::moments::first_non_finite;
 use crate::operator::blocks;
 use crate::pca::Transform;
 use crate::scalar::{Scalar, compiled};
@@ -118,6 +117,7 @@ impl KernelModel {
             let map =
                 ColumnMap { shift: &vec![0.0; n_samples], remainder: &[], factor: &vec![1.0; n_samples] };
             return x.visit(&mut |first, block| {
+                check_block(&block, first, &parts.kernel)?;
                 let out = &mut scores[first * k..(first + block.n_rows()) * k];
                 let part = part_of(exec, first, block.n_rows(), n);
                 blocks::project(&block, map, &coefficients, &part, out)?;
@@ -133,6 +133,7 @@ impl KernelModel {
             offsets,
         };
         x.visit(&mut |first, block| {
+            check_block(&block, first, &parts.kernel)?;
             let out = &mut scores[first * k..(first + block.n_rows()) * k];
             projection.all(&block, out, &part_of(exec, first, block.n_rows(), n))
         })
@@ -160,13 +161,6 @@ pub(super) fn check_new_rows<T: Scalar>(
                 "the model was made from plain data; give the kernel function by `with_function` first";
             return Err(Error::option(options::KERNEL, OptionValue::name("custom"), rule));
         }
-    }
-    x.visit(&mut |first, block| match first_non_finite(&block) {
-        Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
-        None => Ok(()),
-    })?;
-    if kernel.refuses_negative() {
-        refuse_negative(x, kernel.name())?;
     }
     Ok(())
 }

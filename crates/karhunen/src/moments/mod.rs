@@ -3,6 +3,7 @@
 pub(crate) mod dense_scatter;
 pub(crate) mod dense_sums;
 mod deviations;
+mod row_sums;
 mod scatter;
 pub(crate) mod sparse_scatter;
 pub(crate) mod sparse_sums;
@@ -12,11 +13,12 @@ pub use scatter::Scatter;
 
 use crate::error::{Error, Result};
 use crate::exec::{Accumulate, Exec};
-use crate::linalg::Dense;
+use crate::linalg::{Dense, Sparse};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
 use crate::source::{Block, Source};
-use crate::weights::{Totals, check_weights};
+use crate::weights::Totals;
+use row_sums::RowSums;
 
 /// Weighted moments of the rows about their mean, for each column separately. [`Scatter`] adds the products
 /// between columns.
@@ -80,41 +82,38 @@ impl Moments {
     }
 
     fn of_source<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
-        let total = sum_of_blocks(x, weights, exec, Self::empty, Self::of_block)?;
-        total.check(x)?;
+        let total: Self = row_sums::of_source(x, weights, exec)?;
+        total.check()?;
         Ok(total)
     }
 
-    fn of_block<T: Scalar>(block: &Block<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
-        match block {
-            Block::Dense(x) => Self::of_dense(x, weights, exec),
-            Block::Sparse(x) => {
-                let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
-                let (mean, sum_of_squares) = sparse_sums::moments(x, weights, weight, exec)?;
-                let weight_squared = squared(weights, x.n_rows());
-                let whole = are_whole(weights);
-                Ok(Self { n_samples: x.n_rows(), weight, weight_squared, mean, sum_of_squares, whole })
-            }
-        }
+    fn of_sparse<T: Scalar>(x: &Sparse<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+        let weight = weights.map_or(x.n_rows() as f64, |w| w.iter().sum());
+        let (mean, sum_of_squares) = sparse_sums::moments(x, weights, weight, exec)?;
+        let weight_squared = squared(weights, x.n_rows());
+        let whole = are_whole(weights);
+        Ok(Self { n_samples: x.n_rows(), weight, weight_squared, mean, sum_of_squares, whole })
     }
 
-    fn of_dense<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+    /// Adds the rows of `x`, which begin a piece.
+    fn add_dense<T: Scalar>(
+        total: &mut Option<Self>,
+        x: &Dense<'_, T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
         let piece_rows = dense_sums::piece_rows(x.n_cols());
-        let n_pieces = x.n_rows().div_ceil(piece_rows);
-        exec.fold(
-            n_pieces,
-            || Self::empty(x.n_cols()),
-            |piece, part| {
-                let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
-                let weights = weights.map(|w| &w[rows.clone()]);
-                part.n_samples = rows.len();
-                part.weight_squared = squared(weights, rows.len());
-                part.whole = are_whole(weights);
-                part.weight =
-                    dense_sums::accumulate(&x.rows(rows), weights, &mut part.mean, &mut part.sum_of_squares);
-                Ok(())
-            },
-        )
+        let zero = || Self::empty(x.n_cols());
+        exec.fold_into(total, x.n_rows().div_ceil(piece_rows), zero, |piece, part| {
+            let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
+            let weights = weights.map(|w| &w[rows.clone()]);
+            part.n_samples = rows.len();
+            part.weight_squared = squared(weights, rows.len());
+            part.whole = are_whole(weights);
+            part.weight =
+                dense_sums::accumulate(&x.rows(rows), weights, &mut part.mean, &mut part.sum_of_squares);
+            Ok(())
+        })
     }
 
     /// Adds the rows summed in `other`.
@@ -175,57 +174,23 @@ impl Moments {
         self.sum_of_squares[j] / self.weight
     }
 
-    /// Refuses moments beyond f64, after a search of `x` for values that are not finite.
-    fn check<T: Scalar>(&self, x: &dyn Source<T>) -> Result<()> {
+    /// The first column whose mean or sum of squares is NaN or infinite, and which of the two it is.
+    fn first_overflow(&self) -> Option<Error> {
+        let of = |statistic, values: &[f64]| {
+            let column = values.iter().position(|value| !value.is_finite())?;
+            Some(Error::Overflow { statistic, column })
+        };
+        of("mean", &self.mean).or_else(|| of("variance", &self.sum_of_squares))
+    }
+
+    /// Refuses moments beyond f64.
+    fn check(&self) -> Result<()> {
         let squared = self.weight_squared;
         if !self.weight.is_finite() || !squared.is_finite() || (self.weight > 0.0 && !squared.is_normal()) {
             return Err(Error::WeightSum { weight: self.weight, weight_squared: squared });
         }
-        let mean = self.mean.iter().position(|m| !m.is_finite());
-        let square = self.sum_of_squares.iter().position(|s| !s.is_finite());
-        if mean.is_none() && square.is_none() {
-            return Ok(());
-        }
-        x.visit(&mut |first, block| match first_non_finite(&block) {
-            Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
-            None => Ok(()),
-        })?;
-        Err(match (mean, square) {
-            (Some(column), _) => Error::Overflow { statistic: "mean", column },
-            (None, column) => Error::Overflow { statistic: "variance", column: column.unwrap_or(0) },
-        })
+        self.first_overflow().map_or(Ok(()), Err)
     }
-}
-
-/// Sums the blocks of `x` in the order of their rows.
-fn sum_of_blocks<T: Scalar, A: Accumulate>(
-    x: &dyn Source<T>,
-    weights: Option<&[f64]>,
-    exec: &Exec<'_>,
-    zero: impl Fn(usize) -> A,
-    of_block: impl Fn(&Block<'_, T>, Option<&[f64]>, &Exec<'_>) -> Result<A>,
-) -> Result<A> {
-    let (n_samples, n_features) = x.shape();
-    if n_samples == 0 || n_features == 0 {
-        return Err(Error::Empty { n_samples, n_features });
-    }
-    check_size((n_samples, n_features))?;
-    check_weights(weights, n_samples)?;
-    let mut total: Option<A> = None;
-    let mut done = 0.0;
-    x.visit(&mut |first, block| {
-        let rows = first..first + block.n_rows();
-        let until = rows.end as f64 / n_samples as f64;
-        let weights = weights.map(|w| &w[rows.clone()]);
-        let part = of_block(&block, weights, &exec.part(done, until))?;
-        match &mut total {
-            Some(total) => total.merge(&part),
-            none => *none = Some(part),
-        }
-        done = until;
-        Ok(())
-    })?;
-    Ok(total.unwrap_or_else(|| zero(n_features)))
 }
 
 /// Tests that all weights are integers; missing weights are ones.
@@ -249,11 +214,48 @@ pub(crate) fn check_size((n_samples, n_features): (usize, usize)) -> Result<()> 
     )
 }
 
+/// Refuses a block with NaN or infinite values; `first` is the number of its first row in the source.
+///
+/// # Errors
+/// [`Error::NonFinite`] for the first such value, in the order of rows.
+pub(crate) fn check_finite<T: Scalar>(block: &Block<'_, T>, first: usize) -> Result<()> {
+    match first_non_finite(block) {
+        Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
+        None => Ok(()),
+    }
+}
+
 /// The first NaN or infinite entry in the order of rows, as (row, column, value).
-pub(crate) fn first_non_finite<T: Scalar>(block: &Block<'_, T>) -> Option<(usize, usize, f64)> {
+fn first_non_finite<T: Scalar>(block: &Block<'_, T>) -> Option<(usize, usize, f64)> {
     match block {
         Block::Dense(x) => dense_sums::first_non_finite(x),
         Block::Sparse(x) => sparse_sums::first_non_finite(x),
+    }
+}
+
+impl RowSums for Moments {
+    fn of_none(n_features: usize) -> Self {
+        Self::empty(n_features)
+    }
+    fn moments(&self) -> &Moments {
+        self
+    }
+    fn piece_rows(n_cols: usize) -> usize {
+        dense_sums::piece_rows(n_cols)
+    }
+    fn add_rows<T: Scalar>(
+        total: &mut Option<Self>,
+        block: &Block<'_, T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        match block {
+            Block::Dense(x) => Self::add_dense(total, x, weights, exec),
+            Block::Sparse(x) => {
+                row_sums::add(total, Self::of_sparse(x, weights, exec)?);
+                Ok(())
+            }
+        }
     }
 }
 

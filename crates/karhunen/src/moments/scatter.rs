@@ -5,10 +5,10 @@ use crate::exec::{Accumulate, Exec};
 use crate::linalg::dense::rank_k;
 use crate::linalg::{ColumnMap, Dense, Matrix};
 use crate::memory;
-use crate::moments::{Moments, are_whole, squared, sum_of_blocks};
-use crate::moments::{dense_scatter, sparse_scatter};
+use crate::moments::row_sums::{self, RowSums};
+use crate::moments::{Moments, are_whole, dense_scatter, sparse_scatter, squared};
 use crate::scalar::{Scalar, compiled};
-use crate::source::{Block, Source};
+use crate::source::{Block, Source, Stream};
 
 /// Weighted moments of rows about their mean, with the products between columns: the sufficient statistic of a
 /// covariance matrix. Each part of distributed data (batch, file, machine) makes one; these are merged in any
@@ -58,25 +58,44 @@ impl Scatter {
     }
 
     fn of_source<T: Scalar>(x: &dyn Source<T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
-        let p = x.shape().1;
+        Self::ask(x.shape().1)?;
+        row_sums::of_source::<T, Self>(x, weights, exec)?.finished()
+    }
+
+    /// As [`Scatter::of`], of rows that come once and bring their weights; their number need not be known.
+    ///
+    /// # Errors
+    /// As [`Scatter::of`]; [`Error::BlockColumns`] for a batch with other columns; what the stream raises. Rows
+    /// count from the first of the stream.
+    pub fn of_stream<T: Scalar>(stream: &mut dyn Stream<T>, exec: &Exec<'_>) -> Result<Self> {
+        let of = compiled!(T, Scatter::of_rows::<T> => fn(&mut dyn Stream<T>, &Exec<'_>) -> Result<Scatter>);
+        of(stream, exec)
+    }
+
+    fn of_rows<T: Scalar>(stream: &mut dyn Stream<T>, exec: &Exec<'_>) -> Result<Self> {
+        Self::ask(stream.n_features())?;
+        row_sums::of_stream::<T, Self>(stream, exec)?.finished()
+    }
+
+    fn ask(p: usize) -> Result<()> {
         let matrices = 8.0 * 2.0 * (p as f64).powi(2);
         memory::ask(&format!("the scatter matrix of {p} columns"), matrices, || {
             vec!["take fewer columns".into(), "fit the data themselves".into()]
-        })?;
-        let mut total = sum_of_blocks(x, weights, exec, Self::empty, Self::of_block)?;
-        total.moments.check(x)?;
-        total.matrix.mirror_upper();
-        Ok(total)
+        })
     }
 
-    /// Computes at least the upper triangle.
+    /// Both triangles of sums that fit f64.
+    fn finished(mut self) -> Result<Self> {
+        self.moments.check()?;
+        self.matrix.mirror_upper();
+        Ok(self)
+    }
+
+    /// Computes at least the upper triangle, about the mean of the block.
     fn of_block<T: Scalar>(block: &Block<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
-        if let Block::Dense(x) = block
-            && x.n_cols() <= dense_scatter::WIDEST
-        {
-            return Self::of_narrow(x, weights, exec);
-        }
-        let moments = Moments::of_block(block, weights, &exec.part(0.0, 0.2))?;
+        let mut moments = None;
+        Moments::add_rows(&mut moments, block, weights, &exec.part(0.0, 0.2))?;
+        let moments = moments.unwrap_or_else(|| Moments::empty(block.n_cols()));
         let map = ColumnMap { shift: &moments.mean, remainder: &[], factor: &vec![1.0; moments.mean.len()] };
         let exec = exec.part(0.2, 1.0);
         let matrix = match block {
@@ -86,12 +105,22 @@ impl Scatter {
         Ok(Self { moments, matrix })
     }
 
-    fn of_narrow<T: Scalar>(x: &Dense<'_, T>, weights: Option<&[f64]>, exec: &Exec<'_>) -> Result<Self> {
+    /// Adds the rows of `x`, which begin a piece.
+    fn add_narrow<T: Scalar>(
+        total: &mut Option<Self>,
+        x: &Dense<'_, T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
         let piece_rows = dense_scatter::piece_rows(x.n_cols());
-        let zero =
-            || ScatterPart { total: Self::empty(x.n_cols()), scratch: dense_scatter::Scratch::default() };
-        let sum =
-            exec.fold(x.n_rows().div_ceil(piece_rows), zero, |piece, ScatterPart { total, scratch }| {
+        let with_scratch = |total| ScatterPart { total, scratch: dense_scatter::Scratch::default() };
+        let zero = || with_scratch(Self::empty(x.n_cols()));
+        let mut sum = total.take().map(with_scratch);
+        exec.fold_into(
+            &mut sum,
+            x.n_rows().div_ceil(piece_rows),
+            zero,
+            |piece, ScatterPart { total, scratch }| {
                 let rows = piece * piece_rows..((piece + 1) * piece_rows).min(x.n_rows());
                 let weights = weights.map(|w| &w[rows.clone()]);
                 let moments = &mut total.moments;
@@ -104,8 +133,10 @@ impl Scatter {
                     *sum = matrix[(j, j)];
                 }
                 Ok(())
-            })?;
-        Ok(sum.total)
+            },
+        )?;
+        *total = sum.map(|part| part.total);
+        Ok(())
     }
 
     /// Adds the rows summed in `other`.
@@ -174,6 +205,38 @@ impl Scatter {
         Matrix::from_fn(p, p, |i, j| {
             (self.matrix[(i, j)] / weight + offset[i] * offset[j]) * map.factor[i] * map.factor[j]
         })
+    }
+}
+
+impl RowSums for Scatter {
+    fn of_none(n_features: usize) -> Self {
+        Self::empty(n_features)
+    }
+    fn moments(&self) -> &Moments {
+        &self.moments
+    }
+    fn piece_rows(n_cols: usize) -> usize {
+        if n_cols <= dense_scatter::WIDEST {
+            dense_scatter::piece_rows(n_cols)
+        } else {
+            Moments::piece_rows(n_cols)
+        }
+    }
+    fn add_rows<T: Scalar>(
+        total: &mut Option<Self>,
+        block: &Block<'_, T>,
+        weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        match block {
+            Block::Dense(x) if x.n_cols() <= dense_scatter::WIDEST => {
+                Self::add_narrow(total, x, weights, exec)
+            }
+            block => {
+                row_sums::add(total, Self::of_block(block, weights, exec)?);
+                Ok(())
+            }
+        }
     }
 }
 

@@ -207,9 +207,14 @@ impl Products for MappedOp<'_> {
 
     /// Refuses: products cannot give a triangle without the whole matrix.
     fn triangle(&self, _: Side, _: &Exec<'_>) -> Result<Triangle> {
-        let rule = "the route svd needs the rows of the data: say covariance, gram or block-krylov";
-        Err(Error::option(options::SOLVER, OptionValue::name("svd"), rule))
+        Err(needs_rows())
     }
+}
+
+/// The error for the route svd, which reads rows.
+pub(crate) fn needs_rows() -> Error {
+    let rule = "an operator has products, not rows: say covariance, gram or block-krylov";
+    Error::option(options::SOLVER, OptionValue::name("svd"), rule)
 }
 
 /// Columns `start..start + width` of the unit matrix.

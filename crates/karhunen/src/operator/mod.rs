@@ -6,7 +6,7 @@ mod normal;
 mod standardized;
 
 pub use mapped::LinOp;
-pub(crate) use mapped::MappedOp;
+pub(crate) use mapped::{MappedOp, needs_rows};
 pub(crate) use normal::{Normal, NormalT};
 pub(crate) use standardized::Standardized;
 mod dense_sym;

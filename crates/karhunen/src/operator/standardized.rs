@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::exec::{Accumulate, Exec};
+use crate::exec::{Accumulate as _, Exec};
 use crate::linalg::decomp::tsqr::Triangle;
 use crate::linalg::dense::rank_k;
 use crate::linalg::{ColumnMap, Dense, Matrix};
@@ -64,24 +64,6 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         weighed
     }
 
-    /// Sums the results of `f` over the blocks.
-    fn sum_of_blocks(
-        &self,
-        exec: &Exec<'_>,
-        f: impl Fn(Range<usize>, &Block<'_, T>, &Exec<'_>) -> Result<Matrix>,
-    ) -> Result<Matrix> {
-        let mut total: Option<Matrix> = None;
-        self.visit(exec, |rows, block, exec| {
-            let part = f(rows, block, exec)?;
-            match &mut total {
-                Some(total) => total.merge(&part),
-                none => *none = Some(part),
-            }
-            Ok(())
-        })?;
-        Ok(total.unwrap_or_else(|| Matrix::zeros(0, 0)))
-    }
-
     /// The columns `columns` of `B`, explicit, shape (n, columns.len()).
     fn columns(&self, columns: Range<usize>, exec: &Exec<'_>) -> Result<Matrix> {
         let (n, p) = self.x.shape();
@@ -120,17 +102,19 @@ impl<'a, T: Scalar> Standardized<'a, T> {
         Ok(())
     }
 
-    /// Calls `f` with the block that is the whole matrix, if a single block is.
+    /// Calls `f` with the whole matrix if it comes in one block, in one visit; `None`, without a visit, if it does
+    /// not.
     fn in_one_block<R>(
         &self,
         exec: &Exec<'_>,
         f: impl Fn(&Block<'_, T>, &Exec<'_>) -> Result<R>,
     ) -> Result<Option<R>> {
+        if self.x.n_blocks() != Some(1) {
+            return Ok(None);
+        }
         let mut result = None;
-        self.visit(exec, |rows, block, exec| {
-            if rows.len() == self.x.shape().0 {
-                result = Some(f(block, exec)?);
-            }
+        self.visit(exec, |_, block, exec| {
+            result = Some(f(block, exec)?);
             Ok(())
         })?;
         Ok(result)
@@ -157,19 +141,11 @@ impl<T: Scalar> Products for Standardized<'_, T> {
     }
 
     fn apply_t(&self, u: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
-        let weighed = self.weigh_rows(u);
-        self.sum_of_blocks(exec, |rows, block, exec| {
-            if rows.len() == weighed.n_rows() {
-                return blocks::apply_t(block, self.map, &weighed, exec);
-            }
-            blocks::apply_t(block, self.map, &weighed.rows(rows), exec)
-        })
+        blocks::apply_t(self.x, self.map, &self.weigh_rows(u), exec)
     }
 
     fn normal(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
-        let mut total = self.sum_of_blocks(exec, |rows, block, exec| {
-            blocks::normal(block, self.map, self.shares.map(|v| &v[rows]), q, exec)
-        })?;
+        let mut total = blocks::normal(self.x, self.map, self.shares, q, exec)?;
         total.scale(self.common_share());
         Ok(total)
     }
@@ -193,9 +169,7 @@ impl<T: Scalar> Products for Standardized<'_, T> {
 
     fn product(&self, side: Side, exec: &Exec<'_>) -> Result<Matrix> {
         if side == Side::Columns {
-            let mut total = self.sum_of_blocks(exec, |rows, block, exec| {
-                blocks::scatter(block, self.map, self.shares.map(|v| &v[rows]), exec)
-            })?;
+            let mut total = blocks::scatter(self.x, self.map, self.shares, exec)?;
             total.scale(self.common_share());
             return Ok(total);
         }
@@ -226,14 +200,15 @@ impl<T: Scalar> Products for Standardized<'_, T> {
             })?;
             return Ok(total);
         }
-        let mut total = Triangle::new(p);
-        self.visit(exec, |rows, block, exec| {
-            let chunk = triangle_rows(p).min(rows.len());
-            let part = exec.fold(
-                rows.len().div_ceil(chunk),
+        let mut total = None;
+        let piece_rows = triangle_rows(p);
+        blocks::visit_pieces(self.x, &|_| piece_rows, exec, |rows, block, exec| {
+            exec.fold_into(
+                &mut total,
+                rows.len().div_ceil(piece_rows),
                 || Triangle::new(p),
                 |piece, triangle| {
-                    let inner = piece * chunk..((piece + 1) * chunk).min(rows.len());
+                    let inner = piece * piece_rows..((piece + 1) * piece_rows).min(rows.len());
                     let mut panel = Matrix::zeros(inner.len(), p);
                     let roots = self.roots.as_ref().map(|r| &r[rows.clone()]);
                     blocks::mapped_rows(block, self.map, roots, inner, panel.as_mut_slice())?;
@@ -241,10 +216,8 @@ impl<T: Scalar> Products for Standardized<'_, T> {
                     triangle.push(panel.as_slice());
                     Ok(())
                 },
-            )?;
-            total.merge(&part);
-            Ok(())
+            )
         })?;
-        Ok(total)
+        Ok(total.unwrap_or_else(|| Triangle::new(p)))
     }
 }

@@ -1,21 +1,20 @@
 //! One fit, from top to bottom: moments, map, route, spectrum, model.
 
 use crate::affine::Affine;
-use crate::choice::Choice;
-use crate::error::{Advice, Error, Result, Weighed, options};
-use crate::exec::{Exec, Observer, Unobserved, threads_of};
-use crate::linalg::ColumnMap;
+use crate::error::{Advice, Error, Result, options};
+use crate::exec::{Exec, Observer, threads_of};
 use crate::memory;
 use crate::moments::dense_scatter;
 use crate::moments::{Columns, Moments, Scatter, check_size};
 use crate::operator::{Products, Standardized};
 use crate::pca::evidence::most_probable_dimension;
+use crate::pca::fit_scatter::fit_once;
 use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
 use crate::scalar::Scalar;
 use crate::solver::select::{RouteChoice, choose};
 use crate::solver::{self, IterationOptions, Problem, Route, Spectrum, Wanted};
-use crate::source::Source;
+use crate::source::{Counted, Passes, Source};
 use crate::weights::{NormalizedWeights, Totals, Weighting, Weights, check_feature_weights};
 
 pub(crate) fn fit<T: Scalar>(
@@ -28,10 +27,14 @@ pub(crate) fn fit<T: Scalar>(
     pca.check((n, p))?;
     check_size((n, p))?;
     check_feature_weights(weights.features, p)?;
+    if x.passes() == Passes::Once {
+        return fit_once(pca, x, weights, observer);
+    }
+    let x = &Counted::new(x);
     let NormalizedWeights { values: shares, totals } = NormalizedWeights::new(weights.samples, n)?;
     let shares = shares.as_deref();
     let correction = totals.correction(pca.weighting)?;
-    let tol = pca.tol.unwrap_or(if T::EPSILON > f64::EPSILON { 1e-6 } else { 1e-8 });
+    let tol = tolerance::<T>(pca);
     let problem = problem::<T>(x, pca.n_components);
     let choice = pca
         .solver
@@ -63,7 +66,7 @@ pub(crate) fn fit<T: Scalar>(
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
         let iteration = iteration(pca, tol);
         let mut cancelled = 0.0;
-        let (route, reason, mut spectrum) = match scatter {
+        let (route, reason, spectrum) = match scatter {
             // Products of tiny values underflow, and products about rounded means lose digits. In both cases the
             // values are mapped before they are multiplied.
             Some(scatter) if !columns.need_care() => {
@@ -90,59 +93,9 @@ pub(crate) fn fit<T: Scalar>(
                 (route, reason, spectrum)
             }
         };
-        spectrum.n_passes += if x.is_sparse() { 2 } else { 1 };
-        let (advice, dtype) = (CANCELLED, T::NAME);
-        Solved { route, reason, tol, spectrum, cancelled, advice, affine, totals, n_samples: n, dtype }.model(
-            pca,
-            weights.features,
-            exec,
-        )
-    })
-}
-
-/// Fits from a scatter matrix: map, spectrum, model.
-pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
-    let moments = &scatter.moments;
-    scatter.check_shape()?;
-    let (n, p) = (moments.n_samples, moments.mean.len());
-    pca.check((n, p))?;
-    if let Some(other) = pca.solver.filter(|&route| route != Route::Covariance) {
-        let rule =
-            "moments hold the covariance matrix, not the data: leave the solver out, or say covariance";
-        return Err(Error::option(options::SOLVER, other.value(), rule));
-    }
-    check_feature_weights(feature_weights, p)?;
-    if moments.weight == 0.0 {
-        return Err(Error::WeightsAllZero { of: Weighed::Samples, n });
-    }
-    let totals = moments.totals();
-    let correction = totals.correction(pca.weighting)?;
-    let tol = pca.tol.unwrap_or(1e-8);
-    let problem = problem_of_scatter(pca, (n, p));
-    // Moments allow only the covariance route.
-    memory::ask("the covariance route", problem.need(Route::Covariance, threads_of(pca.n_threads)), || {
-        vec![
-            "fit the data themselves by another route".into(),
-            "take fewer columns".into(),
-            Advice::RaiseLimit,
-        ]
-    })?;
-    Exec::run(pca.n_threads, &Unobserved, |exec| {
-        let columns = Columns::of_moments(moments);
-        let scale = pca.scale.then_some(correction);
-        let affine = Affine::new(&columns, pca.center, scale, feature_weights)?;
-        check_factors(&affine.factor)?;
-        let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
-        let factor = factors_of_varying(pca, &columns, &affine);
-        let covariance = scatter.covariance(ColumnMap { factor: &factor, ..affine.map() });
-        let spectrum = solver::solve_matrix(&covariance, wanted, &iteration(pca, tol), exec)?;
-        let (route, reason) = (Route::Covariance, "fitted from moments".to_owned());
-        let (cancelled, advice, dtype) = (0.0, CANCELLED, f64::NAME);
-        Solved { route, reason, tol, spectrum, cancelled, advice, affine, totals, n_samples: n, dtype }.model(
-            pca,
-            feature_weights,
-            exec,
-        )
+        let (n_passes, n_samples, advice, dtype) = (x.n_visits(), n, CANCELLED, T::NAME);
+        Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
+            .model(pca, weights.features, exec)
     })
 }
 
@@ -151,6 +104,7 @@ pub(super) struct Solved {
     pub(super) route: Route,
     pub(super) reason: String,
     pub(super) tol: f64,
+    pub(super) n_passes: usize,
     pub(super) spectrum: Spectrum,
     /// The rounding error of centring, which is added to the residuals.
     pub(super) cancelled: f64,
@@ -169,8 +123,8 @@ impl Solved {
         feature_weights: Option<&[f64]>,
         exec: &Exec<'_>,
     ) -> Result<PcaModel> {
-        let Self { route, reason, tol, mut spectrum, cancelled, advice, affine, totals, n_samples, dtype } =
-            self;
+        let Self { route, reason, tol, n_passes, mut spectrum, cancelled, advice, .. } = self;
+        let Self { affine, totals, n_samples, dtype, .. } = self;
         let shape = (n_samples, affine.mean.len());
         let k = match pca.n_components {
             NComponents::Count(k) => k,
@@ -184,18 +138,12 @@ impl Solved {
             spectrum.truncate(most_probable_dimension(&spectrum.values, n_observations));
         }
         let n_converged = spectrum.residuals.iter().filter(|&&r| r <= tol).count();
-        check_convergence(pca, route, &spectrum, (cancelled, advice), n_converged, tol)?;
+        check_convergence(pca, (route, n_passes), &spectrum, (cancelled, advice), n_converged, tol)?;
         let exec = exec.phase("signs");
         let mut components = spectrum.components;
         signs::make_largest_positive(&mut components, &exec)?;
-        let convergence = Convergence {
-            solver: route,
-            reason,
-            n_passes: spectrum.n_passes,
-            residuals: spectrum.residuals,
-            tol,
-            n_converged,
-        };
+        let convergence =
+            Convergence { solver: route, reason, n_passes, residuals: spectrum.residuals, tol, n_converged };
         let correction = totals.correction(pca.weighting)?;
         let population = Population { variances: &spectrum.values, total: affine.total_variance, correction };
         let rank = rank_limit(&totals, pca.weighting, shape, spectrum.values.len());
@@ -217,6 +165,11 @@ impl Solved {
             convergence,
         })
     }
+}
+
+/// The largest residual that counts as converged.
+pub(super) fn tolerance<T: Scalar>(pca: &Pca) -> f64 {
+    pca.tol.unwrap_or(if T::EPSILON > f64::EPSILON { 1e-6 } else { 1e-8 })
 }
 
 pub(super) fn iteration(pca: &Pca, tol: f64) -> IterationOptions {
@@ -244,12 +197,6 @@ fn problem<T: Scalar>(x: &dyn Source<T>, n_components: NComponents) -> Problem {
     let (n, p) = x.shape();
     let k = count(n_components, n.min(p));
     Problem { n, p, k, n_stored: x.n_stored(), sparse: x.is_sparse(), value_bytes: size_of::<T>() }
-}
-
-/// The [`Problem`] of a fit whose covariance matrix is known.
-fn problem_of_scatter(pca: &Pca, (n, p): (usize, usize)) -> Problem {
-    let k = count(pca.n_components, n.min(p));
-    Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() }
 }
 
 /// Number of wanted components of `all`, if it is known before the fit.
@@ -300,11 +247,11 @@ pub(super) fn check_factors(factors: &[f64]) -> Result<()> {
 }
 
 /// Advice if more iterations cannot help.
-const CANCELLED: Advice = Advice::MakeDense { svd: true };
+pub(super) const CANCELLED: Advice = Advice::MakeDense { svd: true };
 
 fn check_convergence(
     pca: &Pca,
-    route: Route,
+    (route, n_passes): (Route, usize),
     spectrum: &Spectrum,
     (cancelled, of_cancelled): (f64, Advice),
     n_converged: usize,
@@ -318,7 +265,7 @@ fn check_convergence(
         solver: route.name(),
         converged: n_converged,
         requested,
-        n_passes: spectrum.n_passes,
+        n_passes,
         over: "the data",
         residual: crate::scalar::largest(spectrum.residuals.iter().copied()),
         tol,

@@ -3,15 +3,14 @@
 use super::fit::{Solved, check_factors, check_memory, count, factors_of_varying, iteration, wanted};
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::Affine;
-use crate::choice::Choice;
-use crate::error::{Advice, Error, Result, options};
+use crate::error::{Advice, Error, Result};
 use crate::exec::{Exec, Observer, threads_of};
 use crate::linalg::ColumnMap;
 use crate::memory;
 use crate::moments::{Columns, Moments, check_size};
-use crate::operator::{LinOp, MappedOp, Products};
+use crate::operator::{LinOp, MappedOp, Products, needs_rows};
 use crate::scalar::Scalar;
-use crate::solver::{self, Problem, Route};
+use crate::solver::{self, Problem, Route, takes_unit_vectors};
 use crate::weights::{NormalizedWeights, check_feature_weights};
 
 pub(crate) fn fit_operator(
@@ -44,16 +43,13 @@ pub(crate) fn fit_operator(
         let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
         let factor = factors_of_varying(pca, &columns, &affine);
         let mapped = MappedOp::new(op, ColumnMap { factor: &factor, ..affine.map() });
-        let mut spectrum = solver::solve(&mapped, route, wanted, &iteration(pca, tol), exec)?;
-        spectrum.n_passes = mapped.n_products();
+        let spectrum = solver::solve(&mapped, route, wanted, &iteration(pca, tol), exec)?;
+        let n_passes = mapped.n_products();
         let largest = spectrum.values.first().copied().unwrap_or(0.0);
         let cancelled = f64::EPSILON * mapped.cancelled(largest) * totals.sum_of_squares.sqrt();
-        let (advice, dtype) = (cancelled_advice(), f64::NAME);
-        Solved { route, reason, tol, spectrum, cancelled, advice, affine, totals, n_samples: n, dtype }.model(
-            pca,
-            feature_weights,
-            exec,
-        )
+        let (advice, dtype, n_samples) = (cancelled_advice(), f64::NAME, n);
+        Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
+            .model(pca, feature_weights, exec)
     })
 }
 
@@ -92,22 +88,24 @@ fn check_moments(moments: &Moments, (n, p): (usize, usize)) -> Result<()> {
     }
 }
 
-/// The route and its reason. The cost of products is unknown, so routes with few products are preferred.
+/// The route and its reason. The cost of products is unknown, so routes that multiply few vectors are preferred.
 fn route(pca: &Pca, (n, p): (usize, usize)) -> Result<(Route, String)> {
+    let smaller = n.min(p);
+    let complete = if p <= n { Route::Covariance } else { Route::Gram };
     match (pca.solver, pca.n_components) {
-        (Some(Route::Svd), _) => {
-            let rule = "an operator has products, not rows: say covariance, gram or block-krylov";
-            Err(Error::option(options::SOLVER, Route::Svd.value(), rule))
-        }
+        (Some(Route::Svd), _) => Err(needs_rows()),
         (Some(route), _) => Ok((route, "asked for".to_owned())),
+        (None, NComponents::All | NComponents::Mle) => {
+            Ok((complete, "all components, by products with unit vectors".to_owned()))
+        }
+        (None, NComponents::Count(k)) if takes_unit_vectors(smaller, k) => Ok((
+            complete,
+            format!(
+                "an iteration for {k} components multiplies more vectors than the {smaller} unit vectors"
+            ),
+        )),
         (None, NComponents::Count(_) | NComponents::Variance(_)) => {
             Ok((Route::BlockKrylov, "an operator has products, not rows".to_owned()))
-        }
-        (None, NComponents::All | NComponents::Mle) if p <= n => {
-            Ok((Route::Covariance, "all components, by products with unit vectors".to_owned()))
-        }
-        (None, NComponents::All | NComponents::Mle) => {
-            Ok((Route::Gram, "all components, by products with unit vectors".to_owned()))
         }
     }
 }

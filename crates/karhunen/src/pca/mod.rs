@@ -3,6 +3,7 @@
 mod evidence;
 mod fit;
 mod fit_operator;
+mod fit_scatter;
 mod likelihood;
 mod model;
 #[cfg(feature = "serde")]
@@ -19,7 +20,7 @@ use crate::moments::Scatter;
 use crate::operator::LinOp;
 use crate::scalar::{Scalar, compiled};
 use crate::solver::Route;
-use crate::source::Source;
+use crate::source::{Source, Stream};
 use crate::weights::{Weighting, Weights};
 
 /// How many components to keep.
@@ -108,10 +109,13 @@ impl Pca {
 
     /// Fits principal components to `x`, shape (n_samples, n_features).
     ///
-    /// Reads `x` once for the means and variances (sparse data twice), then as often as the route needs:
-    /// [`Convergence::n_passes`]. Memory beside `x`: the matrices of the route.
+    /// Visits `x` once for the means and variances (each sparse block is read twice while it is lent), then as
+    /// often as the route needs: [`Convergence::n_passes`]. Memory beside `x`: the matrices of the route. A source
+    /// of one pass ([`crate::Passes::Once`]) is fitted by the covariance route from its [`Scatter`], as
+    /// [`Pca::fit_scatter`] does.
     ///
     /// # Errors
+    /// [`Error::OnePass`] for another route over a source of one pass;
     /// [`Error::NComponents`] unless 0 <= n_components <= min(n_samples, n_features); [`Error::NonFinite`] for NaN
     /// and infinite values; errors of weights; [`Error::Option`]; [`Error::NotConverged`] if `strict`; any error
     /// `x` raises while read.
@@ -158,17 +162,39 @@ impl Pca {
     /// [`Error::NComponents`]; [`Error::Option`], also for a solver other than covariance; errors of weights;
     /// [`Error::Shape`] for a scatter whose fields disagree in shape; [`Error::NotConverged`] if `strict`.
     pub fn fit_scatter(&self, scatter: &Scatter, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
-        fit::fit_scatter(self, scatter, feature_weights)
+        fit_scatter::fit_scatter(self, scatter, feature_weights)
+    }
+
+    /// Fits principal components to rows that come once and bring their weights: a [`Scatter`] in one pass, then
+    /// the covariance route. `feature_weights` holds one finite weight >= 0 for each column.
+    ///
+    /// The result is that of [`Pca::fit`] by [`Route::Covariance`] to rounding; constant columns count as for
+    /// [`Pca::fit_scatter`].
+    ///
+    /// # Errors
+    /// [`Error::OnePass`] for another route; [`Error::NComponents`] and [`Error::Empty`], known once the rows have
+    /// ended; else as [`Scatter::of_stream`] and [`Pca::fit_scatter`]; [`Error::Stopped`] if the observer asks to
+    /// stop.
+    pub fn fit_stream<T: Scalar>(
+        &self,
+        rows: &mut (dyn Stream<T> + Send),
+        feature_weights: Option<&[f64]>,
+        observer: &dyn Observer,
+    ) -> Result<PcaModel> {
+        type Rows<'a, T> = &'a mut (dyn Stream<T> + Send);
+        let fit = compiled!(T, fit_scatter::fit_stream::<T>
+            => fn(&Pca, Rows<'_, T>, Option<&[f64]>, &dyn Observer) -> Result<PcaModel>);
+        fit(self, rows, feature_weights, observer)
     }
 
     /// Fits principal components to a matrix known only by its products. `feature_weights` holds one finite weight
     /// >= 0 for each column; every row has weight one.
     ///
     /// Calls `op` for the moments of its columns, then for products: with blocks of a few vectors in block Krylov
-    /// iteration, or with the unit vectors of the shorter side if all components are wanted. Means are subtracted
-    /// after a product, so columns far from zero lose about the digits of `|mean| / deviation`; the residuals
-    /// include that error. [`Convergence::n_passes`] counts the products with the matrix and with its transpose,
-    /// without those of the moments.
+    /// iteration, or with the unit vectors of the shorter side if the iteration would multiply more vectors. Means
+    /// are subtracted after a product, so columns far from zero lose about the digits of `|mean| / deviation`; the
+    /// residuals include that error. [`Convergence::n_passes`] counts the products with the matrix and with its
+    /// transpose, without those of the moments.
     ///
     /// # Errors
     /// As [`Pca::fit`], and [`Error::Option`] for the solver svd; [`Error::Shape`] for products or moments of

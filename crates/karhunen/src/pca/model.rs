@@ -14,7 +14,8 @@ pub struct Convergence {
     pub solver: Route,
     /// Reason for the route: its predicted cost and that of the others.
     pub reason: String,
-    /// Passes over the data, including those for means and variances.
+    /// Number of visits of the source, including those for means and variances; for an operator, of products with
+    /// it and with its transpose; zero for moments.
     pub n_passes: usize,
     /// `||S w - lambda w|| / lambda_1` of each component; upper bounds on it for the route `gram`.
     pub residuals: Vec<f64>,

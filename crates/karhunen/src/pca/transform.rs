@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::exec::{Exec, Observer, Unobserved};
 use crate::linalg::Matrix;
 use crate::linalg::finite::{all_finite, beyond_range};
-use crate::moments::first_non_finite;
+use crate::moments::check_finite;
 use crate::operator::blocks;
 use crate::pca::PcaModel;
 use crate::scalar::{Scalar, compiled};
@@ -89,7 +89,7 @@ impl PcaModel {
             return Ok(());
         }
         let q = Matrix::from_fn(p, k, |j, c| self.components()[(c, j)] * weight(c));
-        let finite = AtomicBool::new(true);
+        let mut finite = true;
         Exec::run(how.n_threads, how.observer, |exec| {
             let exec = exec.phase("scores");
             x.visit(&mut |first, block| {
@@ -97,15 +97,22 @@ impl PcaModel {
                 let part = exec.part(rows.start as f64 / n as f64, rows.end as f64 / n as f64);
                 let out = &mut scores[rows.start * k..rows.end * k];
                 blocks::project(&block, self.map(), &q, &part.part(0.0, 0.95), out)?;
+                let here = AtomicBool::new(true);
                 part.part(0.95, 1.0).fill(out, CHECKED, |_, out| {
                     if !all_finite(out) {
-                        finite.store(false, Ordering::Relaxed);
+                        here.store(false, Ordering::Relaxed);
                     }
                     Ok(())
-                })
+                })?;
+                // A value that is not finite makes scores that are not: it is looked for while its block is lent.
+                if here.into_inner() {
+                    return Ok(());
+                }
+                finite = false;
+                check_finite(&block, first)
             })
         })?;
-        if finite.into_inner() { Ok(()) } else { explain(x, scores, k) }
+        if finite { Ok(()) } else { Err(score_overflow(scores, k)) }
     }
 
     /// Rows from scores: `(scores W) * scale / sqrt(c) + mean`, shape (n_rows, n_features). The inverse of
@@ -208,12 +215,8 @@ fn check_output<T>(out: &[T], (n_rows, n_cols): (usize, usize)) -> Result<()> {
 /// Number of scores that are checked together.
 const CHECKED: usize = 1 << 16;
 
-/// The error for scores that are not all finite: the first value of `x` that is not finite, otherwise an overflow.
-fn explain<T: Scalar>(x: &dyn Source<T>, scores: &[T], k: usize) -> Result<()> {
-    let Some(at) = scores.iter().position(|z| !z.to_f64().is_finite()) else { return Ok(()) };
-    x.visit(&mut |first, block| match first_non_finite(&block) {
-        Some((row, column, value)) => Err(Error::NonFinite { row: first + row, column, value }),
-        None => Ok(()),
-    })?;
-    Err(Error::ScoreOverflow { row: at / k, component: at % k, dtype: T::NAME })
+/// The error for scores of finite values that are not all finite.
+fn score_overflow<T: Scalar>(scores: &[T], k: usize) -> Error {
+    let at = scores.iter().position(|z| !z.to_f64().is_finite()).unwrap_or(0);
+    Error::ScoreOverflow { row: at / k, component: at % k, dtype: T::NAME }
 }

@@ -216,11 +216,6 @@ impl<'a> BlockKrylov<'a> {
         }
     }
 
-    /// Number of products so far.
-    pub(crate) fn n_iterations(&self) -> usize {
-        self.n_iterations
-    }
-
     /// Lowers the tolerance.
     pub(crate) fn tighten(&mut self, tol: f64) {
         self.options.tol = self.options.tol.min(tol);

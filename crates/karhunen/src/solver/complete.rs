@@ -71,8 +71,7 @@ mod tests {
     #[test]
     fn unit_vectors_complete_a_spectrum_of_low_rank() {
         let components = Matrix::from_vec(2, 4, vec![0.6, 0.8, 0.0, 0.0, 0.1, 0.2, 0.3, 0.9]).unwrap();
-        let mut spectrum =
-            Spectrum { values: vec![2.0, 1e-17], components, residuals: vec![1e-9, 0.5], n_passes: 1 };
+        let mut spectrum = Spectrum { values: vec![2.0, 1e-17], components, residuals: vec![1e-9, 0.5] };
         spectrum.complete(4, 1e-16, &Exec::sequential()).unwrap();
         assert_eq!(
             (spectrum.values, spectrum.residuals),
@@ -89,7 +88,7 @@ mod tests {
     fn a_complete_spectrum_is_unchanged() {
         let components = Matrix::from_vec(1, 2, vec![0.6, 0.8]).unwrap();
         let mut spectrum =
-            Spectrum { values: vec![2.0], components: components.clone(), residuals: vec![0.1], n_passes: 1 };
+            Spectrum { values: vec![2.0], components: components.clone(), residuals: vec![0.1] };
         spectrum.complete(1, 1e-16, &Exec::sequential()).unwrap();
         assert_eq!((spectrum.components, spectrum.residuals), (components, vec![0.1]));
     }

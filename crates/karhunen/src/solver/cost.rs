@@ -85,6 +85,11 @@ fn krylov_columns(k: f64, dim: f64) -> f64 {
     (7.0 * k + 60.0).min(2.0 * dim)
 }
 
+/// Tests that block Krylov iteration for `k` of `dim` components multiplies at least `dim` vectors.
+pub(crate) fn takes_unit_vectors(dim: usize, k: usize) -> bool {
+    krylov_columns(k as f64, dim as f64) >= dim as f64
+}
+
 /// Number of columns of the Krylov basis.
 fn krylov_basis(k: f64, dim: f64) -> f64 {
     (3.0 * k + 32.0).min(dim)

@@ -15,7 +15,7 @@ pub(crate) fn solve(
     exec: &Exec<'_>,
 ) -> Result<Spectrum> {
     let covariance = op.product(Side::Columns, &exec.phase("covariance"))?;
-    Ok(Spectrum { n_passes: 1, ..solve_matrix(&covariance, wanted, iteration, exec)? })
+    solve_matrix(&covariance, wanted, iteration, exec)
 }
 
 /// As [`solve`], for a given covariance matrix: no pass over the data.
@@ -30,5 +30,5 @@ pub(crate) fn solve_matrix(
     }
     let pairs =
         leading_of_matrix(covariance, wanted, iteration, |_| iteration.tol, &exec.phase("eigenvectors"))?;
-    Ok(Spectrum { n_passes: 0, ..pairs.into_spectrum(&exec.phase("components"))? })
+    pairs.into_spectrum(&exec.phase("components"))
 }

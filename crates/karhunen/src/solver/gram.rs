@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::operator::{Products, Side};
 use crate::solver::image::{image, longest};
-use crate::solver::leading::{Pairs, leading_of_matrix};
+use crate::solver::leading::leading_of_matrix;
 use crate::solver::spectrum::{IterationOptions, Spectrum, Wanted};
 
 /// Finds the leading right singular vectors by two passes over the data, or a few more for large components.
@@ -24,7 +24,5 @@ pub(crate) fn solve(
         &exec.phase("eigenvectors"),
     )?;
     drop(gram);
-    // One pass for the inner products; the eigenvectors take none.
-    let pairs = Pairs { n_products: 1, ..pairs };
     image(op, pairs, iteration.seed, &exec.phase("components"))
 }

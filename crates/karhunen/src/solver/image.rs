@@ -15,7 +15,7 @@ const PART_BYTES: usize = 64 << 20;
 /// eigenvalue is at rounding level. The residuals become bounds: `B'B w - lambda w = B' r / sqrt(lambda)` is at
 /// most `sqrt(lambda_1 / lambda)` times as long as `r = B B'q - lambda q`.
 pub(crate) fn image(op: &dyn Products, pairs: Pairs, seed: u64, exec: &Exec<'_>) -> Result<Spectrum> {
-    let Pairs { mut values, vectors, mut residuals, n_products } = pairs;
+    let Pairs { mut values, vectors, mut residuals, .. } = pairs;
     let largest = values.first().copied().unwrap_or(0.0);
     let level = rounding_level(largest, op);
     let rank = values.iter().take_while(|&&value| value > level).count();
@@ -37,7 +37,7 @@ pub(crate) fn image(op: &dyn Products, pairs: Pairs, seed: u64, exec: &Exec<'_>)
         *residual *= (largest / value).sqrt();
     }
     let components = polish_rows(image, seed, &exec.part(0.8, 1.0))?;
-    Ok(Spectrum { values, components, residuals, n_passes: n_products + n_parts })
+    Ok(Spectrum { values, components, residuals })
 }
 
 /// Largest growth of the residuals: `sqrt(lambda_1 / lambda)` for the smallest eigenvalue above rounding level.

@@ -84,8 +84,8 @@ fn wide_enough(wanted: Wanted) -> Option<usize> {
 pub(super) enum Sought<T> {
     /// The result of the search.
     Found(T),
-    /// The share takes about `k` pairs, for which another route is better; `n_products` products were made.
-    Left { k: usize, n_products: usize },
+    /// The share takes about `k` pairs, for which another route is better.
+    Left { k: usize },
 }
 
 impl<T> Sought<T> {
@@ -93,7 +93,7 @@ impl<T> Sought<T> {
     pub(super) fn and_then<U>(self, f: impl FnOnce(T) -> Result<U>) -> Result<Sought<U>> {
         Ok(match self {
             Sought::Found(found) => Sought::Found(f(found)?),
-            Sought::Left { k, n_products } => Sought::Left { k, n_products },
+            Sought::Left { k } => Sought::Left { k },
         })
     }
 }
@@ -159,7 +159,7 @@ pub(super) fn seek_leading(
             let nodes = krylov.estimate_spectrum(seek.n_steps, exec)?;
             let k = spectrum_estimate::count(&nodes, dim, sum, total);
             if (seek.leave)(k, None)? {
-                return Ok(Sought::Left { k, n_products: krylov.n_iterations() });
+                return Ok(Sought::Left { k });
             }
             // A surplus costs little, a shortage a second search.
             (k + k / 10 + 2).min(dim)
@@ -170,7 +170,7 @@ pub(super) fn seek_leading(
             Search::Found(pairs) => pairs,
             Search::Short(more) => {
                 if (seek.leave)(more, Some(k))? {
-                    return Ok(Sought::Left { k: more, n_products: krylov.n_iterations() });
+                    return Ok(Sought::Left { k: more });
                 }
                 k = more;
                 continue;
@@ -194,14 +194,30 @@ impl Pairs {
             values: self.values,
             components: self.vectors.transposed_by(exec)?,
             residuals: self.residuals,
-            n_passes: self.n_products,
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
+
+    struct Counting {
+        matrix: Matrix,
+        n_products: AtomicUsize,
+    }
+
+    impl SymOp for Counting {
+        fn dim(&self) -> usize {
+            self.matrix.n_rows()
+        }
+        fn apply(&self, q: &Matrix, exec: &Exec<'_>) -> Result<Matrix> {
+            self.n_products.fetch_add(1, Ordering::Relaxed);
+            self.matrix.apply(q, exec)
+        }
+    }
 
     fn harmonic(dim: usize) -> Matrix {
         Matrix::from_fn(dim, dim, |i, j| if i == j { 1.0 / (i + 1) as f64 } else { 0.0 })
@@ -218,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_search_ends_after_the_spectrum_estimate_if_a_share_takes_many_pairs() {
-        let matrix = harmonic(400);
+        let matrix = Counting { matrix: harmonic(400), n_products: AtomicUsize::new(0) };
         let exec = Exec::sequential();
         let seek = |share| {
             let leave = |k: usize, _: Option<usize>| Ok(k > 50);
@@ -227,9 +243,10 @@ mod tests {
         };
         let Sought::Found(few) = seek(0.5) else { panic!("a dozen pairs are found") };
         assert_eq!(few.values.len(), 15);
-        let Sought::Left { k, n_products } = seek(0.9) else { panic!("two hundred pairs are too many") };
+        matrix.n_products.store(0, Ordering::Relaxed);
+        let Sought::Left { k } = seek(0.9) else { panic!("two hundred pairs are too many") };
         assert!((150..300).contains(&k), "{k}");
-        assert_eq!(n_products, ESTIMATE_STEPS);
+        assert_eq!(matrix.n_products.into_inner(), ESTIMATE_STEPS);
     }
 
     #[test]

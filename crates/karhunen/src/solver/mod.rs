@@ -18,6 +18,7 @@ mod spectrum;
 mod spectrum_estimate;
 mod svd;
 
+pub(crate) use cost::takes_unit_vectors;
 pub(crate) use covariance::solve_matrix;
 pub(crate) use leading::{Pairs, leading};
 pub(crate) use problem::Problem;
@@ -74,11 +75,10 @@ pub(crate) fn solve_by_estimate(
             let route = Route::BlockKrylov;
             Ok((route, reason_for(route, problem, spectrum.values.len()), spectrum))
         }
-        Sought::Left { k, n_products } => {
+        Sought::Left { k } => {
             let route = problem.with(k).best();
             ask(route, k)?;
-            let mut spectrum = solve(op, route, wanted, iteration, exec)?;
-            spectrum.n_passes += n_products;
+            let spectrum = solve(op, route, wanted, iteration, exec)?;
             Ok((route, reason_for(route, problem, k), spectrum))
         }
     }

@@ -34,19 +34,12 @@ pub(crate) struct Spectrum {
     pub(crate) components: Matrix,
     /// `||B'B w - lambda w|| / lambda_1` of each pair; for eigenvectors of `B B'` an upper bound.
     pub(crate) residuals: Vec<f64>,
-    /// Number of passes over the matrix.
-    pub(crate) n_passes: usize,
 }
 
 impl Spectrum {
     /// The spectrum of no pair.
     pub(super) fn none(n_columns: usize) -> Self {
-        Self {
-            values: Vec::new(),
-            components: Matrix::zeros(0, n_columns),
-            residuals: Vec::new(),
-            n_passes: 0,
-        }
+        Self { values: Vec::new(), components: Matrix::zeros(0, n_columns), residuals: Vec::new() }
     }
 
     /// Keeps the first `k` pairs.

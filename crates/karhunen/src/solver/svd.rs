@@ -25,7 +25,7 @@ pub(crate) fn solve(op: &dyn Products, wanted: Wanted, exec: &Exec<'_>) -> Resul
     let values = squares[..k].to_vec();
     let vectors = svd.v.columns(0..k);
     let residuals = residuals(&triangle, &values, &vectors);
-    let pairs = Pairs { values, vectors, residuals, n_products: 1 };
+    let pairs = Pairs { values, vectors, residuals, n_products: 0 };
     match side {
         Side::Columns => pairs.into_spectrum(&exec.phase("components")),
         Side::Rows => image(op, pairs, 0, &exec.phase("components")),

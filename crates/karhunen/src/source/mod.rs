@@ -1,14 +1,20 @@
-//! How data come in: blocks of consecutive rows, any number of passes.
+//! How data come in: blocks of consecutive rows, in any number of passes or in a single one.
 
+mod aligned;
+mod counted;
 mod row_blocks;
+mod stream;
 
+pub(crate) use aligned::{Aligned, PieceRows, visit_pieces};
+pub(crate) use counted::Counted;
 pub use row_blocks::RowBlocks;
+pub use stream::{Batch, Stream};
 
 use crate::error::Result;
 use crate::linalg::{Dense, Sparse};
 use crate::scalar::Scalar;
 
-/// A run of consecutive rows, lent for the time of a visit.
+/// A borrowed block of consecutive rows, valid only inside the callback of a visit.
 #[derive(Clone, Debug)]
 pub enum Block<'a, T> {
     /// Every value is there.
@@ -43,12 +49,37 @@ impl<T: Scalar> Block<'_, T> {
     }
 }
 
-/// Where data come from. A pass visits every row once, in blocks; fits make a few passes.
+/// How often a source can be visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passes {
+    /// Once: the rows are gone after the visit.
+    Once,
+    /// Any number of times.
+    Many,
+}
+
+/// Where data come from. A visit lends every row once, in blocks; a fit makes a few visits and counts them
+/// ([`crate::Convergence::n_passes`]).
 ///
 /// Implemented by [`Dense`] and [`Sparse`] (one block, lent without a copy) and by [`RowBlocks`].
 pub trait Source<T: Scalar>: Sync {
     /// (n_samples, n_features).
     fn shape(&self) -> (usize, usize);
+
+    /// How often the source can be visited. Work that needs a second visit refuses a source of one pass.
+    fn passes(&self) -> Passes {
+        Passes::Many
+    }
+
+    /// Number of blocks that a visit lends; `None` where it is not known without a visit.
+    fn n_blocks(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether a visit reads or computes the rows again; false where they are in memory.
+    fn reads_again(&self) -> bool {
+        true
+    }
 
     /// Number of stored entries: `n_samples * n_features` of dense data.
     fn n_stored(&self) -> usize;
@@ -59,13 +90,19 @@ pub trait Source<T: Scalar>: Sync {
     /// Visits every block once, in the order of the rows; `f` gets the number of the block's first row.
     ///
     /// # Errors
-    /// What `f` returns, or [`crate::Error::Read`] if the data cannot be read.
+    /// What `f` returns, or [`crate::Error::Read`] with the first row that could not be read.
     fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()>;
 }
 
 impl<T: Scalar> Source<T> for Dense<'_, T> {
     fn shape(&self) -> (usize, usize) {
         (self.n_rows(), self.n_cols())
+    }
+    fn n_blocks(&self) -> Option<usize> {
+        Some(1)
+    }
+    fn reads_again(&self) -> bool {
+        false
     }
     fn n_stored(&self) -> usize {
         self.n_rows() * self.n_cols()
@@ -81,6 +118,12 @@ impl<T: Scalar> Source<T> for Dense<'_, T> {
 impl<T: Scalar> Source<T> for Sparse<'_, T> {
     fn shape(&self) -> (usize, usize) {
         (self.n_rows(), self.n_cols())
+    }
+    fn n_blocks(&self) -> Option<usize> {
+        Some(1)
+    }
+    fn reads_again(&self) -> bool {
+        false
     }
     fn n_stored(&self) -> usize {
         Sparse::n_stored(self)

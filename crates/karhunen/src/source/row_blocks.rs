@@ -47,6 +47,12 @@ impl<T: Scalar> Source<T> for RowBlocks<'_, T> {
     fn shape(&self) -> (usize, usize) {
         (self.n_rows, self.n_cols)
     }
+    fn n_blocks(&self) -> Option<usize> {
+        Some(self.blocks.len())
+    }
+    fn reads_again(&self) -> bool {
+        false
+    }
     fn n_stored(&self) -> usize {
         self.blocks.iter().map(Block::n_stored).sum()
     }

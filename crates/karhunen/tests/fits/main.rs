@@ -11,6 +11,7 @@ mod meanings;
 mod nearly_constant;
 mod operator;
 mod overflow;
+mod passes;
 mod properties;
 mod refusals;
 mod scatter;

@@ -116,6 +116,20 @@ fn all_components_come_from_products_with_unit_vectors() {
     }
 }
 
+/// An iteration for so many components would multiply more vectors than there are unit vectors.
+#[test]
+fn nearly_all_components_take_the_complete_route() {
+    let op = low_rank(300, 200);
+    let by = |k: usize, solver| Pca { solver, ..Pca::new(k) }.fit_operator(&op, None, &Unobserved).unwrap();
+    let (few, many) = (by(5, None), by(190, None));
+    assert_eq!(few.convergence().solver, Route::BlockKrylov);
+    assert_eq!(many.convergence().solver, Route::Covariance);
+    let reason = "an iteration for 190 components multiplies more vectors than the 200 unit vectors";
+    assert_eq!(many.convergence().reason, reason);
+    let variance = many.explained_variance();
+    assert_close("5 of 190", &variance[..5], few.explained_variance(), within(variance[0]));
+}
+
 /// An operator with known moments, which must not be multiplied by unit vectors.
 struct Known {
     op: LowRank,
@@ -186,7 +200,7 @@ impl LinOp for Faulty {
         ))
     }
     fn apply_t(&self, _: &Matrix, _: &Exec<'_>) -> karhunen::Result<Matrix> {
-        Err(Error::Read { row: 0, source: "the network is down".into() })
+        Err(Error::Read { row: None, source: "the network is down".into() })
     }
 }
 

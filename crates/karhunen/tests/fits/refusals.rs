@@ -213,7 +213,7 @@ impl Source<f64> for Failing<'_> {
         let half = self.inner.n_rows() / 2;
         f(0, Block::Dense(self.inner.rows(0..half)))?;
         if self.visits_left.fetch_sub(1, Ordering::Relaxed) == 1 {
-            return Err(Error::Read { row: half, source: "the disk is gone".into() });
+            return Err(Error::Read { row: Some(half), source: "the disk is gone".into() });
         }
         f(half, Block::Dense(self.inner.rows(half..self.inner.n_rows())))
     }

@@ -20,6 +20,7 @@ mod row_offsets;
 mod sample_weights;
 mod score;
 mod small_example;
+mod sources;
 mod stopping;
 mod traces;
 mod units;

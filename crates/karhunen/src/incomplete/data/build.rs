@@ -6,6 +6,7 @@ use crate::incomplete::data::{Duplicates, EntryLines, Observed, Triples, check_s
 use crate::linalg::{Dense, IndexInt, Indices, Major, Sparse};
 use crate::memory;
 use crate::scalar::{Scalar, compiled};
+use crate::source::{Block, Source};
 
 impl<T: Scalar> Observed<T> {
     /// Stores the entries of a dense array that are not NaN. `n_threads` as in the options of a fit.
@@ -22,9 +23,58 @@ impl<T: Scalar> Observed<T> {
         let (n, p) = (x.n_rows(), x.n_cols());
         check_shape(n, p)?;
         Exec::run(n_threads, &Unobserved, |exec| {
-            let one = T::from_f64(1.0);
-            let entries = |row| (0..p).map(move |column| (column as u32, x.get(row, column), one));
-            let rows = collect_lines(Major::Rows, (n, p), false, exec, entries)?;
+            let rows = dense_rows(x, exec)?;
+            let columns = transpose(&rows, p, exec)?;
+            Ok(Self { rows, columns, multiplicity: None })
+        })
+    }
+
+    /// Stores the observed entries of a source in one visit, block by block: of dense blocks the entries that are
+    /// not NaN, of sparse blocks the stored ones. Peak memory: a block, and 24 bytes per `f32` entry (36 per
+    /// `f64`).
+    ///
+    /// ```
+    /// use karhunen::{Block, Dense, Observed, RowBlocks};
+    /// let (top, bottom) = ([1.0, f64::NAN], [f64::NAN, 4.0]);
+    /// let blocks = RowBlocks::new(vec![
+    ///     Block::Dense(Dense::row_major(&top, 1, 2)?),
+    ///     Block::Dense(Dense::row_major(&bottom, 1, 2)?),
+    /// ])?;
+    /// let observed = Observed::from_source(&blocks, None)?;
+    /// assert_eq!((observed.row(1), observed.n_observed()), (([1].as_slice(), [4.0].as_slice()), 2));
+    /// # Ok::<(), karhunen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] for infinite values; [`Error::Memory`]; errors of the source; [`Error::Threads`].
+    pub fn from_source(x: &dyn Source<T>, n_threads: Option<usize>) -> Result<Self> {
+        let build = compiled!(T, Observed::<T>::of_source
+            => fn(&dyn Source<T>, Option<usize>) -> Result<Observed<T>>);
+        build(x, n_threads)
+    }
+
+    fn of_source(x: &dyn Source<T>, n_threads: Option<usize>) -> Result<Self> {
+        let (n, p) = x.shape();
+        check_shape(n, p)?;
+        Exec::run(n_threads, &Unobserved, |exec| {
+            let mut rows = GrowingRows { pointers: vec![0], indices: Vec::new(), values: Vec::new() };
+            x.visit(&mut |first, block| {
+                let of_block = match &block {
+                    Block::Dense(x) => dense_rows(x, exec),
+                    Block::Sparse(x) => match (x.major(), stored_lines(x, None, exec)) {
+                        (Major::Columns, Ok(columns)) => transpose(&columns, x.n_rows(), exec),
+                        (_, rows) => rows,
+                    },
+                };
+                rows.append(of_block.map_err(|error| match error {
+                    Error::NonFinite { row, column, value } => {
+                        Error::NonFinite { row: first + row, column, value }
+                    }
+                    error => error,
+                })?)
+            })?;
+            let GrowingRows { pointers, indices, values } = rows;
+            let rows = EntryLines::new(pointers, indices, values, None);
             let columns = transpose(&rows, p, exec)?;
             Ok(Self { rows, columns, multiplicity: None })
         })
@@ -86,18 +136,9 @@ impl<T: Scalar> Observed<T> {
         check_shape(n, p)?;
         check_weights(weights, x.n_stored())?;
         let by_rows = x.major() == Major::Rows;
-        let (n_major, n_minor) = if by_rows { (n, p) } else { (p, n) };
+        let n_minor = if by_rows { p } else { n };
         Exec::run(n_threads, &Unobserved, |exec| {
-            let entries = |line| {
-                (x.pointers()[line]..x.pointers()[line + 1]).map(move |e| {
-                    let index = match x.indices() {
-                        Indices::U32(indices) => indices[e],
-                        Indices::U64(indices) => indices[e] as u32,
-                    };
-                    (index, x.values()[e], weights.map_or(T::from_f64(1.0), |w| w[e]))
-                })
-            };
-            let stored = collect_lines(x.major(), (n_major, n_minor), weights.is_some(), exec, entries)?;
+            let stored = stored_lines(x, weights, exec)?;
             let other = transpose(&stored, n_minor, exec)?;
             let (rows, columns) = if by_rows { (stored, other) } else { (other, stored) };
             Ok(Self { rows, columns, multiplicity: None })
@@ -126,6 +167,30 @@ impl<T: Scalar> Observed<T> {
     ) -> Result<Self> {
         check_shape(n_samples, n_features)?;
         check_triples(triples, (n_samples, n_features))?;
+        let (shape, &Triples { values, weights, .. }) = ((n_samples, n_features), triples);
+        // The ids are in range, so that their bits are those of unsigned numbers.
+        match (Indices::of(triples.rows), Indices::of(triples.columns)) {
+            (Indices::U32(rows), Indices::U32(columns)) => {
+                let build = compiled!(T, Observed::<T>::of_triples::<u32>
+                    => fn(Triples<'_, u32, T>, (usize, usize), Duplicates, Option<usize>) -> Result<Observed<T>>);
+                build(Triples { rows, columns, values, weights }, shape, duplicates, n_threads)
+            }
+            (Indices::U64(rows), Indices::U64(columns)) => {
+                let build = compiled!(T, Observed::<T>::of_triples::<u64>
+                    => fn(Triples<'_, u64, T>, (usize, usize), Duplicates, Option<usize>) -> Result<Observed<T>>);
+                build(Triples { rows, columns, values, weights }, shape, duplicates, n_threads)
+            }
+            _ => unreachable!("rows and columns are of one type"),
+        }
+    }
+
+    fn of_triples<I: IndexInt>(
+        triples: Triples<'_, I, T>,
+        (n_samples, n_features): (usize, usize),
+        duplicates: Duplicates,
+        n_threads: Option<usize>,
+    ) -> Result<Self> {
+        let triples = &triples;
         Exec::run(n_threads, &Unobserved, |exec| {
             let unordered = by_columns(triples, n_features, exec)?;
             let mut rows = transpose(&unordered, n_samples, exec)?;
@@ -192,6 +257,66 @@ impl<T: Scalar> Observed<T> {
             .as_ref()
             .map(|multiplicity| names.iter().map(|row| multiplicity[*row]).collect());
         Ok(Self { rows, columns, multiplicity: None }.with_multiplicity(multiplicity))
+    }
+}
+
+/// The rows of a dense array, without NaN.
+fn dense_rows<T: Scalar>(x: &Dense<'_, T>, exec: &Exec<'_>) -> Result<EntryLines<T>> {
+    let (n, p) = (x.n_rows(), x.n_cols());
+    let one = T::from_f64(1.0);
+    let entries = |row| (0..p).map(move |column| (column as u32, x.get(row, column), one));
+    collect_lines(Major::Rows, (n, p), false, exec, entries)
+}
+
+/// The lines of a sparse matrix as it stores them, without NaN and weights of zero.
+fn stored_lines<T: Scalar>(
+    x: &Sparse<'_, T>,
+    weights: Option<&[T]>,
+    exec: &Exec<'_>,
+) -> Result<EntryLines<T>> {
+    let (n, p) = (x.n_rows(), x.n_cols());
+    let shape = if x.major() == Major::Rows { (n, p) } else { (p, n) };
+    let entries = |line| {
+        (x.pointers()[line]..x.pointers()[line + 1]).map(move |e| {
+            let index = match x.indices() {
+                Indices::U32(indices) => indices[e],
+                Indices::U64(indices) => indices[e] as u32,
+            };
+            (index, x.values()[e], weights.map_or(T::from_f64(1.0), |w| w[e]))
+        })
+    };
+    collect_lines(x.major(), shape, weights.is_some(), exec, entries)
+}
+
+/// Rows without weights that are added block by block.
+struct GrowingRows<T> {
+    pointers: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T: Scalar> GrowingRows<T> {
+    /// # Errors
+    /// [`Error::Memory`].
+    fn append(&mut self, rows: EntryLines<T>) -> Result<()> {
+        let (pointers, indices, values, _) = rows.into_raw();
+        let before = self.values.len();
+        let after = before + values.len();
+        if before == 0 {
+            (self.indices, self.values) = (indices, values);
+        } else {
+            if after > self.values.capacity() {
+                // The vectors double while their contents are moved.
+                let bytes = 2.0 * after as f64 * (size_of::<u32>() + size_of::<T>()) as f64;
+                memory::ask(&format!("a copy of {after} entries"), bytes, || {
+                    vec!["take fewer rows or columns".into(), "take f32".into()]
+                })?;
+            }
+            self.indices.extend_from_slice(&indices);
+            self.values.extend_from_slice(&values);
+        }
+        self.pointers.extend(pointers[1..].iter().map(|pointer| before + pointer));
+        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::incomplete::data::Observed;
 use crate::incomplete::factors::covariances::Covariances;
 use crate::incomplete::model::{IncompleteModel, Prediction, RowScores};
 use crate::linalg::finite::{all_finite, beyond_range};
-use crate::linalg::{IndexInt, Matrix};
+use crate::linalg::{IndexInt, Indices, Matrix};
 use crate::scalar::{Scalar, compiled};
 
 /// Number of pairs per piece of work.
@@ -71,6 +71,19 @@ impl IncompleteModel {
         for (row, column) in rows.iter().zip(columns) {
             self.check_pair(row.widen(), column.widen())?;
         }
+        // The ids are in range, so that their bits are those of unsigned numbers.
+        self.predict_checked(Indices::of(rows), Indices::of(columns), noise, n_threads, observer)
+    }
+
+    /// As [`IncompleteModel::predict_pairs`], compiled here for all types of ids.
+    fn predict_checked(
+        &self,
+        rows: Indices<'_>,
+        columns: Indices<'_>,
+        noise: Option<bool>,
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+    ) -> Result<Matrix> {
         let bars = noise.map(|_| self.error_bars()).transpose()?;
         let width = if noise.is_some() { 2 } else { 1 };
         let mut out = Matrix::try_zeros("a table of predictions", rows.len(), width)?;
@@ -78,7 +91,7 @@ impl IncompleteModel {
             exec.phase("predictions").fill(out.as_mut_slice(), PAIRS * width, |piece, out| {
                 for (at, out) in out.chunks_exact_mut(width).enumerate() {
                     let e = piece * PAIRS + at;
-                    let (row, column) = (rows[e].widen() as usize, columns[e].widen() as usize);
+                    let (row, column) = (rows.at(e), columns.at(e));
                     let scores = self.parts().scores.row(row);
                     out[0] = self.value(scores, self.offset(row), column);
                     if let Some(bars) = bars {
@@ -90,7 +103,7 @@ impl IncompleteModel {
         })?;
         match out.as_slice().iter().position(|x| !x.is_finite()).map(|at| at / width) {
             Some(e) => {
-                let (row, column) = (rows[e].widen() as usize, columns[e].widen() as usize);
+                let (row, column) = (rows.at(e), columns.at(e));
                 Err(Error::PredictionOverflow { row, column })
             }
             None => Ok(out),

@@ -84,11 +84,10 @@ pub(crate) struct PanelShape {
 }
 
 impl PanelShape {
-    /// The shape for blocks of `l` vectors.
-    pub(crate) fn new<T: Scalar, E>(m: &Mapped<'_, T>, l: usize) -> Self {
-        let (n, p) = (m.n_rows(), m.n_cols());
+    /// The shape for an array (n, p) and blocks of `l` vectors.
+    pub(crate) fn new<E>((n, p): (usize, usize), column_major: bool, l: usize) -> Self {
         // A column is read in runs of the height of the panel: short runs load a page of memory each.
-        let bytes = if m.is_column_major() { COLUMN_MAJOR_PANEL_BYTES } else { PANEL_BYTES };
+        let bytes = if column_major { COLUMN_MAJOR_PANEL_BYTES } else { PANEL_BYTES };
         let fitting = bytes / (padded::<E>(p) * size_of::<E>());
         // Short sums of f32 products: equal values added one by one round the same way each time.
         let longest = if size_of::<E>() == 4 { 64 } else { 256 };

@@ -80,7 +80,7 @@ impl<'a, T: Scalar> Mapped<'a, T> {
 
     /// True if columns are contiguous and rows are not.
     pub(crate) fn is_column_major(&self) -> bool {
-        self.x.row_stride() == 1 && self.x.col_stride() != 1
+        self.x.is_column_major()
     }
 
     /// Writes the entries of the rows `rows` to `dst`, laid out in strips of `W` columns and padded with zeros.

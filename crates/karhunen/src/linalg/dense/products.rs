@@ -1,8 +1,9 @@
 //! Products of a mapped dense array with narrow blocks of vectors, and the fused product `M' W M q` in one pass.
 //!
 //! Rows are packed in panels, centred and scaled, so an offset costs no digits. `f64` data are multiplied in
-//! `f64`; `f32` data in `f32`, and the sums of each panel are added in `f64`. Blocks of rows have private sums
-//! that are added in order: the shape alone determines the order of every sum.
+//! `f64`; `f32` data in `f32`, and the sums of each panel are added in `f64`. Pieces of rows have private sums
+//! that are added in order: the shape alone determines the order of every sum, also of rows in several runs
+//! ([`RowSum`]).
 //!
 //! Notation: `x` (n, p) data, `M` its mapped values, `q` (p, l), `u` (n, l), `y = M q` of one panel, `g = M' y`.
 
@@ -16,6 +17,8 @@ use crate::scalar::Scalar;
 
 /// Least number of multiply-adds of a piece.
 const PIECE_WORK: usize = 1_000_000;
+/// Most values of the rows of a piece, but for 256 rows and for pieces of little work.
+const PIECE_VALUES: usize = 1 << 17;
 /// Bytes that all private sums together may take.
 const PRIVATE_BYTES: usize = 32 << 20;
 
@@ -48,9 +51,9 @@ pub(crate) fn apply_t<T: Scalar>(
     u: &Matrix,
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
-    let m = Mapped::new(x, map, None);
-    if m.n_cols() > 2 * m.n_rows() {
+    if x.n_cols() > 2 * x.n_rows() {
         // A private sum would be as large as its rows.
+        let m = Mapped::new(x, map, None);
         let mut out = Matrix::zeros(m.n_cols(), u.n_cols());
         let values = out.as_mut_slice();
         if is_single::<T>() {
@@ -60,26 +63,9 @@ pub(crate) fn apply_t<T: Scalar>(
         }
         return Ok(out);
     }
-    if is_single::<T>() {
-        backward::<T, f32>(&m, MiddleStep::Given(u), exec)
-    } else {
-        backward::<T, f64>(&m, MiddleStep::Given(u), exec)
-    }
-}
-
-/// `M' W M q`, shape (p, l), for `q` (p, l) and the diagonal `W` of `row_weights` (default one), in one pass over
-/// `x`.
-///
-/// # Errors
-/// [`crate::Error::Stopped`].
-pub(crate) fn normal<T: Scalar>(
-    x: Dense<'_, T>,
-    map: ColumnMap<'_>,
-    row_weights: Option<&[f64]>,
-    q: &Matrix,
-    exec: &Exec<'_>,
-) -> Result<Matrix> {
-    fused(&Mapped::new(x, map, None), q, row_weights, exec)
+    let mut sum = RowSum::of_given::<T>(u);
+    sum.add(0, x, map, exec)?;
+    Ok(sum.finish().unwrap_or_else(|| Matrix::zeros(x.n_cols(), u.n_cols())))
 }
 
 /// `M M' u`, shape (n, l), for `u` (n, l), in one pass over `x`.
@@ -92,21 +78,68 @@ pub(crate) fn normal_t<T: Scalar>(
     u: &Matrix,
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
-    fused(&Mapped::new(x, map, None).t(), u, None, exec)
+    let m = Mapped::new(x, map, None).t();
+    let mut sum = RowSum::of_product::<T>(m.n_rows(), u, None);
+    sum.add_mapped(0, &m, exec)?;
+    Ok(sum.finish().unwrap_or_else(|| Matrix::zeros(x.n_rows(), u.n_cols())))
 }
 
-fn fused<T: Scalar>(
-    m: &Mapped<'_, T>,
-    q: &Matrix,
-    weights: Option<&[f64]>,
-    exec: &Exec<'_>,
-) -> Result<Matrix> {
-    if is_single::<T>() {
-        let q = Narrow::<f32>::transposed(q);
-        backward::<T, f32>(m, MiddleStep::Product { q: &q, weights }, exec)
-    } else {
-        let q = Narrow::<f64>::transposed(q);
-        backward::<T, f64>(m, MiddleStep::Product { q: &q, weights }, exec)
+/// `M' W M q` or `M' u`, shape (p, l), over rows that come in runs: the same bits however many pieces a run has.
+pub(crate) enum RowSum<'a> {
+    F32(Backward<'a, f32>),
+    F64(Backward<'a, f64>),
+}
+
+impl<'a> RowSum<'a> {
+    /// Of `M' W M q` for `q` (p, l) and `n` rows of type `T` in all; `W` is the diagonal of `row_weights`, ones if
+    /// absent.
+    pub(crate) fn of_product<T: Scalar>(n: usize, q: &Matrix, row_weights: Option<&'a [f64]>) -> Self {
+        if is_single::<T>() {
+            let q = Narrow::transposed(q);
+            RowSum::F32(Backward { n, middle: MiddleStep::Product { q, weights: row_weights }, total: None })
+        } else {
+            let q = Narrow::transposed(q);
+            RowSum::F64(Backward { n, middle: MiddleStep::Product { q, weights: row_weights }, total: None })
+        }
+    }
+
+    /// Of `M' u` for `u` (n, l).
+    pub(crate) fn of_given<T: Scalar>(u: &'a Matrix) -> Self {
+        let n = u.n_rows();
+        if is_single::<T>() {
+            RowSum::F32(Backward { n, middle: MiddleStep::Given(u), total: None })
+        } else {
+            RowSum::F64(Backward { n, middle: MiddleStep::Given(u), total: None })
+        }
+    }
+
+    /// Adds the rows of `x`, mapped by `map`, of which the first is row `first` of all.
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`].
+    pub(crate) fn add<T: Scalar>(
+        &mut self,
+        first: usize,
+        x: Dense<'_, T>,
+        map: ColumnMap<'_>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        self.add_mapped(first, &Mapped::new(x, map, None), exec)
+    }
+
+    fn add_mapped<T: Scalar>(&mut self, first: usize, m: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<()> {
+        match self {
+            RowSum::F32(sum) => sum.add(first, m, exec),
+            RowSum::F64(sum) => sum.add(first, m, exec),
+        }
+    }
+
+    /// The sum, shape (p, l); `None` without rows or vectors.
+    pub(crate) fn finish(self) -> Option<Matrix> {
+        match self {
+            RowSum::F32(sum) => sum.total.map(|total| total.sum.into_matrix()),
+            RowSum::F64(sum) => sum.total.map(|total| total.sum.into_matrix()),
+        }
     }
 }
 
@@ -116,12 +149,11 @@ fn is_single<T: Scalar>() -> bool {
 }
 
 /// Source of the vectors that the transposed panel multiplies.
-#[derive(Clone, Copy)]
 enum MiddleStep<'a, E> {
     /// The rows of a given block.
     Given(&'a Matrix),
     /// `W M q`.
-    Product { q: &'a Narrow<E>, weights: Option<&'a [f64]> },
+    Product { q: Narrow<E>, weights: Option<&'a [f64]> },
 }
 
 impl<E: Lane> MiddleStep<'_, E> {
@@ -145,7 +177,7 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
         return Ok(());
     }
     let q = Narrow::<E>::transposed(q);
-    let shape = PanelShape::new::<T, E>(m, l);
+    let shape = PanelShape::new::<E>((n, p), m.is_column_major(), l);
     let rows = (PIECE_WORK / (p * l)).clamp(1, n.max(1)).next_multiple_of(shape.n_rows);
     exec.fill(out, rows * l, |piece, out| {
         let mut panel = NarrowPanel::<E>::new(shape);
@@ -161,44 +193,76 @@ fn forward<T: Scalar, E: Lane, U: Scalar>(
     })
 }
 
-/// `M' y`, in blocks of rows with private sums.
-fn backward<T: Scalar, E: Lane>(
-    m: &Mapped<'_, T>,
-    middle: MiddleStep<'_, E>,
-    exec: &Exec<'_>,
-) -> Result<Matrix> {
-    let (n, p, l) = (m.n_rows(), m.n_cols(), middle.n_vectors());
-    if l == 0 {
-        return Ok(Matrix::zeros(p, 0));
+/// Rows of a piece of a [`RowSum`] with `l` vectors over `n` rows in all, laid out as those of `x`. Every run but
+/// the last must hold whole pieces.
+pub(crate) fn piece_rows<T: Scalar>(x: &Dense<'_, T>, n: usize, l: usize) -> usize {
+    let shape = (n, x.n_cols());
+    if is_single::<T>() {
+        cut::<f32>(shape, x.is_column_major(), l).1
+    } else {
+        cut::<f64>(shape, x.is_column_major(), l).1
     }
-    let shape = PanelShape::new::<T, E>(m, l);
-    let block = (PIECE_WORK / (p * l)).max(256).max(n / 64).min(n).next_multiple_of(shape.n_rows);
-    let workers = PRIVATE_BYTES / (p * l * size_of::<f64>());
-    let zero = || ProductPart { sum: Narrow::zeros(p, l, padded::<E>(p)), panel: None };
-    let total = exec.at_most(workers).fold(n.div_ceil(block), zero, |piece, part: &mut ProductPart<E>| {
-        let panel = part.panel.get_or_insert_with(|| NarrowPanel::new(shape));
-        let last = n.min((piece + 1) * block);
-        for start in (piece * block..last).step_by(shape.n_rows) {
-            let rows = start..last.min(start + shape.n_rows);
-            panel.load(m, rows.clone());
-            match middle {
-                MiddleStep::Given(u) => panel.set_products(&u.as_slice()[rows.start * l..rows.end * l]),
-                MiddleStep::Product { q, weights } => {
-                    panel.multiply(q);
-                    if let Some(weights) = weights {
-                        panel.weigh(&weights[rows]);
-                    }
-                }
-            }
-            panel.multiply_t(&mut part.sum);
+}
+
+/// The shape of a panel, and the rows of a piece, which has whole panels.
+fn cut<E>((n, p): (usize, usize), column_major: bool, l: usize) -> (PanelShape, usize) {
+    let shape = PanelShape::new::<E>((n, p), column_major, l);
+    // Long data get longer pieces, but none that takes much memory where it is put together from several runs.
+    let long = (n / 64).min(PIECE_VALUES / p);
+    let piece = (PIECE_WORK / (p * l.max(1))).max(256).max(long).min(n).next_multiple_of(shape.n_rows);
+    (shape, piece)
+}
+
+/// `M' y` by pieces of rows with private sums.
+pub(crate) struct Backward<'a, E> {
+    /// Rows in all.
+    n: usize,
+    middle: MiddleStep<'a, E>,
+    total: Option<ProductPart<E>>,
+}
+
+impl<E: Lane> Backward<'_, E> {
+    fn add<T: Scalar>(&mut self, first: usize, m: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<()> {
+        let (n, p, l) = (m.n_rows(), m.n_cols(), self.middle.n_vectors());
+        if l == 0 {
+            return Ok(());
         }
-        Ok(())
-    })?;
-    Ok(total.sum.into_matrix())
+        let (shape, piece_rows) = cut::<E>((self.n, p), m.is_column_major(), l);
+        let workers = PRIVATE_BYTES / (p * l * size_of::<f64>());
+        let zero = || ProductPart { sum: Narrow::zeros(p, l, padded::<E>(p)), panel: None };
+        let (middle, total) = (&self.middle, &mut self.total);
+        exec.at_most(workers).fold_into(
+            total,
+            n.div_ceil(piece_rows),
+            zero,
+            |piece, part: &mut ProductPart<E>| {
+                let panel = part.panel.get_or_insert_with(|| NarrowPanel::new(shape));
+                let last = n.min((piece + 1) * piece_rows);
+                for start in (piece * piece_rows..last).step_by(shape.n_rows) {
+                    let rows = start..last.min(start + shape.n_rows);
+                    panel.load(m, rows.clone());
+                    let of_all = first + rows.start..first + rows.end;
+                    match middle {
+                        MiddleStep::Given(u) => {
+                            panel.set_products(&u.as_slice()[of_all.start * l..of_all.end * l])
+                        }
+                        MiddleStep::Product { q, weights } => {
+                            panel.multiply(q);
+                            if let Some(weights) = weights {
+                                panel.weigh(&weights[of_all]);
+                            }
+                        }
+                    }
+                    panel.multiply_t(&mut part.sum);
+                }
+                Ok(())
+            },
+        )
+    }
 }
 
 /// A private sum and the panel whose products it adds.
-struct ProductPart<E> {
+pub(crate) struct ProductPart<E> {
     sum: Narrow<f64>,
     panel: Option<NarrowPanel<E>>,
 }

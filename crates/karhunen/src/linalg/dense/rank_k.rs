@@ -45,8 +45,9 @@ pub(crate) fn scatter<T: Scalar>(
     row_weights: Option<&[f64]>,
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
-    let roots: Option<Vec<f64>> = row_weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
-    rank_k(&Mapped::new(x, map, roots.as_deref()), exec)
+    let mut sum = RankK::new((x.n_rows(), x.n_cols()));
+    sum.add(x, map, row_weights, exec)?;
+    Ok(sum.finish().unwrap_or_else(|| Matrix::zeros(x.n_cols(), x.n_cols())))
 }
 
 /// `r_i r_j m_i.m_j`, shape (n, n), for the mapped rows `m_i` of `x` (n, p) and row factors `r` (default one).
@@ -59,7 +60,9 @@ pub(crate) fn gram<T: Scalar>(
     row_factors: Option<&[f64]>,
     exec: &Exec<'_>,
 ) -> Result<Matrix> {
-    rank_k(&Mapped::new(x, map, row_factors).t(), exec)
+    let mut sum = RankK::new((x.n_cols(), x.n_rows()));
+    sum.add_mapped(&Mapped::new(x, map, row_factors).t(), exec)?;
+    Ok(sum.finish().unwrap_or_else(|| Matrix::zeros(x.n_rows(), x.n_rows())))
 }
 
 /// Memory estimate in bytes of the products of `dim` columns with `n_threads` threads: sums and packed panels.
@@ -78,32 +81,124 @@ fn pack<T: Scalar>(a: &Mapped<'_, T>, rows: Range<usize>, panel: &mut [f64]) {
     a.pack::<f64, STRIP>(rows, panel, layout);
 }
 
-/// `A'A`, both triangles.
-///
-/// # Errors
-/// [`crate::Error::Stopped`].
-fn rank_k<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
-    let mut sum = if a.n_cols() <= PRIVATE_WIDTH { by_blocks_of_rows(a, exec)? } else { by_bands(a, exec)? };
-    sum.mirror_upper();
-    Ok(sum)
+/// `A'A` of rows that come in runs: the same bits however many pieces a run has.
+pub(crate) struct RankK {
+    /// Rows in all, columns.
+    shape: (usize, usize),
+    /// Of narrow matrices.
+    pieces: Option<RankKPart>,
+    /// Of wide ones.
+    bands: Option<Matrix>,
 }
 
-/// Sums blocks of rows privately and adds the sums in order.
-fn by_blocks_of_rows<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
-    let (n, p) = (a.n_rows(), a.n_cols());
-    // Narrow matrices get longer blocks: fewer than a million multiply-adds do not repay a thread.
-    let block = BLOCK.max((4_000_000 / (p * p)).next_multiple_of(PANEL));
-    let workers = (PRIVATE_BYTES / (p * p * size_of::<f64>())).max(1);
-    let zero = || RankKPart { sum: Matrix::zeros(p, p), packed: Vec::new() };
-    let total = exec.at_most(workers).fold(n.div_ceil(block), zero, |piece, part: &mut RankKPart| {
-        let last = n.min((piece + 1) * block);
-        let panel = |start: usize| a.rows(start.min(last)..last.min(start + PANEL));
-        for start in (piece * block..last).step_by(PANEL) {
-            add_products(&panel(start), panel(start + PANEL).contiguous(), &mut part.packed, &mut part.sum);
+impl RankK {
+    /// Of no rows yet.
+    pub(crate) fn new(shape: (usize, usize)) -> Self {
+        Self { shape, pieces: None, bands: None }
+    }
+
+    /// Rows of a piece. Every run but the last must hold whole pieces.
+    pub(crate) fn piece_rows(&self) -> usize {
+        let p = self.shape.1;
+        // Narrow matrices get longer pieces: fewer than a million multiply-adds do not repay a thread.
+        if p > PRIVATE_WIDTH {
+            self.shared().0
+        } else {
+            BLOCK.max((4_000_000 / (p * p)).next_multiple_of(PANEL))
+        }
+    }
+
+    /// Adds `sum_i w_i m_i m_i'` of the rows of `x`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`].
+    pub(crate) fn add<T: Scalar>(
+        &mut self,
+        x: Dense<'_, T>,
+        map: ColumnMap<'_>,
+        row_weights: Option<&[f64]>,
+        exec: &Exec<'_>,
+    ) -> Result<()> {
+        let roots: Option<Vec<f64>> = row_weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
+        self.add_mapped(&Mapped::new(x, map, roots.as_deref()), exec)
+    }
+
+    fn add_mapped<T: Scalar>(&mut self, a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<()> {
+        if self.shape.1 <= PRIVATE_WIDTH { self.by_pieces(a, exec) } else { self.by_bands(a, exec) }
+    }
+
+    /// The sum, both triangles; `None` without rows.
+    pub(crate) fn finish(self) -> Option<Matrix> {
+        let mut sum = self.pieces.map(|part| part.sum).or(self.bands)?;
+        sum.mirror_upper();
+        Some(sum)
+    }
+
+    /// Pieces of rows with private sums, added in order.
+    fn by_pieces<T: Scalar>(&mut self, a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<()> {
+        let (n, p) = (a.n_rows(), a.n_cols());
+        let block = self.piece_rows();
+        let workers = (PRIVATE_BYTES / (p * p * size_of::<f64>())).max(1);
+        let zero = || RankKPart { sum: Matrix::zeros(p, p), packed: Vec::new() };
+        exec.at_most(workers).fold_into(
+            &mut self.pieces,
+            n.div_ceil(block),
+            zero,
+            |piece, part: &mut RankKPart| {
+                let last = n.min((piece + 1) * block);
+                let panel = |start: usize| a.rows(start.min(last)..last.min(start + PANEL));
+                for start in (piece * block..last).step_by(PANEL) {
+                    let ahead = panel(start + PANEL).contiguous();
+                    add_products(&panel(start), ahead, &mut part.packed, &mut part.sum);
+                }
+                Ok(())
+            },
+        )
+    }
+
+    /// Rows of a panel that all bands share, and how many panels are packed at a time.
+    fn shared(&self) -> (usize, usize) {
+        let width = self.shape.1.next_multiple_of(STRIP);
+        let shared = (SHARED_BYTES / (width * size_of::<f64>())).max(1);
+        let panel = PANEL.min(shared.div_ceil(4)).min(self.shape.0.max(1));
+        (panel, (shared / panel).max(1))
+    }
+
+    /// Panels packed once, all threads together, then bands of rows of the result, each with one owner.
+    fn by_bands<T: Scalar>(&mut self, a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<()> {
+        let (n, p) = (a.n_rows(), a.n_cols());
+        let width = p.next_multiple_of(STRIP);
+        let (panel, n_panels) = self.shared();
+        let rows_at_once = n_panels * panel;
+        let band = if p < 1024 { 64 } else { 128 };
+        let mut packed = vec![0.0; rows_at_once.min(n) * width];
+        let sum = self.bands.get_or_insert_with(|| Matrix::zeros(p, p));
+        for start in (0..n).step_by(rows_at_once) {
+            let rows = start..n.min(start + rows_at_once);
+            let (from, to) = (rows.start as f64 / n as f64, rows.end as f64 / n as f64);
+            let packed = &mut packed[..rows.len() * width];
+            exec.part(from, from).fill(packed, panel * width, |piece, values| {
+                let first = rows.start + piece * panel;
+                let n_rows = values.len() / width;
+                pack(a, first..first + n_rows, values);
+                Ok(())
+            })?;
+            exec.part(from, to).fill(sum.as_mut_slice(), band * p, |piece, out| {
+                for panel in packed.chunks(panel * width) {
+                    dispatch(Sweep {
+                        packed: panel,
+                        n_rows: panel.len() / width,
+                        n_cols: p,
+                        first: piece * band,
+                        out: &mut *out,
+                        ahead: &[],
+                    });
+                }
+                Ok(())
+            })?;
         }
         Ok(())
-    })?;
-    Ok(total.sum)
+    }
 }
 
 /// Adds `A'A`, on and above the diagonal, for one panel of rows, and prefetches `ahead`. Returns the packed panel.
@@ -136,45 +231,8 @@ impl Accumulate for RankKPart {
     }
 }
 
-/// Packs panels once with all threads, then computes bands of rows of the result, one thread per band.
-fn by_bands<T: Scalar>(a: &Mapped<'_, T>, exec: &Exec<'_>) -> Result<Matrix> {
-    let (n, p) = (a.n_rows(), a.n_cols());
-    let width = p.next_multiple_of(STRIP);
-    let shared = (SHARED_BYTES / (width * size_of::<f64>())).max(1);
-    let panel = PANEL.min(shared.div_ceil(4)).min(n);
-    let rows_at_once = (shared / panel).max(1) * panel;
-    let band = if p < 1024 { 64 } else { 128 };
-    let mut packed = vec![0.0; rows_at_once.min(n) * width];
-    let mut sum = Matrix::zeros(p, p);
-    for start in (0..n).step_by(rows_at_once) {
-        let rows = start..n.min(start + rows_at_once);
-        let (from, to) = (rows.start as f64 / n as f64, rows.end as f64 / n as f64);
-        let packed = &mut packed[..rows.len() * width];
-        exec.part(from, from).fill(packed, panel * width, |piece, values| {
-            let first = rows.start + piece * panel;
-            let n_rows = values.len() / width;
-            pack(a, first..first + n_rows, values);
-            Ok(())
-        })?;
-        exec.part(from, to).fill(sum.as_mut_slice(), band * p, |piece, out| {
-            for panel in packed.chunks(panel * width) {
-                dispatch(Sweep {
-                    packed: panel,
-                    n_rows: panel.len() / width,
-                    n_cols: p,
-                    first: piece * band,
-                    out: &mut *out,
-                    ahead: &[],
-                });
-            }
-            Ok(())
-        })?;
-    }
-    Ok(sum)
-}
-
-/// Adds the products of one packed panel to rows of the result from row `first` on (a multiple of [`STRIP`]), on
-/// and above the diagonal.
+/// Adds the products of one packed panel to rows of the result, from row `first` on (a multiple of [`STRIP`]),
+/// on and above the diagonal.
 struct Sweep<'a> {
     packed: &'a [f64],
     n_rows: usize,

@@ -140,6 +140,11 @@ impl<'a, T: Scalar> Dense<'a, T> {
         Some(&self.data[start..start + self.n_cols])
     }
 
+    /// Tests that the values of a column, and not those of a row, are contiguous.
+    pub(crate) fn is_column_major(&self) -> bool {
+        self.row_stride == 1 && self.col_stride != 1
+    }
+
     /// All values in the order of rows if they are contiguous, otherwise an empty slice.
     pub(crate) fn contiguous(&self) -> &'a [T] {
         if self.n_rows == 0

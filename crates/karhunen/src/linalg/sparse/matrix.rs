@@ -5,7 +5,7 @@ use crate::linalg::Major;
 use crate::linalg::sparse::structure::{check_indices, check_pointers};
 use crate::linalg::sparse::view::{IndexInt, Indices, Sparse};
 use crate::memory;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, compiled};
 
 /// An owned sparse matrix in compressed form with sorted, unique indices.
 #[derive(Clone, Debug)]
@@ -40,7 +40,19 @@ impl<T: Scalar> SparseMatrix<T> {
         let (n_major, n_minor) = if major == Major::Rows { (n_rows, n_cols) } else { (n_cols, n_rows) };
         let old = check_pointers(n_major, indptr, indices.len(), values.len())?;
         check_indices(major, n_minor, &old, indices, false)?;
-        Ok(Self::ordered(major, (n_rows, n_cols), old.into_owned(), indices, values))
+        // The indices are in range, so that their bits are those of unsigned numbers.
+        Ok(match Indices::of(indices) {
+            Indices::U32(indices) => {
+                let order = compiled!(T, SparseMatrix::<T>::ordered::<u32>
+                    => fn(Major, (usize, usize), Vec<usize>, &[u32], &[T]) -> SparseMatrix<T>);
+                order(major, (n_rows, n_cols), old.into_owned(), indices, values)
+            }
+            Indices::U64(indices) => {
+                let order = compiled!(T, SparseMatrix::<T>::ordered::<u64>
+                    => fn(Major, (usize, usize), Vec<usize>, &[u64], &[T]) -> SparseMatrix<T>);
+                order(major, (n_rows, n_cols), old.into_owned(), indices, values)
+            }
+        })
     }
 
     /// A matrix of valid compressed arrays whose indices may be unordered. Corrects the pointers in place.

@@ -59,6 +59,23 @@ impl<'a> Indices<'a> {
             _ => Indices::U64(bytemuck::cast_slice(bytes)),
         }
     }
+
+    /// Number of indices.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Indices::U32(indices) => indices.len(),
+            Indices::U64(indices) => indices.len(),
+        }
+    }
+
+    /// The index at a position.
+    #[inline]
+    pub(crate) fn at(self, position: usize) -> usize {
+        match self {
+            Indices::U32(indices) => indices[position] as usize,
+            Indices::U64(indices) => indices[position] as usize,
+        }
+    }
 }
 
 /// A borrowed sparse matrix in compressed form. Its indices are in range and increase strictly within each line,

@@ -20,6 +20,19 @@ fn weighted(a: &Matrix, weights: Option<&[f64]>) -> Matrix {
     Matrix::from_fn(a.n_rows(), a.n_cols(), |i, c| a[(i, c)] * weights.map_or(1.0, |w| w[i]))
 }
 
+/// `M' W M q` of rows in one run.
+fn normal<T: Scalar>(
+    x: Dense<'_, T>,
+    map: ColumnMap<'_>,
+    weights: Option<&[f64]>,
+    q: &Matrix,
+    exec: &Exec<'_>,
+) -> Result<Matrix> {
+    let mut sum = RowSum::of_product::<T>(x.n_rows(), q, weights);
+    sum.add(0, x, map, exec)?;
+    Ok(sum.finish().unwrap())
+}
+
 fn norm(a: &[f64]) -> f64 {
     a.iter().map(|v| v * v).sum::<f64>().sqrt()
 }

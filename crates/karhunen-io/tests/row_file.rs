@@ -1,0 +1,273 @@
+//! Fits of files that are read again in every visit, block by block, against fits of the tables in memory.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray};
+use arrow_ipc::writer::FileWriter;
+use karhunen::{Block, Matrix, NComponents, Pca, PcaModel, Route, Scalar, Source, Weights};
+use karhunen_io::{Data, NamedMatrix, ReadOptions, RowFile, read, write_table};
+use karhunen_testkit::{planted, power_law};
+
+/// A file in the format that `name` asks for, with this matrix and a name for each row.
+fn written<T: Scalar>(folder: &Path, name: &str, matrix: &Matrix<T>, named: bool) -> std::path::PathBuf {
+    let path = folder.join(name);
+    let columns: Vec<String> = (0..matrix.n_cols()).map(|j| format!("column {j}")).collect();
+    let rows: Vec<String> = (0..matrix.n_rows()).map(|i| format!("row {i}")).collect();
+    if name.ends_with(".arrow") {
+        write_arrow(&path, matrix, &columns, named.then_some(&rows[..]));
+        return path;
+    }
+    let table = NamedMatrix {
+        matrix,
+        row_names: named.then_some(&rows[..]),
+        row_header: "id",
+        labels: &[],
+        column_names: &columns,
+        numeric_ids: false,
+    };
+    write_table(&path, &table).unwrap();
+    path
+}
+
+/// An Arrow file with batches of 700 rows.
+fn write_arrow<T: Scalar>(path: &Path, matrix: &Matrix<T>, columns: &[String], names: Option<&[String]>) {
+    let batches: Vec<RecordBatch> = (0..matrix.n_rows())
+        .step_by(700)
+        .map(|first| {
+            let rows = first..matrix.n_rows().min(first + 700);
+            let mut arrays: Vec<(&str, ArrayRef)> = Vec::new();
+            if let Some(names) = names {
+                arrays.push(("id", Arc::new(StringArray::from_iter_values(&names[rows.clone()]))));
+            }
+            for (j, column) in columns.iter().enumerate() {
+                let values = rows.clone().map(|i| matrix[(i, j)].to_f64());
+                let array: ArrayRef = if T::NAME == f32::NAME {
+                    Arc::new(Float32Array::from_iter_values(values.map(|value| value as f32)))
+                } else {
+                    Arc::new(Float64Array::from_iter_values(values))
+                };
+                arrays.push((column, array));
+            }
+            RecordBatch::try_from_iter(arrays).unwrap()
+        })
+        .collect();
+    let file = std::fs::File::create(path).unwrap();
+    let mut writer = FileWriter::try_new(file, &batches[0].schema()).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+}
+
+fn bits(model: &PcaModel) -> Vec<u64> {
+    let parts = [model.components().as_slice(), model.explained_variance(), model.mean(), model.scale()];
+    parts.concat().iter().map(|value| value.to_bits()).collect()
+}
+
+fn fit_file(file: &RowFile, pca: &Pca, weights: &Weights<'_>) -> karhunen::Result<PcaModel> {
+    match file {
+        RowFile::F32(rows) => pca.fit(rows, weights),
+        RowFile::F64(rows) => pca.fit(rows, weights),
+    }
+}
+
+fn fit_table(path: &Path, options: &ReadOptions, pca: &Pca, weights: &Weights<'_>) -> PcaModel {
+    match read(path, options).unwrap().data {
+        Data::F32(values) => pca.fit(&*values.source().unwrap(), weights).unwrap(),
+        Data::F64(values) => pca.fit(&*values.source().unwrap(), weights).unwrap(),
+    }
+}
+
+const ROUTES: [Route; 3] = [Route::Svd, Route::Covariance, Route::BlockKrylov];
+
+/// The file is many times a block, no block holds whole pieces of any sum, and the fit has the bits of the
+/// array's.
+fn check_bits(path: &Path, options: &ReadOptions, n: usize, what: &str) {
+    let weights: Vec<f64> = (0..n).map(|i| 0.5 + (i % 3) as f64).collect();
+    let open = || RowFile::open(path, options).unwrap().block_bytes(30_011);
+    for route in ROUTES {
+        for weights in [None, Some(&weights[..])] {
+            let weights = Weights { samples: weights, features: None };
+            let pca = Pca { solver: Some(route), scale: true, ..Pca::new(2) };
+            let expected = fit_table(path, options, &pca, &weights);
+            for n_threads in [1, 2] {
+                let pca = Pca { n_threads: Some(n_threads), ..pca.clone() };
+                let found = fit_file(&open(), &pca, &weights).unwrap();
+                assert!(bits(&found) == bits(&expected), "{what}, {route}, {n_threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_in_blocks_gives_the_bits_of_its_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let (n, p) = (9_001, 7);
+    let rows = planted(n, p, &power_law(p, 0.9), 2.0, 4).rows;
+    let double = Matrix::from_fn(n, p, |i, j| rows[i][j]);
+    let single = Matrix::from_fn(n, p, |i, j| rows[i][j] as f32);
+    let options = ReadOptions::default();
+    for name in ["x.npy", "x.parquet", "x.arrow", "x.csv"] {
+        let path = written(folder.path(), name, &double, name != "x.npy");
+        check_bits(&path, &options, n, &format!("f64 {name}"));
+        let path = written(folder.path(), name, &single, false);
+        check_bits(&path, &options, n, &format!("f32 {name}"));
+        let kind = RowFile::open(&path, &options).unwrap();
+        assert_eq!(matches!(kind, RowFile::F32(_)), name != "x.csv", "{name}");
+    }
+    // An array of columns: the rows of a block are read column by column.
+    let turned = Matrix::from_fn(p, n, |j, i| rows[i][j]);
+    let path = written(folder.path(), "t.npy", &turned, false);
+    check_bits(&path, &ReadOptions { transpose: true, ..options }, n, "columns");
+}
+
+#[test]
+fn blocks_hold_the_rows_of_the_file_and_no_more_than_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = Matrix::from_fn(1_000, 3, |i, j| (10 * i + j) as f64);
+    for name in ["x.npy", "x.parquet", "x.arrow", "x.csv"] {
+        let path = written(folder.path(), name, &matrix, name != "x.npy");
+        let RowFile::F64(rows) =
+            RowFile::open(&path, &ReadOptions::default()).unwrap().block_bytes(64 * 3 * 8)
+        else {
+            panic!("{name} in single precision")
+        };
+        assert_eq!((rows.shape(), Source::n_stored(&rows)), ((1_000, 3), 3_000), "{name}");
+        assert_eq!(rows.feature_names().is_some(), name != "x.npy");
+        // Twice: every visit reads the file again.
+        for _ in 0..2 {
+            let (mut next, mut n_blocks) = (0, 0);
+            rows.visit(&mut |first, block| {
+                let Block::Dense(x) = block else { panic!("a sparse block") };
+                assert_eq!(first, next, "{name}");
+                assert!(x.n_rows() <= 64, "{name}");
+                for i in 0..x.n_rows() {
+                    for j in 0..3 {
+                        assert_eq!(x.get(i, j), matrix[(first + i, j)], "{name}");
+                    }
+                }
+                (next, n_blocks) = (next + x.n_rows(), n_blocks + 1);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(next, 1_000, "{name}");
+            assert!(n_blocks >= 16, "{name}: {n_blocks} blocks");
+        }
+    }
+}
+
+#[test]
+fn errors_name_rows_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let matrix =
+        Matrix::from_fn(200, 2, |i, j| if (i, j) == (150, 1) { f64::NAN } else { (i * (j + 1)) as f64 });
+    let pca = Pca { n_components: NComponents::Count(1), ..Pca::default() };
+    for name in ["x.npy", "x.parquet"] {
+        let path = written(folder.path(), name, &matrix, false);
+        let open = || RowFile::open(&path, &ReadOptions::default()).unwrap().block_bytes(40 * 16);
+        let error = fit_file(&open(), &pca, &Weights::default()).unwrap_err();
+        assert!(matches!(error, karhunen::Error::NonFinite { row: 150, column: 1, .. }), "{name}: {error}");
+    }
+    // Whole numbers that double precision does not hold.
+    let path = folder.path().join("large.npy");
+    let mut large: Vec<i64> = (0..100).collect();
+    large[77] = (1 << 53) + 1;
+    let header = "{'descr': '<i8', 'fortran_order': False, 'shape': (100, 1), }";
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+    bytes.extend(header.bytes());
+    bytes.extend(large.iter().flat_map(|value| value.to_le_bytes()));
+    std::fs::write(&path, bytes).unwrap();
+    let file = RowFile::open(&path, &ReadOptions::default()).unwrap().block_bytes(160);
+    let error = fit_file(&file, &pca, &Weights::default()).unwrap_err().to_string();
+    let expected = format!(
+        "reading the data failed at row 60: {}: row 78: column 1: 9007199254740993 is no number of double precision; convert the \
+         array, or read the whole table",
+        path.display()
+    );
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn a_file_that_changes_between_visits_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = Matrix::from_fn(200, 2, |i, j| (i * (j + 1)) as f64);
+    let path = written(folder.path(), "x.npy", &matrix, false);
+    let file = RowFile::open(&path, &ReadOptions::default()).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 800]).unwrap();
+    let error = fit_file(&file, &Pca::new(1), &Weights::default()).unwrap_err();
+    assert_eq!(error.kind(), karhunen::ErrorKind::Io);
+    assert!(error.to_string().starts_with("reading the data failed at row 0: "), "{error}");
+    assert!(error.to_string().contains("became shorter"), "{error}");
+}
+
+#[test]
+fn weights_and_holes_are_those_of_the_whole_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = (0..300)
+        .map(|i| match i % 7 {
+            0 => format!("{i},,{},r{i}\n", i % 5),
+            _ => format!("{i},{}.5,{},r{i}\n", i * i, i % 5),
+        })
+        .collect();
+    let csv = folder.path().join("x.csv");
+    std::fs::write(&csv, format!("a,b,w,id\n{text}")).unwrap();
+    let options = ReadOptions {
+        missing: true,
+        weights_column: Some("w".to_owned()),
+        labels: vec!["id".to_owned()],
+        ..ReadOptions::default()
+    };
+    // The same as Arrow, with nulls where the text has no value.
+    let array = |j: usize| -> ArrayRef {
+        let value = |i: usize| match j {
+            0 => Some(i as f64),
+            1 => (i % 7 != 0).then_some((i * i) as f64 + 0.5),
+            _ => Some((i % 5) as f64),
+        };
+        Arc::new(Float64Array::from_iter((0..300).map(value)))
+    };
+    let ids = Arc::new(StringArray::from_iter_values((0..300).map(|i| format!("r{i}"))));
+    let columns = [("a", array(0)), ("b", array(1)), ("w", array(2)), ("id", ids as ArrayRef)];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let arrow = folder.path().join("x.arrow");
+    let mut writer = FileWriter::try_new(std::fs::File::create(&arrow).unwrap(), &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    for path in [csv, arrow] {
+        let RowFile::F64(rows) = RowFile::open(&path, &options).unwrap().block_bytes(16 * 40) else {
+            panic!("single precision")
+        };
+        assert_eq!(rows.shape(), (300, 2));
+        let weights: Vec<f64> = (0..300).map(|i| f64::from(i % 5)).collect();
+        assert_eq!(rows.weights(), Some(&weights[..]), "{}", path.display());
+        let observed = karhunen::Observed::from_source(&rows, None).unwrap();
+        for i in 0..300 {
+            let (columns, values) = observed.row(i);
+            let expected: &[f64] = &[i as f64, (i * i) as f64 + 0.5];
+            let n = if i % 7 == 0 { 1 } else { 2 };
+            assert_eq!((columns, values), (&[0, 1][..n], &expected[..n]), "{} row {i}", path.display());
+        }
+        let strict = ReadOptions { missing: false, ..options.clone() };
+        let error = match RowFile::open(&path, &strict) {
+            Ok(RowFile::F64(rows)) => Pca::new(1).fit(&rows, &Weights::default()).unwrap_err().to_string(),
+            Ok(RowFile::F32(_)) => panic!("single precision"),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains("missing"), "{error}");
+    }
+}
+
+#[test]
+fn other_formats_and_files_of_names_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.mtx");
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n").unwrap();
+    let error = RowFile::open(&path, &ReadOptions::default()).unwrap_err().to_string();
+    let expected =
+        "only NPY, Parquet, Arrow IPC and text files are read block by block; read the whole table";
+    assert!(error.ends_with(expected), "{error}");
+    let named = ReadOptions { feature_names: Some("names.txt".into()), ..ReadOptions::default() };
+    let error = RowFile::open(&path, &named).unwrap_err().to_string();
+    assert!(error.ends_with("take no names from other files; read the whole table"), "{error}");
+}

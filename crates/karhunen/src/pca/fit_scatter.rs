@@ -1,0 +1,132 @@
+//! Fits of which only sums over the rows are known: data that were read before, and data that can be read once.
+
+use super::fit::{CANCELLED, Solved, check_factors, count, factors_of_varying, iteration, tolerance, wanted};
+use super::{Pca, PcaModel};
+use crate::affine::Affine;
+use crate::choice::Choice;
+use crate::error::{Advice, Error, Result, Weighed, options};
+use crate::exec::{Exec, Observer, Unobserved, threads_of};
+use crate::linalg::ColumnMap;
+use crate::memory;
+use crate::moments::{Columns, Scatter};
+use crate::scalar::Scalar;
+use crate::solver::{self, Problem, Route};
+use crate::source::{Counted, Source, Stream};
+use crate::weights::{Weights, check_feature_weights};
+
+/// What a model says of the data behind a scatter.
+struct Origin {
+    reason: &'static str,
+    n_passes: usize,
+    dtype: &'static str,
+    tol: f64,
+}
+
+pub(crate) fn fit_scatter(pca: &Pca, scatter: &Scatter, feature_weights: Option<&[f64]>) -> Result<PcaModel> {
+    let moments = &scatter.moments;
+    scatter.check_shape()?;
+    let shape = (moments.n_samples, moments.mean.len());
+    pca.check(shape)?;
+    if let Some(other) = pca.solver.filter(|&route| route != Route::Covariance) {
+        let rule =
+            "moments hold the covariance matrix, not the data: leave the solver out, or say covariance";
+        return Err(Error::option(options::SOLVER, other.value(), rule));
+    }
+    check_feature_weights(feature_weights, shape.1)?;
+    ask(pca, shape)?;
+    let (reason, dtype, tol) = ("fitted from moments", f64::NAME, tolerance::<f64>(pca));
+    Exec::run(pca.n_threads, &Unobserved, |exec| {
+        model(pca, scatter, feature_weights, Origin { reason, n_passes: 0, dtype, tol }, exec)
+    })
+}
+
+/// The fit of rows that can be read once: their scatter, then the covariance route.
+pub(super) fn fit_once<T: Scalar>(
+    pca: &Pca,
+    x: &dyn Source<T>,
+    weights: &Weights<'_>,
+    observer: &dyn Observer,
+) -> Result<PcaModel> {
+    check_one_pass(pca)?;
+    ask(pca, x.shape())?;
+    let x = &Counted::new(x);
+    Exec::run(pca.n_threads, observer, |exec| {
+        let scatter = Scatter::of(x, weights.samples, &exec.phase("covariance"))?;
+        let (reason, n_passes) = ("the data can be read once", x.n_visits());
+        let origin = Origin { reason, n_passes, dtype: T::NAME, tol: tolerance::<T>(pca) };
+        model(pca, &scatter, weights.features, origin, exec)
+    })
+}
+
+/// The fit of a stream, whose rows bring their weights.
+pub(super) fn fit_stream<T: Scalar>(
+    pca: &Pca,
+    rows: &mut (dyn Stream<T> + Send),
+    feature_weights: Option<&[f64]>,
+    observer: &dyn Observer,
+) -> Result<PcaModel> {
+    check_one_pass(pca)?;
+    let p = rows.n_features();
+    check_feature_weights(feature_weights, p)?;
+    // The rows are not counted yet: as many as there are columns need the most.
+    ask(pca, (p, p))?;
+    Exec::run(pca.n_threads, observer, |exec| {
+        let scatter = Scatter::of_stream(rows, &exec.phase("covariance"))?;
+        pca.check((scatter.moments.n_samples, p))?;
+        let (reason, dtype, tol) = ("the data can be read once", T::NAME, tolerance::<T>(pca));
+        model(pca, &scatter, feature_weights, Origin { reason, n_passes: 1, dtype, tol }, exec)
+    })
+}
+
+/// Refuses the routes that read the data again.
+fn check_one_pass(pca: &Pca) -> Result<()> {
+    match pca.solver.filter(|&route| route != Route::Covariance) {
+        None => Ok(()),
+        Some(route) => Err(Error::OnePass {
+            work: format!("the {route} route"),
+            way_out: "leave the solver out or say covariance, which takes one pass, or give data that can be read again, such as a \
+                      file or an array",
+        }),
+    }
+}
+
+/// Asks for the memory of the covariance route: moments leave no other.
+fn ask(pca: &Pca, (n, p): (usize, usize)) -> Result<()> {
+    let k = count(pca.n_components, n.min(p));
+    let problem = Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() };
+    memory::ask("the covariance route", problem.need(Route::Covariance, threads_of(pca.n_threads)), || {
+        vec![
+            "fit the data themselves by another route".into(),
+            "take fewer columns".into(),
+            Advice::RaiseLimit,
+        ]
+    })
+}
+
+/// Map, spectrum, model.
+fn model(
+    pca: &Pca,
+    scatter: &Scatter,
+    feature_weights: Option<&[f64]>,
+    Origin { reason, n_passes, dtype, tol }: Origin,
+    exec: &Exec<'_>,
+) -> Result<PcaModel> {
+    let moments = &scatter.moments;
+    let (n_samples, p) = (moments.n_samples, moments.mean.len());
+    if moments.weight == 0.0 {
+        return Err(Error::WeightsAllZero { of: Weighed::Samples, n: n_samples });
+    }
+    let totals = moments.totals();
+    let correction = totals.correction(pca.weighting)?;
+    let columns = Columns::of_moments(moments);
+    let scale = pca.scale.then_some(correction);
+    let affine = Affine::new(&columns, pca.center, scale, feature_weights)?;
+    check_factors(&affine.factor)?;
+    let wanted = wanted(pca.n_components, n_samples.min(p), affine.total_variance);
+    let factor = factors_of_varying(pca, &columns, &affine);
+    let covariance = scatter.covariance(ColumnMap { factor: &factor, ..affine.map() });
+    let spectrum = solver::solve_matrix(&covariance, wanted, &iteration(pca, tol), exec)?;
+    let (route, reason, cancelled, advice) = (Route::Covariance, reason.to_owned(), 0.0, CANCELLED);
+    Solved { route, reason, tol, n_passes, spectrum, cancelled, advice, affine, totals, n_samples, dtype }
+        .model(pca, feature_weights, exec)
+}

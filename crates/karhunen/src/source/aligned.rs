@@ -1,0 +1,175 @@
+//! Dense blocks cut anew, so that sums over pieces of rows do not depend on the blocks that the rows come in.
+
+use crate::error::Result;
+use crate::linalg::Dense;
+use crate::scalar::Scalar;
+use crate::source::{Block, Source};
+
+/// Values that are copied together at most, but for a few pieces: enough of short blocks to share out over
+/// threads.
+const HELD_VALUES: usize = 1 << 20;
+/// Blocks of so many pieces are lent as they are.
+const LONG: usize = 4;
+/// Blocks of one row that are held before the layout of the rows is decided.
+const UNDECIDED: usize = 8;
+
+/// Receives the number of the first row, the rows, and their weights if these come with them.
+pub(crate) type Receiver<'f, T> = dyn FnMut(usize, Block<'_, T>, Option<&[f64]>) -> Result<()> + 'f;
+/// Rows of a piece, where the rows of the source are laid out in memory as these.
+pub(crate) type PieceRows<'f, T> = dyn Fn(&Dense<'_, T>) -> usize + 'f;
+
+/// Visits `x` as [`Source::visit`] does, but lends dense rows in runs that begin at the first row of a piece and
+/// hold whole pieces of `piece_rows`, counted from the first row of the source; the last piece may be shorter.
+/// Long blocks are not copied but for the pieces that two of them share; short ones are put together. A single
+/// block, and sources with sparse blocks, are lent as they are.
+///
+/// # Errors
+/// Those of [`Source::visit`].
+pub(crate) fn visit_pieces<T: Scalar>(
+    x: &dyn Source<T>,
+    piece_rows: &PieceRows<'_, T>,
+    f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>,
+) -> Result<()> {
+    if x.is_sparse() || x.n_blocks() == Some(1) {
+        return x.visit(f);
+    }
+    let mut cut = Aligned::new();
+    let mut receive = |first: usize, block: Block<'_, T>, _: Option<&[f64]>| f(first, block);
+    x.visit(&mut |first, block| cut.push(first, block, None, piece_rows, &mut receive))?;
+    cut.finish(&mut receive)
+}
+
+/// Rows that are held back until they fill pieces.
+pub(crate) struct Aligned<T> {
+    /// Rows of a piece, and rows that are held at most; zero before the first block.
+    piece_rows: usize,
+    capacity: usize,
+    column_major: bool,
+    /// The rows held, in the order of the blocks; columns are `capacity` apart.
+    values: Vec<T>,
+    weights: Option<Vec<f64>>,
+    n_cols: usize,
+    n_held: usize,
+    /// The first of them.
+    first: usize,
+}
+
+impl<T: Scalar> Aligned<T> {
+    /// Of no rows yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            piece_rows: 0,
+            capacity: 0,
+            column_major: false,
+            values: Vec::new(),
+            weights: None,
+            n_cols: 0,
+            n_held: 0,
+            first: 0,
+        }
+    }
+
+    /// Takes the next block, of which the first row is row `first` of all, and passes on all whole pieces but
+    /// those that it holds back. A sparse block is passed on as it is, after all rows before it.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub(crate) fn push(
+        &mut self,
+        first: usize,
+        block: Block<'_, T>,
+        weights: Option<&[f64]>,
+        piece_rows: &PieceRows<'_, T>,
+        f: &mut Receiver<'_, T>,
+    ) -> Result<()> {
+        let Block::Dense(rows) = block else {
+            self.finish(f)?;
+            return f(first, block, weights);
+        };
+        if self.piece_rows == 0 {
+            // A single row does not tell how rows are laid out.
+            self.n_cols = rows.n_cols();
+            if rows.n_rows() == 1 && self.n_held < UNDECIDED {
+                self.hold(first, &rows, weights);
+                return Ok(());
+            }
+            self.piece_rows = piece_rows(&rows).max(1);
+            let pieces = HELD_VALUES / (self.piece_rows * rows.n_cols().max(1));
+            self.capacity = self.piece_rows * pieces.max(LONG);
+            self.column_major = rows.is_column_major();
+            if self.n_held > 0 {
+                let (values, weights) = (std::mem::take(&mut self.values), self.weights.take());
+                let (n_held, first) = (std::mem::take(&mut self.n_held), self.first);
+                let held = Block::Dense(Dense::row_major(&values, n_held, self.n_cols)?);
+                self.push(first, held, weights.as_deref(), piece_rows, f)?;
+            }
+        }
+        let n = rows.n_rows();
+        let mut done = 0;
+        while done < n {
+            let is_long = n - done >= LONG * self.piece_rows;
+            if is_long && self.n_held == 0 {
+                let end = done + (n - done) / self.piece_rows * self.piece_rows;
+                f(first + done, Block::Dense(rows.rows(done..end)), weights.map(|w| &w[done..end]))?;
+                done = end;
+                continue;
+            }
+            let until = if is_long { self.n_held.next_multiple_of(self.piece_rows) } else { self.capacity };
+            let end = n.min(done + until - self.n_held);
+            self.hold(first + done, &rows.rows(done..end), weights.map(|w| &w[done..end]));
+            done = end;
+            if self.n_held == until {
+                self.finish(f)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, first: usize, rows: &Dense<'_, T>, weights: Option<&[f64]>) {
+        if self.n_held == 0 {
+            self.first = first;
+            self.values.clear();
+            self.weights = None;
+        }
+        // Weights may begin with any block.
+        if weights.is_some() || self.weights.is_some() {
+            let all = self.weights.get_or_insert_with(Vec::new);
+            all.resize(self.n_held, 1.0);
+            match weights {
+                Some(weights) => all.extend_from_slice(weights),
+                None => all.resize(self.n_held + rows.n_rows(), 1.0),
+            }
+        }
+        let row = |i: usize| (0..self.n_cols).map(move |j| rows.get(i, j));
+        if self.column_major {
+            self.values.resize(self.capacity * self.n_cols, T::default());
+            for i in 0..rows.n_rows() {
+                for (j, value) in row(i).enumerate() {
+                    self.values[j * self.capacity + self.n_held + i] = value;
+                }
+            }
+        } else {
+            for i in 0..rows.n_rows() {
+                match rows.contiguous_row(i) {
+                    Some(row) => self.values.extend_from_slice(row),
+                    None => self.values.extend(row(i)),
+                }
+            }
+        }
+        self.n_held += rows.n_rows();
+    }
+
+    /// Passes on the rows that are held.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub(crate) fn finish(&mut self, f: &mut Receiver<'_, T>) -> Result<()> {
+        if self.n_held == 0 {
+            return Ok(());
+        }
+        let shape = (std::mem::take(&mut self.n_held), self.n_cols);
+        let strides = if self.column_major { (1, self.capacity as isize) } else { (self.n_cols as isize, 1) };
+        let rows = Dense::strided(&self.values, shape, strides, 0)?;
+        f(self.first, Block::Dense(rows), self.weights.as_deref())
+    }
+}

@@ -1,0 +1,50 @@
+//! A source that counts how often it is visited.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::error::Result;
+use crate::scalar::Scalar;
+use crate::source::{Block, Passes, Source};
+
+/// Counts the visits of another source: a fit wraps the source it is given, so that its number of passes is the
+/// number of visits that were made.
+pub(crate) struct Counted<'a, T> {
+    source: &'a dyn Source<T>,
+    n_visits: AtomicUsize,
+}
+
+impl<'a, T: Scalar> Counted<'a, T> {
+    pub(crate) fn new(source: &'a dyn Source<T>) -> Self {
+        Self { source, n_visits: AtomicUsize::new(0) }
+    }
+
+    /// Visits so far, those that ended with an error included.
+    pub(crate) fn n_visits(&self) -> usize {
+        self.n_visits.load(Ordering::Relaxed)
+    }
+}
+
+impl<T: Scalar> Source<T> for Counted<'_, T> {
+    fn shape(&self) -> (usize, usize) {
+        self.source.shape()
+    }
+    fn passes(&self) -> Passes {
+        self.source.passes()
+    }
+    fn n_blocks(&self) -> Option<usize> {
+        self.source.n_blocks()
+    }
+    fn n_stored(&self) -> usize {
+        self.source.n_stored()
+    }
+    fn is_sparse(&self) -> bool {
+        self.source.is_sparse()
+    }
+    fn reads_again(&self) -> bool {
+        self.source.reads_again()
+    }
+    fn visit(&self, f: &mut dyn FnMut(usize, Block<'_, T>) -> Result<()>) -> Result<()> {
+        self.n_visits.fetch_add(1, Ordering::Relaxed);
+        self.source.visit(f)
+    }
+}
