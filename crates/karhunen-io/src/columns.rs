@@ -7,7 +7,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use karhunen::{Scalar, memory};
@@ -282,19 +285,30 @@ pub(crate) fn first_rounded<T: Scalar>(array: &ArrayRef) -> Option<(usize, Strin
 
 /// Converts an array; nulls are NaN.
 pub(crate) fn copy<T: Scalar>(path: &Path, array: &ArrayRef, out: &mut [T]) -> Result<()> {
-    let single = T::NAME == f32::NAME;
-    let target = if single { DataType::Float32 } else { DataType::Float64 };
-    let array = if *array.data_type() == target {
-        array.clone()
-    } else {
-        decoder::run(path, || arrow_cast::cast(array, &target))?
-    };
-    let values: &[T] = if single {
-        bytemuck::cast_slice(array.as_primitive::<Float32Type>().values())
-    } else {
-        bytemuck::cast_slice(array.as_primitive::<Float64Type>().values())
-    };
-    out.copy_from_slice(values);
+    macro_rules! convert {
+        ($array:expr, $kind:ty) => {
+            for (out, value) in out.iter_mut().zip($array.as_primitive::<$kind>().values()) {
+                *out = T::from_f64(*value as f64);
+            }
+        };
+    }
+    match array.data_type() {
+        DataType::Float64 => convert!(array, Float64Type),
+        DataType::Float32 => convert!(array, Float32Type),
+        DataType::Int64 => convert!(array, Int64Type),
+        DataType::Int32 => convert!(array, Int32Type),
+        DataType::Int16 => convert!(array, Int16Type),
+        DataType::Int8 => convert!(array, Int8Type),
+        DataType::UInt64 => convert!(array, UInt64Type),
+        DataType::UInt32 => convert!(array, UInt32Type),
+        DataType::UInt16 => convert!(array, UInt16Type),
+        DataType::UInt8 => convert!(array, UInt8Type),
+        // Converts halves, decimals, booleans and dictionaries, which are rarer.
+        _ => {
+            let numbers = decoder::run(path, || arrow_cast::cast(array, &DataType::Float64))?;
+            convert!(numbers, Float64Type);
+        }
+    }
     if let Some(nulls) = array.logical_nulls() {
         let missing = T::from_f64(f64::NAN);
         (0..out.len()).filter(|row| nulls.is_null(*row)).for_each(|row| out[row] = missing);

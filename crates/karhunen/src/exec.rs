@@ -4,7 +4,7 @@
 //! added in the order of the pieces, so a result has the same bits for every number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::error::{Error, Result, options};
@@ -126,24 +126,36 @@ impl<'a> Exec<'a> {
         observer: &dyn Observer,
         f: impl FnOnce(&Exec<'_>) -> Result<R> + Send,
     ) -> Result<R> {
+        let (mut f, mut outcome) = (Some(f), None);
+        Self::enter(n_threads, observer, &mut |exec| outcome = f.take().map(|f| f(exec)))?;
+        outcome.unwrap_or_else(|| unreachable!("the work is called once"))
+    }
+
+    /// Calls `work` once, with the threads of [`Exec::run`]. Compiled once, whatever the work returns.
+    fn enter(
+        n_threads: Option<usize>,
+        observer: &dyn Observer,
+        work: &mut (dyn FnMut(&Exec<'_>) + Send),
+    ) -> Result<()> {
         check_threads(n_threads)?;
         let exec = |n_threads| Exec { n_threads, observer, phase: "work", span: (0.0, 1.0) };
         match n_threads {
-            Some(1) => f(&exec(1)),
+            Some(1) => work(&exec(1)),
             #[cfg(feature = "parallel")]
             Some(n) => {
                 let pool = pool(n)?;
-                pool.install(|| f(&exec(pool.current_num_threads())))
+                pool.install(|| work(&exec(pool.current_num_threads())));
             }
             #[cfg(feature = "parallel")]
             None => match current_pool()? {
-                1 => f(&exec(1)),
+                1 => work(&exec(1)),
                 // Enter the pool once, not for every product.
-                n => rayon::scope(|_| f(&exec(n))),
+                n => rayon::scope(|_| work(&exec(n))),
             },
             #[cfg(not(feature = "parallel"))]
-            _ => f(&exec(1)),
+            _ => work(&exec(1)),
         }
+        Ok(())
     }
 
     /// Runs `work`, which calls rayon directly, with `n_threads` threads as [`Exec::run`] counts them.
@@ -256,24 +268,49 @@ impl<'a> Exec<'a> {
             }
             return Ok(());
         }
-        let state = Mutex::new(Ordered { next: 0, total: total.take(), error: None });
+        let sum = Mutex::new(total.take());
+        self.in_order(n_workers, n_pieces, &|share| {
+            let mut part = zero();
+            share(&mut |step| match step {
+                Step::Work(piece) => {
+                    part.reset();
+                    work(piece, &mut part)
+                }
+                Step::Add => {
+                    match &mut *lock(&sum) {
+                        Some(sum) => sum.merge(&part),
+                        none => *none = Some(std::mem::replace(&mut part, zero())),
+                    }
+                    Ok(())
+                }
+            });
+        })?;
+        *total = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(())
+    }
+
+    /// The threads of [`Exec::fold`]: each calls `worker` with a function that takes pieces, does the first step of each at
+    /// once and the second in the order of the pieces. Compiled once, whatever is summed.
+    fn in_order(
+        &self,
+        n_workers: usize,
+        n_pieces: usize,
+        worker: &(dyn Fn(&dyn Fn(&mut dyn FnMut(Step) -> Result<()>)) + Sync),
+    ) -> Result<()> {
+        let state = Mutex::new(Turns { next: 0, error: None });
         let turn = Condvar::new();
         let taken = AtomicUsize::new(0);
-        self.workers(n_workers, || {
-            let mut part = zero();
+        let share = |steps: &mut dyn FnMut(Step) -> Result<()>| {
             loop {
                 let piece = taken.fetch_add(1, Ordering::Relaxed);
                 if piece >= n_pieces {
                     return;
                 }
                 // A panic must not leave the other workers waiting for this piece.
-                let done = caught(|| {
-                    part.reset();
-                    work(piece, &mut part)
-                });
+                let done = caught(|| steps(Step::Work(piece)));
                 let mut state = lock(&state);
                 while state.next != piece && state.error.is_none() {
-                    state = turn.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+                    state = turn.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
                 if state.error.is_some() {
                     return;
@@ -281,10 +318,7 @@ impl<'a> Exec<'a> {
                 let done = done.and_then(|outcome| {
                     caught(|| {
                         outcome?;
-                        match &mut state.total {
-                            Some(total) => total.merge(&part),
-                            none => *none = Some(std::mem::replace(&mut part, zero())),
-                        }
+                        steps(Step::Add)?;
                         self.report((piece + 1) as f64 / n_pieces as f64)
                     })
                 });
@@ -300,9 +334,9 @@ impl<'a> Exec<'a> {
                     std::panic::resume_unwind(panic);
                 }
             }
-        });
-        let state = state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        *total = state.total;
+        };
+        self.workers(n_workers, &|| worker(&share));
+        let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.error.map_or(Ok(()), Err)
     }
 
@@ -324,39 +358,42 @@ impl<'a> Exec<'a> {
     ) -> Result<()> {
         let n_items = items.len();
         let items = Mutex::new(items.enumerate());
+        self.until_done(n_items, &|| {
+            let (index, item) = lock(&items).next()?;
+            Some(work(index, item))
+        })
+    }
+
+    /// The threads of [`Exec::each`]: each calls `step`, which does the work of one item, until it has none left. Compiled
+    /// once, whatever the items.
+    fn until_done(&self, n_items: usize, step: &(dyn Fn() -> Option<Result<()>> + Sync)) -> Result<()> {
         let n_workers = self.n_threads.min(n_items);
         let failed = AtomicBool::new(false);
         let done = AtomicUsize::new(0);
         let error = Mutex::new(None);
         let worker = || {
-            loop {
-                if failed.load(Ordering::Relaxed) {
-                    return;
-                }
-                let Some((index, item)) = lock(&items).next() else { return };
-                let outcome = work(index, item).and_then(|()| {
+            while !failed.load(Ordering::Relaxed)
+                && let Some(outcome) = step()
+            {
+                let outcome = outcome.and_then(|()| {
                     self.report((done.fetch_add(1, Ordering::Relaxed) + 1) as f64 / n_items as f64)
                 });
                 if let Err(e) = outcome {
                     failed.store(true, Ordering::Relaxed);
                     lock(&error).get_or_insert(e);
-                    return;
                 }
             }
         };
         if n_workers <= 1 {
             worker();
         } else {
-            self.workers(n_workers, worker);
+            self.workers(n_workers, &worker);
         }
-        match error.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
     #[cfg(feature = "parallel")]
-    fn workers(&self, n: usize, worker: impl Fn() + Sync) {
+    fn workers(&self, n: usize, worker: &(dyn Fn() + Sync)) {
         rayon::scope(|scope| {
             for _ in 0..n {
                 scope.spawn(|_| worker());
@@ -365,7 +402,7 @@ impl<'a> Exec<'a> {
     }
 
     #[cfg(not(feature = "parallel"))]
-    fn workers(&self, _: usize, worker: impl Fn() + Sync) {
+    fn workers(&self, _: usize, worker: &(dyn Fn() + Sync)) {
         worker();
     }
 }
@@ -447,9 +484,17 @@ fn not_started(threads: usize, reason: String) -> Error {
     memory::look_for_threads(threads).err().unwrap_or(Error::Threads { threads, reason })
 }
 
-struct Ordered<A> {
+/// The two steps of a piece of a sum.
+enum Step {
+    /// Computes the piece of this number.
+    Work(usize),
+    /// Adds the result to the total.
+    Add,
+}
+
+/// Which piece is added next, and why none is.
+struct Turns {
     next: usize,
-    total: Option<A>,
     error: Option<Error>,
 }
 
@@ -459,7 +504,7 @@ fn caught<R>(f: impl FnOnce() -> R) -> std::thread::Result<R> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

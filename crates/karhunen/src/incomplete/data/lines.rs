@@ -234,7 +234,7 @@ impl<T: Scalar> EntryLines<T> {
             }
             Ok(())
         })?;
-        self.finish_long(tasks, &widths, finish)
+        self.finish_long(tasks, &widths, &finish)
     }
 
     /// Adds the sums of all parts, then completes the long lines.
@@ -242,7 +242,7 @@ impl<T: Scalar> EntryLines<T> {
         &self,
         tasks: Vec<Task<'_, T, K, M>>,
         widths: &[usize; K],
-        finish: impl Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]>,
+        finish: &dyn Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]>,
     ) -> Result<[f64; M]> {
         let mut total = [0.0; M];
         for task in &tasks {

@@ -149,26 +149,38 @@ impl<T: Scalar> Factor<T> {
         f: impl Fn(usize, &[T], &mut [f64]) + Sync,
     ) -> Result<Vec<f64>> {
         let rows = (PIECE / self.width).max(1);
-        let sums = exec.fold(
-            self.n_rows.div_ceil(rows),
-            || Sums(vec![0.0; len]),
-            |piece, sums| {
-                let of_piece = piece * rows..((piece + 1) * rows).min(self.n_rows);
-                let Some(multiplicity) = &self.multiplicity else {
-                    of_piece.for_each(|i| f(i, self.row(i), &mut sums.0));
-                    return Ok(());
-                };
-                let mut once = vec![0.0; len];
-                for i in of_piece {
-                    once.fill(0.0);
-                    f(i, self.row(i), &mut once);
-                    sums.0.iter_mut().zip(&once).for_each(|(sum, x)| *sum += multiplicity[i] * x);
-                }
-                Ok(())
-            },
-        )?;
-        Ok(sums.0)
+        sum_pieces(exec, self.n_rows.div_ceil(rows), len, &|piece, sums| {
+            let of_piece = piece * rows..((piece + 1) * rows).min(self.n_rows);
+            let Some(multiplicity) = &self.multiplicity else {
+                of_piece.for_each(|i| f(i, self.row(i), sums));
+                return;
+            };
+            let mut once = vec![0.0; len];
+            for i in of_piece {
+                once.fill(0.0);
+                f(i, self.row(i), &mut once);
+                sums.iter_mut().zip(&once).for_each(|(sum, x)| *sum += multiplicity[i] * x);
+            }
+        })
     }
+}
+
+/// Sums `len` numbers over pieces, as [`Exec::fold`] does. Compiled once, whatever is summed.
+fn sum_pieces(
+    exec: &Exec<'_>,
+    n_pieces: usize,
+    len: usize,
+    work: &(dyn Fn(usize, &mut [f64]) + Sync),
+) -> Result<Vec<f64>> {
+    let sums = exec.fold(
+        n_pieces,
+        || Sums(vec![0.0; len]),
+        |piece, sums| {
+            work(piece, &mut sums.0);
+            Ok(())
+        },
+    )?;
+    Ok(sums.0)
 }
 
 struct Sums(Vec<f64>);

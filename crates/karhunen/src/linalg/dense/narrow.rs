@@ -203,7 +203,7 @@ impl<E: Lane> WithSimd for Forward<'_, E> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        if S::REGISTER_COUNT >= 32 { self.run::<S, 8>(simd) } else { self.run::<S, 4>(simd) }
+        if const { S::REGISTER_COUNT >= 32 } { self.run::<S, 8>(simd) } else { self.run::<S, 4>(simd) }
     }
 }
 
@@ -280,7 +280,7 @@ impl<E: Lane> WithSimd for Backward<'_, E> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        if S::REGISTER_COUNT >= 32 { self.run::<S, 3, 8>(simd) } else { self.run::<S, 2, 4>(simd) }
+        if const { S::REGISTER_COUNT >= 32 } { self.run::<S, 3, 8>(simd) } else { self.run::<S, 2, 4>(simd) }
     }
 }
 

@@ -248,13 +248,18 @@ impl WithSimd for Sweep<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // Number of vectors of a strip, strips and rows of a tile, by the number of registers.
-        match (S::F64_LANES, S::REGISTER_COUNT) {
-            (8, _) => self.sweep::<S, 1, 3, 8>(simd),
-            (4, _) => self.sweep::<S, 2, 1, 4>(simd),
-            (2, 32..) => self.sweep::<S, 4, 1, 4>(simd),
-            (2, _) => self.sweep::<S, 4, 1, 2>(simd),
-            _ => self.sweep::<S, 8, 1, 1>(simd),
+        // Number of vectors of a strip, strips and rows of a tile, by the number of registers. With constant conditions, one
+        // call is compiled.
+        if const { S::F64_LANES == 8 } {
+            self.sweep::<S, 1, 3, 8>(simd);
+        } else if const { S::F64_LANES == 4 } {
+            self.sweep::<S, 2, 1, 4>(simd);
+        } else if const { S::F64_LANES == 2 && S::REGISTER_COUNT >= 32 } {
+            self.sweep::<S, 4, 1, 4>(simd);
+        } else if const { S::F64_LANES == 2 } {
+            self.sweep::<S, 4, 1, 2>(simd);
+        } else {
+            self.sweep::<S, 8, 1, 1>(simd);
         }
     }
 }

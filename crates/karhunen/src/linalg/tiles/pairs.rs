@@ -14,6 +14,11 @@ pub(crate) const fn width<E>() -> usize {
     64 / size_of::<E>()
 }
 
+/// Number of vectors of a strip.
+pub(crate) const fn n_vectors<S: Simd, E: Lane>() -> usize {
+    width::<E>() * size_of::<E>() / size_of::<E::Vector<S>>()
+}
+
 /// Number of features summed in registers before they are added to a tile, so that the strips stay in the inner
 /// caches.
 const DEPTH: usize = 512;
@@ -72,15 +77,20 @@ impl<E: Lane> WithSimd for PairSums<'_, E> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let lanes = size_of::<E::Vector<S>>() / size_of::<E>();
-        // Numbers of vectors of a strip, and of strips and rows of a register tile, by the number of registers.
-        match (width::<E>() / lanes, S::REGISTER_COUNT) {
-            (1, _) => self.by_pairing::<S, 1, 3, 8>(simd),
-            (2, _) => self.by_pairing::<S, 2, 1, 4>(simd),
-            (4, 32..) => self.by_pairing::<S, 4, 1, 4>(simd),
-            (4, _) => self.by_pairing::<S, 4, 1, 2>(simd),
-            (8, _) => self.by_pairing::<S, 8, 1, 1>(simd),
-            _ => self.by_pairing::<S, 16, 1, 1>(simd),
+        // Numbers of vectors of a strip, and of strips and rows of a register tile, by the number of registers. With constant
+        // conditions, one call is compiled.
+        if const { n_vectors::<S, E>() == 1 } {
+            self.by_pairing::<S, 1, 3, 8>(simd);
+        } else if const { n_vectors::<S, E>() == 2 } {
+            self.by_pairing::<S, 2, 1, 4>(simd);
+        } else if const { n_vectors::<S, E>() == 4 && S::REGISTER_COUNT >= 32 } {
+            self.by_pairing::<S, 4, 1, 4>(simd);
+        } else if const { n_vectors::<S, E>() == 4 } {
+            self.by_pairing::<S, 4, 1, 2>(simd);
+        } else if const { n_vectors::<S, E>() == 8 } {
+            self.by_pairing::<S, 8, 1, 1>(simd);
+        } else {
+            self.by_pairing::<S, 16, 1, 1>(simd);
         }
     }
 }

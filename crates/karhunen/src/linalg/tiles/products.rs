@@ -4,7 +4,7 @@
 use pulp::{Simd, WithSimd};
 
 use crate::linalg::simd::{Lane, dispatch};
-use crate::linalg::tiles::pairs::{Product, strip_by_strips, width};
+use crate::linalg::tiles::pairs::{Product, n_vectors, strip_by_strips, width};
 
 /// `Y += K Q`: `tile` holds `K` (n_left, n_right), `q` the strips of `Q` (n_right rows each), `out` those of `Y`
 /// at distances of `stride` values, whose first `n_left` rows are added to.
@@ -52,27 +52,30 @@ impl<E: Lane, const TRANSPOSED: bool> WithSimd for TileProduct<'_, E, TRANSPOSED
     /// Processes as many strips at a time as the registers hold.
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let (lanes, n) = (size_of::<E::Vector<S>>() / size_of::<E>(), self.q.n_strips);
-        match (width::<E>() / lanes, S::REGISTER_COUNT) {
-            (1, _) => {
-                let mut s = 0;
-                while s + 3 <= n && n - s != 4 {
-                    self.strips::<S, 1, 3, 8>(simd, s);
-                    s += 3;
-                }
-                while s + 2 <= n {
-                    self.strips::<S, 1, 2, 8>(simd, s);
-                    s += 2;
-                }
-                if s < n {
-                    self.strips::<S, 1, 1, 8>(simd, s);
-                }
+        let n = self.q.n_strips;
+        if const { n_vectors::<S, E>() == 1 } {
+            let mut s = 0;
+            while s + 3 <= n && n - s != 4 {
+                self.strips::<S, 1, 3, 8>(simd, s);
+                s += 3;
             }
-            (2, _) => (0..n).for_each(|s| self.strips::<S, 2, 1, 4>(simd, s)),
-            (4, 32..) => (0..n).for_each(|s| self.strips::<S, 4, 1, 4>(simd, s)),
-            (4, _) => (0..n).for_each(|s| self.strips::<S, 4, 1, 2>(simd, s)),
-            (8, _) => (0..n).for_each(|s| self.strips::<S, 8, 1, 1>(simd, s)),
-            _ => (0..n).for_each(|s| self.strips::<S, 16, 1, 1>(simd, s)),
+            while s + 2 <= n {
+                self.strips::<S, 1, 2, 8>(simd, s);
+                s += 2;
+            }
+            if s < n {
+                self.strips::<S, 1, 1, 8>(simd, s);
+            }
+        } else if const { n_vectors::<S, E>() == 2 } {
+            (0..n).for_each(|s| self.strips::<S, 2, 1, 4>(simd, s));
+        } else if const { n_vectors::<S, E>() == 4 && S::REGISTER_COUNT >= 32 } {
+            (0..n).for_each(|s| self.strips::<S, 4, 1, 4>(simd, s));
+        } else if const { n_vectors::<S, E>() == 4 } {
+            (0..n).for_each(|s| self.strips::<S, 4, 1, 2>(simd, s));
+        } else if const { n_vectors::<S, E>() == 8 } {
+            (0..n).for_each(|s| self.strips::<S, 8, 1, 1>(simd, s));
+        } else {
+            (0..n).for_each(|s| self.strips::<S, 16, 1, 1>(simd, s));
         }
     }
 }
@@ -85,7 +88,7 @@ impl<E: Lane, const TRANSPOSED: bool> TileProduct<'_, E, TRANSPOSED> {
         simd: S,
         first: usize,
     ) {
-        if TRANSPOSED {
+        if const { TRANSPOSED } {
             self.columns::<S, VECTORS, STRIPS, ROWS>(simd, first);
         } else {
             self.rows::<S, VECTORS, STRIPS, ROWS>(simd, first);
