@@ -7,17 +7,14 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
-};
+use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use karhunen::{Scalar, memory};
 use rayon::prelude::*;
 
+use crate::conversions;
 use crate::csv::{Cell, decorated_message};
-use crate::decoder;
 use crate::error::MISSING_ADVICE;
 use crate::name_rule::unit_warning;
 use crate::names::{shell_word, shortened};
@@ -160,8 +157,8 @@ impl Columns<'_> {
     fn text(&self, column: usize) -> Result<Vec<String>> {
         let mut values = Vec::new();
         self.batches.visit(&[column], &mut |batch| {
-            let text = decoder::run(self.path, || arrow_cast::cast(batch.column(0), &DataType::LargeUtf8))?;
-            values.extend(text.as_string::<i64>().iter().map(|text| text.unwrap_or_default().to_owned()));
+            let text = conversions::text(self.path, batch.column(0))?;
+            values.extend(text.iter().map(|text| text.unwrap_or_default().to_owned()));
             Ok(())
         })?;
         self.check_count(values.len())?;
@@ -217,7 +214,7 @@ impl Columns<'_> {
                 if let Some(row) = first_null(array).filter(|_| !holes) {
                     found.missing = found.missing.into_iter().chain([(begin + row, column)]).min();
                 } else {
-                    copy(self.path, array, &mut out[begin..end])?;
+                    conversions::copy(self.path, array, &mut out[begin..end])?;
                 }
             }
             begin = end;
@@ -277,43 +274,10 @@ pub(crate) fn first_rounded<T: Scalar>(array: &ArrayRef) -> Option<(usize, Strin
             first_rounded::<T>(&arrow_cast::cast(array, values).ok()?)
         }
         kind if kind.is_integer() && limit < u64::from(u32::MAX) => {
-            first_rounded::<T>(&arrow_cast::cast(array, &DataType::Int64).ok()?)
+            first_rounded::<T>(&conversions::integers(array))
         }
         _ => None,
     }
-}
-
-/// Converts an array; nulls are NaN.
-pub(crate) fn copy<T: Scalar>(path: &Path, array: &ArrayRef, out: &mut [T]) -> Result<()> {
-    macro_rules! convert {
-        ($array:expr, $kind:ty) => {
-            for (out, value) in out.iter_mut().zip($array.as_primitive::<$kind>().values()) {
-                *out = T::from_f64(*value as f64);
-            }
-        };
-    }
-    match array.data_type() {
-        DataType::Float64 => convert!(array, Float64Type),
-        DataType::Float32 => convert!(array, Float32Type),
-        DataType::Int64 => convert!(array, Int64Type),
-        DataType::Int32 => convert!(array, Int32Type),
-        DataType::Int16 => convert!(array, Int16Type),
-        DataType::Int8 => convert!(array, Int8Type),
-        DataType::UInt64 => convert!(array, UInt64Type),
-        DataType::UInt32 => convert!(array, UInt32Type),
-        DataType::UInt16 => convert!(array, UInt16Type),
-        DataType::UInt8 => convert!(array, UInt8Type),
-        // Converts halves, decimals, booleans and dictionaries, which are rarer.
-        _ => {
-            let numbers = decoder::run(path, || arrow_cast::cast(array, &DataType::Float64))?;
-            convert!(numbers, Float64Type);
-        }
-    }
-    if let Some(nulls) = array.logical_nulls() {
-        let missing = T::from_f64(f64::NAN);
-        (0..out.len()).filter(|row| nulls.is_null(*row)).for_each(|row| out[row] = missing);
-    }
-    Ok(())
 }
 
 /// Wraps the content of a file for the decoders without a copy.

@@ -8,6 +8,7 @@ mod checkpoint_file;
 mod checkpoint_keeper;
 mod checksum;
 mod columns;
+mod conversions;
 mod csv;
 mod decoder;
 mod error;

@@ -7,7 +7,8 @@ use arrow_schema::{DataType, SchemaRef};
 use karhunen::Scalar;
 
 use super::{BLOCK_BYTES, Blocks, FileRows, RowFile, Rows, Stop};
-use crate::columns::{Batches, copy, first_null, first_rounded};
+use crate::columns::{Batches, first_null, first_rounded};
+use crate::conversions::copy;
 use crate::error::MISSING_ADVICE;
 use crate::input::Input;
 use crate::options::OptionName;

@@ -1,9 +1,10 @@
 //! Triples in Parquet and Arrow files: ids of any type, columns decoded in parallel.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, Int64Type};
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Schema};
 use karhunen::Scalar;
@@ -12,7 +13,7 @@ use super::interner::Interner;
 use super::lines::LineNumbers;
 use super::{Chunk, Entries, Role, Wanted, axes};
 use crate::columns::{Batches, first_rounded};
-use crate::decoder;
+use crate::conversions;
 use crate::roles::{is_number, place};
 use crate::rounded::Rounded;
 use crate::{Cause, Error, Result};
@@ -89,26 +90,22 @@ impl File<'_> {
 
     fn ids(&self, column: usize) -> Result<(Vec<u32>, Interner)> {
         let kind = self.schema.field(column).data_type();
-        let target = if kind.is_integer() { DataType::Int64 } else { DataType::LargeUtf8 };
         let (mut numbers, mut interner) = (self.empty()?, Interner::default());
         self.visit(column, |begin, array| {
             // Integers beyond 64 signed bits become text, like all other types.
-            let exact = decoder::run(self.path, || arrow_cast::cast(array, &target))?;
-            let (exact, target) = if exact.logical_null_count() > array.logical_null_count() {
-                let text = decoder::run(self.path, || arrow_cast::cast(array, &DataType::LargeUtf8))?;
-                (text, DataType::LargeUtf8)
-            } else {
-                (exact, target.clone())
+            let integers = kind.is_integer().then(|| conversions::integers(array));
+            let exact = match integers.filter(|found| found.null_count() == array.null_count()) {
+                Some(integers) => integers,
+                None => Arc::new(conversions::text(self.path, array)?),
             };
             for row in 0..exact.len() {
                 if exact.is_null(row) {
                     let message = "the id is missing; give each row the id of a row and of a column";
                     return Err(self.refuse(begin + row, column, message.to_owned()));
                 }
-                let number = if target == DataType::Int64 {
-                    interner.integer(exact.as_primitive::<Int64Type>().value(row))
-                } else {
-                    interner.text(whole(exact.as_string::<i64>().value(row), kind))
+                let number = match exact.as_primitive_opt::<Int64Type>() {
+                    Some(integers) => interner.integer(integers.value(row)),
+                    None => interner.text(whole(exact.as_string::<i64>().value(row), kind)),
                 };
                 let too_many = || self.refuse(begin + row, column, "more than 2^32 - 1 ids".to_owned());
                 numbers.push(number.ok_or_else(too_many)?);
@@ -132,15 +129,9 @@ impl File<'_> {
             {
                 rounded = Some(Rounded { text, place: place(self.schema, Some(begin + row), column) });
             }
-            let single = *kind == DataType::Float32;
-            let target = if single { DataType::Float32 } else { DataType::Float64 };
-            let array = decoder::run(self.path, || arrow_cast::cast(array, &target))?;
-            for row in 0..array.len() {
-                let value = match (array.is_null(row), single) {
-                    (true, _) => f64::NAN,
-                    (false, true) => f64::from(array.as_primitive::<Float32Type>().value(row)),
-                    (false, false) => array.as_primitive::<Float64Type>().value(row),
-                };
+            let mut found = vec![0.0; array.len()];
+            conversions::copy(self.path, array, &mut found)?;
+            for (row, value) in found.into_iter().enumerate() {
                 let converted = T::from_f64(value);
                 let refused = match role {
                     Role::Weight => !(value >= 0.0 && converted.to_f64().is_finite()),
@@ -170,8 +161,6 @@ fn whole<'a>(text: &'a str, kind: &DataType) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::types::Int32Type;
     use arrow_array::{DictionaryArray, Float64Array, RecordBatch, StringArray, UInt64Array};
     use parquet::arrow::arrow_writer::ArrowWriter;

@@ -1,0 +1,193 @@
+//! Conversions of Arrow arrays to the types that this crate reads. The common types are converted here, in one pass; the
+//! casts of Arrow, which are compiled for size, convert the others.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, Int64Array, LargeStringArray};
+use arrow_schema::DataType;
+use karhunen::Scalar;
+
+use crate::Result;
+use crate::decoder;
+
+/// Writes the values of an array to `out`, which is as long; nulls are NaN.
+///
+/// # Errors
+/// Those of Arrow's casts.
+pub(crate) fn copy<T: Scalar>(path: &Path, array: &ArrayRef, out: &mut [T]) -> Result<()> {
+    macro_rules! convert {
+        ($array:expr, $kind:ty, $to_f64:expr) => {
+            for (out, value) in out.iter_mut().zip($array.as_primitive::<$kind>().values()) {
+                *out = T::from_f64($to_f64(*value));
+            }
+        };
+    }
+    match array.data_type() {
+        DataType::Float64 => convert!(array, Float64Type, f64::from),
+        DataType::Float32 => convert!(array, Float32Type, f64::from),
+        DataType::Float16 => convert!(array, Float16Type, f64::from),
+        DataType::Int64 => convert!(array, Int64Type, |value| value as f64),
+        DataType::Int32 => convert!(array, Int32Type, f64::from),
+        DataType::Int16 => convert!(array, Int16Type, f64::from),
+        DataType::Int8 => convert!(array, Int8Type, f64::from),
+        DataType::UInt64 => convert!(array, UInt64Type, |value| value as f64),
+        DataType::UInt32 => convert!(array, UInt32Type, f64::from),
+        DataType::UInt16 => convert!(array, UInt16Type, f64::from),
+        DataType::UInt8 => convert!(array, UInt8Type, f64::from),
+        DataType::Boolean => {
+            for (out, value) in out.iter_mut().zip(array.as_boolean().values()) {
+                *out = T::from_f64(f64::from(value));
+            }
+        }
+        _ => {
+            let numbers = decoder::run(path, || arrow_cast::cast(array, &DataType::Float64))?;
+            convert!(numbers, Float64Type, f64::from);
+        }
+    }
+    if let Some(nulls) = array.logical_nulls() {
+        let missing = T::from_f64(f64::NAN);
+        (0..out.len()).filter(|row| nulls.is_null(*row)).for_each(|row| out[row] = missing);
+    }
+    Ok(())
+}
+
+/// An array of whole numbers as 64-bit integers; those beyond their range are null.
+///
+/// # Panics
+/// Panics for arrays of other types.
+pub(crate) fn integers(array: &ArrayRef) -> ArrayRef {
+    macro_rules! convert {
+        ($kind:ty) => {
+            Arc::new(array.as_primitive::<$kind>().unary::<_, Int64Type>(i64::from))
+        };
+    }
+    match array.data_type() {
+        DataType::Int32 => convert!(Int32Type),
+        DataType::Int16 => convert!(Int16Type),
+        DataType::Int8 => convert!(Int8Type),
+        DataType::UInt32 => convert!(UInt32Type),
+        DataType::UInt16 => convert!(UInt16Type),
+        DataType::UInt8 => convert!(UInt8Type),
+        DataType::UInt64 => {
+            let numbers: Int64Array =
+                array.as_primitive::<UInt64Type>().unary_opt(|value| i64::try_from(value).ok());
+            Arc::new(numbers)
+        }
+        _ => Arc::clone(array),
+    }
+}
+
+/// An array as text.
+///
+/// # Errors
+/// Those of Arrow's casts.
+pub(crate) fn text(path: &Path, array: &ArrayRef) -> Result<LargeStringArray> {
+    match array.data_type() {
+        DataType::LargeUtf8 => Ok(array.as_string::<i64>().clone()),
+        DataType::Utf8 => Ok(array.as_string::<i32>().iter().collect()),
+        DataType::Utf8View => Ok(array.as_string_view().iter().collect()),
+        DataType::Dictionary(_, _) => {
+            let dictionary = array.as_any_dictionary();
+            let values = text(path, dictionary.values())?;
+            if values.is_empty() {
+                return Ok(LargeStringArray::new_null(array.len()));
+            }
+            let (keys, nulls) = (dictionary.normalized_keys(), array.logical_nulls());
+            let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+            let at = |(row, key): (usize, &usize)| (!is_null(row)).then(|| values.value(*key));
+            Ok(keys.iter().enumerate().map(at).collect())
+        }
+        _ => {
+            let text = decoder::run(path, || arrow_cast::cast(array, &DataType::LargeUtf8))?;
+            Ok(text.as_string::<i64>().clone())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{
+        BooleanArray, Date32Array, DictionaryArray, Float32Array, Float64Array, Int8Array, Int16Array,
+        Int32Array, NullArray, StringArray, StringViewArray, UInt8Array, UInt16Array, UInt32Array,
+        UInt64Array,
+    };
+    use arrow_cast::cast;
+
+    use super::*;
+
+    /// Whole numbers of every type with a null; the last is beyond the 64-bit integers.
+    fn whole_numbers() -> Vec<ArrayRef> {
+        vec![
+            Arc::new(Int8Array::from(vec![Some(-128), None, Some(127)])),
+            Arc::new(Int16Array::from(vec![Some(i16::MIN), None, Some(i16::MAX)])),
+            Arc::new(Int32Array::from(vec![Some(i32::MIN), None, Some(i32::MAX)])),
+            Arc::new(Int64Array::from(vec![Some(i64::MIN), None, Some((1 << 53) + 1)])),
+            Arc::new(UInt8Array::from(vec![Some(0), None, Some(u8::MAX)])),
+            Arc::new(UInt16Array::from(vec![Some(0), None, Some(u16::MAX)])),
+            Arc::new(UInt32Array::from(vec![Some(0), None, Some(u32::MAX)])),
+            Arc::new(UInt64Array::from(vec![Some(0), None, Some(u64::MAX)])),
+        ]
+    }
+
+    /// Arrays of text, as they are and by dictionaries with nulls among the keys and among the values.
+    fn texts() -> Vec<ArrayRef> {
+        let words = || vec![Some("a"), None, Some(""), Some("Zürich")];
+        let keys = || Int32Array::from(vec![Some(3), None, Some(1), Some(0), Some(3)]);
+        let by_dictionary = |values: ArrayRef| -> ArrayRef { Arc::new(DictionaryArray::new(keys(), values)) };
+        vec![
+            Arc::new(StringArray::from(words())),
+            Arc::new(LargeStringArray::from(words())),
+            Arc::new(StringViewArray::from(words())),
+            by_dictionary(Arc::new(StringArray::from(words()))),
+            by_dictionary(Arc::new(StringViewArray::from(words()))),
+            by_dictionary(Arc::new(Date32Array::from(vec![Some(0), None, Some(1), Some(20_000)]))),
+            Arc::new(DictionaryArray::new(Int32Array::new_null(2), Arc::new(StringArray::new_null(0)))),
+        ]
+    }
+
+    fn others() -> Vec<ArrayRef> {
+        let floats: ArrayRef =
+            Arc::new(Float64Array::from(vec![Some(0.1), None, Some(-1e300), Some(65504.0)]));
+        vec![
+            Arc::clone(&floats),
+            Arc::new(Float32Array::from(vec![Some(0.1), None, Some(f32::MAX)])),
+            cast(&floats, &DataType::Float16).unwrap(),
+            Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)])),
+            cast(&Int32Array::from(vec![Some(125), None]), &DataType::Decimal128(12, 2)).unwrap(),
+            Arc::new(NullArray::new(2)),
+        ]
+    }
+
+    #[test]
+    fn numbers_are_those_of_casts_and_nulls_are_nan() {
+        for array in whole_numbers().into_iter().chain(others()) {
+            let (mut double, mut single) = (vec![0.0; array.len()], vec![0.0; array.len()]);
+            copy::<f64>(Path::new("x"), &array, &mut double).unwrap();
+            copy::<f32>(Path::new("x"), &array, &mut single).unwrap();
+            let expected = cast(&array, &DataType::Float64).unwrap();
+            for (row, expected) in expected.as_primitive::<Float64Type>().iter().enumerate() {
+                let expected = expected.unwrap_or(f64::NAN);
+                assert_eq!(double[row].to_bits(), expected.to_bits(), "{array:?}");
+                assert_eq!(single[row].to_bits(), (expected as f32).to_bits(), "{array:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn integers_and_text_are_those_of_casts() {
+        for array in whole_numbers() {
+            assert_eq!(&integers(&array), &cast(&array, &DataType::Int64).unwrap());
+        }
+        for array in whole_numbers().into_iter().chain(others()).chain(texts()) {
+            let expected = cast(&array, &DataType::LargeUtf8).unwrap();
+            let found = text(Path::new("x"), &array).unwrap();
+            assert!(found.iter().eq(expected.as_string::<i64>().iter()), "{array:?}");
+        }
+    }
+}
