@@ -16,8 +16,8 @@ const ENVIRONMENTS: [&str; 2] = ["oldest", "newest"];
 /// Builds the wheel, installs it in every environment, runs its tests there, and builds the documentation with it.
 pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
     let environments = ENVIRONMENTS.map(Environment::new);
-    for environment in &environments {
-        environment.prepare()?;
+    for outcome in side_by_side(&environments, Environment::prepare) {
+        outcome?;
     }
     let newest = &environments[ENVIRONMENTS.len() - 1];
     for arguments in [["check", "."].as_slice(), &["format", "--check", "."]] {
@@ -26,17 +26,25 @@ pub(crate) fn test(counts: &mut Counts) -> Result<(), String> {
     // Builds the command line as the step `tests` does, because the Python tests call it.
     run(&mut cargo(&["test", "--release", "--workspace", "--no-run", "--quiet"]))?;
     let wheel = build_wheel(newest)?;
+    let outcomes = side_by_side(&environments, |environment| environment.test(&wheel));
     let mut failures = Vec::new();
-    for environment in &environments {
-        environment.run("pip", &["install", "--quiet", "--no-deps", "--force-reinstall", &wheel])?;
-        if let Err(message) = environment.pytest(counts) {
-            failures.push(message);
-        }
+    for (found, outcome) in outcomes {
+        counts.passed += found.passed;
+        counts.failed += found.failed;
+        failures.extend(outcome.err());
     }
     if let Err(message) = build_site(newest) {
         failures.push(message);
     }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
+}
+
+/// Does `work` in all environments at the same time: most of it uses one thread.
+fn side_by_side<T: Send>(environments: &[Environment; 2], work: impl Fn(&Environment) -> T + Sync) -> [T; 2] {
+    std::thread::scope(|scope| {
+        let threads = environments.each_ref().map(|environment| scope.spawn(|| work(environment)));
+        threads.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
 }
 
 /// Compiles the wheel into an emptied folder; returns its path.
@@ -101,7 +109,15 @@ impl Environment {
         run(self.command(program).args(arguments))
     }
 
-    /// Runs the tests and adds their numbers to `counts`.
+    /// Installs the wheel and runs the tests; returns their numbers too.
+    fn test(&self, wheel: &str) -> (Counts, Result<(), String>) {
+        let installed = self.run("pip", &["install", "--quiet", "--no-deps", "--force-reinstall", wheel]);
+        let mut counts = Counts::default();
+        let outcome = installed.and_then(|()| self.pytest(&mut counts));
+        (counts, outcome)
+    }
+
+    /// Runs the tests and sets `counts` to their numbers.
     fn pytest(&self, counts: &mut Counts) -> Result<(), String> {
         println!("pytest with the {} versions", self.name);
         let mut command = self.command("pytest");
@@ -110,22 +126,18 @@ impl Environment {
             .env("KARHUNEN_PROGRAM", root().join("target/release/karhunen"))
             .stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("pytest cannot be run: {error}"))?;
-        let mut result = None;
         if let Some(output) = child.stdout.take() {
             for line in BufReader::new(output).lines() {
                 let line = line.map_err(|error| error.to_string())?;
-                println!("{line}");
-                result = pytest_result(&line).or(result);
+                println!("{}: {line}", self.name);
+                *counts = pytest_result(&line).unwrap_or(*counts);
             }
         }
-        let status = child.wait().map_err(|error| error.to_string())?;
-        let Counts { passed, failed } = result.unwrap_or_default();
-        counts.passed += passed;
-        counts.failed += failed;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(format!("{failed} tests failed with the {} versions ({status})", self.name))
+        match child.wait().map_err(|error| error.to_string())? {
+            status if status.success() => Ok(()),
+            status => {
+                Err(format!("{} tests failed with the {} versions ({status})", counts.failed, self.name))
+            }
         }
     }
 }
