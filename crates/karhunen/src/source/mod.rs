@@ -17,9 +17,9 @@ use crate::scalar::Scalar;
 /// A borrowed block of consecutive rows, valid only inside the callback of a visit.
 #[derive(Clone, Debug)]
 pub enum Block<'a, T> {
-    /// Every value is there.
+    /// Dense rows: all entries are stored.
     Dense(Dense<'a, T>),
-    /// What is not stored is zero.
+    /// Sparse rows: entries that are not stored are zero.
     Sparse(Sparse<'a, T>),
 }
 
@@ -40,7 +40,7 @@ impl<T: Scalar> Block<'_, T> {
         }
     }
 
-    /// Number of stored entries: all of a dense block, explicit zeros included of a sparse one.
+    /// Number of stored entries: all of a dense block; of a sparse block including explicit zeros.
     pub fn n_stored(&self) -> usize {
         match self {
             Block::Dense(x) => x.n_rows() * x.n_cols(),

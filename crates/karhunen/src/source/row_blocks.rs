@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 use crate::source::{Block, Source};
 
-/// Blocks of rows, one below the other; dense and sparse ones may be mixed.
+/// Blocks of rows, stacked vertically; dense and sparse blocks may be mixed.
 ///
 /// ```
 /// use karhunen::{Block, Dense, RowBlocks, Source};
@@ -24,10 +24,10 @@ pub struct RowBlocks<'a, T> {
 }
 
 impl<'a, T: Scalar> RowBlocks<'a, T> {
-    /// Puts the blocks one below the other.
+    /// Stacks the blocks vertically.
     ///
     /// # Errors
-    /// [`Error::BlockColumns`] unless all have as many columns as the first; [`Error::Empty`] without blocks.
+    /// [`Error::BlockColumns`] unless all blocks have the same number of columns; [`Error::Empty`] without blocks.
     pub fn new(blocks: Vec<Block<'a, T>>) -> Result<Self> {
         let Some(first) = blocks.first() else {
             return Err(Error::Empty { n_samples: 0, n_features: 0 });
