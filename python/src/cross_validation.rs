@@ -1,8 +1,7 @@
 //! Cross-validation over entries.
 
-use karhunen::{
-    CrossValidation, CrossValidationTable, IncompletePca, Matrix, Observed, Observer, Regularization, Result,
-};
+use karhunen::incomplete::{CrossValidation, CrossValidationTable, Regularization};
+use karhunen::{IncompletePca, Matrix, Observed, Observer, Result};
 use pyo3::prelude::*;
 
 use crate::arrays::give_matrix;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use karhunen::{Dense, Duplicates, IndexInt, Observed, Observer, Result, Triples};
+use karhunen::incomplete::{Duplicates, Triples};
+use karhunen::matrix::IndexInt;
+use karhunen::{Dense, Observed, Observer, Result};
 use numpy::{PyArray1, PyArrayDyn};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

@@ -1,7 +1,9 @@
 //! Errors of the engine as exceptions of Python.
 
+use karhunen::choice::Choice;
 use karhunen::error::{OptionName, OptionValue, Surface, Weighed, options};
-use karhunen::{Choice, Error, ErrorKind, Kernel};
+use karhunen::kernel::Kernel;
+use karhunen::{Error, ErrorKind};
 use karhunen_io::Cause;
 use pyo3::exceptions::{
     PyKeyboardInterrupt, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,

@@ -4,10 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use karhunen::{
-    Checkpoint, Checkpoints, Every, FitContext, IncompleteModel as CoreModel, IncompletePca, Observed,
-    Observer, Result, Start,
-};
+use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext, Start};
+use karhunen::{IncompleteModel as CoreModel, IncompletePca, Observed, Observer, Result};
 use karhunen_io::{CheckpointKeeper, CheckpointNews};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use karhunen::{
-    Covariances, IncompleteModel as CoreModel, IncompleteParts, Matrix, Observed, Observer, Result,
-};
+use karhunen::incomplete::{Covariances, IncompleteParts};
+use karhunen::{IncompleteModel as CoreModel, Matrix, Observed, Observer, Result};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 

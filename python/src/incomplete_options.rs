@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use karhunen::{IncompletePca, MeanPrior, Regularization};
+use karhunen::IncompletePca;
+use karhunen::incomplete::{MeanPrior, Regularization};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

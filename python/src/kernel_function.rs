@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use karhunen::{BlockKernel, Error, Matrix, Result};
+use karhunen::kernel::BlockKernel;
+use karhunen::{Error, Matrix, Result};
 use pyo3::prelude::*;
 
 use crate::arrays::{copy_matrix, give_matrix};

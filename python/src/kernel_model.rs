@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use karhunen::{
-    Approximation, BlockKernel, Gamma, KernelBasis, KernelModel as CoreModel, KernelParts, KernelPca,
-    KernelRows, Matrix, Observer, PreImageParts, Result, Source, Transform, Weights,
+use karhunen::kernel::{
+    Approximation, BlockKernel, Gamma, KernelBasis, KernelParts, KernelRows, PreImageParts,
 };
+use karhunen::pca::Transform;
+use karhunen::{KernelModel as CoreModel, KernelPca, Matrix, Observer, Result, Source, Weights};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 

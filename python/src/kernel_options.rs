@@ -1,6 +1,8 @@
 //! The options of kernel methods, as Python passes them.
 
-use karhunen::{Gamma, Kernel, KernelPca, Named, Nystrom, PreImage};
+use karhunen::KernelPca;
+use karhunen::choice::Named;
+use karhunen::kernel::{Gamma, Kernel, Nystrom, PreImage};
 use pyo3::prelude::*;
 
 use crate::options::{choice, choice_of, choice_or_auto};

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use karhunen::{
-    Block, Exec, Matrix, ModelParts, Moments, Observer, Pca, PcaModel, Result, Source, Transform, Weights,
-};
+use karhunen::exec::Exec;
+use karhunen::moments::Moments;
+use karhunen::pca::{ModelParts, Transform};
+use karhunen::source::Block;
+use karhunen::{Matrix, Observer, Pca, PcaModel, Result, Source, Weights};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 

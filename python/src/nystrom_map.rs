@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use karhunen::{
-    BlockKernel, Gamma, Nystrom, NystromMap as CoreMap, NystromParts, Observer, Result, Source, Transform,
-    Weights,
-};
+use karhunen::kernel::{BlockKernel, Gamma, Nystrom, NystromMap as CoreMap, NystromParts};
+use karhunen::pca::Transform;
+use karhunen::{Observer, Result, Source, Weights};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 

@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use karhunen::{Flow, Iteration, Observer, Result, Unobserved};
+use karhunen::exec::{Iteration, Unobserved};
+use karhunen::{Flow, Observer, Result};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 

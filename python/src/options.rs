@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use karhunen::{Choice, Kernel, Landmarks, NComponents, Named, Pca};
+use karhunen::choice::{Choice, Named};
+use karhunen::kernel::{Kernel, Landmarks};
+use karhunen::{NComponents, Pca};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use karhunen::{Array, Matrix, Number, Numbers, Record, Recorded};
+use karhunen::Matrix;
+use karhunen::record::{Array, Number, Numbers, Record, Recorded};
 use karhunen_io::{Saved, Stored, load_model, save_model};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};

@@ -1,6 +1,7 @@
 //! Borrows scipy's compressed sparse matrices and arrays.
 
-use karhunen::{Major, Result, Source, Sparse, SparseMatrix};
+use karhunen::matrix::{Major, SparseMatrix};
+use karhunen::{Result, Source, Sparse};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -86,7 +87,7 @@ impl<T: Element> LentSparse<T> {
         }
     }
 
-    fn with_parts<P: karhunen::IndexInt, I: karhunen::IndexInt, R>(
+    fn with_parts<P: karhunen::matrix::IndexInt, I: karhunen::matrix::IndexInt, R>(
         &self,
         pointers: &[P],
         indices: &[I],

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use karhunen::{IncompleteModel as CoreModel, IncompletePca, IncompleteStream, Observed, Observer, Result};
+use karhunen::incomplete::IncompleteStream;
+use karhunen::{IncompleteModel as CoreModel, IncompletePca, Observed, Observer, Result};
 use pyo3::prelude::*;
 
 use crate::dtype::Element;

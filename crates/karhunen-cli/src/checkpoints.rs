@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
-use karhunen::{Checkpoint, Checkpoints, Error, Every, FitContext, IncompleteModel, IncompletePca};
+use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext};
+use karhunen::{Error, IncompleteModel, IncompletePca};
 use karhunen_io::{CheckpointKeeper, CheckpointNews, ObservedData, load_checkpoint};
 
 use crate::error::{Failure, Places, Result};

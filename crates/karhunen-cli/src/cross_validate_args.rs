@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use karhunen::Regularization;
+use karhunen::incomplete::Regularization;
 
 use crate::input_args::{InputArgs, ThreadArgs};
 use crate::missing_args::{MISSING, MissingArgs, penalty};

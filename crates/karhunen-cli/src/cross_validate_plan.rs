@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use karhunen::{CrossValidation, IncompletePca, Regularization};
+use karhunen::IncompletePca;
+use karhunen::incomplete::{CrossValidation, Regularization};
 use karhunen_io::{ObserveOptions, ReadOptions};
 
 use crate::cross_validate_args::{ComponentList, CrossValidateArgs};
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
     use crate::args::{Cli, Command};
     use clap::{CommandFactory, Parser};
-    use karhunen::Method;
+    use karhunen::incomplete::Method;
 
     fn plan(arguments: &str) -> Result<CrossValidatePlan> {
         let words = ["karhunen", "cross-validate"].into_iter().chain(arguments.split_whitespace());
@@ -153,7 +154,7 @@ mod tests {
             max_iter: 9,
             seed: 8,
             n_threads: Some(2),
-            mean: karhunen::MeanMode::Fixed,
+            mean: karhunen::incomplete::MeanMode::Fixed,
             ..IncompletePca::default()
         };
         assert_eq!(plan.pca(1000), expected);

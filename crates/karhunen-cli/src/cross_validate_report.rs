@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use karhunen::{CrossValidated, CrossValidationTable, IncompletePca, Regularization};
+use karhunen::IncompletePca;
+use karhunen::incomplete::{CrossValidated, CrossValidationTable, Regularization};
 use serde::Serialize;
 
 use crate::figures::{duration, significant};

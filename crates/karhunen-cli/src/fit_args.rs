@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
-use karhunen::{Choice, KernelRoute, NComponents, Route, Weighting};
+use karhunen::choice::Choice;
+use karhunen::kernel::KernelRoute;
+use karhunen::pca::Route;
+use karhunen::{NComponents, Weighting};
 
 use crate::error::{Failure, Result};
 use crate::input_args::{InputArgs, ThreadArgs};

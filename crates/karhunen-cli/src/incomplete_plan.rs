@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::args::{Cli, Command};
     use clap::{CommandFactory, Parser};
-    use karhunen::{MeanMode, MeanPrior, Method, Regularization};
+    use karhunen::incomplete::{MeanMode, MeanPrior, Method, Regularization};
 
     fn plan(arguments: &str) -> Result<IncompletePlan> {
         let words = ["karhunen", "fit"].into_iter().chain(arguments.split_whitespace());
@@ -220,7 +220,7 @@ mod tests {
             row_offsets: true,
             step: Some(0.25),
             tol: 1e-3,
-            online_rule: karhunen::OnlineRule::Oja,
+            online_rule: karhunen::incomplete::OnlineRule::Oja,
             gradient_tol: Some(1e-4),
             angle_tol: Some(1e-5),
             rmse_tol: Some(1e-6),

@@ -1,6 +1,7 @@
 //! The summary of a fit with missing values as text.
 
-use karhunen::{Choice, IncompleteModel};
+use karhunen::IncompleteModel;
+use karhunen::choice::Choice;
 
 use crate::commands::loadings;
 use crate::figures::{count, duration, percent, significant};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use karhunen::{IncompletePca, Method, StopReason, TraceEntry};
+use karhunen::IncompletePca;
+use karhunen::incomplete::{Method, StopReason, TraceEntry};
 use karhunen_io::{Ids, SavedIncomplete, TripleColumns};
 use serde::Serialize;
 

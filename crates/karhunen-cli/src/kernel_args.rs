@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 use clap::builder::TypedValueParser;
-use karhunen::{Choice, Gamma, Kernel, Landmarks, PreImage};
+use karhunen::choice::Choice;
+use karhunen::kernel::{Gamma, Kernel, Landmarks, PreImage};
 
 use crate::error::{Failure, Result};
 use crate::values::{at_least_one, choice, choice_of, memory};

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use karhunen::{Gamma, Kernel, KernelPca, KernelRoute, NComponents};
+use karhunen::kernel::{Gamma, Kernel, KernelRoute};
+use karhunen::{KernelPca, NComponents};
 use karhunen_io::{ReadOptions, SavedKernel};
 
 use crate::error::{Failure, Result};
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
     use crate::args::{Cli, Command};
     use clap::Parser;
-    use karhunen::{Landmarks, PreImage};
+    use karhunen::kernel::{Landmarks, PreImage};
 
     fn plan(arguments: &str) -> Result<KernelPlan> {
         let words = ["karhunen", "fit", "x.csv"].into_iter().chain(arguments.split_whitespace());

@@ -1,6 +1,7 @@
 //! The summary of a fit with a kernel as text.
 
-use karhunen::{Approximation, Gamma, Kernel, KernelModel, KernelRoute, PreImage, PreImageParts};
+use karhunen::KernelModel;
+use karhunen::kernel::{Approximation, Gamma, Kernel, KernelRoute, PreImage, PreImageParts};
 
 use crate::figures::{count, duration, percent, significant};
 use crate::report::{Components, Layout, Seconds, components, scree, wrapped};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use karhunen::{Approximation, Gamma, KernelModel, KernelPca};
+use karhunen::kernel::{Approximation, Gamma};
+use karhunen::{KernelModel, KernelPca};
 use serde::Serialize;
 
 use crate::report::Seconds;

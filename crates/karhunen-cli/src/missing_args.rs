@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use karhunen::{Choice, Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
+use karhunen::choice::Choice;
+use karhunen::incomplete::{Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization};
 use karhunen_io::TripleColumns;
 
 use crate::checkpoints::CheckpointArgs;

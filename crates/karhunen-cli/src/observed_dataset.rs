@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen::{Duplicates, IncompleteModel, Observed, RowScores, Scalar, Triples};
+use karhunen::incomplete::{Duplicates, RowScores, Triples};
+use karhunen::{IncompleteModel, Observed, Scalar};
 use karhunen_io::{
     Cause, Ids, ObserveOptions, ObservedData, ObservedTable, ReadOptions, SavedIncomplete, shortened,
 };

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use karhunen::{NComponents, Pca, Route, Scalar};
+use karhunen::pca::Route;
+use karhunen::{NComponents, Pca, Scalar};
 use karhunen_io::{Data, ReadOptions, SavedModel, Values};
 
 use crate::error::{Failure, Result};
@@ -163,7 +164,7 @@ mod tests {
             center: false,
             scale: true,
             weighting: karhunen::Weighting::Population,
-            solver: Some(karhunen::Route::BlockKrylov),
+            solver: Some(karhunen::pca::Route::BlockKrylov),
             tol: Some(1e-4),
             max_iter: 7,
             block_size: Some(8),

@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use karhunen::{Flow, Iteration, Observer};
+use karhunen::exec::Iteration;
+use karhunen::{Flow, Observer};
 
 use crate::error::{Failure, Result};
 use crate::figures::{duration, significant};

@@ -1,9 +1,8 @@
 //! Models that map complete rows to scores and back.
 
-use karhunen::{
-    Kernel, KernelBasis, KernelModel, KernelParts, KernelRows, Matrix, ModelParts, PcaModel, PreImageParts,
-    Scalar, Source, Transform,
-};
+use karhunen::kernel::{Kernel, KernelBasis, KernelParts, KernelRows, PreImageParts};
+use karhunen::pca::{ModelParts, Transform};
+use karhunen::{KernelModel, Matrix, PcaModel, Scalar, Source};
 use karhunen_io::{ReadOptions, SavedKernel, SavedModel};
 
 use crate::dataset::Dataset;
@@ -198,7 +197,8 @@ fn reorder_rows(rows: &mut KernelRows, order: &[usize]) {
 
 #[cfg(test)]
 mod tests {
-    use karhunen::{Dense, Gamma, KernelPca, KernelRoute, Pca, PreImage, Sparse, Weights};
+    use karhunen::kernel::{Gamma, KernelRoute, PreImage};
+    use karhunen::{Dense, KernelPca, Pca, Sparse, Weights};
 
     use super::*;
 

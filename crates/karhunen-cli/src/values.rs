@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use karhunen::{Choice, Named};
+use karhunen::choice::{Choice, Named};
 
 /// The extent of the JSON summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,11 +3,10 @@
 
 use std::path::Path;
 
-use karhunen::{
-    AboutMean, Checkpoint, Checkpoints, Dense, Every, FitContext, Gamma, IncompletePca, Kernel, KernelPca,
-    KernelRoute, Landmarks, Method, ModelParts, NComponents, Nystrom, Observed, Pca, PcaModel, PreImage,
-    Regularization, Weights,
-};
+use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext, Method, Regularization};
+use karhunen::kernel::{Gamma, Kernel, KernelRoute, Landmarks, Nystrom, PreImage};
+use karhunen::pca::{AboutMean, ModelParts};
+use karhunen::{Dense, IncompletePca, KernelPca, NComponents, Observed, Pca, PcaModel, Weights};
 use karhunen_io::{Ids, RowsAndColumns, Saved, TableColumns, save_checkpoint, save_model};
 
 use crate::corpus::home;

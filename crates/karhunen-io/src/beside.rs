@@ -1,6 +1,7 @@
 //! What a model file holds beside the model: what the rows and columns that were fitted are called.
 
-use karhunen::{Error, Record, Result};
+use karhunen::record::Record;
+use karhunen::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use karhunen::{Checkpoint, Record, Recorded};
+use karhunen::incomplete::Checkpoint;
+use karhunen::record::{Record, Recorded};
 
 use crate::input::Input;
 use crate::model_file::{self, refused};
@@ -44,7 +45,8 @@ pub(crate) fn of_record(path: &Path, mut record: Record<'_>) -> Result<Checkpoin
 mod tests {
     use std::sync::Mutex;
 
-    use karhunen::{Checkpoints, Dense, Every, FitContext, IncompletePca, Method, Observed, Regularization};
+    use karhunen::incomplete::{Checkpoints, Every, FitContext, Method, Regularization};
+    use karhunen::{Dense, IncompletePca, Observed};
 
     use super::*;
 

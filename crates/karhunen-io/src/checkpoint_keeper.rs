@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use karhunen::Checkpoint;
+use karhunen::incomplete::Checkpoint;
 
 use crate::save_checkpoint;
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use karhunen::{Array, Record};
+use karhunen::record::{Array, Record};
 use safetensors::{SafeTensorError, SafeTensors};
 use serde_json::{Map, Value, json};
 

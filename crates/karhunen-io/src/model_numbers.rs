@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use karhunen::Numbers;
+use karhunen::record::Numbers;
 use safetensors::Dtype;
 
 /// Their size in a file.

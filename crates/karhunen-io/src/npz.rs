@@ -151,7 +151,7 @@ fn zip_cause(error: ZipError) -> Cause {
 mod tests {
     use std::io::Write;
 
-    use karhunen::{Major, SparseMatrix};
+    use karhunen::matrix::{Major, SparseMatrix};
     use zip::CompressionMethod;
     use zip::write::{SimpleFileOptions, ZipWriter};
 

@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use karhunen::{Duplicates, IndexInt, Major, Observed, Scalar, Sparse, SparseMatrix, Triples, memory};
+use karhunen::incomplete::{Duplicates, Triples};
+use karhunen::matrix::{IndexInt, Major, SparseMatrix};
+use karhunen::{Observed, Scalar, Sparse, memory};
 
 use crate::input::Input;
 use crate::npy;

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use karhunen::{Duplicates, Observed, Scalar};
+use karhunen::incomplete::Duplicates;
+use karhunen::{Observed, Scalar};
 
 use crate::ids::Ids;
 use crate::input::Input;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use karhunen::{Checkpoint, Recorded};
+use karhunen::incomplete::Checkpoint;
+use karhunen::record::Recorded;
 
 use crate::foreign::{self, Foreign};
 use crate::input::{Input, decompressed, extension};

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use karhunen::{Checkpoint, IncompleteModel, KernelModel, NystromMap, PcaModel, Record, Recorded};
+use karhunen::incomplete::Checkpoint;
+use karhunen::kernel::NystromMap;
+use karhunen::record::{Record, Recorded};
+use karhunen::{IncompleteModel, KernelModel, PcaModel};
 
 use crate::beside::{Beside, RowsAndColumns, TableColumns};
 use crate::input::Input;

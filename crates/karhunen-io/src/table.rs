@@ -1,6 +1,8 @@
 //! The result of every reader: values in memory or mapped, with their names.
 
-use karhunen::{Block, Dense, Matrix, RowBlocks, Scalar, Source, SparseMatrix};
+use karhunen::matrix::SparseMatrix;
+use karhunen::source::Block;
+use karhunen::{Dense, Matrix, RowBlocks, Scalar, Source};
 
 use crate::Result;
 use crate::mapped::Mapped;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use karhunen::{Dense, NystromMap};
+use karhunen::Dense;
+use karhunen::kernel::NystromMap;
 use karhunen_io::{
     AnyModel, ReadOptions, Result, SavedNystrom, load_any_model, load_checkpoint, load_model, read_any,
     save_checkpoint, save_model,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::FileWriter;
-use karhunen::{Block, Matrix, NComponents, Pca, PcaModel, Route, Scalar, Source, Weights};
+use karhunen::pca::Route;
+use karhunen::source::Block;
+use karhunen::{Matrix, NComponents, Pca, PcaModel, Scalar, Source, Weights};
 use karhunen_io::{Data, NamedMatrix, ReadOptions, RowFile, read, write_table};
 use karhunen_testkit::{planted, power_law};
 

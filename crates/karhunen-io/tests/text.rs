@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use karhunen::{Block, Major, Matrix, SparseMatrix};
+use karhunen::Matrix;
+use karhunen::matrix::{Major, SparseMatrix};
+use karhunen::source::Block;
 use karhunen_io::{
     Buffer, Data, ErrorKind, NamedMatrix, ReadOptions, Table, Values, read, read_weights, write_table,
 };

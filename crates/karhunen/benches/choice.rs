@@ -13,9 +13,9 @@
 
 use std::time::Instant;
 
-use karhunen::{
-    Dense, Error, Flow, NComponents, Observer, Pca, PcaModel, Route, Source, SparseMatrix, Weights,
-};
+use karhunen::matrix::SparseMatrix;
+use karhunen::pca::Route;
+use karhunen::{Dense, Error, Flow, NComponents, Observer, Pca, PcaModel, Source, Weights};
 use karhunen_testkit::SplitMix64;
 
 /// Variances of the columns.

@@ -3,10 +3,11 @@
 //! `gram` by rank-k updates, `block-krylov` by fused products, `transform` by projection.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use karhunen::{
-    Dense, Exec, Matrix, Moments, NComponents, Pca, PcaModel, Route, Scalar, Source, Sparse, SparseMatrix,
-    Weights,
-};
+use karhunen::exec::Exec;
+use karhunen::matrix::SparseMatrix;
+use karhunen::moments::Moments;
+use karhunen::pca::Route;
+use karhunen::{Dense, Matrix, NComponents, Pca, PcaModel, Scalar, Source, Sparse, Weights};
 use karhunen_testkit::{Columns, gaussian, sparse};
 
 /// Gaussian rows whose columns have standard deviations 1, 1/2, 1/3, …
@@ -42,7 +43,7 @@ fn with_sparse(n: usize, p: usize, f: impl FnOnce(&Sparse<'_, f32>)) {
     let arrays = sparse(n, p, 0.01, Columns::Zipf, 2);
     let values: Vec<f32> = arrays.values.iter().map(|&v| v as f32).collect();
     let indices: Vec<u64> = arrays.indices.iter().map(|&i| i as u64).collect();
-    let x = SparseMatrix::canonical(karhunen::Major::Rows, n, p, &arrays.indptr, &indices, &values)
+    let x = SparseMatrix::canonical(karhunen::matrix::Major::Rows, n, p, &arrays.indptr, &indices, &values)
         .expect("the benchmark's matrix is well formed");
     f(&x.view());
 }

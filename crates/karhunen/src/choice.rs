@@ -57,7 +57,8 @@ impl<C> Named<C> {
 /// An option whose values are chosen by name.
 ///
 /// ```
-/// use karhunen::{Choice, Landmarks};
+/// use karhunen::choice::Choice;
+/// use karhunen::kernel::Landmarks;
 /// assert_eq!(Landmarks::of_name("kmeans++"), Some(Landmarks::KMeansPlusPlus));
 /// assert_eq!(Landmarks::KMeansPlusPlus.named().file, "k-means-plus-plus");
 /// ```

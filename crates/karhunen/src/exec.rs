@@ -38,7 +38,8 @@ pub trait Observer: Sync {
     /// Called after every iteration of an iterative fit, on the fitting thread. The default does nothing.
     ///
     /// ```
-    /// use karhunen::{Flow, Iteration, Observer};
+    /// use karhunen::exec::Iteration;
+    /// use karhunen::{Flow, Observer};
     /// struct Printer;
     /// impl Observer for Printer {
     ///     fn update(&self, _: &'static str, _: f64) -> Flow {

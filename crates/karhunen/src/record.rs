@@ -17,7 +17,8 @@ const MAY_OVERFLOW: [&str; 2] = ["sum_of_weights", "singular_values"];
 /// A fitted model, or the state of a fit, that a record holds completely (but for functions of the caller's own).
 ///
 /// ```
-/// use karhunen::{Dense, Pca, PcaModel, Record, Recorded, Weights};
+/// use karhunen::record::{Record, Recorded};
+/// use karhunen::{Dense, Pca, PcaModel, Weights};
 /// let x = Dense::row_major(&[0.0, 1.0, 2.0, 5.0], 2, 2)?;
 /// let model = Pca::new(1).fit(&x, &Weights::default())?;
 /// let record: Record<'_> = model.to_record()?;

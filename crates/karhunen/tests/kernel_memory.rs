@@ -2,7 +2,8 @@
 
 #![cfg(target_os = "linux")]
 
-use karhunen::{Dense, KernelPca, KernelRoute, Weights};
+use karhunen::kernel::KernelRoute;
+use karhunen::{Dense, KernelPca, Weights};
 use karhunen_testkit::SplitMix64;
 
 /// Peak memory of this process in MB.

@@ -4,10 +4,11 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karhunen::{
-    Dense, IncompletePca, Kernel, KernelPca, KernelRoute, Landmarks, Major, Method, NComponents, Observed,
-    Pca, Route, Source, SparseMatrix, Weights,
-};
+use karhunen::incomplete::Method;
+use karhunen::kernel::{Kernel, KernelRoute, Landmarks};
+use karhunen::matrix::{Major, SparseMatrix};
+use karhunen::pca::Route;
+use karhunen::{Dense, IncompletePca, KernelPca, NComponents, Observed, Pca, Source, Weights};
 use karhunen_testkit::SplitMix64;
 
 #[global_allocator]
@@ -158,7 +159,7 @@ fn kernel(failures: &mut Vec<String>) {
     let (n, p) = (2500, 20);
     let x = normals(n * p, 5);
     let x = Dense::row_major(&x, n, p).unwrap();
-    let kernel = Kernel::Rbf { gamma: karhunen::Gamma::Value(0.02) };
+    let kernel = Kernel::Rbf { gamma: karhunen::kernel::Gamma::Value(0.02) };
     for route in [
         KernelRoute::Full,
         KernelRoute::Stored,

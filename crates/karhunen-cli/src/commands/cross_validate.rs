@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use karhunen::{CrossValidated, CrossValidationTable, IncompletePca, Matrix, Regularization};
+use karhunen::incomplete::{CrossValidated, CrossValidationTable, Regularization};
+use karhunen::{IncompletePca, Matrix};
 use karhunen_io::{NamedMatrix, ObservedData};
 
 use crate::commands::fit_incomplete::weighed;

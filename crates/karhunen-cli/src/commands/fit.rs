@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::error::{Advice, options};
-use karhunen::{Matrix, Pca, PcaModel, Route, Scalar, Transform, Weighting};
+use karhunen::pca::{Route, Transform};
+use karhunen::{Matrix, Pca, PcaModel, Scalar, Weighting};
 use karhunen_io::{NamedMatrix, SavedModel, TableColumns, Values};
 
 use crate::commands::{fit_incomplete, fit_kernel};

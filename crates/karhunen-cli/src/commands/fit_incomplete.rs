@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use karhunen::error::Surface;
-use karhunen::{IncompleteModel, Matrix, RowScores};
+use karhunen::incomplete::RowScores;
+use karhunen::{IncompleteModel, Matrix};
 use karhunen_io::{NamedMatrix, ReadOptions, RowsAndColumns, SavedIncomplete};
 
 use crate::component_names::of_components;
@@ -72,7 +73,7 @@ fn check_convergence(
     }
     let iterations = convergence.trace.last().map_or(0, |entry| entry.iteration);
     let limit = match convergence.stop {
-        karhunen::StopReason::TimeLimit => "--time-limit",
+        karhunen::incomplete::StopReason::TimeLimit => "--time-limit",
         _ => "--max-iter",
     };
     let message = format!(

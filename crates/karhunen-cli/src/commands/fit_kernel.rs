@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use karhunen::{Kernel, KernelModel, KernelPca, Matrix, Scalar, Source, Transform};
+use karhunen::kernel::Kernel;
+use karhunen::pca::Transform;
+use karhunen::{KernelModel, KernelPca, Matrix, Scalar, Source};
 use karhunen_io::{NamedMatrix, SavedKernel, TableColumns, Values};
 
 use crate::commands::fit::warn_of_convergence;

@@ -1,6 +1,6 @@
 //! `karhunen impute`: fills the missing values of a table.
 
-use karhunen::RowScores;
+use karhunen::incomplete::RowScores;
 use karhunen_io::{ReadOptions, SavedIncomplete};
 
 use crate::args::ImputeArgs;

@@ -1,6 +1,9 @@
 //! `karhunen inspect`: describes a model or a data file.
 
-use karhunen::{Checkpoint, Exec, Fingerprint, IncompletePca, Moments, Observed, Scalar, Unobserved};
+use karhunen::exec::{Exec, Unobserved};
+use karhunen::incomplete::{Checkpoint, Fingerprint};
+use karhunen::moments::Moments;
+use karhunen::{IncompletePca, Observed, Scalar};
 use karhunen_io::{
     AnyModel, Content, Data, Ids, ObservedData, SavedIncomplete, SavedKernel, SavedModel, TripleColumns,
     Values,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use karhunen::Kernel;
+use karhunen::kernel::Kernel;
 use karhunen_io::{AnyModel, SavedIncomplete};
 
 use crate::error::{Failure, Result};

@@ -2,7 +2,11 @@
 
 use std::collections::HashSet;
 
-use karhunen::{Block, Matrix, RowScores, Scalar, Source, Transform, Unobserved};
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::RowScores;
+use karhunen::pca::Transform;
+use karhunen::source::Block;
+use karhunen::{Matrix, Scalar, Source};
 use karhunen_io::{Ids, NamedMatrix, ObservedData, ReadOptions, SavedIncomplete, Table, Values};
 
 use crate::args::{ReconstructArgs, ReconstructFrom};

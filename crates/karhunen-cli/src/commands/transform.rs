@@ -1,6 +1,7 @@
 //! `karhunen transform`: computes the scores of rows under a model.
 
-use karhunen::{Scalar, Transform};
+use karhunen::Scalar;
+use karhunen::pca::Transform;
 use karhunen_io::{NamedMatrix, ObserveOptions, SavedIncomplete, Values};
 
 use crate::args::TransformArgs;

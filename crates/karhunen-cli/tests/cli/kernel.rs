@@ -509,7 +509,9 @@ fn models_without_pre_images_say_whether_a_fit_can_have_them() {
 fn a_kernel_of_another_program_is_said_to_be_one() {
     use std::sync::Arc;
 
-    use karhunen::{Dense, Kernel, KernelPca, Matrix, Unobserved, Weights};
+    use karhunen::exec::Unobserved;
+    use karhunen::kernel::Kernel;
+    use karhunen::{Dense, KernelPca, Matrix, Weights};
     let folder = folder();
     let path = folder.path().join("m");
     let function = |a: &Matrix, b: &Matrix| -> karhunen::Result<Matrix> {

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use karhunen::{Checkpoint, Dense, FitContext, Observed};
+use karhunen::incomplete::{Checkpoint, FitContext};
+use karhunen::{Dense, Observed};
 use karhunen_io::{
     AnyModel, Result, SavedIncomplete, SavedKernel, SavedModel, SavedNystrom, load_any_model,
     load_checkpoint, load_model, save_model,

@@ -1,6 +1,7 @@
 //! Options as JSON: every option is obeyed or refused, on tables of every kind, and fits are finite.
 
-use karhunen::{Dense, IncompletePca, KernelPca, Landmarks, Nystrom, Observed, Pca, Weights};
+use karhunen::kernel::{Landmarks, Nystrom};
+use karhunen::{Dense, IncompletePca, KernelPca, Observed, Pca, Weights};
 use serde::Deserialize;
 
 use super::{Outcome, Verdict, accepted, all_finite, choice, hold};

@@ -166,7 +166,7 @@ pub(crate) fn in_pool<R: Send>(
     n_threads: Option<usize>,
     work: impl FnOnce() -> R + Send,
 ) -> Result<R> {
-    karhunen::Exec::in_pool(n_threads, work).map_err(|error| Error::new(path, error.into()))
+    karhunen::exec::Exec::in_pool(n_threads, work).map_err(|error| Error::new(path, error.into()))
 }
 
 fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &ReadOptions) -> Table {

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use karhunen::{Scalar, SparseMatrix};
+use karhunen::Scalar;
+use karhunen::matrix::SparseMatrix;
 use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
 

@@ -6,7 +6,8 @@ mod text;
 
 use std::path::Path;
 
-use karhunen::{Block, Dense, Scalar, Source};
+use karhunen::source::Block;
+use karhunen::{Dense, Scalar, Source};
 
 use crate::input::Input;
 use crate::read::{Format, sniff};

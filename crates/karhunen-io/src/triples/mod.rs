@@ -9,7 +9,8 @@ pub(crate) mod lines;
 
 use std::path::Path;
 
-use karhunen::{Duplicates, Observed, Scalar, Triples};
+use karhunen::incomplete::{Duplicates, Triples};
+use karhunen::{Observed, Scalar};
 use serde::{Deserialize, Serialize};
 
 use karhunen::error::OptionName;

@@ -1,5 +1,5 @@
 //! Errors of the library: one enum with typed fields, and a small closed kind to act on. Each surface (Rust, the command line,
-//! Python) tells an error with the names that its user typed: [`Error::told`].
+//! Python) tells an error with the names that its user typed: [`Error::text_for`].
 
 mod advice;
 mod memory;

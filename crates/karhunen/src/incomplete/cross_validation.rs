@@ -17,7 +17,9 @@ use crate::scalar::{Scalar, compiled};
 /// column belong to no fold, and a fold does not hold out the last entry of a row or column.
 ///
 /// ```
-/// use karhunen::{CrossValidation, Dense, IncompletePca, Method, Observed, Unobserved};
+/// use karhunen::exec::Unobserved;
+/// use karhunen::incomplete::{CrossValidation, Method};
+/// use karhunen::{Dense, IncompletePca, Observed};
 /// // Rank one and a little noise.
 /// let x: Vec<f64> = (0..240)
 ///     .map(|e| if e % 7 == 3 { f64::NAN } else { ((e / 6) % 9) as f64 * (e % 6) as f64 + 0.01 * (e * e * e % 101) as f64 })

@@ -266,7 +266,7 @@ pub struct MeanPrior {
 /// // Rank one with a missing entry: row 2 is twice row 0.
 /// let x = [1.0, 2.0, 3.0, -1.0, -2.0, -3.0, 2.0, f64::NAN, 6.0, -2.0, -4.0, -6.0];
 /// let observed = Observed::from_dense(&Dense::row_major(&x, 4, 3)?, None)?;
-/// let pca = IncompletePca { method: karhunen::Method::Em, ..IncompletePca::new(1) };
+/// let pca = IncompletePca { method: karhunen::incomplete::Method::Em, ..IncompletePca::new(1) };
 /// let model = pca.fit(&observed)?;
 /// assert!((model.predict(2, 1)?.value - 4.0).abs() < 1e-4);
 /// # Ok::<(), karhunen::Error>(())

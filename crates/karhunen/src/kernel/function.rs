@@ -80,7 +80,7 @@ pub enum Kernel {
     },
     /// The data are kernel values: of the fitted rows, (n_samples, n_samples); of new rows, (n_rows, n_samples).
     Precomputed,
-    /// A user-defined function of blocks of rows: [`crate::BlockKernel`].
+    /// A user-defined function of blocks of rows: [`crate::kernel::BlockKernel`].
     Custom,
 }
 
@@ -122,7 +122,8 @@ impl Default for Kernel {
 /// A user-defined kernel, evaluated on blocks of rows. Implemented for closures.
 ///
 /// ```
-/// use karhunen::{BlockKernel, Matrix, Result};
+/// use karhunen::kernel::BlockKernel;
+/// use karhunen::{Matrix, Result};
 /// let linear = |x: &Matrix, y: &Matrix| -> Result<Matrix> {
 ///     Ok(Matrix::from_fn(x.n_rows(), y.n_rows(), |i, j| {
 ///         x.row(i).iter().zip(y.row(j)).map(|(a, b)| a * b).sum()

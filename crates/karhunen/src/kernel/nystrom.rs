@@ -25,7 +25,8 @@ use crate::weights::{NormalizedWeights, Weights};
 /// Inner products of landmarks are exact.
 ///
 /// ```
-/// use karhunen::{Dense, Gamma, Kernel, Nystrom, Weights};
+/// use karhunen::kernel::{Gamma, Kernel, Nystrom};
+/// use karhunen::{Dense, Weights};
 /// let x = [0.0, 1.0, 2.0, 4.0];
 /// let x = Dense::row_major(&x, 4, 1)?;
 /// let kernel = Kernel::Rbf { gamma: Gamma::Value(0.5) };

@@ -135,7 +135,8 @@ impl PreImage {
 /// Kernel principal component analysis: the options as plain data, and [`KernelPca::fit`].
 ///
 /// ```
-/// use karhunen::{Dense, Gamma, Kernel, KernelPca, Weights};
+/// use karhunen::kernel::{Gamma, Kernel};
+/// use karhunen::{Dense, KernelPca, Weights};
 /// // Two circles, which no line separates; the first component of a radial kernel does.
 /// let x: Vec<f64> = (0..40)
 ///     .flat_map(|i| {

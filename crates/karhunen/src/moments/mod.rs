@@ -27,7 +27,9 @@ use row_sums::RowSums;
 /// Chan, Golub & LeVeque (1983), doi:10.1080/00031305.1983.10483115, equations 2.1.
 ///
 /// ```
-/// use karhunen::{Dense, Exec, Moments};
+/// use karhunen::exec::Exec;
+/// use karhunen::moments::Moments;
+/// use karhunen::Dense;
 /// let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 /// let exec = Exec::sequential();
 /// let mut top = Moments::of(&Dense::row_major(&x[..2], 1, 2)?, Some(&[1.0]), &exec)?;

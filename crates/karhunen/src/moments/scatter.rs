@@ -18,7 +18,9 @@ use crate::source::{Block, Source, Stream};
 /// Chan, Golub & LeVeque (1983), doi:10.1080/00031305.1983.10483115, equations 2.1, with products of columns.
 ///
 /// ```
-/// use karhunen::{Dense, Exec, NComponents, Pca, Scatter};
+/// use karhunen::exec::Exec;
+/// use karhunen::moments::Scatter;
+/// use karhunen::{Dense, NComponents, Pca};
 /// let (first, second) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0]);
 /// let exec = Exec::sequential();
 /// let mut scatter = Scatter::of(&Dense::row_major(&first, 2, 2)?, Some(&[1.0, 2.0]), &exec)?;

@@ -22,7 +22,8 @@ fn units_at_a_time((n, p): (usize, usize)) -> usize {
 /// stored in a private format. [`crate::Pca::fit_operator`] finds its principal components.
 ///
 /// ```
-/// use karhunen::{Exec, LinOp, Matrix, Pca, Result, Unobserved};
+/// use karhunen::exec::{Exec, Unobserved};
+/// use karhunen::{LinOp, Matrix, Pca, Result};
 /// /// Ten rows: row i holds i times (1, 2, 3), and is never stored.
 /// struct Multiples;
 /// impl LinOp for Multiples {

@@ -19,7 +19,7 @@ use crate::exec::{Observer, Unobserved};
 use crate::moments::Scatter;
 use crate::operator::LinOp;
 use crate::scalar::{Scalar, compiled};
-use crate::solver::Route;
+pub use crate::solver::Route;
 use crate::source::{Source, Stream};
 use crate::weights::{Weighting, Weights};
 
@@ -111,7 +111,7 @@ impl Pca {
     ///
     /// Visits `x` once for the means and variances (each sparse block is read twice while it is lent), then as
     /// often as the route needs: [`Convergence::n_passes`]. Memory beside `x`: the matrices of the route. A source
-    /// of one pass ([`crate::Passes::Once`]) is fitted by the covariance route from its [`Scatter`], as
+    /// of one pass ([`crate::source::Passes::Once`]) is fitted by the covariance route from its [`Scatter`], as
     /// [`Pca::fit_scatter`] does.
     ///
     /// # Errors

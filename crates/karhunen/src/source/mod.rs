@@ -59,7 +59,7 @@ pub enum Passes {
 }
 
 /// Where data come from. A visit lends every row once, in blocks; a fit makes a few visits and counts them
-/// ([`crate::Convergence::n_passes`]).
+/// ([`crate::pca::Convergence::n_passes`]).
 ///
 /// Implemented by [`Dense`] and [`Sparse`] (one block, lent without a copy) and by [`RowBlocks`].
 pub trait Source<T: Scalar>: Sync {

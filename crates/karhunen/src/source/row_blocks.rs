@@ -7,7 +7,8 @@ use crate::source::{Block, Source};
 /// Blocks of rows, stacked vertically; dense and sparse blocks may be mixed.
 ///
 /// ```
-/// use karhunen::{Block, Dense, RowBlocks, Source};
+/// use karhunen::source::Block;
+/// use karhunen::{Dense, RowBlocks, Source};
 /// let (top, bottom) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0]);
 /// let blocks = RowBlocks::new(vec![
 ///     Block::Dense(Dense::row_major(&top, 2, 2)?),

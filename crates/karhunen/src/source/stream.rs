@@ -14,11 +14,13 @@ pub struct Batch<'a, T> {
     pub weights: Option<&'a [f64]>,
 }
 
-/// Rows that come once, in batches of any height. [`crate::Pca::fit_stream`] and [`crate::Scatter::of_stream`]
+/// Rows that come once, in batches of any height. [`crate::Pca::fit_stream`] and [`crate::moments::Scatter::of_stream`]
 /// read one.
 ///
 /// ```
-/// use karhunen::{Batch, Block, Dense, NComponents, Pca, Result, Stream, Unobserved};
+/// use karhunen::exec::Unobserved;
+/// use karhunen::source::{Batch, Block};
+/// use karhunen::{Dense, NComponents, Pca, Result, Stream};
 /// /// Row i is i times (1, 2), and weighs one.
 /// struct Multiples {
 ///     n_left: usize,

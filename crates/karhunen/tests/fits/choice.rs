@@ -1,6 +1,8 @@
 //! The choice of a route for an unknown number of components.
 
-use karhunen::{NComponents, Pca, PcaModel, Route, Source, SparseMatrix, Weights};
+use karhunen::matrix::SparseMatrix;
+use karhunen::pca::Route;
+use karhunen::{NComponents, Pca, PcaModel, Source, Weights};
 use karhunen_testkit::SplitMix64;
 
 /// A wide matrix, one entry in a hundred stored; if `factors`, a few columns have most of the variance.

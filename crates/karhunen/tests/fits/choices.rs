@@ -2,10 +2,11 @@
 
 use std::fmt::Debug;
 
-use karhunen::{
-    Choice, Duplicates, Gamma, Kernel, KernelRoute, Landmarks, MeanMode, Method, OnlineRule, PreImage,
-    Regularization, Route, StopReason, Weighting,
-};
+use karhunen::Weighting;
+use karhunen::choice::Choice;
+use karhunen::incomplete::{Duplicates, MeanMode, Method, OnlineRule, Regularization, StopReason};
+use karhunen::kernel::{Gamma, Kernel, KernelRoute, Landmarks, PreImage};
+use karhunen::pca::Route;
 
 fn check<C: Choice + PartialEq + Debug>() {
     for row in C::TABLE {

@@ -1,6 +1,7 @@
 //! The density of degenerate models, without components or without noise; the number of components for a share.
 
-use karhunen::{Matrix, NComponents, Pca, PcaModel, Route, Scalar, Source};
+use karhunen::pca::Route;
+use karhunen::{Matrix, NComponents, Pca, PcaModel, Scalar, Source};
 use karhunen_testkit::{Rows, Tolerance, assert_close, gaussian, planted, power_law, svd};
 
 use crate::expect::SOLVERS;

@@ -1,6 +1,7 @@
 //! Comparison of a fitted model with the oracle.
 
-use karhunen::{Matrix, NComponents, Pca, PcaModel, Route, Scalar, Weights};
+use karhunen::pca::Route;
+use karhunen::{Matrix, NComponents, Pca, PcaModel, Scalar, Weights};
 use karhunen_testkit::{Fit, Options, Rows, Tolerance, check_close, check_components, largest, weighted_pca};
 
 use crate::sources::{Layout, rounded};

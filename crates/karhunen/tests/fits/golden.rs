@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use karhunen::{Dense, NComponents, Pca, PcaModel, SparseMatrix, Weighting, Weights};
+use karhunen::matrix::SparseMatrix;
+use karhunen::{Dense, NComponents, Pca, PcaModel, Weighting, Weights};
 use karhunen_testkit::{Rows, Tolerance, assert_close, largest};
 use serde_json::Value;
 

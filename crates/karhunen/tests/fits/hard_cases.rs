@@ -1,6 +1,7 @@
 //! Numerically hard data: the claims of `docs/numerical-care.md`, one by one.
 
-use karhunen::{NComponents, Pca, PcaModel, Route, Scalar, Weights};
+use karhunen::pca::Route;
+use karhunen::{NComponents, Pca, PcaModel, Scalar, Weights};
 use karhunen_testkit::{
     Columns, Options, Rows, Tolerance, Weighting, assert_close, extreme_weights, gaussian, planted,
     power_law, repeat_rows, sparse, with_constant_column,

@@ -24,7 +24,7 @@ fn weights(factor: f64, equal: bool) -> Vec<f64> {
 
 fn fit(
     weighting: Weighting,
-    solver: Option<karhunen::Route>,
+    solver: Option<karhunen::pca::Route>,
     scale: bool,
     weights: &[f64],
 ) -> karhunen::Result<PcaModel> {

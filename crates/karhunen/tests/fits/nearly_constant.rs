@@ -1,7 +1,8 @@
 //! Columns whose deviation is a few units of rounding of their mean. The values in memory are exact, and so must
 //! be their variances.
 
-use karhunen::{NComponents, Pca, PcaModel, Scatter, Weights};
+use karhunen::moments::Scatter;
+use karhunen::{NComponents, Pca, PcaModel, Weights};
 use karhunen_testkit::{Rows, Tolerance, assert_close, assert_components, gaussian};
 
 use crate::expect::{SOLVERS, components};
@@ -93,7 +94,7 @@ fn constant_columns_have_no_variance_in_any_layout() {
 fn fits_of_moments_count_nearly_constant_columns_as_constant() {
     let numbers = whole(200, 3, 0.8);
     let rows: Rows = numbers.iter().map(|k| vec![MEAN + k[0] * UNIT, k[1], k[2]]).collect();
-    let exec = karhunen::Exec::sequential();
+    let exec = karhunen::exec::Exec::sequential();
     for layout in [Layout::RowMajor, Layout::Csr32] {
         let scatter = layout.with::<f64, _>(&rows, |x| Scatter::of(x, None, &exec)).unwrap();
         let model = Pca { scale: true, ..Pca::default() }.fit_scatter(&scatter, None).unwrap();

@@ -1,9 +1,9 @@
 //! Matrices known by their products: the fit equals that of the explicit matrix.
 
-use karhunen::{
-    Error, Exec, Flow, LinOp, Matrix, Moments, NComponents, Observer, Pca, Route, Unobserved, Weighting,
-    Weights,
-};
+use karhunen::exec::{Exec, Unobserved};
+use karhunen::moments::Moments;
+use karhunen::pca::Route;
+use karhunen::{Error, Flow, LinOp, Matrix, NComponents, Observer, Pca, Weighting, Weights};
 use karhunen_testkit::{Rows, Tolerance, assert_close, assert_components, gaussian};
 
 use crate::expect::components;

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karhunen::{
-    Block, Dense, Error, ErrorKind, Exec, NComponents, Passes, Pca, Route, Scatter, Source, Weighting,
-    Weights,
-};
+use karhunen::exec::Exec;
+use karhunen::moments::Scatter;
+use karhunen::pca::Route;
+use karhunen::source::{Block, Passes};
+use karhunen::{Dense, Error, ErrorKind, NComponents, Pca, Source, Weighting, Weights};
 use karhunen_testkit::{gaussian, planted, power_law, row_major};
 
 use crate::sources::Layout;
@@ -146,7 +147,10 @@ fn work_that_needs_a_second_visit_refuses_rows_that_come_once() {
     }
     for (error, work) in [
         (karhunen::KernelPca::default().fit(&once(), &Weights::default()).unwrap_err(), "kernel PCA"),
-        (karhunen::Nystrom::new(3).fit(&once(), &Weights::default()).unwrap_err(), "the choice of landmarks"),
+        (
+            karhunen::kernel::Nystrom::new(3).fit(&once(), &Weights::default()).unwrap_err(),
+            "the choice of landmarks",
+        ),
     ] {
         assert!(matches!(&error, Error::OnePass { work: found, .. } if found == work), "{error}");
     }
@@ -170,7 +174,7 @@ fn one_visit_is_enough_for_sums_scores_and_the_place_of_a_bad_value() {
         model.transform(&once(&bad)).map(|_| ()).unwrap_err(),
         Pca::new(2).fit(&once(&bad), &Weights::default()).map(|_| ()).unwrap_err(),
         Scatter::of(&once(&bad), None, &exec).map(|_| ()).unwrap_err(),
-        karhunen::Moments::of(&once(&bad), None, &exec).map(|_| ()).unwrap_err(),
+        karhunen::moments::Moments::of(&once(&bad), None, &exec).map(|_| ()).unwrap_err(),
     ];
     for error in errors {
         assert!(matches!(error, Error::NonFinite { row: 37, column: 4, .. }), "{error}");
@@ -300,8 +304,12 @@ fn sums_in_blocks_have_the_bits_of_sums_of_the_array() {
             let cut = Cut { values: &values, shape: (n, p), heights, column_major: false };
             let scatter = Scatter::of(&cut, weights, &exec).unwrap();
             assert_eq!(scatter, Scatter::of(&array, weights, &exec).unwrap(), "{heights:?}");
-            let moments = karhunen::Moments::of(&cut, weights, &exec).unwrap();
-            assert_eq!(moments, karhunen::Moments::of(&array, weights, &exec).unwrap(), "{heights:?}");
+            let moments = karhunen::moments::Moments::of(&cut, weights, &exec).unwrap();
+            assert_eq!(
+                moments,
+                karhunen::moments::Moments::of(&array, weights, &exec).unwrap(),
+                "{heights:?}"
+            );
             let mut stream = Rows { values: &values, weights, p, next: 0, heights };
             assert_eq!(scatter, Scatter::of_stream(&mut stream, &exec).unwrap(), "stream of {heights:?}");
         }
@@ -321,7 +329,7 @@ impl karhunen::Stream<f64> for Rows<'_> {
     fn n_features(&self) -> usize {
         self.p
     }
-    fn next(&mut self) -> karhunen::Result<Option<karhunen::Batch<'_, f64>>> {
+    fn next(&mut self) -> karhunen::Result<Option<karhunen::source::Batch<'_, f64>>> {
         let (first, n) = (self.next, self.values.len() / self.p);
         if first == n {
             return Ok(None);
@@ -331,7 +339,7 @@ impl karhunen::Stream<f64> for Rows<'_> {
         let rows =
             Dense::row_major(&self.values[first * self.p..self.next * self.p], self.next - first, self.p)?;
         let weights = self.weights.map(|w| &w[first..self.next]);
-        Ok(Some(karhunen::Batch { rows: Block::Dense(rows), weights }))
+        Ok(Some(karhunen::source::Batch { rows: Block::Dense(rows), weights }))
     }
 }
 
@@ -345,7 +353,7 @@ fn a_stream_is_fitted_in_one_pass_with_the_weights_that_it_carries() {
     let pca = Pca { scale: true, ..Pca::new(3) };
     let array = Dense::row_major(&values, n, p).unwrap();
     for weights in [None, Some(&weights[..])] {
-        let found = pca.fit_stream(&mut stream(weights), None, &karhunen::Unobserved).unwrap();
+        let found = pca.fit_stream(&mut stream(weights), None, &karhunen::exec::Unobserved).unwrap();
         assert_eq!((found.n_samples(), found.convergence().n_passes), (n, 1));
         let expected = pca.fit(&array, &Weights { samples: weights, features: None }).unwrap();
         for (found, expected) in found.explained_variance().iter().zip(expected.explained_variance()) {
@@ -353,17 +361,17 @@ fn a_stream_is_fitted_in_one_pass_with_the_weights_that_it_carries() {
         }
     }
     let refused = Pca { solver: Some(Route::Svd), ..pca.clone() };
-    let error = refused.fit_stream(&mut stream(None), None, &karhunen::Unobserved).unwrap_err();
+    let error = refused.fit_stream(&mut stream(None), None, &karhunen::exec::Unobserved).unwrap_err();
     assert!(matches!(error, Error::OnePass { .. }), "{error}");
-    let error = Pca::new(7).fit_stream(&mut stream(None), None, &karhunen::Unobserved).unwrap_err();
+    let error = Pca::new(7).fit_stream(&mut stream(None), None, &karhunen::exec::Unobserved).unwrap_err();
     assert!(matches!(error, Error::NComponents { requested: 7, max: 6, .. }), "{error}");
     let mut wrong = weights.clone();
     wrong[333] = -1.0;
-    let error = pca.fit_stream(&mut stream(Some(&wrong)), None, &karhunen::Unobserved).unwrap_err();
+    let error = pca.fit_stream(&mut stream(Some(&wrong)), None, &karhunen::exec::Unobserved).unwrap_err();
     assert!(matches!(error, Error::WeightValue { index: 333, .. }), "{error}");
     let mut bad = values.clone();
     bad[301 * p + 2] = f64::NAN;
     let mut stream = Rows { values: &bad, weights: None, p, next: 0, heights: &[70] };
-    let error = pca.fit_stream(&mut stream, None, &karhunen::Unobserved).unwrap_err();
+    let error = pca.fit_stream(&mut stream, None, &karhunen::exec::Unobserved).unwrap_err();
     assert!(matches!(error, Error::NonFinite { row: 301, column: 2, .. }), "{error}");
 }

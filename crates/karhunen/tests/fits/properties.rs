@@ -1,6 +1,7 @@
 //! Properties of fits of arbitrary data.
 
-use karhunen::{Matrix, NComponents, Pca, PcaModel, Route, Scalar, Source, Weights};
+use karhunen::pca::Route;
+use karhunen::{Matrix, NComponents, Pca, PcaModel, Scalar, Source, Weights};
 use karhunen_testkit::{
     Columns, Rows, Tolerance, assert_close, assert_components, gaussian, planted, power_law, repeat_rows,
     sparse, uniform_weights,
@@ -80,7 +81,7 @@ proptest! {
         // Whitening divides by deviations; near-zero ones lose the information.
         let smallest = model.explained_variance().last().copied().unwrap_or(0.0);
         prop_assume!(!whiten || smallest > 1e-6 * model.explained_variance()[0]);
-        let how = karhunen::Transform { whiten, ..karhunen::Transform::default() };
+        let how = karhunen::pca::Transform { whiten, ..karhunen::pca::Transform::default() };
         let scores = layout.with::<f64, _>(&rows, |x| model.transform_with(x, &how)).unwrap();
         let rebuilt = model.inverse_transform_with(&scores, &how).unwrap();
         assert_close("rows", rebuilt.as_slice(), &rows.concat(), within(100.0));
@@ -166,7 +167,7 @@ fn permutation(n: usize, seed: u64) -> Vec<usize> {
 /// The bits of all results of a fit and a transform.
 fn bits<T: Scalar>(x: &dyn Source<T>, pca: &Pca, weights: &Weights<'_>) -> Vec<u64> {
     let model = pca.fit(x, weights).unwrap();
-    let how = karhunen::Transform { n_threads: pca.n_threads, ..karhunen::Transform::default() };
+    let how = karhunen::pca::Transform { n_threads: pca.n_threads, ..karhunen::pca::Transform::default() };
     let scores = model.transform_with(x, &how).unwrap();
     let rebuilt = model.inverse_transform_with(&scores, &how).unwrap();
     let parts = model.parts();

@@ -3,9 +3,10 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use karhunen::pca::{Route, Transform};
+use karhunen::source::Block;
 use karhunen::{
-    Block, Dense, Error, ErrorKind, Flow, NComponents, Observer, Pca, Route, Scalar, Source, Transform,
-    Weighting, Weights,
+    Dense, Error, ErrorKind, Flow, NComponents, Observer, Pca, Scalar, Source, Weighting, Weights,
 };
 use karhunen_testkit::{gaussian, planted, power_law, row_major};
 
@@ -83,7 +84,7 @@ fn arguments_outside_their_rule_are_refused() {
     let none = Weights::default();
     let count = "n_components = 4 is outside 0..=3 for data of shape (4, 3); ask for at most 3, or add samples or features";
     assert_eq!(refusal(&Pca::new(4), &none), count);
-    let iterated = Pca { solver: Some(karhunen::Route::BlockKrylov), ..Pca::new(0) };
+    let iterated = Pca { solver: Some(karhunen::pca::Route::BlockKrylov), ..Pca::new(0) };
     assert!(refusal(&iterated, &none).starts_with("n_components = 0 is outside 1..=3"));
     for fraction in [0.0, -0.5, 1.5, f64::NAN] {
         let pca = Pca { n_components: NComponents::Variance(fraction), ..Pca::default() };
@@ -101,7 +102,7 @@ fn arguments_outside_their_rule_are_refused() {
     );
     assert!(refusal(&Pca { block_size: Some(0), ..Pca::default() }, &none).starts_with("block_size = 0"));
     let block_size = Some(4);
-    let direct = Pca { block_size, solver: Some(karhunen::Route::Covariance), ..Pca::default() };
+    let direct = Pca { block_size, solver: Some(karhunen::pca::Route::Covariance), ..Pca::default() };
     assert_eq!(
         refusal(&direct, &none),
         "block_size = 4 is not allowed: only the solver block-krylov works in blocks"
@@ -120,12 +121,12 @@ fn a_shape_beyond_memory_is_refused() {
     for error in [
         Pca::new(1).fit(&x, &Weights::default()).unwrap_err(),
         Pca::new(1).fit(&x.t(), &Weights::default()).unwrap_err(),
-        karhunen::Moments::of(&x, None, &karhunen::Exec::sequential()).unwrap_err(),
+        karhunen::moments::Moments::of(&x, None, &karhunen::exec::Exec::sequential()).unwrap_err(),
     ] {
         assert!(matches!(error, Error::Memory { .. }), "{error}");
         assert_eq!(error.kind(), ErrorKind::Memory);
     }
-    let error = karhunen::SparseMatrix::<f64>::from_triples(huge, 2, &[0], &[1], &[1.0]).unwrap_err();
+    let error = karhunen::matrix::SparseMatrix::<f64>::from_triples(huge, 2, &[0], &[1], &[1.0]).unwrap_err();
     assert!(matches!(error, Error::Memory { .. }), "{error}");
 }
 

@@ -1,6 +1,9 @@
 //! Moments and scatter of parts of the data: merged, they equal those of the whole, and so does the fit.
 
-use karhunen::{Error, Exec, Matrix, Moments, NComponents, Pca, Route, Scatter, Weighting, Weights};
+use karhunen::exec::Exec;
+use karhunen::moments::{Moments, Scatter};
+use karhunen::pca::Route;
+use karhunen::{Error, Matrix, NComponents, Pca, Weighting, Weights};
 use karhunen_testkit::{
     Rows, Tolerance, assert_close, assert_components, gaussian, largest, planted, power_law, uniform_weights,
 };

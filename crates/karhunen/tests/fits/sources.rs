@@ -1,6 +1,7 @@
 //! The same rows in every kind of source.
 
-use karhunen::{Block, Dense, RowBlocks, Scalar, Source, Sparse};
+use karhunen::source::Block;
+use karhunen::{Dense, RowBlocks, Scalar, Source, Sparse};
 use karhunen_testkit::{Rows, SparseArrays, column_major, row_major};
 
 /// Layout of rows for the library.

@@ -1,6 +1,7 @@
 //! Coverage of error bars.
 
-use karhunen::{IncompletePca, Method, Regularization};
+use karhunen::IncompletePca;
+use karhunen::incomplete::{Method, Regularization};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{add_row_offsets, observed};

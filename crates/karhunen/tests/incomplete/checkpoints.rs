@@ -3,10 +3,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karhunen::{
-    Checkpoint, Checkpoints, Dense, Error, Every, FitContext, Flow, IncompleteModel, IncompletePca,
-    Iteration, Method, Observed, Observer, OnlineRule, Regularization,
-};
+use karhunen::exec::Iteration;
+use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext, Method, OnlineRule, Regularization};
+use karhunen::{Dense, Error, Flow, IncompleteModel, IncompletePca, Observed, Observer};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, start_of_traces};
@@ -30,7 +29,7 @@ fn fit_and_keep<T: karhunen::Scalar>(
 }
 
 /// A model without the fields that a clock determines.
-fn timeless(model: &IncompleteModel) -> karhunen::IncompleteParts {
+fn timeless(model: &IncompleteModel) -> karhunen::incomplete::IncompleteParts {
     let mut parts = model.parts().clone();
     parts.convergence.trace.iter_mut().for_each(|entry| entry.seconds = 0.0);
     parts

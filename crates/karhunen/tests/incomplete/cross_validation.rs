@@ -1,6 +1,8 @@
 //! Cross-validation over entries.
 
-use karhunen::{CrossValidation, Dense, Error, IncompletePca, Method, Observed, Regularization, Unobserved};
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::{CrossValidation, Method, Regularization};
+use karhunen::{Dense, Error, IncompletePca, Observed};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{StopAt, entries, hold_out, in_random_order, observed, rmse_of};

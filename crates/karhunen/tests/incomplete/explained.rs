@@ -1,6 +1,7 @@
 //! The variance that components explain.
 
-use karhunen::{Dense, IncompletePca, Method, Observed, Pca, PcaModel, Regularization, Weights};
+use karhunen::incomplete::{Method, Regularization};
+use karhunen::{Dense, IncompletePca, Observed, Pca, PcaModel, Weights};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::observed;

@@ -1,6 +1,8 @@
 //! Inactive components, and data without variance: all results stay finite.
 
-use karhunen::{Dense, Duplicates, IncompleteModel, IncompletePca, Method, Observed, Triples, Unobserved};
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::{Duplicates, Method, Triples};
+use karhunen::{Dense, IncompleteModel, IncompletePca, Observed};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::observed;
@@ -47,7 +49,7 @@ fn surplus_components_have_finite_error_bars() {
 fn an_inactive_component_leaves_the_error_bars_of_the_others() {
     let data = observed(&Holes::planted(60, 10, &[3.0], 0.3, 0.2, 11));
     let fit = |k| {
-        let regularization = Some(karhunen::Regularization::Ridge(6.0));
+        let regularization = Some(karhunen::incomplete::Regularization::Ridge(6.0));
         let pca = IncompletePca { method: Method::Ridge, regularization, ..IncompletePca::new(k) };
         IncompletePca { tol: 1e-13, max_iter: 50_000, ..pca }.fit(&data).unwrap()
     };

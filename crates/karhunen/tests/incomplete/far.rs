@@ -1,6 +1,7 @@
 //! Predictions far outside the observed range.
 
-use karhunen::{Dense, IncompletePca, Method, Observed, Regularization};
+use karhunen::incomplete::{Method, Regularization};
+use karhunen::{Dense, IncompletePca, Observed};
 use karhunen_testkit::{Holes, SplitMix64};
 
 use crate::fixtures::observed;
@@ -137,8 +138,10 @@ fn a_far_prediction_of_large_data_is_found() {
             values.push(size * score[0] * loadings[column][0] + 0.1 * noise);
         }
     }
-    let triples = karhunen::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
-    let data = Observed::from_triples(&triples, (n, p), karhunen::Duplicates::Average, None).unwrap();
+    let triples =
+        karhunen::incomplete::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
+    let data =
+        Observed::from_triples(&triples, (n, p), karhunen::incomplete::Duplicates::Average, None).unwrap();
     let of = |n_threads| {
         let pca = IncompletePca {
             method: Method::Em,
@@ -174,8 +177,10 @@ fn a_far_prediction_among_empty_columns_names_its_column() {
             }
         }
     }
-    let triples = karhunen::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
-    let data = Observed::from_triples(&triples, (n, p), karhunen::Duplicates::Average, None).unwrap();
+    let triples =
+        karhunen::incomplete::Triples { rows: &rows, columns: &columns, values: &values, weights: None };
+    let data =
+        Observed::from_triples(&triples, (n, p), karhunen::incomplete::Duplicates::Average, None).unwrap();
     let model = IncompletePca { method: Method::Em, ..IncompletePca::new(1) }.fit(&data).unwrap();
     let far = model.convergence().far.unwrap();
     let (count, most) = one_by_one(&data, &model);

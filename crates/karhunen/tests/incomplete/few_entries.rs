@@ -1,6 +1,7 @@
 //! Data with very few entries: predictions stay near the observed values.
 
-use karhunen::{Dense, IncompletePca, MeanMode, Method, Observed};
+use karhunen::incomplete::{MeanMode, Method};
+use karhunen::{Dense, IncompletePca, Observed};
 use karhunen_testkit::{SplitMix64, largest};
 
 /// A table of 10 x 3 with three entries.

@@ -1,6 +1,7 @@
 //! Problem Q, other data, and comparisons of fits.
 
-use karhunen::{Dense, Flow, IncompleteModel, Matrix, Observed, Observer, Start};
+use karhunen::incomplete::Start;
+use karhunen::{Dense, Flow, IncompleteModel, Matrix, Observed, Observer};
 use karhunen_testkit::{Holes, Rows, SplitMix64};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

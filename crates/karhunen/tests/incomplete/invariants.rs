@@ -1,8 +1,7 @@
 //! Properties of every method.
 
-use karhunen::{
-    Dense, IncompletePca, Matrix, MeanMode, MeanPrior, Method, Observed, Pca, Regularization, Weights,
-};
+use karhunen::incomplete::{MeanMode, MeanPrior, Method, Regularization};
+use karhunen::{Dense, IncompletePca, Matrix, Observed, Pca, Weights};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};
@@ -215,8 +214,10 @@ fn weights_count_as_repetitions() {
     let columns: Vec<u32> = entries.iter().map(|e| e.1 as u32).collect();
     let values: Vec<f64> = entries.iter().map(|e| e.2).collect();
     let fit = |weights: Option<&[f64]>, method, lambda| {
-        let triples = karhunen::Triples { rows: &rows, columns: &columns, values: &values, weights };
-        let data = Observed::from_triples(&triples, (40, 12), karhunen::Duplicates::Refuse, None).unwrap();
+        let triples =
+            karhunen::incomplete::Triples { rows: &rows, columns: &columns, values: &values, weights };
+        let data = Observed::from_triples(&triples, (40, 12), karhunen::incomplete::Duplicates::Refuse, None)
+            .unwrap();
         let regularization = (method != Method::Imputation).then_some(Regularization::Ridge(lambda));
         let pca = IncompletePca { method, regularization, ..IncompletePca::new(2) };
         IncompletePca { tol: 1e-14, max_iter: 50_000, ..pca }.fit(&data).unwrap()

@@ -1,6 +1,7 @@
 //! Pseudo-observations of the mean in methods that estimate the noise.
 
-use karhunen::{IncompletePca, MeanPrior, Method};
+use karhunen::IncompletePca;
+use karhunen::incomplete::{MeanPrior, Method};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};

@@ -1,6 +1,7 @@
 //! Online learning.
 
-use karhunen::{Dense, Error, IncompletePca, IncompleteStream, Method, Observed, OnlineRule};
+use karhunen::incomplete::{IncompleteStream, Method, OnlineRule};
+use karhunen::{Dense, Error, IncompletePca, Observed};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};

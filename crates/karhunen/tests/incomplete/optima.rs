@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use karhunen::{IncompleteModel, IncompletePca, Matrix, MeanMode, Method, Regularization, Start, Unobserved};
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::{MeanMode, Method, Regularization, Start};
+use karhunen::{IncompleteModel, IncompletePca, Matrix};
 use karhunen_testkit::Holes;
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Methods with posteriors: optima of problem Q, closed forms for complete data, numbers of active components.
 
-use karhunen::{
-    Dense, IncompleteModel, IncompletePca, Method, Observed, Pca, Regularization, Unobserved, Weights,
-};
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::{Method, Regularization};
+use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Pca, Weights};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};

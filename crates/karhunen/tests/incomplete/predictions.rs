@@ -1,10 +1,9 @@
 //! Predictions of many entries at a time, weights of dense arrays, and streams that continue a fit.
 
 use karhunen::error::options;
-use karhunen::{
-    Dense, Duplicates, Error, IncompleteModel, IncompletePca, IncompleteStream, Method, Observed, OnlineRule,
-    Triples, Unobserved,
-};
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::{Duplicates, IncompleteStream, Method, OnlineRule, Triples};
+use karhunen::{Dense, Error, IncompleteModel, IncompletePca, Observed};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, test_rmse};

@@ -1,9 +1,10 @@
 //! Refused options and data, and their messages.
 
-use karhunen::{
-    Dense, Duplicates, Error, IncompletePca, Matrix, MeanMode, MeanPrior, Method, Observed, OnlineRule,
-    Regularization, Sparse, Start, Triples, Unobserved,
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::{
+    Duplicates, MeanMode, MeanPrior, Method, OnlineRule, Regularization, Start, Triples,
 };
+use karhunen::{Dense, Error, IncompletePca, Matrix, Observed, Sparse};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::observed;

@@ -1,9 +1,10 @@
 //! Row offsets: `x_ij = mu_i + b_j + a_i . s_j`.
 
-use karhunen::{
-    CrossValidation, Dense, IncompleteModel, IncompletePca, IncompleteStream, MeanMode, MeanPrior, Method,
-    Observed, OnlineRule, Pca, Regularization, Unobserved, Weights,
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::{
+    CrossValidation, IncompleteStream, MeanMode, MeanPrior, Method, OnlineRule, Regularization,
 };
+use karhunen::{Dense, IncompleteModel, IncompletePca, Observed, Pca, Weights};
 use karhunen_testkit::{Holes, SplitMix64};
 
 use crate::fixtures::{add_row_offsets, observed, test_rmse};
@@ -303,7 +304,7 @@ fn predictions_equal_the_sum_of_mean_offset_and_components() {
             }
         }
     }
-    let wrong = karhunen::RowScores { offsets: Some(vec![0.0; 3]), ..rows };
+    let wrong = karhunen::incomplete::RowScores { offsets: Some(vec![0.0; 3]), ..rows };
     let error = model.values_into(&wrong, &mut values, None, &Unobserved).unwrap_err().to_string();
     assert!(error.contains("offsets"), "{error}");
 }

@@ -1,9 +1,10 @@
 //! Sample weights, including zeros.
 
-use karhunen::{
-    CrossValidation, IncompleteModel, IncompletePca, IncompleteStream, MeanMode, MeanPrior, Method, Observed,
-    OnlineRule, Regularization, Unobserved,
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::{
+    CrossValidation, IncompleteStream, MeanMode, MeanPrior, Method, OnlineRule, Regularization,
 };
+use karhunen::{IncompleteModel, IncompletePca, Observed};
 use karhunen_testkit::{Holes, largest};
 
 use crate::fixtures::observed;

@@ -1,6 +1,8 @@
 //! The likelihood of rows with missing entries, compared with the density of their entries by dense covariances.
 
-use karhunen::{IncompleteModel, IncompletePca, Matrix, Method, Observed, Triples, Unobserved};
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::{Method, Triples};
+use karhunen::{IncompleteModel, IncompletePca, Matrix, Observed};
 use karhunen_testkit::{Holes, Rows};
 
 use crate::fixtures::observed;
@@ -92,7 +94,8 @@ fn likelihoods_obey_weights_empty_rows_and_threads() {
     let (columns, values, weights) = ([0, 3, 7], [1.0, -2.0, 0.5], [0.25, 4.0, 1.5]);
     // Only the last of 200 rows has entries.
     let triples = Triples { rows: &[199; 3], columns: &columns, values: &values, weights: Some(&weights) };
-    let rows = Observed::from_triples(&triples, (200, 12), karhunen::Duplicates::Refuse, None).unwrap();
+    let rows =
+        Observed::from_triples(&triples, (200, 12), karhunen::incomplete::Duplicates::Refuse, None).unwrap();
     let one = model.score_samples(&rows, Some(1), &Unobserved).unwrap();
     assert_eq!(one, model.score_samples(&rows, Some(4), &Unobserved).unwrap());
     assert!(one[..199].iter().all(|x| *x == 0.0));

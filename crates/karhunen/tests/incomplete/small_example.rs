@@ -1,8 +1,8 @@
 //! Equation 8 of the paper, a 3 x 5 example, and the pseudo-observations of the mean.
 
-use karhunen::{
-    Dense, IncompletePca, Matrix, MeanMode, MeanPrior, Method, Observed, Regularization, Start, Unobserved,
-};
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::{MeanMode, MeanPrior, Method, Regularization, Start};
+use karhunen::{Dense, IncompletePca, Matrix, Observed};
 
 const HOLE: f64 = f64::NAN;
 

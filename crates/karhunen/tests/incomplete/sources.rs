@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use karhunen::{Block, Dense, Error, Observed, Passes, Source, Sparse};
+use karhunen::source::{Block, Passes};
+use karhunen::{Dense, Error, Observed, Source, Sparse};
 use karhunen_testkit::{SparseArrays, gaussian};
 
 /// Blocks that are lent once, as a pipe lends them.

@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use karhunen::error::options;
-use karhunen::{
-    Dense, Error, Flow, IncompleteModel, IncompletePca, Iteration, Method, Observed, Observer,
-    Regularization, StopReason,
-};
+use karhunen::exec::Iteration;
+use karhunen::incomplete::{Method, Regularization, StopReason};
+use karhunen::{Dense, Error, Flow, IncompleteModel, IncompletePca, Observed, Observer};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{entries, hold_out, in_random_order, observed, rmse_of, test_rmse};

@@ -1,6 +1,8 @@
 //! Costs by iteration, from the start of `docs/missing-values/reference.md`.
 
-use karhunen::{IncompletePca, MeanMode, Method, TraceEntry, Unobserved};
+use karhunen::IncompletePca;
+use karhunen::exec::Unobserved;
+use karhunen::incomplete::{MeanMode, Method, TraceEntry};
 use karhunen_testkit::Holes;
 
 use crate::fixtures::{observed, start_of_traces};

@@ -1,6 +1,7 @@
 //! Fits of data in another unit are equal up to that unit.
 
-use karhunen::{Dense, IncompleteModel, IncompletePca, Method, Observed, OnlineRule};
+use karhunen::incomplete::{Method, OnlineRule};
+use karhunen::{Dense, IncompleteModel, IncompletePca, Observed};
 use karhunen_testkit::{Holes, largest};
 
 /// The largest relative difference between two fits, the second of data times `unit`.
@@ -18,7 +19,7 @@ fn apart(model: &IncompleteModel, scaled: &IncompleteModel, unit: f64) -> f64 {
         all.map(|(j, i)| model.predict(j, i).unwrap()).collect::<Vec<_>>()
     };
     let (found, expected) = (filled(scaled), filled(model));
-    let pairs = |of: &dyn Fn(&karhunen::Prediction) -> f64, unit: f64| {
+    let pairs = |of: &dyn Fn(&karhunen::incomplete::Prediction) -> f64, unit: f64| {
         let found: Vec<f64> = found.iter().map(of).collect();
         relative(&found, &expected.iter().map(of).collect::<Vec<f64>>(), unit)
     };

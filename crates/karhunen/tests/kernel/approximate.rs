@@ -1,9 +1,8 @@
 //! Landmarks and random features: exact in special cases, otherwise within their reported error.
 
-use karhunen::{
-    Dense, Error, Gamma, Kernel, KernelBasis, KernelModel, KernelPca, KernelRoute, KernelRows, Landmarks,
-    Sparse, SparseMatrix, Weights,
-};
+use karhunen::kernel::{Gamma, Kernel, KernelBasis, KernelRoute, KernelRows, Landmarks};
+use karhunen::matrix::SparseMatrix;
+use karhunen::{Dense, Error, KernelModel, KernelPca, Sparse, Weights};
 use karhunen_testkit::{Rows, SparseArrays, integer_weights, largest_difference};
 
 use crate::fixtures::{assert_same, cloud, fit, rbf, scores};

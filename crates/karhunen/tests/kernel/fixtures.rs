@@ -1,6 +1,7 @@
 //! Data, and comparisons of fits.
 
-use karhunen::{Dense, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Weights};
+use karhunen::kernel::{Gamma, Kernel, KernelRoute};
+use karhunen::{Dense, KernelModel, KernelPca, Matrix, Weights};
 use karhunen_testkit::{Rows, SplitMix64, largest_difference};
 
 /// The exact routes.

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use karhunen::{Gamma, Kernel, KernelPca, KernelRoute};
+use karhunen::KernelPca;
+use karhunen::kernel::{Gamma, Kernel, KernelRoute};
 use karhunen_testkit::{Rows, largest_difference};
 use serde_json::Value;
 

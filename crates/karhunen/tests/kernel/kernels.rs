@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use karhunen::error::options;
-use karhunen::{
-    BlockKernel, Dense, Error, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Result, Sparse,
-    Unobserved, Weights,
-};
+use karhunen::exec::Unobserved;
+use karhunen::kernel::{BlockKernel, Gamma, Kernel, KernelRoute};
+use karhunen::{Dense, Error, KernelModel, KernelPca, Matrix, Result, Sparse, Weights};
 use karhunen_testkit::{Rows, SparseArrays, SplitMix64, largest_difference};
 
 use crate::fixtures::{assert_same, cloud, fit, rbf, scores};

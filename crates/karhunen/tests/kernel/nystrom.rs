@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use karhunen::{
-    Dense, Error, Gamma, Kernel, Landmarks, Matrix, Nystrom, NystromMap, NystromParts, Result, Sparse,
-    SparseMatrix, Transform, Unobserved, Weights,
-};
+use karhunen::exec::Unobserved;
+use karhunen::kernel::{Gamma, Kernel, Landmarks, Nystrom, NystromMap, NystromParts};
+use karhunen::matrix::SparseMatrix;
+use karhunen::pca::Transform;
+use karhunen::{Dense, Error, Matrix, Result, Sparse, Weights};
 use karhunen_testkit::{Rows, SparseArrays, SplitMix64, largest, largest_difference};
 
 use crate::fixtures::{cloud, rbf};
@@ -125,7 +126,7 @@ fn sparse_and_single_precision_rows_have_the_same_features() {
         assert!(apart < 1e-3, "{kernel:?}: {apart:e}");
     }
     let empty = SparseMatrix::<f64>::canonical(
-        karhunen::Major::Rows,
+        karhunen::matrix::Major::Rows,
         0,
         3,
         &[0u64],

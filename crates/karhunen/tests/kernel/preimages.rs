@@ -1,10 +1,9 @@
 //! Pre-images: rows from scores.
 
 use karhunen::error::options;
-use karhunen::{
-    Dense, Error, Flow, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Observer, PreImage,
-    PreImageParts, Source, Sparse, Transform, Weights,
-};
+use karhunen::kernel::{Gamma, Kernel, KernelRoute, PreImage, PreImageParts};
+use karhunen::pca::Transform;
+use karhunen::{Dense, Error, Flow, KernelModel, KernelPca, Matrix, Observer, Source, Sparse, Weights};
 use karhunen_testkit::{Rows, SplitMix64, largest_difference, repeat_rows};
 
 use crate::fixtures::{cloud, fit, rbf, scores};

@@ -1,6 +1,8 @@
 //! Every rule, its error and its message.
 
-use karhunen::{Dense, Error, Flow, Gamma, Kernel, KernelPca, KernelRoute, Observer, SparseMatrix, Weights};
+use karhunen::kernel::{Gamma, Kernel, KernelRoute};
+use karhunen::matrix::SparseMatrix;
+use karhunen::{Dense, Error, Flow, KernelPca, Observer, Weights};
 
 use crate::fixtures::{cloud, rbf};
 
@@ -157,7 +159,12 @@ fn user_defined_functions_accept_only_dense_rows() {
     let function =
         |x: &karhunen::Matrix, y: &karhunen::Matrix| Ok(karhunen::Matrix::zeros(x.n_rows(), y.n_rows()));
     let error = pca
-        .fit_function(&x.view(), &Weights::default(), std::sync::Arc::new(function), &karhunen::Unobserved)
+        .fit_function(
+            &x.view(),
+            &Weights::default(),
+            std::sync::Arc::new(function),
+            &karhunen::exec::Unobserved,
+        )
         .unwrap_err();
     assert!(error.to_string().contains("give dense data"), "{error}");
 }

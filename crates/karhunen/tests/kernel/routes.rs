@@ -1,6 +1,7 @@
 //! Routes agree, threads change nothing, and known nonlinear structures are found.
 
-use karhunen::{Dense, Gamma, Kernel, KernelModel, KernelPca, KernelRoute, Matrix, Weights};
+use karhunen::kernel::{Gamma, Kernel, KernelRoute};
+use karhunen::{Dense, KernelModel, KernelPca, Matrix, Weights};
 use karhunen_testkit::{Rows, SplitMix64};
 
 use crate::fixtures::{EXACT, assert_same, cloud, fit, rbf, scores};
@@ -41,7 +42,7 @@ fn same_bits<T: karhunen::Scalar>(values: &[T], n: usize, p: usize) {
             assert_eq!(one.eigenvectors(), several.eigenvectors(), "{solver} {threads}");
             assert_eq!(one.parts().coefficients, several.parts().coefficients, "{solver} {threads}");
         }
-        let how = |threads| karhunen::Transform { n_threads: Some(threads), ..Default::default() };
+        let how = |threads| karhunen::pca::Transform { n_threads: Some(threads), ..Default::default() };
         assert_eq!(one.transform_with(&x, &how(1)).unwrap(), one.transform_with(&x, &how(3)).unwrap());
     }
 }

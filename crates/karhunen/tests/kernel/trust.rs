@@ -1,6 +1,7 @@
 //! Reliability of approximations: uneven weights, bounds at the level of rounding, components without variance.
 
-use karhunen::{Dense, Kernel, KernelBasis, KernelModel, KernelPca, KernelRoute, Landmarks, Matrix, Weights};
+use karhunen::kernel::{Kernel, KernelBasis, KernelRoute, Landmarks};
+use karhunen::{Dense, KernelModel, KernelPca, Matrix, Weights};
 use karhunen_testkit::{Rows, SplitMix64, largest_difference};
 
 use crate::fixtures::{cloud, fit, rbf, scores};
@@ -63,7 +64,7 @@ fn rows_of_weight_zero_are_not_landmarks() {
     let model = fit(&approximate(rbf(0.1), KernelRoute::Nystrom, 50, 3), &rows, Some(&weights));
     let KernelBasis::Landmarks(landmarks) = &model.parts().basis else { panic!() };
     let z = |rows: &Rows| rows.iter().map(|row| row[0]).collect::<Vec<_>>();
-    let karhunen::KernelRows::Dense(landmarks) = landmarks else { panic!() };
+    let karhunen::kernel::KernelRows::Dense(landmarks) = landmarks else { panic!() };
     assert_eq!(landmarks.n_rows(), 50);
     for row in 0..50 {
         let at = z(&rows).iter().position(|x| *x == landmarks[(row, 0)]).unwrap();
@@ -140,7 +141,8 @@ fn the_bound_includes_rounding_of_f32() {
         let values: Vec<f32> =
             SplitMix64::new(seed).normals(200, 4).concat().iter().map(|x| x.powi(5) as f32).collect();
         let x = Dense::row_major(&values, 200, 4).unwrap();
-        let kernel = Kernel::Polynomial { degree: 2.0, gamma: karhunen::Gamma::Value(0.1), coef0: 1.0 };
+        let kernel =
+            Kernel::Polynomial { degree: 2.0, gamma: karhunen::kernel::Gamma::Value(0.1), coef0: 1.0 };
         let fit = |pca: KernelPca| pca.fit(&x, &Weights::default()).unwrap();
         let exact =
             KernelPca { kernel, solver: Some(KernelRoute::Stored), tol: Some(1e-7), ..KernelPca::new(3) };

@@ -1,6 +1,7 @@
 //! Models of incomplete data.
 
-use karhunen::{Covariances, Dense, IncompletePca, Matrix, Method, Observed, Prior};
+use karhunen::incomplete::{Covariances, Method, Prior};
+use karhunen::{Dense, IncompletePca, Matrix, Observed};
 
 use super::*;
 use crate::{Ids, TripleColumns};

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use karhunen::{
-    Dense, Gamma, Kernel, KernelPca, KernelRoute, Matrix, PreImage, Scalar, Source, Sparse, Unobserved,
-    Weights,
-};
+use karhunen::exec::Unobserved;
+use karhunen::kernel::{Gamma, Kernel, KernelRoute, PreImage};
+use karhunen::{Dense, KernelPca, Matrix, Scalar, Source, Sparse, Weights};
 
 use super::*;
 

@@ -5,7 +5,7 @@ mod kernel;
 mod nystrom;
 mod pca;
 
-use karhunen::Number;
+use karhunen::record::Number;
 
 use super::*;
 use crate::checksum::sealed_again;

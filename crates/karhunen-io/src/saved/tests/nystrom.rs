@@ -1,6 +1,7 @@
 //! Feature maps.
 
-use karhunen::{Dense, Gamma, Kernel, Landmarks, Nystrom, Sparse, Weights};
+use karhunen::kernel::{Gamma, Kernel, Landmarks, Nystrom};
+use karhunen::{Dense, Sparse, Weights};
 
 use super::*;
 

@@ -1,6 +1,7 @@
 //! Models of complete data.
 
-use karhunen::{AboutMean, Dense, ModelParts, NComponents, Pca, Weights};
+use karhunen::pca::{AboutMean, ModelParts};
+use karhunen::{Dense, NComponents, Pca, Weights};
 
 use super::*;
 

@@ -2,7 +2,8 @@
 //! `cargo run --release -p karhunen-io --example make -- FOLDER`.
 use std::path::Path;
 
-use karhunen::{Dense, Gamma, Kernel, NComponents, Nystrom, Pca, Weights};
+use karhunen::kernel::{Gamma, Kernel, Nystrom};
+use karhunen::{Dense, NComponents, Pca, Weights};
 use karhunen_io::{AboutMean, NamedMatrix, SavedModel, SavedNystrom, save_model, save_nystrom, write_table};
 
 fn main() {

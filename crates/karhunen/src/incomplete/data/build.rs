@@ -34,7 +34,8 @@ impl<T: Scalar> Observed<T> {
     /// `f64`).
     ///
     /// ```
-    /// use karhunen::{Block, Dense, Observed, RowBlocks};
+    /// use karhunen::source::Block;
+    /// use karhunen::{Dense, Observed, RowBlocks};
     /// let (top, bottom) = ([1.0, f64::NAN], [f64::NAN, 4.0]);
     /// let blocks = RowBlocks::new(vec![
     ///     Block::Dense(Dense::row_major(&top, 1, 2)?),
@@ -149,7 +150,8 @@ impl<T: Scalar> Observed<T> {
     /// plus 16 bytes per `f32` entry (24 per `f64`): with 32-bit ids, 2.4 times the triples.
     ///
     /// ```
-    /// use karhunen::{Duplicates, Observed, Triples};
+    /// use karhunen::incomplete::{Duplicates, Triples};
+    /// use karhunen::Observed;
     /// let ratings = Triples { rows: &[0u32, 2, 0], columns: &[1, 0, 0], values: &[4.0f32, 3.0, 5.0], weights: None };
     /// let observed = Observed::from_triples(&ratings, (3, 2), Duplicates::Refuse, None)?;
     /// assert_eq!(observed.row(0), ([0, 1].as_slice(), [5.0, 4.0].as_slice()));

@@ -16,7 +16,8 @@ use crate::scalar::Scalar;
 ///
 /// ```
 /// use std::sync::Mutex;
-/// use karhunen::{Checkpoint, Checkpoints, Dense, Every, FitContext, IncompletePca, Observed};
+/// use karhunen::incomplete::{Checkpoint, Checkpoints, Every, FitContext};
+/// use karhunen::{Dense, IncompletePca, Observed};
 /// let x: Vec<f64> = (0..60).map(|e| if e % 7 == 3 { f64::NAN } else { ((e / 3) * (e % 3)) as f64 }).collect();
 /// let data = Observed::from_dense(&Dense::row_major(&x, 20, 3)?, None)?;
 /// let pca = IncompletePca::new(1);

@@ -21,7 +21,9 @@ impl IncompleteModel {
     /// work to one matrix of order n_components per row.
     ///
     /// ```
-    /// use karhunen::{Dense, IncompletePca, Method, Observed, Unobserved};
+    /// use karhunen::exec::Unobserved;
+    /// use karhunen::incomplete::Method;
+    /// use karhunen::{Dense, IncompletePca, Observed};
     /// let x = [1.0, 2.1, -1.0, -1.9, 2.0, f64::NAN, 0.5, 1.1, -2.0, -4.2];
     /// let rows = Observed::from_dense(&Dense::row_major(&x, 5, 2)?, None)?;
     /// let model = IncompletePca { method: Method::Ppca, ..IncompletePca::new(1) }.fit(&rows)?;

@@ -44,7 +44,8 @@ impl IncompleteModel {
     /// that of the value without noise for `Some(false)`.
     ///
     /// ```
-    /// use karhunen::{Dense, IncompletePca, Observed, Unobserved};
+    /// use karhunen::exec::Unobserved;
+    /// use karhunen::{Dense, IncompletePca, Observed};
     /// let x = [1.0, 2.1, -1.0, -1.9, 2.0, f64::NAN, 0.5, 1.1];
     /// let model = IncompletePca::new(1).fit(&Observed::from_dense(&Dense::row_major(&x, 4, 2)?, None)?)?;
     /// let found = model.predict_pairs(&[2, 0], &[1, 0], Some(true), None, &Unobserved)?;

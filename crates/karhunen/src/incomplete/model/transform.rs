@@ -42,7 +42,8 @@ impl IncompleteModel {
     /// Scores and row offsets of new rows.
     ///
     /// ```
-    /// use karhunen::{Dense, IncompletePca, Observed, Unobserved};
+    /// use karhunen::exec::Unobserved;
+    /// use karhunen::{Dense, IncompletePca, Observed};
     /// let x = [1.0, 2.0, 4.0, 5.0, 7.0, f64::NAN, -2.0, -1.0, 0.5, 1.5];
     /// let rows = Observed::from_dense(&Dense::row_major(&x, 5, 2)?, None)?;
     /// let model = IncompletePca { row_offsets: true, ..IncompletePca::new(1) }.fit(&rows)?;
