@@ -23,7 +23,7 @@
 //! use karhunen::{NComponents, Pca, Sparse, Weights};
 //! let (indptr, indices, values) = ([0u32, 1, 2, 3, 4], [0u32, 1, 0, 1], [2.0, 1.0, -2.0, -1.0]);
 //! let x = Sparse::csr(4, 2, &indptr, &indices, &values)?;
-//! let pca = Pca { n_components: NComponents::VarianceShare(0.7), ..Pca::default() };
+//! let pca = Pca { n_components: NComponents::Variance(0.7), ..Pca::default() };
 //! assert_eq!(pca.fit(&x, &Weights::default())?.n_components(), 1);
 //! # Ok::<(), karhunen::Error>(())
 //! ```
