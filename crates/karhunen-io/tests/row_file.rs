@@ -224,7 +224,7 @@ fn weights_and_holes_are_those_of_the_whole_table() {
     let array = |j: usize| -> ArrayRef {
         let value = |i: usize| match j {
             0 => Some(i as f64),
-            1 => (i % 7 != 0).then_some((i * i) as f64 + 0.5),
+            1 => (!i.is_multiple_of(7)).then_some((i * i) as f64 + 0.5),
             _ => Some((i % 5) as f64),
         };
         Arc::new(Float64Array::from_iter((0..300).map(value)))

@@ -296,12 +296,12 @@ impl<'a> Exec<'a> {
         &self,
         n_workers: usize,
         n_pieces: usize,
-        worker: &(dyn Fn(&dyn Fn(&mut dyn FnMut(Step) -> Result<()>)) + Sync),
+        worker: &(dyn Fn(&Pieces<'_>) + Sync),
     ) -> Result<()> {
         let state = Mutex::new(Turns { next: 0, error: None });
         let turn = Condvar::new();
         let taken = AtomicUsize::new(0);
-        let share = |steps: &mut dyn FnMut(Step) -> Result<()>| {
+        let share = |steps: &mut Steps<'_>| {
             loop {
                 let piece = taken.fetch_add(1, Ordering::Relaxed);
                 if piece >= n_pieces {
@@ -492,6 +492,11 @@ enum Step {
     /// Adds the result to the total.
     Add,
 }
+
+/// Does one step of a piece.
+type Steps<'a> = dyn FnMut(Step) -> Result<()> + 'a;
+/// Takes pieces until none is left, and does their steps.
+type Pieces<'a> = dyn Fn(&mut Steps<'_>) + 'a;
 
 /// Which piece is added next, and why none is.
 struct Turns {

@@ -7,6 +7,10 @@ use crate::error::Result;
 use crate::exec::Exec;
 use crate::scalar::{Scalar, largest};
 
+/// Completes a line: from its number and sums writes its rows of the results, and returns its own sums.
+type Finish<'a, T, const K: usize, const M: usize> =
+    dyn Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]> + 'a;
+
 /// Target number of entries plus lines per piece of parallel work.
 const PIECE: usize = 1 << 15;
 
@@ -242,7 +246,7 @@ impl<T: Scalar> EntryLines<T> {
         &self,
         tasks: Vec<Task<'_, T, K, M>>,
         widths: &[usize; K],
-        finish: &dyn Fn(usize, &mut [f64], &mut [&mut [T]; K]) -> Result<[f64; M]>,
+        finish: &Finish<'_, T, K, M>,
     ) -> Result<[f64; M]> {
         let mut total = [0.0; M];
         for task in &tasks {
