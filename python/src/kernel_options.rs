@@ -5,7 +5,7 @@ use karhunen::choice::Named;
 use karhunen::kernel::{Gamma, Kernel, Nystrom, PreImage};
 use pyo3::prelude::*;
 
-use crate::options::{choice, choice_of, choice_or_auto};
+use crate::options::{Wanted, choice, choice_of, choice_or_auto, n_components};
 
 /// A coefficient, or the name of a rule.
 #[derive(FromPyObject)]
@@ -61,7 +61,7 @@ impl KernelOption {
 #[pyo3(from_item_all)]
 pub(crate) struct KernelOptions {
     kernel: KernelOption,
-    n_components: Option<usize>,
+    n_components: Option<Wanted>,
     solver: String,
     landmarks: String,
     n_features: Option<usize>,
@@ -84,7 +84,7 @@ impl KernelOptions {
         let pre_image = self.pre_image.map(|way| choice::<PreImage>("pre_image", &way)).transpose()?;
         Ok(KernelPca {
             kernel: self.kernel.into_kernel()?,
-            n_components: self.n_components,
+            n_components: n_components(self.n_components)?,
             solver: choice_or_auto("solver", &self.solver)?,
             landmarks: choice("landmarks", &self.landmarks)?,
             n_features: self.n_features,

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 /// A number of components, a fraction of the variance, or `"mle"`.
 #[derive(FromPyObject)]
-enum Wanted {
+pub(crate) enum Wanted {
     Count(usize),
     Variance(f64),
     Estimate(String),
@@ -32,6 +32,20 @@ pub(crate) struct Options {
     strict: bool,
 }
 
+/// The engine's number of components; all if `None`.
+///
+/// # Errors
+/// `ValueError` for another text than `"mle"`.
+pub(crate) fn n_components(wanted: Option<Wanted>) -> PyResult<NComponents> {
+    match wanted {
+        None => Ok(NComponents::All),
+        Some(Wanted::Count(count)) => Ok(NComponents::Count(count)),
+        Some(Wanted::Variance(fraction)) => Ok(NComponents::Variance(fraction)),
+        Some(Wanted::Estimate(name)) if name == "mle" => Ok(NComponents::Mle),
+        Some(Wanted::Estimate(name)) => Err(unknown("n_components", &name, "'mle'")),
+    }
+}
+
 impl Options {
     /// The engine's options.
     ///
@@ -39,13 +53,7 @@ impl Options {
     /// `ValueError` for names that the engine does not know.
     pub(crate) fn into_pca(self) -> PyResult<Pca> {
         Ok(Pca {
-            n_components: match self.n_components {
-                None => NComponents::All,
-                Some(Wanted::Count(count)) => NComponents::Count(count),
-                Some(Wanted::Variance(fraction)) => NComponents::Variance(fraction),
-                Some(Wanted::Estimate(name)) if name == "mle" => NComponents::Mle,
-                Some(Wanted::Estimate(name)) => return Err(unknown("n_components", &name, "'mle'")),
-            },
+            n_components: n_components(self.n_components)?,
             center: self.center,
             scale: self.scale,
             weighting: choice("weighting", &self.weighting)?,

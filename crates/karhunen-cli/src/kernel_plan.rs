@@ -60,12 +60,8 @@ impl KernelPlan {
 
     /// The options of a fit to `n_samples` rows.
     pub(crate) fn pca(&self, n_samples: usize) -> KernelPca {
-        let n_components = match self.n_components {
-            Some(NComponents::Count(count)) => Some(count),
-            // Other rules for the number are refused earlier.
-            Some(_) => None,
-            None => Some(n_samples.clamp(1, DEFAULT_COMPONENTS)),
-        };
+        let usual = || NComponents::Count(n_samples.clamp(1, DEFAULT_COMPONENTS));
+        let n_components = self.n_components.unwrap_or_else(usual);
         KernelPca { n_components, ..self.pca.clone() }
     }
 
@@ -140,11 +136,6 @@ fn refuse_useless(args: &FitArgs) -> Result<()> {
         (args.weights.weighting.is_some(), "--weighting", "weights are the times each row was seen"),
         (args.weights.feature_weights.is_some(), "--feature-weights", "multiply the columns by their roots"),
         (args.output.loadings.is_some(), "--loadings", "components are no sums of columns"),
-        (
-            !matches!(args.n_components, None | Some(NComponents::Count(_) | NComponents::All)),
-            "a share of the variance after -k",
-            "give a number, or all",
-        ),
     ];
     if let Some((_, option, advice)) = useless.into_iter().find(|(given, ..)| *given) {
         return Err(Failure::Usage(format!("{option} does not go with a kernel: {advice}")));
@@ -185,7 +176,7 @@ mod tests {
         .unwrap();
         let expected = KernelPca {
             kernel: Kernel::Polynomial { degree: 2.0, gamma: Gamma::Value(0.5), coef0: -1.0 },
-            n_components: Some(7),
+            n_components: NComponents::Count(7),
             solver: Some(KernelRoute::Nystrom),
             landmarks: Landmarks::KMeansPlusPlus,
             n_features: Some(300),
@@ -204,7 +195,7 @@ mod tests {
             plan("--kernel rbf --gamma median --solver tiles --block-size 8 --pre-image fixed-point");
         let expected = KernelPca {
             kernel: Kernel::Rbf { gamma: Gamma::Median },
-            n_components: Some(10),
+            n_components: NComponents::Count(10),
             solver: Some(KernelRoute::Tiles),
             block_size: Some(8),
             pre_image: Some(PreImage::FixedPoint),
@@ -257,9 +248,10 @@ mod tests {
         let open = plan("--kernel rbf").unwrap();
         assert!(open.chose_components());
         for (n, k) in [(100, 10), (4, 4), (0, 1)] {
-            assert_eq!(open.pca(n).n_components, Some(k));
+            assert_eq!(open.pca(n).n_components, NComponents::Count(k));
         }
-        assert_eq!(plan("--kernel rbf -k all").unwrap().pca(5).n_components, None);
+        assert_eq!(plan("--kernel rbf -k all").unwrap().pca(5).n_components, NComponents::All);
+        assert_eq!(plan("--kernel rbf -k 90%").unwrap().pca(5).n_components, NComponents::Variance(0.9));
     }
 
     #[test]
@@ -304,7 +296,6 @@ mod tests {
             ("--kernel rbf --weighting importance", "--weighting does not go with a kernel"),
             ("--kernel rbf --feature-weights w", "--feature-weights does not go with a kernel"),
             ("--kernel rbf --loadings l.csv", "--loadings does not go with a kernel"),
-            ("--kernel rbf -k 90%", "a share of the variance after -k does not go with a kernel"),
         ];
         for (arguments, message) in cases {
             let failure = plan(arguments).unwrap_err();

@@ -1,7 +1,7 @@
 //! The summary of a fit with a kernel as text.
 
-use karhunen::KernelModel;
 use karhunen::kernel::{Approximation, Gamma, Kernel, KernelRoute, PreImage, PreImageParts};
+use karhunen::{KernelModel, NComponents};
 
 use crate::figures::{count, duration, percent, significant};
 use crate::report::{Components, Layout, Seconds, components, scree, wrapped};
@@ -146,8 +146,10 @@ pub(crate) fn kept_line(model: &KernelModel, hint: &str) -> String {
     let components = if k == 1 { "component" } else { "components" };
     let rows = if n == 1 { "row" } else { "rows" };
     match model.options().n_components {
-        None => format!("centred in feature space; all {k} {components} of {} {rows}", count(n)),
-        Some(_) => format!("centred in feature space; {k} {components} of {} {rows}{hint}", count(n)),
+        NComponents::All => {
+            format!("centred in feature space; all {k} {components} of {} {rows}", count(n))
+        }
+        _ => format!("centred in feature space; {k} {components} of {} {rows}{hint}", count(n)),
     }
 }
 

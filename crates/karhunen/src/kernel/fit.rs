@@ -20,6 +20,7 @@ use crate::kernel::{gamma, memory};
 use crate::linalg::tiles::exp::Exp;
 use crate::linalg::{Dense, Matrix};
 use crate::moments::{Moments, check_size};
+use crate::pca::NComponents;
 use crate::scalar::{Scalar, largest};
 use crate::solver::IterationOptions;
 use crate::source::Source;
@@ -52,6 +53,7 @@ pub(super) fn fit<T: Scalar>(
     if let Some(pre_image) = &options.pre_image {
         pre_image.check(&options.kernel, route.approximates())?;
     }
+    options.check_share(route)?;
     options.check_passes(route, n)?;
     problem.ask(route, threads_of(options.n_threads))?;
     let model = Exec::run(options.n_threads, observer, |exec| {
@@ -113,7 +115,7 @@ fn problem<T: Scalar>(options: &KernelPca, (n, p): (usize, usize)) -> KernelProb
     KernelProblem {
         n,
         p,
-        k: options.n_components,
+        n_components: options.n_components,
         single: T::EPSILON > f64::EPSILON,
         given: options.kernel == Kernel::Precomputed,
         may_approximate: options.kernel.is_positive_uncentred(),
@@ -284,11 +286,11 @@ impl Exact<'_> {
     }
 
     fn spectrum<E: Exp>(&self, gram: &Gram<'_, E>, exec: &Exec<'_>) -> Result<KernelSpectrum> {
-        let k = self.options.n_components.unwrap_or(self.shares.len());
+        let n_components = self.options.n_components;
         // Given values have the rounding errors of their own type.
         let epsilon = if self.single && self.rows.is_none() { f32::EPSILON.into() } else { E::EPSILON };
         if self.route == KernelRoute::Full {
-            return full(gram, self.shares, k, epsilon, exec);
+            return full(gram, self.shares, n_components, epsilon, exec);
         }
         let iteration = IterationOptions {
             tol: self.tol,
@@ -296,7 +298,7 @@ impl Exact<'_> {
             block_size: self.options.block_size,
             seed: self.options.seed,
         };
-        truncated(gram, &self.kernel, self.shares, k, &iteration, epsilon, exec)
+        truncated(gram, &self.kernel, self.shares, n_components, &iteration, epsilon, exec)
     }
 
     /// All parts of the model but its basis.
@@ -307,7 +309,7 @@ impl Exact<'_> {
         reason: String,
         dtype: &'static str,
     ) -> Result<KernelParts> {
-        if self.options.n_components.is_none() {
+        if self.options.n_components == NComponents::All {
             spectrum.drop_non_positive(self.single);
         }
         clip(&mut spectrum.values, self.scale, self.single)?;

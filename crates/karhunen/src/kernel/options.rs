@@ -1,11 +1,12 @@
 //! The options of a fit and their checks.
 
 use crate::choice::{Choice, Named, named, plain_names};
-use crate::error::{Error, OptionValue, Result, options};
+use crate::error::{Error, OptionValue, Phrase, Result, options};
 use crate::kernel::features::FREQUENCIES;
 use crate::kernel::function::Kernel;
 use crate::kernel::route::KernelRoute;
 use crate::kernel::spectrum::fewest_passes;
+use crate::pca::NComponents;
 
 /// Squared and times eight bytes, this exceeds any address space.
 const MOST_FEATURES: usize = 1 << 31;
@@ -159,8 +160,9 @@ impl PreImage {
 pub struct KernelPca {
     /// The kernel.
     pub kernel: Kernel,
-    /// Number of components to keep, at most n_samples; all with a positive eigenvalue if `None`.
-    pub n_components: Option<usize>,
+    /// How many components to keep. A fraction of the variance needs a solver that is exact and a kernel that is
+    /// positive semi-definite, or the solver `full`.
+    pub n_components: NComponents,
     /// The route to the components; chosen by the number of rows and components and by the memory limit if `None`.
     pub solver: Option<KernelRoute>,
     /// The rule that chooses the landmarks of the solver `nystrom`.
@@ -195,7 +197,7 @@ impl Default for KernelPca {
     fn default() -> Self {
         Self {
             kernel: Kernel::default(),
-            n_components: None,
+            n_components: NComponents::All,
             solver: None,
             landmarks: Landmarks::Uniform,
             n_features: None,
@@ -214,7 +216,7 @@ impl Default for KernelPca {
 impl KernelPca {
     /// Keeps `n_components` components; all other options at their defaults.
     pub fn new(n_components: usize) -> Self {
-        Self { n_components: Some(n_components), ..Self::default() }
+        Self { n_components: NComponents::Count(n_components), ..Self::default() }
     }
 
     /// Checks every rule of the options.
@@ -222,13 +224,18 @@ impl KernelPca {
         if n_samples == 0 || n_features == 0 {
             return Err(Error::Empty { n_samples, n_features });
         }
-        if let Some(requested) = self.n_components
-            && !(1..=n_samples).contains(&requested)
-        {
-            return Err(Error::NComponents { requested, min: 1, max: n_samples, n_samples, n_features });
+        let refuse = |option, value: OptionValue, rule: &'static str| Err(Error::option(option, value, rule));
+        match self.n_components {
+            NComponents::Count(requested) if !(1..=n_samples).contains(&requested) => {
+                return Err(Error::NComponents { requested, min: 1, max: n_samples, n_samples, n_features });
+            }
+            NComponents::Mle => {
+                let rule = "Minka's estimate is for PCA; give a number, a fraction of the variance, or all";
+                return refuse(options::N_COMPONENTS, OptionValue::name("mle"), rule);
+            }
+            n_components => n_components.check_fraction()?,
         }
         self.kernel.check()?;
-        let refuse = |option, value: OptionValue, rule: &'static str| Err(Error::option(option, value, rule));
         if has_function != (self.kernel == Kernel::Custom) {
             let rule = "the kernel custom and a kernel function belong together";
             return refuse(options::KERNEL, self.kernel.value(), rule);
@@ -250,9 +257,22 @@ impl KernelPca {
         }
     }
 
+    /// Checks a fraction of the variance on a route.
+    pub(super) fn check_share(&self, route: KernelRoute) -> Result<()> {
+        match self.n_components {
+            NComponents::Variance(fraction) if route.iterates() && !self.kernel.is_positive() => {
+                let rule = Phrase::new("a kernel that may not be positive semi-definite has a total variance only beside all its \
+                                        eigenvalues; say ").setting(options::SOLVER, OptionValue::name("full"));
+                Err(Error::option(options::N_COMPONENTS, fraction, rule))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks `max_iter` on a route.
     pub(super) fn check_passes(&self, route: KernelRoute, n: usize) -> Result<()> {
-        let fewest = fewest_passes(&self.kernel, self.n_components.unwrap_or(n), n, self.block_size);
+        let least = self.n_components.known(n).unwrap_or(1);
+        let fewest = fewest_passes(&self.kernel, least, n, self.block_size);
         if !route.iterates() || self.max_iter >= fewest {
             return Ok(());
         }
@@ -270,7 +290,7 @@ impl KernelPca {
     fn check_approximation(&self) -> Result<()> {
         let refuse = |option, value: OptionValue, rule: &'static str| Err(Error::option(option, value, rule));
         if let Some(m) = self.n_features {
-            if m == 0 || self.n_components.is_some_and(|k| k > m) {
+            if m == 0 || self.n_components.given().is_some_and(|k| k > m) {
                 return refuse(
                     options::N_FEATURES,
                     m.into(),
@@ -300,9 +320,14 @@ impl KernelPca {
             );
         }
         let Some(route) = self.solver.filter(|route| route.approximates()) else { return Ok(()) };
-        if self.n_components.is_none() {
+        let value = match self.n_components {
+            NComponents::Variance(fraction) => Some(fraction.into()),
+            NComponents::All => Some(OptionValue::All),
+            _ => None,
+        };
+        if let Some(value) = value {
             let rule = "an approximation has no last component; say how many are wanted";
-            return refuse(options::N_COMPONENTS, OptionValue::All, rule);
+            return refuse(options::N_COMPONENTS, value, rule);
         }
         if self.kernel == Kernel::Precomputed {
             let rule = "an approximation compares rows, which a precomputed kernel matrix does not hold";
@@ -323,7 +348,7 @@ impl KernelPca {
 
     /// Number of landmarks or Fourier features.
     pub(super) fn features(&self, n_samples: usize, route: KernelRoute) -> usize {
-        let m = self.n_features.unwrap_or_else(|| (4 * self.n_components.unwrap_or(0)).max(1000));
+        let m = self.n_features.unwrap_or_else(|| (4 * self.n_components.given().unwrap_or(0)).max(1000));
         if route == KernelRoute::Fourier { m.next_multiple_of(2 * FREQUENCIES) } else { m.min(n_samples) }
     }
 }

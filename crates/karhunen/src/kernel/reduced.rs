@@ -84,7 +84,7 @@ impl<T: Scalar> Reduced<'_, T> {
         if moments.covariance.as_slice().iter().any(|value| !value.is_finite()) {
             return Err(Error::KernelValue { row: self.row_beyond_range(features, exec)? });
         }
-        let k = self.options.n_components.unwrap_or(m);
+        let k = self.options.n_components.given().unwrap_or(m);
         let mut projected = project(moments, whitening, k, &iteration, &exec.phase("components"))?;
         let bound = whitening.map(|_| (moments.diagonal - projected.uncentred).max(0.0));
         projected.clear_rounding(zero_share(T::EPSILON > f64::EPSILON));

@@ -12,14 +12,15 @@ use crate::kernel::landmarks::n_candidates;
 use crate::kernel::route::KernelRoute;
 use crate::linalg::decomp::eigh;
 use crate::memory;
+use crate::pca::NComponents;
 
 /// Size, type and memory limit of a fit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KernelProblem {
     /// Number of rows.
     pub(super) n: usize,
-    /// Number of components wanted; all if `None`.
-    pub(super) k: Option<usize>,
+    /// How many components are wanted.
+    pub(super) n_components: NComponents,
     /// True for f32 data.
     pub(super) single: bool,
     /// Number of columns.
@@ -40,6 +41,11 @@ pub(super) struct KernelProblem {
 const SMALL: usize = 400;
 
 impl KernelProblem {
+    /// Number of components, at most.
+    fn k(&self) -> usize {
+        self.n_components.given().unwrap_or(self.n)
+    }
+
     /// Bytes of the stored triangle.
     fn stored(&self) -> f64 {
         if self.single { stored_bytes::<f32>(self.n) } else { stored_bytes::<f64>(self.n) }
@@ -48,7 +54,7 @@ impl KernelProblem {
     /// Bytes of the matrices of a route, beside the data.
     pub(super) fn bytes(&self, route: KernelRoute) -> f64 {
         let n = self.n as f64;
-        let vectors = 8.0 * n * (3.0 * self.k.unwrap_or(self.n) as f64 + 100.0);
+        let vectors = 8.0 * n * (3.0 * self.k() as f64 + 100.0);
         match route {
             // The matrix, faer's copy, and two copies of the vectors.
             KernelRoute::Full => 32.0 * n * n,
@@ -90,7 +96,7 @@ impl KernelProblem {
         let (n, p, m, threads) = (self.n as f64, self.p as f64, self.n_features as f64, n_threads as f64);
         let rows = if self.given { 0.0 } else { F64 * 2.5 * n * p };
         let buffers = threads * BUFFERS + F64 * (8.0 * n + 8.0 * p);
-        let k = self.k.unwrap_or(self.n) as f64;
+        let k = self.k() as f64;
         let model = F64 * 4.0 * n * k;
         buffers
             + match route {
@@ -116,7 +122,7 @@ impl KernelProblem {
         let smaller = others.iter().filter(|&&other| {
             other != route
                 && (other != R::Nystrom || self.may_approximate)
-                && (self.k.is_some() || other == R::Nystrom)
+                && (self.n_components.given().is_some() || other == R::Nystrom)
                 && self.need(other, n_threads) < 0.8 * own
         });
         let mut ways: Vec<Advice> = smaller
@@ -157,7 +163,7 @@ const SPEED: [f64; 2] = [5e10, 1.3e11];
 impl KernelProblem {
     /// Predicted seconds of recomputed tiles on one core.
     fn tiles_seconds(&self) -> f64 {
-        let passes = 15.0 + self.k.unwrap_or(0) as f64 / 8.0;
+        let passes = 15.0 + self.n_components.given().unwrap_or(0) as f64 / 8.0;
         let speed = SPEED[usize::from(self.single)];
         0.5 * (self.n as f64).powi(2) * (self.p as f64 + 60.0) * passes / speed
     }
@@ -167,8 +173,14 @@ impl KernelProblem {
 pub(super) fn choose(problem: &KernelProblem) -> (KernelRoute, String) {
     let n = problem.n;
     let fits = |route| problem.bytes(route) <= problem.memory_limit;
-    match problem.k {
-        None => return (KernelRoute::Full, "all components are wanted".to_owned()),
+    match problem.n_components.given() {
+        None => {
+            let reason = match problem.n_components {
+                NComponents::Variance(_) => "a share of the variance may take many components",
+                _ => "all components are wanted",
+            };
+            return (KernelRoute::Full, reason.to_owned());
+        }
         Some(_) if n == 1 => return (KernelRoute::Full, "there is one row".to_owned()),
         Some(_) if n <= SMALL => return (KernelRoute::Full, format!("{n} rows are few")),
         Some(k) if 4 * k > n && fits(KernelRoute::Full) => {
@@ -199,7 +211,7 @@ mod tests {
     fn problem(n: usize, single: bool) -> KernelProblem {
         KernelProblem {
             n,
-            k: Some(50),
+            n_components: NComponents::Count(50),
             single,
             p: 50,
             given: false,
@@ -223,7 +235,7 @@ mod tests {
         assert_eq!(route(&problem(350_000, false)), KernelRoute::Nystrom);
         let only_exact = KernelProblem { may_approximate: false, ..problem(350_000, false) };
         assert_eq!(route(&only_exact), KernelRoute::Tiles);
-        let all = KernelProblem { k: None, ..problem(5000, false) };
+        let all = KernelProblem { n_components: NComponents::All, ..problem(5000, false) };
         assert_eq!(route(&all), KernelRoute::Full);
     }
 }

@@ -12,8 +12,9 @@ use crate::linalg::random::gaussian;
 use crate::linalg::tiles::exp::Exp;
 use crate::linalg::tiles::pairs::width;
 use crate::operator::SymOp;
+use crate::pca::NComponents;
 use crate::random::Purpose;
-use crate::solver::{IterationOptions, Pairs, Wanted, leading};
+use crate::solver::{IterationOptions, Pairs, Wanted, count, leading};
 
 /// Leading eigenpairs of the weighted, centred kernel matrix.
 pub(super) struct KernelSpectrum {
@@ -38,11 +39,11 @@ fn trace<E: Exp>(gram: &Gram<'_, E>, shares: &[f64], means: &Means) -> Result<f6
     Ok(shares.iter().zip(&diagonal).zip(&means.of_rows).map(|((v, k), a)| v * (k - a)).sum())
 }
 
-/// Computes all eigenpairs and keeps the `k` largest. `epsilon` is the relative rounding of kernel values.
+/// Computes all eigenpairs and keeps the largest. `epsilon` is the relative rounding of kernel values.
 pub(super) fn full<E: Exp>(
     gram: &Gram<'_, E>,
     shares: &[f64],
-    k: usize,
+    n_components: NComponents,
     epsilon: f64,
     exec: &Exec<'_>,
 ) -> Result<KernelSpectrum> {
@@ -50,6 +51,9 @@ pub(super) fn full<E: Exp>(
     let exec = exec.phase("eigenvectors");
     exec.report(0.0)?;
     let all = eigh::eigh(&matrix)?;
+    let total = (0..matrix.n_rows()).map(|i| matrix[(i, i)]).sum();
+    let n = matrix.n_rows();
+    let k = count(&all.values, n_components.wanted(n, total)).unwrap_or(n);
     let values = all.values[..k].to_vec();
     let vectors = all.vectors.columns(0..k);
     let residuals = relative_residuals(&matrix.apply(&vectors, &exec)?, &vectors, &values);
@@ -58,25 +62,30 @@ pub(super) fn full<E: Exp>(
         vectors,
         residuals,
         n_passes: 1,
-        total: (0..matrix.n_rows()).map(|i| matrix[(i, i)]).sum(),
+        total,
         smallest: all.values.last().copied(),
         means,
     };
     Ok(spectrum.without_rounding(shares, epsilon))
 }
 
-/// The `k` largest eigenpairs by block Krylov iteration. `epsilon` is the relative rounding of kernel values.
+/// The largest eigenpairs by block Krylov iteration. `epsilon` is the relative rounding of kernel values.
 pub(super) fn truncated<E: Exp>(
     gram: &Gram<'_, E>,
     kernel: &Kernel,
     shares: &[f64],
-    k: usize,
+    n_components: NComponents,
     iteration: &IterationOptions,
     epsilon: f64,
     exec: &Exec<'_>,
 ) -> Result<KernelSpectrum> {
     let op = Centred::new(gram, shares);
     let exec = exec.phase("block Krylov");
+    let means = op.means(&exec)?;
+    let total = trace(gram, shares, &means)?;
+    let wanted = n_components.wanted(shares.len(), total);
+    // A share may take any number; this many are enough for a block of full width.
+    let k = if let Wanted::Count(k) = wanted { k } else { 32.min(shares.len()) };
     let (smallest, lift, n_before) =
         if kernel.is_positive() { (None, 0.0, 0) } else { smallest_eigenvalue(&op, k, iteration, &exec)? };
     let max_iter = iteration.max_iter - n_before;
@@ -85,15 +94,13 @@ pub(super) fn truncated<E: Exp>(
     let iteration = &IterationOptions { max_iter, block_size: Some(block), ..*iteration };
     let lifted = Lifted { op: &op, sign: 1.0, lift };
     let Pairs { mut values, vectors, mut residuals, n_products } =
-        leading(&lifted, Wanted::Count(k), iteration, |_| iteration.tol, &exec)?;
+        leading(&lifted, wanted, iteration, |_| iteration.tol, &exec)?;
     let scale = values.first().copied().unwrap_or(0.0);
     values.iter_mut().for_each(|value| *value -= lift);
     if lift > 0.0 {
         let largest = values.first().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE);
         residuals.iter_mut().for_each(|residual| *residual *= scale / largest);
     }
-    let means = op.means(&exec)?;
-    let total = trace(gram, shares, &means)?;
     let spectrum = KernelSpectrum {
         values,
         vectors,

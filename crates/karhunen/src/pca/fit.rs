@@ -13,7 +13,7 @@ use crate::pca::model::{Convergence, ModelParts, PcaModel};
 use crate::pca::{NComponents, Pca, signs};
 use crate::scalar::Scalar;
 use crate::solver::select::{RouteChoice, choose};
-use crate::solver::{self, IterationOptions, Problem, Route, Spectrum, Wanted};
+use crate::solver::{self, IterationOptions, Problem, Route, Spectrum};
 use crate::source::{Counted, Passes, Source};
 use crate::weights::{NormalizedWeights, Totals, Weighting, Weights, check_feature_weights};
 
@@ -63,7 +63,7 @@ pub(crate) fn fit<T: Scalar>(
         if x.is_sparse() {
             check_factors(&affine.factor)?;
         }
-        let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
+        let wanted = pca.n_components.wanted(n.min(p), affine.total_variance);
         let iteration = iteration(pca, tol);
         let mut cancelled = 0.0;
         let (route, reason, spectrum) = match scatter {
@@ -182,30 +182,10 @@ pub(super) fn factors_of_varying(pca: &Pca, columns: &Columns, affine: &Affine) 
     (0..affine.factor.len()).map(|j| if is_constant(j) { 0.0 } else { affine.factor[j] }).collect()
 }
 
-pub(super) fn wanted(n_components: NComponents, all: usize, total: f64) -> Wanted {
-    match n_components {
-        NComponents::All | NComponents::Mle => Wanted::Count(all),
-        NComponents::Count(k) => Wanted::Count(k),
-        // Of a total variance of zero, one component explains every share.
-        NComponents::Variance(_) if total == 0.0 => Wanted::Count(1),
-        // A share of one is lowered, because a sum must exceed it by 12 digits in `solver::count`.
-        NComponents::Variance(share) => Wanted::Share { sum: share.min(1.0 - 2e-12) * total, total },
-    }
-}
-
 fn problem<T: Scalar>(x: &dyn Source<T>, n_components: NComponents) -> Problem {
     let (n, p) = x.shape();
-    let k = count(n_components, n.min(p));
+    let k = n_components.known(n.min(p));
     Problem { n, p, k, n_stored: x.n_stored(), sparse: x.is_sparse(), value_bytes: size_of::<T>() }
-}
-
-/// Number of wanted components of `all`, if it is known before the fit.
-pub(super) fn count(n_components: NComponents, all: usize) -> Option<usize> {
-    match n_components {
-        NComponents::All | NComponents::Mle => Some(all),
-        NComponents::Count(k) => Some(k),
-        NComponents::Variance(_) => None,
-    }
 }
 
 /// Probes whether the workspace of the route can be allocated, so that failure is an error and not an abort.

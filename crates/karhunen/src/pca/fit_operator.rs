@@ -1,6 +1,6 @@
 //! The fit of a matrix known only by its products.
 
-use super::fit::{Solved, check_factors, check_memory, count, factors_of_varying, iteration, wanted};
+use super::fit::{Solved, check_factors, check_memory, factors_of_varying, iteration};
 use super::{NComponents, Pca, PcaModel};
 use crate::affine::Affine;
 use crate::error::{Advice, Error, Result};
@@ -27,7 +27,7 @@ pub(crate) fn fit_operator(
     let correction = totals.correction(pca.weighting)?;
     let tol = pca.tol.unwrap_or(1e-8);
     let (route, reason) = route(pca, (n, p))?;
-    let k = count(pca.n_components, n.min(p));
+    let k = pca.n_components.known(n.min(p));
     let problem = Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() };
     check_memory(route, &problem, threads_of(pca.n_threads))?;
     memory::ask("blocks of products of the operator", MappedOp::need((n, p)), || {
@@ -40,7 +40,7 @@ pub(crate) fn fit_operator(
         let scale = pca.scale.then_some(correction);
         let affine = Affine::new(&columns, pca.center, scale, feature_weights)?;
         check_factors(&affine.factor)?;
-        let wanted = wanted(pca.n_components, n.min(p), affine.total_variance);
+        let wanted = pca.n_components.wanted(n.min(p), affine.total_variance);
         let factor = factors_of_varying(pca, &columns, &affine);
         let mapped = MappedOp::new(op, ColumnMap { factor: &factor, ..affine.map() });
         let spectrum = solver::solve(&mapped, route, wanted, &iteration(pca, tol), exec)?;

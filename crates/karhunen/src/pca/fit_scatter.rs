@@ -1,6 +1,6 @@
 //! Fits of which only sums over the rows are known: data that were read before, and data that can be read once.
 
-use super::fit::{CANCELLED, Solved, check_factors, count, factors_of_varying, iteration, tolerance, wanted};
+use super::fit::{CANCELLED, Solved, check_factors, factors_of_varying, iteration, tolerance};
 use super::{Pca, PcaModel};
 use crate::affine::Affine;
 use crate::choice::Choice;
@@ -92,7 +92,7 @@ fn check_one_pass(pca: &Pca) -> Result<()> {
 
 /// Asks for the memory of the covariance route: moments leave no other.
 fn ask(pca: &Pca, (n, p): (usize, usize)) -> Result<()> {
-    let k = count(pca.n_components, n.min(p));
+    let k = pca.n_components.known(n.min(p));
     let problem = Problem { n, p, k, n_stored: 0, sparse: false, value_bytes: size_of::<f64>() };
     memory::ask("the covariance route", problem.need(Route::Covariance, threads_of(pca.n_threads)), || {
         vec![
@@ -122,7 +122,7 @@ fn model(
     let scale = pca.scale.then_some(correction);
     let affine = Affine::new(&columns, pca.center, scale, feature_weights)?;
     check_factors(&affine.factor)?;
-    let wanted = wanted(pca.n_components, n_samples.min(p), affine.total_variance);
+    let wanted = pca.n_components.wanted(n_samples.min(p), affine.total_variance);
     let factor = factors_of_varying(pca, &columns, &affine);
     let covariance = scatter.covariance(ColumnMap { factor: &factor, ..affine.map() });
     let spectrum = solver::solve_matrix(&covariance, wanted, &iteration(pca, tol), exec)?;

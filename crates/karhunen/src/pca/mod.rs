@@ -6,12 +6,14 @@ mod fit_operator;
 mod fit_scatter;
 mod likelihood;
 mod model;
+mod n_components;
 #[cfg(feature = "serde")]
 mod record;
 mod signs;
 mod transform;
 
 pub use model::{AboutMean, Convergence, ModelParts, PcaModel};
+pub use n_components::NComponents;
 pub use transform::Transform;
 
 use crate::error::{Error, OptionValue, Result, options};
@@ -22,24 +24,6 @@ use crate::scalar::{Scalar, compiled};
 pub use crate::solver::Route;
 use crate::source::{Source, Stream};
 use crate::weights::{Weighting, Weights};
-
-/// How many components to keep.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
-pub enum NComponents {
-    /// All: min(n_samples, n_features).
-    #[default]
-    All,
-    /// This many, at most min(n_samples, n_features). With 0 the model is the mean and one noise variance for all
-    /// directions; [`Route::BlockKrylov`] needs at least 1.
-    Count(usize),
-    /// The smallest number that explains more than this fraction of the total variance, 0 < fraction < 1, or all
-    /// of it for 1. Shares are compared to 12 digits.
-    Variance(f64),
-    /// The number of largest evidence under probabilistic PCA (Minka 2000). Needs at least as many rows as
-    /// columns, and computes all components.
-    Mle,
-}
 
 /// Principal component analysis: the options as plain data, and [`Pca::fit`].
 ///
@@ -220,9 +204,6 @@ impl Pca {
             NComponents::Count(requested) if !(min..=max).contains(&requested) => {
                 return Err(Error::NComponents { requested, min, max, n_samples, n_features });
             }
-            NComponents::Variance(fraction) if !(fraction > 0.0 && fraction <= 1.0) => {
-                return Err(Error::VarianceFraction { fraction });
-            }
             NComponents::Mle if n_samples < n_features => {
                 return Err(Error::option(
                     options::N_COMPONENTS,
@@ -230,7 +211,7 @@ impl Pca {
                     "it needs at least as many rows as columns",
                 ));
             }
-            _ => {}
+            n_components => n_components.check_fraction()?,
         }
         let refuse = |option, value: OptionValue, rule: &'static str| Err(Error::option(option, value, rule));
         match (self.tol, self.max_iter, self.block_size) {

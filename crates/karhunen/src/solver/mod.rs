@@ -23,7 +23,7 @@ pub(crate) use covariance::solve_matrix;
 pub(crate) use leading::{Pairs, leading};
 pub(crate) use problem::Problem;
 pub use route::Route;
-pub(crate) use spectrum::{IterationOptions, Spectrum, Wanted};
+pub(crate) use spectrum::{IterationOptions, Spectrum, Wanted, count};
 
 use leading::{Seek, Sought};
 use select::{Spent, reason_for, route_for};

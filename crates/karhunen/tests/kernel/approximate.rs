@@ -2,7 +2,7 @@
 
 use karhunen::kernel::{Gamma, Kernel, KernelBasis, KernelRoute, KernelRows, Landmarks};
 use karhunen::matrix::SparseMatrix;
-use karhunen::{Dense, Error, KernelModel, KernelPca, Sparse, Weights};
+use karhunen::{Dense, Error, KernelModel, KernelPca, NComponents, Sparse, Weights};
 use karhunen_testkit::{Rows, SparseArrays, integer_weights, largest_difference};
 
 use crate::fixtures::{assert_same, cloud, fit, rbf, scores};
@@ -143,7 +143,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 fn copies_of_few_rows_give_few_landmarks() {
     let rows: Rows = (0..200).map(|i| vec![f64::from(i % 4), f64::from(i % 2)]).collect();
     for rule in RULES {
-        let model = fit(&KernelPca { n_components: Some(3), ..nystrom(30, rule) }, &rows, None);
+        let model = fit(&KernelPca { n_components: NComponents::Count(3), ..nystrom(30, rule) }, &rows, None);
         let exact = fit(&KernelPca { kernel: rbf(0.2), ..KernelPca::new(3) }, &rows, None);
         assert!(off(&model, &exact) < 1e-7, "{rule:?} {:e}", off(&model, &exact));
     }
@@ -190,7 +190,7 @@ fn options_of_approximations_are_obeyed_or_refused() {
             KernelPca { landmarks: Landmarks::LeverageScores, ..fourier.clone() },
             "landmarks = leverage is not allowed",
         ),
-        (KernelPca { n_components: None, ..base.clone() }, "n_components = all is not allowed"),
+        (KernelPca { n_components: NComponents::All, ..base.clone() }, "n_components = all is not allowed"),
         (KernelPca { kernel: Kernel::AdditiveChi2, ..base.clone() }, "solver = nystrom is not allowed"),
         (KernelPca { kernel: Kernel::Cosine, ..fourier.clone() }, "solver = fourier is not allowed"),
         (KernelPca { kernel: Kernel::Precomputed, ..base }, "solver = nystrom is not allowed"),
@@ -200,7 +200,7 @@ fn options_of_approximations_are_obeyed_or_refused() {
         assert!(found.starts_with(message), "{found}\n{message}");
     }
     let empty = SparseMatrix::from_triples(50, 3, &[0], &[1], &[1.0]).unwrap();
-    let model = KernelPca { n_components: Some(1), ..nystrom(10, Landmarks::Uniform) }
+    let model = KernelPca { n_components: NComponents::Count(1), ..nystrom(10, Landmarks::Uniform) }
         .fit(&empty.view(), &Weights::default());
     assert_eq!(model.unwrap().n_components(), 1);
 }

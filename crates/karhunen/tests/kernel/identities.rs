@@ -1,7 +1,7 @@
 //! Identities that hold for all data: explicit feature maps, repeated rows, precomputed kernels.
 
 use karhunen::kernel::{Gamma, Kernel, KernelRoute};
-use karhunen::{Dense, Error, KernelModel, KernelPca, Pca, Weights};
+use karhunen::{Dense, Error, KernelModel, KernelPca, NComponents, Pca, Weights};
 use karhunen_testkit::{Rows, integer_weights, largest_difference, repeat_rows};
 
 use crate::fixtures::{EXACT, assert_same, cloud, fit, rbf, scores};
@@ -154,7 +154,8 @@ fn variance<T: karhunen::Scalar>(pca: &KernelPca, values: &[T], n: usize, new: &
         Err(error) => return Some(error.to_string()),
     };
     let convergence = model.convergence();
-    let all = KernelPca { n_components: None, ..pca.clone() }.fit(&x, &Weights::default()).unwrap();
+    let all =
+        KernelPca { n_components: NComponents::All, ..pca.clone() }.fit(&x, &Weights::default()).unwrap();
     let zero = model.eigenvalues().iter().all(|v| *v == 0.0)
         && convergence.converged()
         && convergence.n_passes < 100
@@ -250,4 +251,50 @@ fn a_precomputed_matrix_may_be_asymmetric_by_rounding() {
             assert!(pca.fit(&Dense::row_major(&values, n, n).unwrap(), &Weights::default()).is_ok());
         }
     }
+}
+
+#[test]
+fn a_share_of_the_variance_takes_the_fewest_components_that_exceed_it() {
+    let rows = cloud(300, 6, 4);
+    let values = rows.concat();
+    let x = Dense::row_major(&values, 300, 6).unwrap();
+    let with = |n_components, solver| KernelPca {
+        kernel: rbf(0.05),
+        n_components,
+        solver: Some(solver),
+        ..KernelPca::default()
+    };
+    let fit = |pca: KernelPca| pca.fit(&x, &Weights::default()).unwrap();
+    let all = fit(with(NComponents::All, KernelRoute::Full));
+    let total: f64 = all.eigenvalues().iter().sum();
+    for share in [0.3, 0.8, 0.97] {
+        let mut reached = 0.0;
+        let exceeds = |value: &f64| {
+            reached += value;
+            reached > share * total
+        };
+        let expected = 1 + all.eigenvalues().iter().position(exceeds).unwrap();
+        for solver in [KernelRoute::Full, KernelRoute::Stored, KernelRoute::Tiles] {
+            let model = fit(with(NComponents::Variance(share), solver));
+            assert_eq!(model.n_components(), expected, "{solver} {share}");
+            for (found, exact) in model.eigenvalues().iter().zip(all.eigenvalues()) {
+                assert!((found - exact).abs() <= 1e-9 * total, "{solver} {share}: {found} {exact}");
+            }
+        }
+    }
+    // Rows with equal images: one component explains every share of nothing.
+    let same = Dense::row_major(&[1.0; 8], 4, 2).unwrap();
+    let model = with(NComponents::Variance(0.5), KernelRoute::Full).fit(&same, &Weights::default()).unwrap();
+    assert_eq!((model.n_components(), model.eigenvalues()[0]), (1, 0.0));
+    for (n_components, expected) in [
+        (NComponents::Variance(1.5), "1.5"),
+        (NComponents::Mle, "n_components = mle is not allowed: Minka's estimate is for PCA"),
+    ] {
+        let error = with(n_components, KernelRoute::Full).fit(&x, &Weights::default()).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    let sigmoid = Kernel::Sigmoid { gamma: Gamma::Value(0.1), coef0: 1.0 };
+    let indefinite = KernelPca { kernel: sigmoid, ..with(NComponents::Variance(0.5), KernelRoute::Stored) };
+    let error = indefinite.fit(&x, &Weights::default()).unwrap_err().to_string();
+    assert!(error.ends_with("say solver = full"), "{error}");
 }

@@ -3,7 +3,9 @@
 use karhunen::error::options;
 use karhunen::kernel::{Gamma, Kernel, KernelRoute, PreImage, PreImageParts};
 use karhunen::pca::Transform;
-use karhunen::{Dense, Error, Flow, KernelModel, KernelPca, Matrix, Observer, Source, Sparse, Weights};
+use karhunen::{
+    Dense, Error, Flow, KernelModel, KernelPca, Matrix, NComponents, Observer, Source, Sparse, Weights,
+};
 use karhunen_testkit::{Rows, SplitMix64, largest_difference, repeat_rows};
 
 use crate::fixtures::{cloud, fit, rbf, scores};
@@ -59,7 +61,8 @@ fn both_methods_remove_noise() {
 #[test]
 fn the_fixed_point_of_all_components_is_the_row_itself() {
     let rows = cloud(60, 3, 9);
-    let model = fit(&KernelPca { n_components: None, ..with(PreImage::FixedPoint, 1) }, &rows, None);
+    let model =
+        fit(&KernelPca { n_components: NComponents::All, ..with(PreImage::FixedPoint, 1) }, &rows, None);
     let found = model.inverse_transform(&model.fitted_scores()).unwrap();
     let apart = largest_difference(found.as_slice(), &rows.concat());
     assert!(apart < 1e-4, "{apart:e}");

@@ -27,6 +27,7 @@ from karhunen._shared.options import (
     choice_option,
     count_option,
     flag_option,
+    n_components_option,
     name_option,
     number_option,
     optional_count,
@@ -48,8 +49,11 @@ class KernelPCA(FittedKernelPCA):
 
     Parameters
     ----------
-    n_components : int or None, default=None
-        Number of components to keep, at most n_samples; None keeps all with nonzero eigenvalues.
+    n_components : int, float, str or None, default=None
+        Number of components to keep, at most n_samples: an int; a float between 0 and 1 for the fewest components that
+        explain more than this share of the sum of all eigenvalues, or a str such as ``"95%"`` (for exact solvers; with
+        kernels that may not be positive semi-definite, for the solver "full"); None keeps all with nonzero
+        eigenvalues.
     kernel : {"linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "additive_chi2", "chi2", "precomputed"} \
 or callable, default="linear"
         The kernel. With "precomputed", `X` is the kernel matrix: between fitted rows in :meth:`fit`, between new and
@@ -172,7 +176,7 @@ or callable, default="linear"
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | float | str | None = None,
         *,
         kernel: Kernel | Callable[..., Any] = "linear",
         gamma: float | Gamma | None = None,
@@ -321,7 +325,7 @@ or callable, default="linear"
             "max_iter": MAX_ITER if self.max_iter is None else count_option("max_iter", self.max_iter),
             "n_threads": threads_option(self),
             "kernel": kernel_option(self.kernel, self.gamma, self.degree, self.coef0),
-            "n_components": optional_count("n_components", self.n_components),
+            "n_components": n_components_option(self.n_components),
             "solver": route_option(self.solver, self.eigen_solver),
             "landmarks": name_option("landmarks", self.landmarks),
             "n_features": optional_count("n_features", self.n_features),

@@ -28,36 +28,6 @@ SKLEARN_SOLVERS: dict[str, Route] = {
 }
 
 
-def n_components_option(n_components: Any) -> int | float | str | None:
-    """Check the type of a number of components; the engine checks the range, which depends on the data."""
-    if n_components is None or (isinstance(n_components, str) and n_components == "mle"):
-        return n_components
-    if is_whole(n_components):
-        return 0 if n_components == 0 else count_option("n_components", n_components)
-    share: Any = _share(n_components) if isinstance(n_components, str) else n_components
-    if is_number(share) and 0 < share < 1:
-        return float(share)
-    if isinstance(n_components, str) and share == 1:
-        return 1.0
-    # 1.0 could mean one component or all of the variance: scikit-learn also refuses it.
-    raise ValueError(
-        f"n_components = {n_components!r} is not allowed: give a number of components as an int, a share of the "
-        "variance as a fraction (0 < fraction < 1) or a text ('95%', or '100%' for all of it), None for all, "
-        "or 'mle'"
-    )
-
-
-def _share(text: str) -> float | None:
-    """Parse a share of the variance such as ``"95%"``."""
-    number = text.strip()
-    if not number.endswith("%"):
-        return None
-    try:
-        return float(number[:-1]) / 100
-    except ValueError:
-        return None
-
-
 def solver_option(solver: Any, svd_solver: Any) -> str:
     """Return the solver that one of two options selects."""
     if choice_option("svd_solver", svd_solver, SvdSolver) == "auto":

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from karhunen import _core
 from karhunen._inputs.matrix import to_matrix, to_weights
 from karhunen._pca.fitted import FittedComponents
-from karhunen._pca.options import iteration_options, n_components_of, n_components_option, solver_option
+from karhunen._pca.options import iteration_options, n_components_of, solver_option
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Auto, PowerIterationNormalizer, Solver, SvdSolver, Weighting
 from karhunen._shared.dtype import in_dtype
@@ -255,7 +255,7 @@ class PCA(FittedComponents):
         check_sketch_options(self)
         return {
             **iteration_options(self),
-            "n_components": n_components_option(self.n_components),
+            "n_components": n_components_option(self.n_components, mle=True),
             "center": flag_option("center", self.center),
             "scale": flag_option("scale", self.scale),
             "weighting": name_option("weighting", self.weighting),
