@@ -119,12 +119,14 @@ impl KernelProblem {
             false => &[R::Tiles, R::Stored, R::Nystrom],
         };
         let own = self.need(route, n_threads);
-        let smaller = others.iter().filter(|&&other| {
-            other != route
-                && (other != R::Nystrom || self.may_approximate)
-                && (self.n_components.given().is_some() || other == R::Nystrom)
-                && self.need(other, n_threads) < 0.8 * own
-        });
+        let takes = |other| match self.n_components {
+            NComponents::Count(_) => other != R::Nystrom || self.may_approximate,
+            NComponents::Variance(_) => other != R::Nystrom && self.may_approximate,
+            _ => other == R::Nystrom && self.may_approximate,
+        };
+        let smaller = others
+            .iter()
+            .filter(|&&other| other != route && takes(other) && self.need(other, n_threads) < 0.8 * own);
         let mut ways: Vec<Advice> = smaller
             .map(|other| Advice::Solver {
                 route: Box::new(other.value()),

@@ -11,8 +11,6 @@ from karhunen._shared.options import (
     choice_option,
     count_option,
     flag_option,
-    is_number,
-    is_whole,
     name_option,
     optional_count,
     seed_option,
