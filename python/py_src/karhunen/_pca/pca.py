@@ -14,7 +14,13 @@ from karhunen._pca.options import iteration_options, n_components_of, solver_opt
 from karhunen._shared.arrays import FloatArray, Matrix
 from karhunen._shared.choices import Auto, PowerIterationNormalizer, Solver, SvdSolver, Weighting
 from karhunen._shared.dtype import in_dtype
-from karhunen._shared.options import check_sketch_options, estimator_options, flag_option, name_option
+from karhunen._shared.options import (
+    check_sketch_options,
+    estimator_options,
+    flag_option,
+    n_components_option,
+    name_option,
+)
 
 if TYPE_CHECKING:
     from sklearn.decomposition import PCA as SklearnPCA
