@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use karhunen_io::{Cause, Content, Data, ReadOptions, Table, Values, option_names, shortened};
 
-use crate::error::{Failure, Places, Result};
+use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::{count, share};
 use crate::names;
 use crate::names::visible;
@@ -37,7 +37,7 @@ impl Dataset {
             .spin(format!("reading {}", visible(&file)), || karhunen_io::read(path, options))
             .map_err(|error| neither_file_nor_column(error, options))?;
         check_stop()?;
-        print_warnings(&file, &table.warnings);
+        print_warnings(&file, &with_flags(&table.warnings));
         Ok(Self { file, table, seconds: started.elapsed().as_secs_f64(), hints: Vec::new() })
     }
 
@@ -50,7 +50,11 @@ impl Dataset {
 
     /// All notes, warnings and hints about the file, for JSON.
     pub(crate) fn notes(&self) -> Vec<String> {
-        [&self.table.notes, &self.table.warnings, &self.hints].into_iter().flatten().cloned().collect()
+        [&self.table.notes, &with_flags(&self.table.warnings), &self.hints]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect()
     }
 
     /// Rows and columns of library errors in the user's terms.
@@ -88,7 +92,7 @@ impl Dataset {
         let content = progress.spin(message, || karhunen_io::read_any(path, options))?;
         check_stop()?;
         if let Content::Table(table) = &content {
-            print_warnings(&input_name(path), &table.warnings);
+            print_warnings(&input_name(path), &with_flags(&table.warnings));
         }
         Ok((content, started.elapsed().as_secs_f64()))
     }

@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use karhunen::ErrorKind;
-use karhunen::error::{OptionName, OptionValue, Surface, Weighed, options};
-use karhunen_io::{Cause, Table, option_names, shortened};
+use karhunen::error::{OptionName, OptionValue, Phrase, Surface, Weighed, options};
+use karhunen_io::{Cause, Table, option_names, shell_word, shortened};
 
 use crate::component_names::of_component;
 use crate::progress::stop_code;
@@ -114,6 +114,11 @@ impl Failure {
         };
         source.kind() == io::ErrorKind::BrokenPipe
     }
+}
+
+/// Texts of a file, with options as flags.
+pub(crate) fn with_flags(texts: &[Phrase]) -> Vec<String> {
+    texts.iter().map(|text| text.text_for(&Places::of_file(""))).collect()
 }
 
 /// Where in the user's file a row or column of the library is: counted from one, and named.
@@ -237,6 +242,7 @@ impl Surface for Places<'_> {
             options::N_THREADS => "threads",
             options::SAMPLE_WEIGHTS | option_names::WEIGHTS_COLUMN => "weights",
             option_names::LABELS => "label",
+            option_names::DOUBLE => "dtype",
             option => return format!("--{}", option.field().replace('_', "-")),
         };
         format!("--{name}")
@@ -251,6 +257,16 @@ impl Surface for Places<'_> {
             }
             (options::ERROR_BARS, V::Flag(false)) => flag,
             (options::ERROR_BARS, _) => format!("no {flag}"),
+            (option_names::DOUBLE, V::Flag(true)) => format!("{flag} f64"),
+            (option_names::HEADER, V::Flag(holds)) => format!("{flag} {}", if *holds { "yes" } else { "no" }),
+            (option_names::ROW_NAMES, V::NotGiven) => format!("{flag} none"),
+            (option_names::DECIMAL_COMMA, V::Flag(false)) => "--decimal-point".to_owned(),
+            (option_names::MAX_UNPACKED, V::Whole(bytes)) => format!("{flag} {}GB", bytes >> 30),
+            (_, V::Text(text)) => format!("{flag} {}", shell_word(text)),
+            (_, V::Texts(texts)) => {
+                let each: Vec<_> = texts.iter().map(|text| format!("{flag} {}", shell_word(text))).collect();
+                each.join(" ")
+            }
             (_, V::Flag(true) | V::Given) => flag,
             // The method that `auto` chose is no value that was given.
             (options::PRE_IMAGE, V::Name { name: "ridge", .. }) => flag,

@@ -10,7 +10,7 @@ use karhunen_io::{
 };
 
 use crate::dataset::neither_file_nor_column;
-use crate::error::{Failure, Places, Result};
+use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::{count, share};
 use crate::hints;
 use crate::names::{list, visible};
@@ -53,7 +53,7 @@ impl ObservedDataset {
             _ => neither_file_nor_column(error, options),
         })?;
         check_stop()?;
-        print_warnings(&file, &table.warnings);
+        print_warnings(&file, &with_flags(&table.warnings));
         let texts = |ids: &Option<Ids>| ids.as_ref().map(Ids::texts);
         let (row_names, column_names) = (texts(&table.row_ids), texts(&table.column_ids));
         let seconds = started.elapsed().as_secs_f64();
@@ -80,7 +80,11 @@ impl ObservedDataset {
 
     /// All notes, warnings and hints about the file, for JSON.
     pub(crate) fn notes(&self) -> Vec<String> {
-        [&self.table.notes, &self.table.warnings, &self.hints].into_iter().flatten().cloned().collect()
+        [&self.table.notes, &with_flags(&self.table.warnings), &self.hints]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect()
     }
 
     /// The entries with the multiplicities `weights` of their rows.

@@ -1,5 +1,6 @@
 //! Arrow IPC, as a file (Feather version 2) or as a stream: columns are used in place in the mapped file.
 
+use crate::option_names;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +16,6 @@ use crate::columns::{self, Batches, Columns};
 use crate::csv::in_pool;
 use crate::decoder;
 use crate::input::{Bytes, Input};
-use crate::options::OptionName;
 use crate::triples::{Entries, Wanted, columnar};
 use crate::{Cause, Error, ReadOptions, Result, Table};
 
@@ -37,7 +37,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(
         &path,
         "Arrow",
-        &[OptionName::RowNames, OptionName::Labels, OptionName::WeightsColumn],
+        &[option_names::ROW_NAMES, option_names::LABELS, option_names::WEIGHTS_COLUMN],
     )?;
     let work = || {
         let (file, schema, format) = open(&path, bytes)?;
@@ -206,7 +206,7 @@ pub(crate) fn open_batches(path: &Path, bytes: Bytes) -> Result<(Undecoded, Sche
     let bytes = columns::shared(bytes);
     if !bytes.starts_with(FILE_MAGIC) {
         let message = "an Arrow IPC stream is not read block by block; write it as an Arrow IPC file, or read the whole table";
-        return Err(Error::new(path, Cause::Option(message.to_owned())));
+        return Err(Error::new(path, Cause::option(message.to_owned())));
     }
     let (schema, decoder, blocks) = decoder::run(path, || open_file(&bytes))?;
     let n_rows = decoder::run(path, || blocks.iter().map(|(_, content)| batch_rows(content)).sum())?;

@@ -31,7 +31,7 @@ pub fn load_checkpoint(path: &Path) -> Result<Checkpoint> {
     // The length of a header, and the header.
     if input.as_slice().get(8) != Some(&b'{') {
         let message = "is no checkpoint; give a file that `karhunen fit --checkpoint` wrote, or one that is not there yet";
-        return Err(Error::new(path, Cause::Format(message.to_owned())));
+        return Err(Error::new(path, Cause::format(message.to_owned())));
     }
     of_record(path, model_file::read(&input)?)
 }

@@ -3,6 +3,7 @@
 //! Numbers are written into one buffer in column-major order, the order of the files: threads fill different
 //! columns, and each value is copied once.
 
+use karhunen::error::Phrase;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -14,10 +15,9 @@ use karhunen::{Scalar, memory};
 use rayon::prelude::*;
 
 use crate::conversions;
-use crate::csv::{Cell, decorated_message};
-use crate::error::MISSING_ADVICE;
+use crate::csv::{Cell, of_decorated, set_aside};
 use crate::name_rule::unit_warning;
-use crate::names::{shell_word, shortened};
+use crate::names::shortened;
 use crate::roles::{IdOrigin, Role, Roles, place};
 use crate::rounded::{Rounded, is_held, limit};
 use crate::units::first_decorated;
@@ -109,7 +109,7 @@ impl Columns<'_> {
         &self,
         roles: &Roles,
         notes: &mut Vec<String>,
-        warnings: &mut Vec<String>,
+        warnings: &mut Vec<Phrase>,
     ) -> Result<Option<Vec<String>>> {
         let [column] = roles.columns(Role::Id)[..] else { return Ok(None) };
         let names = self.text(column)?;
@@ -127,20 +127,19 @@ impl Columns<'_> {
             }
             IdOrigin::FirstText => {
                 if let Some((row, earlier)) = first_repetition(&names) {
-                    let message = format!(
-                        "holds text, and does not name the rows, for the same stands in row {}; set it aside with \
-                         --label {}",
-                        earlier + 1,
-                        shell_word(&self.name(column))
+                    let problem = format!(
+                        "holds text, and does not name the rows, for the same stands in row {}",
+                        earlier + 1
                     );
-                    return Err(self.error_at(row, column, message));
+                    let advice = Phrase::new("set it aside with ").then(set_aside(&self.name(column)));
+                    return Err(self.error_at(row, column, Cause::Text(problem, advice)));
                 }
                 let cells: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
                 let n_texts = cells.iter().filter(|cell| Cell::of(cell, false) == Cell::Text).count();
                 if let Some(row) = first_decorated(&cells, n_texts)
-                    && let Some(message) = decorated_message(cells[row], &self.name(column))
+                    && let Some(cause) = of_decorated(cells[row], &self.name(column))
                 {
-                    return Err(self.error_at(row, column, message));
+                    return Err(self.error_at(row, column, cause));
                 }
                 warnings.extend(unit_warning(&cells, &self.name(column)));
                 notes.push(format!("the column `{}` names the rows", shortened(&self.name(column))));
@@ -149,8 +148,8 @@ impl Columns<'_> {
         Ok(Some(names))
     }
 
-    fn error_at(&self, row: usize, column: usize, message: String) -> Error {
-        Error::at(self.path, place(self.schema, Some(row), column), Cause::Value(message))
+    fn error_at(&self, row: usize, column: usize, cause: Cause) -> Error {
+        Error::at(self.path, place(self.schema, Some(row), column), cause)
     }
 
     /// A column as text; nulls are empty.
@@ -167,7 +166,7 @@ impl Columns<'_> {
 
     /// Reads columns of numbers into one column-major buffer; nulls become NaN if `holes`. Also returns a warning
     /// about the first integer that was rounded.
-    fn numbers<T: Scalar>(&self, columns: &[usize], holes: bool) -> Result<(Vec<T>, Option<String>)> {
+    fn numbers<T: Scalar>(&self, columns: &[usize], holes: bool) -> Result<(Vec<T>, Option<Phrase>)> {
         let what = format!("a table of {} rows and {} columns", self.n_rows, columns.len());
         let bytes = self.n_rows as f64 * columns.len() as f64 * size_of::<T>() as f64;
         let advice = || vec!["fit a part of it".into()];
@@ -186,10 +185,7 @@ impl Columns<'_> {
             Rounded { text, place: place(self.schema, Some(row), column) }.warning::<f64>()
         });
         match firsts.into_iter().filter_map(|first| first.missing).min() {
-            Some((row, column)) => {
-                let message = format!("a null is a missing value; {MISSING_ADVICE}");
-                Err(self.error_at(row, column, message))
-            }
+            Some((row, column)) => Err(self.error_at(row, column, Cause::null())),
             None => Ok((values, rounded)),
         }
     }
@@ -229,7 +225,7 @@ impl Columns<'_> {
             return Ok(());
         }
         let message = format!("{} rows are declared, {found} are there; the file is damaged", self.n_rows);
-        Err(Error::new(self.path, Cause::Format(message)))
+        Err(Error::new(self.path, Cause::format(message)))
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn caught<R>(decode: impl FnOnce() -> R) -> std::result::Result<R, St
 pub(crate) fn damaged(path: &Path, error: &dyn Display) -> Error {
     // Some decoders return several lines.
     let error = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-    Error::new(path, Cause::Format(format!("is damaged or not supported ({error}); copy or write it again")))
+    Error::new(path, Cause::format(format!("is damaged or not supported ({error}); copy or write it again")))
 }
 
 #[cfg(test)]

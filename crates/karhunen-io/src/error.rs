@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use karhunen::error::{Fields, OptionName, OptionValue, Surface};
+use karhunen::error::{Fields, OptionName, OptionValue, Phrase, Surface};
 
 use crate::names::shortened;
 
@@ -87,7 +87,7 @@ pub enum Cause {
     },
     /// An option that does not fit the file.
     #[error("{0}")]
-    Option(String),
+    Option(Phrase),
     /// An option that names a column which cannot be taken.
     #[error("{}", of_column(&Fields, *option, wanted, problem))]
     Column {
@@ -100,10 +100,16 @@ pub enum Cause {
     },
     /// A file that is not what it claims to be, or that is not supported.
     #[error("{0}")]
-    Format(String),
-    /// A value that is missing or is not a number.
+    Format(Phrase),
+    /// A value that is not a number, or not an allowed one.
     #[error("{0}")]
-    Value(String),
+    Value(Phrase),
+    /// A missing value.
+    #[error("{}", Self::missing_value(.0))]
+    Missing(String),
+    /// Text where numbers are expected, and what to do.
+    #[error("{0}; {1}")]
+    Text(String, Phrase),
     /// An error of the library.
     #[error(transparent)]
     Library(Box<karhunen::Error>),
@@ -112,6 +118,45 @@ pub enum Cause {
 impl From<karhunen::Error> for Cause {
     fn from(error: karhunen::Error) -> Self {
         Self::Library(Box::new(error))
+    }
+}
+
+impl Cause {
+    /// An option that does not fit the file.
+    pub(crate) fn option(message: impl Into<Phrase>) -> Self {
+        Self::Option(message.into())
+    }
+
+    /// A file that is not what it claims to be.
+    pub(crate) fn format(message: impl Into<Phrase>) -> Self {
+        Self::Format(message.into())
+    }
+
+    /// A value that is not allowed.
+    pub(crate) fn value(message: impl Into<Phrase>) -> Self {
+        Self::Value(message.into())
+    }
+
+    /// A null of Arrow or Parquet.
+    pub(crate) fn null() -> Self {
+        Self::Missing("a null is a missing value".to_owned())
+    }
+
+    fn missing_value(what: &str) -> Phrase {
+        Phrase::new(format!("{what}; PCA needs every value: drop the row or the column, fill it in, or "))
+            .fit_missing()
+    }
+
+    /// The message as a surface writes it.
+    fn text_for(&self, surface: &dyn Surface) -> String {
+        match self {
+            Self::Library(error) => error.text_for(surface),
+            Self::Column { option, wanted, problem } => of_column(surface, *option, wanted, problem),
+            Self::Option(message) | Self::Format(message) | Self::Value(message) => message.text_for(surface),
+            Self::Missing(what) => Self::missing_value(what).text_for(surface),
+            Self::Text(what, advice) => format!("{what}; {}", advice.text_for(surface)),
+            Self::Io { .. } | Self::Changed { .. } => self.to_string(),
+        }
     }
 }
 
@@ -133,12 +178,7 @@ impl Error {
 
     /// The message as a surface writes it.
     pub fn text_for(&self, surface: &dyn Surface) -> String {
-        let cause = match &*self.cause {
-            Cause::Library(error) => error.text_for(surface),
-            Cause::Column { option, wanted, problem } => of_column(surface, *option, wanted, problem),
-            cause => cause.to_string(),
-        };
-        format!("{}{}: {cause}", display_path(&self.path, &self.cause), self.place)
+        format!("{}{}: {}", display_path(&self.path, &self.cause), self.place, self.cause.text_for(surface))
     }
 
     /// The coarse kind.
@@ -146,7 +186,7 @@ impl Error {
         match &*self.cause {
             Cause::Io { .. } | Cause::Changed { .. } => ErrorKind::Io,
             Cause::Option(_) | Cause::Column { .. } => ErrorKind::Argument,
-            Cause::Format(_) | Cause::Value(_) => ErrorKind::Data,
+            Cause::Format(_) | Cause::Value(_) | Cause::Missing(_) | Cause::Text(..) => ErrorKind::Data,
             Cause::Library(error) => match error.kind() {
                 karhunen::ErrorKind::Argument => ErrorKind::Argument,
                 karhunen::ErrorKind::Io => ErrorKind::Io,
@@ -165,10 +205,6 @@ fn changed(before: u64, after: u64) -> String {
     };
     format!("the file {what} while it was read; try again when no other program writes to it")
 }
-
-/// What is advised where a value is missing.
-pub(crate) const MISSING_ADVICE: &str = "PCA needs every value: drop the row or the column, fill it in, or fit what was \
-                                         observed with --missing";
 
 fn of_column(surface: &dyn Surface, option: OptionName, wanted: &str, problem: &str) -> String {
     format!("{}: {problem}", surface.setting(option, &OptionValue::Text(wanted.to_owned())))

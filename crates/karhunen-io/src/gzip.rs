@@ -1,5 +1,7 @@
 //! Content of gzip files (RFC 1952): one or more members, with or without padding of zeros.
 
+use crate::option_names;
+use karhunen::error::Phrase;
 use std::io::Read;
 
 use flate2::bufread::GzDecoder;
@@ -27,7 +29,7 @@ pub(crate) fn unpacked(packed: &[u8], most: u64) -> Result<Vec<u8>, Cause> {
                 "unexpected data after the gzip stream, at byte {}; fetch or compress the file again",
                 packed.len() - rest.len() + 1
             );
-            return Err(Cause::Format(message));
+            return Err(Cause::format(message));
         }
         let mut member = GzDecoder::new(rest);
         unpack(&mut member, &mut content, most)?;
@@ -41,7 +43,7 @@ fn unpack(member: &mut impl Read, content: &mut Vec<u8>, most: u64) -> Result<()
     /// The first buffer size, doubled as needed.
     const FIRST: usize = 1 << 20;
     let damaged = |error: std::io::Error| {
-        Cause::Format(format!("the gzip file is damaged or cut short ({error}); fetch or compress it again"))
+        Cause::format(format!("the gzip file is damaged or cut short ({error}); fetch or compress it again"))
     };
     loop {
         if content.len() == content.capacity() {
@@ -80,10 +82,10 @@ pub(crate) fn endless(most: u64) -> Cause {
 
 fn beyond(most: u64, when: &str) -> Cause {
     let most = memory::size(most as f64);
-    Cause::Option(format!(
-        "holds more than {most}{when}: stopped there; if that is right, raise the limit with --max-unpacked, such as \
-         --max-unpacked 64GB"
-    ))
+    let problem =
+        format!("holds more than {most}{when}: stopped there; if that is right, raise the limit with ");
+    let advice = Phrase::new(problem).option(option_names::MAX_UNPACKED).text(", such as ");
+    Cause::option(advice.setting(option_names::MAX_UNPACKED, 64_u64 << 30))
 }
 
 /// Reserves `more` bytes.
@@ -150,7 +152,7 @@ mod tests {
             assert!(matches!(error, Cause::Option(_)), "{error}");
             let error = error.to_string();
             assert!(error.starts_with(&format!("holds more than {}", memory::size(most as f64))), "{error}");
-            assert!(error.contains("--max-unpacked 64GB"), "{error}");
+            assert!(error.contains("max_unpacked = 68719476736"), "{error}");
         }
         // The limit applies to the sum of two members.
         let two = [packed(&[0; 60]), packed(&[0; 60])].concat();

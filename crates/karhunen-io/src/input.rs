@@ -58,7 +58,7 @@ impl Input {
         let reading = |source| reading_failed(path, source, metadata.len());
         if metadata.is_dir() {
             let message = foreign::of_folder(path).message(path);
-            return Err(Error::new(path, Cause::Format(message)));
+            return Err(Error::new(path, Cause::format(message)));
         }
         if metadata.is_file() && metadata.len() > 0 {
             let again = file.try_clone().map_err(reading)?;

@@ -154,7 +154,7 @@ pub(crate) fn before_reading(path: &Path) -> Result<()> {
          put there now ({why}); run the command that wrote them again, or remove {}",
         journal.display()
     );
-    Err(Error::new(path, Cause::Format(message)))
+    Err(Error::new(path, Cause::format(message)))
 }
 
 /// Tests whether an incomplete set contains this file.

@@ -67,7 +67,7 @@ pub(crate) fn write(record: &Record<'_>, sink: &mut dyn Write) -> std::io::Resul
 /// read only if every byte is as it was written.
 pub(crate) fn read(input: &Input) -> Result<Record<'static>> {
     let path = &input.path;
-    let refuse = |message: String| Error::new(path, Cause::Format(message));
+    let refuse = |message: String| Error::new(path, Cause::format(message));
     let (_, header) = SafeTensors::read_metadata(input.as_slice())
         .map_err(|error| refuse(not_a_model(input.as_slice(), &error)))?;
     let mut metadata: BTreeMap<String, String> =
@@ -119,7 +119,7 @@ pub(crate) fn read(input: &Input) -> Result<Record<'static>> {
 pub(crate) fn refused(path: &Path, error: karhunen::Error) -> Error {
     match error {
         karhunen::Error::Record { array, problem } => {
-            Error::at(path, Place { name: array, ..Place::default() }, Cause::Format(problem))
+            Error::at(path, Place { name: array, ..Place::default() }, Cause::format(problem))
         }
         error => Error::new(path, error.into()),
     }

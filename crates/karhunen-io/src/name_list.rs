@@ -52,7 +52,7 @@ fn read_names(path: &Path, what: &str, n_expected: usize, options: &ReadOptions)
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let at = |line: usize, message: String| {
             let line = Some(line as u64 + 1);
-            Error::at(path, Place { line, ..Place::default() }, Cause::Format(message))
+            Error::at(path, Place { line, ..Place::default() }, Cause::format(message))
         };
         let mut names = Vec::with_capacity(n_expected.min(bytes.len()));
         for (line, text) in bytes.trim_ascii_end().split(|&byte| byte == b'\n').enumerate() {
@@ -68,7 +68,7 @@ fn read_names(path: &Path, what: &str, n_expected: usize, options: &ReadOptions)
         }
         if names.len() != n_expected {
             let message = format!("holds {} names, but the data have {n_expected} {what}", names.len());
-            return Err(Error::new(path, Cause::Format(message)));
+            return Err(Error::new(path, Cause::format(message)));
         }
         Ok(names)
     })

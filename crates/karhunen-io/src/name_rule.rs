@@ -4,10 +4,11 @@
 //! Options take precedence, then the columns that a model was fitted to, then the content of the table. If the
 //! content does not settle the question, the result carries a warning that every command prints.
 
+use crate::option_names;
+use karhunen::error::{OptionValue, Phrase};
 use std::collections::HashSet;
 
 use crate::csv::{Cell, Field};
-use crate::names::shell_word;
 use crate::units::{common_word, first_decorated};
 
 /// The columns of a fitted table, as its model records them.
@@ -74,33 +75,43 @@ impl FirstLine {
     }
 
     /// The warning that every command prints, since the guess may be wrong.
-    pub(crate) fn warning(self) -> Option<&'static str> {
-        match self {
-            Self::Values | Self::Names | Self::CountingNames => None,
-            Self::LikelyNames => Some(
-                "the first line holds numbers that count up or down, and was taken as names; say --header no if it is data",
+    pub(crate) fn warning(self) -> Option<Phrase> {
+        let (guess, header, otherwise) = match self {
+            Self::Values | Self::Names | Self::CountingNames => return None,
+            Self::LikelyNames => (
+                "the first line holds numbers that count up or down, and was taken as names",
+                false,
+                "if it is data",
             ),
-            Self::MovedNames => Some(
-                "the first line holds the numbers that name the model's features, in another order, and was taken as names; \
-                 say --header no if it is data",
+            Self::MovedNames => (
+                "the first line holds the numbers that name the model's features, in another order, and was taken as names",
+                false,
+                "if it is data",
             ),
-            Self::KnownNumbers => Some(
-                "the first line holds the numbers that name the model's features, as a row could, and was taken as names; \
-                 say --header no if it is data",
+            Self::KnownNumbers => (
+                "the first line holds the numbers that name the model's features, as a row could, and was taken as names",
+                false,
+                "if it is data",
             ),
-            Self::CountingValues => Some(
-                "the first line holds numbers that count up or down, and was taken as values; say --header yes if it holds \
-                 names",
+            Self::CountingValues => (
+                "the first line holds numbers that count up or down, and was taken as values",
+                true,
+                "if it holds names",
             ),
-            Self::WholeValues => Some(
-                "the first line holds whole numbers over decimals and was taken as values; say --header yes if it holds names",
+            Self::WholeValues => (
+                "the first line holds whole numbers over decimals and was taken as values",
+                true,
+                "if it holds names",
             ),
-        }
+        };
+        let warning =
+            Phrase::new(guess).text("; say ").setting(option_names::HEADER, OptionValue::Flag(header));
+        Some(warning.text(" ").text(otherwise))
     }
 }
 
 /// The content of the first column of a table, if no option states it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FirstColumn {
     /// Values, or text to be refused or set aside.
     Values,
@@ -109,7 +120,7 @@ pub(crate) enum FirstColumn {
         /// True if they must differ: text is the only evidence for names.
         must_differ: bool,
         /// The warning that every command prints, since the guess may be wrong.
-        warning: Option<String>,
+        warning: Option<Phrase>,
     },
 }
 
@@ -386,9 +397,11 @@ impl Look<'_> {
             let whole = numbers.iter().all(|value| value.fract() == 0.0);
             let doubtful = texts == 0 && (!whole || !differ) && !cells.iter().all(|cell| cell.quoted);
             let warning = doubtful.then(|| {
-                "the first column has no name, holds numbers, and was taken as names of the rows; say --row-names none if \
-                 it is data"
-                    .to_owned()
+                Phrase::new(
+                    "the first column has no name, holds numbers, and was taken as names of the rows; say ",
+                )
+                .setting(option_names::ROW_NAMES, OptionValue::NotGiven)
+                .text(" if it is data")
             });
             return FirstColumn::Names { must_differ: false, warning };
         }
@@ -500,14 +513,14 @@ pub(crate) fn may_count_columns(
 }
 
 /// The warning for a column that names the rows although its cells are numbers with a unit of letters.
-pub(crate) fn unit_warning(cells: &[&[u8]], column: &str) -> Option<String> {
+pub(crate) fn unit_warning(cells: &[&[u8]], column: &str) -> Option<Phrase> {
     let unit = common_word(cells)?;
-    Some(format!(
-        "the first column holds numbers with `{}` and was taken as names of the rows; say --row-names {} if it names them, or \
-         remove the unit",
-        String::from_utf8_lossy(unit).escape_debug(),
-        shell_word(column)
-    ))
+    let problem = format!(
+        "the first column holds numbers with `{}` and was taken as names of the rows; say ",
+        String::from_utf8_lossy(unit).escape_debug()
+    );
+    let warning = Phrase::new(problem).setting(option_names::ROW_NAMES, OptionValue::Text(column.to_owned()));
+    Some(warning.text(" if it names them, or remove the unit"))
 }
 
 /// Returns true if the model has a feature of this name: the column then does not name rows.

@@ -1,6 +1,7 @@
 //! NPY: one array. Little-endian `float32` and `float64` are used in place in the mapped file; integers, booleans,
 //! half precision and big-endian numbers become `f64`.
 
+use crate::option_names;
 use std::io::Write;
 
 use arrow_array::types::{ArrowPrimitiveType, Float16Type};
@@ -8,7 +9,6 @@ use karhunen::{Matrix, Scalar};
 
 use crate::input::{Bytes, Input};
 use crate::npy_header::{self, Header, Kind};
-use crate::options::OptionName;
 use crate::rounded::{Rounded, is_held};
 use crate::{Buffer, Cause, Data, Error, Place, ReadOptions, Result, Table, Values};
 
@@ -20,7 +20,7 @@ type F16 = <Float16Type as ArrowPrimitiveType>::Native;
 /// [`Cause::Format`] unless it is a complete array of numbers, [`Cause::Option`] for options about named
 /// columns.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
-    options.allow_only(&input.path, "NPY", &[OptionName::Transpose])?;
+    options.allow_only(&input.path, "NPY", &[option_names::TRANSPOSE])?;
     let path = input.path.clone();
     array_table(input, options.transpose, "NPY").map_err(|cause| Error::new(&path, cause))
 }
@@ -84,7 +84,7 @@ pub(crate) fn table_shape(
         [n_rows, n_cols] => (n_rows, n_cols),
         [n_rows] => (n_rows, 1),
         _ => {
-            return Err(Cause::Format(format!(
+            return Err(Cause::format(format!(
                 "holds an array of shape {}, and a table has rows and columns; reshape it to two axes",
                 header.shape_text()
             )));
@@ -104,13 +104,13 @@ pub(crate) fn elements<'a>(bytes: &'a [u8], header: &Header) -> std::result::Res
     let found = &bytes[header.data_offset..];
     match header.n_bytes() {
         Some(expected) if expected == found.len() => Ok(found),
-        Some(expected) if expected < found.len() => Err(Cause::Format(format!(
+        Some(expected) if expected < found.len() => Err(Cause::format(format!(
             "has {} bytes after its array of shape {}; it is damaged, or several arrays were saved to one file \
              (numpy.savez does that)",
             found.len() - expected,
             header.shape_text()
         ))),
-        expected => Err(Cause::Format(format!(
+        expected => Err(Cause::format(format!(
             "is truncated: shape {} needs {} bytes, {} are there; copy or save it again",
             header.shape_text(),
             expected.map_or_else(|| format!("over {}", usize::MAX), |n| n.to_string()),
@@ -152,7 +152,7 @@ pub(crate) fn to_f64(bytes: &[u8], header: &Header) -> std::result::Result<Vec<f
         (Kind::Uint, _) => convert(bytes, big, |b| u64::from_le_bytes(b) as f64),
         (Kind::Bool, _) => convert(bytes, big, |b: [u8; 1]| f64::from(u8::from(b[0] != 0))),
         (Kind::Bytes | Kind::Unicode, _) => {
-            return Err(Cause::Format(
+            return Err(Cause::format(
                 "holds text; PCA needs numbers: save the columns that are numbers".to_owned(),
             ));
         }

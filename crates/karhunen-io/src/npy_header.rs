@@ -67,9 +67,9 @@ impl Header {
 /// [`Cause::Format`] if it is not a header, is truncated, or declares elements that are not numbers or text.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Header, Cause> {
     if !bytes.starts_with(MAGIC) {
-        return Err(Cause::Format("is not an NPY file: it does not begin with \\x93NUMPY".to_owned()));
+        return Err(Cause::format("is not an NPY file: it does not begin with \\x93NUMPY".to_owned()));
     }
-    let cut_off = || Cause::Format("the NPY header is cut off; copy the file again".to_owned());
+    let cut_off = || Cause::format("the NPY header is cut off; copy the file again".to_owned());
     let version = bytes.get(6..8).ok_or_else(cut_off)?;
     let (begin, length) = match version {
         [1, 0] => {
@@ -82,7 +82,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Header, Cause> {
         }
         _ => {
             let (major, minor) = (version[0], version[1]);
-            return Err(Cause::Format(format!(
+            return Err(Cause::format(format!(
                 "NPY version {major}.{minor} is not known (1.0, 2.0 and 3.0 are); save it with numpy.save"
             )));
         }
@@ -99,13 +99,13 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Header, Cause> {
 }
 
 fn damaged(expected: &str, at: usize) -> Cause {
-    Cause::Format(format!(
+    Cause::format(format!(
         "the NPY header is damaged at byte {at}: expected {expected}; save the array again with numpy.save"
     ))
 }
 
 fn structured(fields: &[String]) -> Cause {
-    Cause::Format(format!(
+    Cause::format(format!(
         "holds a structured array with the fields {}; make a plain one of it with \
          numpy.lib.recfunctions.structured_to_unstructured",
         crate::names::list(fields)
@@ -116,7 +116,7 @@ fn structured(fields: &[String]) -> Cause {
 fn dtype(descr: &str) -> Result<Dtype, Cause> {
     let refuse = |what: &str, advice: &str| {
         let shown: String = descr.chars().take(40).flat_map(char::escape_debug).collect();
-        Err(Cause::Format(format!("holds {what} (dtype `{shown}`); {advice}")))
+        Err(Cause::format(format!("holds {what} (dtype `{shown}`); {advice}")))
     };
     let (order, rest) = match descr.as_bytes().first() {
         Some(b'<' | b'>' | b'|' | b'=') => descr.split_at(1),

@@ -1,5 +1,7 @@
 //! NPZ: a zip archive of NPY arrays, or the sparse matrix that `scipy.sparse.save_npz` writes as several arrays.
 
+use crate::option_names;
+use karhunen::error::Phrase;
 use std::io::{Cursor, Read};
 
 use karhunen::memory;
@@ -7,7 +9,6 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::input::{Bytes, Input};
-use crate::options::OptionName;
 use crate::{Cause, Error, ObservedData, Place, ReadOptions, Result, Table};
 use crate::{foreign, gzip, npy, npz_sparse};
 
@@ -20,7 +21,7 @@ const MOST_INFLATED: u64 = 1032;
 /// [`Cause::Format`] for archives and arrays that are damaged or not supported, [`Cause::Option`] if an array must
 /// be chosen.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
-    options.allow_only(&input.path, "NPZ", &[OptionName::Transpose, OptionName::Array])?;
+    options.allow_only(&input.path, "NPZ", &[option_names::TRANSPOSE, option_names::ARRAY])?;
     let mut archive = Archive::open(&input, options.most_unpacked())?;
     if let Some(name) = &options.array {
         return archive.dense(name, options.transpose);
@@ -35,12 +36,13 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
             let kind = foreign::of_archive(archive.zip.file_names().flatten());
             let message = kind.map(|kind| kind.message(&input.path));
             let message = message.unwrap_or_else(|| "the archive holds no NPY array".to_owned());
-            Err(Error::new(&input.path, Cause::Format(message)))
+            Err(Error::new(&input.path, Cause::format(message)))
         }
         _ => {
-            let message =
-                format!("holds several arrays; choose one with --array: {}", crate::names::list(&names));
-            Err(Error::new(&input.path, Cause::Option(message)))
+            let message = Phrase::new("holds several arrays; choose one with ")
+                .option(option_names::ARRAY)
+                .text(format!(": {}", crate::names::list(&names)));
+            Err(Error::new(&input.path, Cause::option(message)))
         }
     }
 }
@@ -50,7 +52,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
 /// # Errors
 /// As [`read`].
 pub(crate) fn averaged(input: &Input, options: &ReadOptions) -> Result<Option<ObservedData>> {
-    options.allow_only(&input.path, "NPZ", &[OptionName::Transpose, OptionName::Array])?;
+    options.allow_only(&input.path, "NPZ", &[option_names::TRANSPOSE, option_names::ARRAY])?;
     let archive = Archive::open(input, options.most_unpacked())?;
     if options.array.is_some() || !archive.is_sparse() {
         return Ok(None);
@@ -92,11 +94,14 @@ impl<'a> Archive<'a> {
 
     fn dense(&mut self, name: &str, transpose: bool) -> Result<Table> {
         if !self.names.iter().any(|known| known == name) {
-            let message = format!(
-                "--array {name}: there is no such array; there are {}",
-                crate::names::list(&self.names)
-            );
-            return Err(Error::new(&self.input.path, Cause::Option(message)));
+            return Err(Error::new(
+                &self.input.path,
+                Cause::Column {
+                    option: option_names::ARRAY,
+                    wanted: name.to_owned(),
+                    problem: format!("there is no such array; there are {}", crate::names::list(&self.names)),
+                },
+            ));
         }
         let member = self.unpack(name)?;
         npy::array_table(member, transpose, "NPZ").map_err(|cause| self.error(name, cause))
@@ -110,7 +115,7 @@ impl<'a> Archive<'a> {
         let member = zip.by_name(&format!("{name}.npy")).map_err(|error| refuse(zip_cause(error)))?;
         let (declared, packed) = (member.size(), member.compressed_size());
         let lying = || {
-            refuse(Cause::Format(format!(
+            refuse(Cause::format(format!(
                 "declares {declared} bytes, which its {packed} packed bytes do not hold; the archive is damaged"
             )))
         };
@@ -126,7 +131,7 @@ impl<'a> Archive<'a> {
         memory::ask("unpacking it", declared as f64, advice).map_err(|error| refuse(error.into()))?;
         bytes.reserve_exact(capacity);
         member.take(declared.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| {
-            refuse(Cause::Format(format!("cannot be unpacked, the archive is damaged ({error})")))
+            refuse(Cause::format(format!("cannot be unpacked, the archive is damaged ({error})")))
         })?;
         if bytes.len() as u64 != declared {
             return Err(lying());
@@ -136,7 +141,7 @@ impl<'a> Archive<'a> {
 }
 
 fn zip_cause(error: ZipError) -> Cause {
-    Cause::Format(match error {
+    Cause::format(match error {
         ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword => {
             "is encrypted; write it again without a password".to_owned()
         }
@@ -247,13 +252,13 @@ mod tests {
             let one = read_bytes(archive(method, &[("a", a.clone())]), &ReadOptions::default()).unwrap();
             assert_eq!((one.data.shape(), one.format), ((1, 2), "NPZ"));
             let two = archive(method, &[("a", a.clone()), ("b", b.clone())]);
-            assert_eq!(error(two.clone()), "x.npz: holds several arrays; choose one with --array: `a`, `b`");
+            assert_eq!(error(two.clone()), "x.npz: holds several arrays; choose one with `array`: `a`, `b`");
             let options = ReadOptions { array: Some("b".into()), ..Default::default() };
             assert_eq!(read_bytes(two.clone(), &options).unwrap().data.shape(), (2, 1));
             let options = ReadOptions { array: Some("c".into()), ..Default::default() };
             assert_eq!(
                 read_bytes(two, &options).unwrap_err().to_string(),
-                "x.npz: --array c: there is no such array; there are `a`, `b`"
+                "x.npz: `array` c: there is no such array; there are `a`, `b`"
             );
         }
         assert_eq!(error(archive(CompressionMethod::Stored, &[])), "x.npz: the archive holds no NPY array");

@@ -1,6 +1,8 @@
 //! Sparse matrices in NPZ archives as `scipy.sparse.save_npz` writes them: `format`, `shape` and `data`, and the
 //! arrays with the positions of the values.
 
+use crate::option_names;
+use karhunen::error::Phrase;
 use std::path::Path;
 
 use karhunen::incomplete::{Duplicates, Triples};
@@ -96,7 +98,7 @@ fn shape(archive: &mut Archive<'_>) -> Result<(usize, usize)> {
         _ => {
             let message =
                 "is not two lengths, the rows and the columns; write it again with scipy.sparse.save_npz";
-            Err(archive.error("shape", Cause::Format(message.to_owned())))
+            Err(archive.error("shape", Cause::format(message.to_owned())))
         }
     }
 }
@@ -129,7 +131,7 @@ impl Layout {
                 let shown: String = other.chars().take(20).flat_map(char::escape_debug).collect();
                 let message =
                     format!("is `{shown}`, which is not read (csr, csc and coo are); save x.tocsr() instead");
-                return Err(archive.error("format", Cause::Format(message)));
+                return Err(archive.error("format", Cause::format(message)));
             }
         };
         let (indptr, indices) = (Array::of(archive, "indptr")?, Array::of(archive, "indices")?);
@@ -145,9 +147,7 @@ impl Layout {
         let (pointers, minor) = (indptr.named_integers()?.widened(), indices.unsigned()?);
         let damaged = || Refusal {
             name: Some("indptr"),
-            cause: Cause::Format(
-                "does not rise from 0 to the number of entries; the archive is damaged".into(),
-            ),
+            cause: Cause::format("does not rise from 0 to the number of entries; the archive is damaged"),
         };
         let begins = pointers.first() == Some(&0);
         if !begins || pointers.last() != Some(&(minor.len() as i64)) || pointers.len() > u32::MAX as usize {
@@ -189,7 +189,7 @@ impl Refusal {
 impl From<karhunen::Error> for Refusal {
     fn from(error: karhunen::Error) -> Self {
         let is_shortage = error.kind() == karhunen::ErrorKind::Memory;
-        let cause = if is_shortage { error.into() } else { Cause::Format(error.to_string()) };
+        let cause = if is_shortage { error.into() } else { Cause::format(error.to_string()) };
         Self { name: None, cause }
     }
 }
@@ -232,11 +232,11 @@ impl Places {
                 1 => "1 entry stands".to_owned(),
                 n => format!("{n} entries stand"),
             };
-            let message = format!(
-                "{stand} in the same place as another; give each place one observed value, or average them with --duplicates \
-                 average"
-            );
-            return Err(Refusal { name: None, cause: Cause::Value(message) });
+            let message = Phrase::new(format!(
+                "{stand} in the same place as another; give each place one observed value, or average them with "
+            ))
+            .then(option_names::average());
+            return Err(Refusal { name: None, cause: Cause::value(message) });
         }
         if n_stored < values.len() {
             let entries = match values.len() - n_stored {
@@ -297,7 +297,7 @@ impl Array {
     fn of(archive: &mut Archive<'_>, name: &'static str) -> Result<Self> {
         if !archive.names.iter().any(|known| known == name) {
             let message = "is missing from the sparse matrix; write it again with scipy.sparse.save_npz";
-            return Err(archive.error(name, Cause::Format(message.to_owned())));
+            return Err(archive.error(name, Cause::format(message.to_owned())));
         }
         let input = archive.unpack(name)?;
         let header = npy_header::parse(input.as_slice()).map_err(|cause| archive.error(name, cause))?;
@@ -314,7 +314,7 @@ impl Array {
         match (self.header.dtype.kind, self.header.dtype.size) {
             (Kind::Int, 4) => Ok(Integers::I32(npy::convert(self.elements(), big, i32::from_le_bytes))),
             (Kind::Int, 8) => Ok(Integers::I64(npy::convert(self.elements(), big, i64::from_le_bytes))),
-            _ => Err(Cause::Format(
+            _ => Err(Cause::format(
                 "does not hold integers of 32 or 64 bits; write it again with scipy.sparse.save_npz"
                     .to_owned(),
             )),
@@ -330,7 +330,7 @@ impl Array {
         let values = self.named_integers()?.widened();
         let refuse = |value| Refusal {
             name: Some(self.name),
-            cause: Cause::Format(format!(
+            cause: Cause::format(format!(
                 "{value} is outside 0..=4294967295, the indices that a coo matrix may have"
             )),
         };

@@ -1,6 +1,8 @@
 //! Data with missing values in any format: tables with missing values, sparse matrices whose stored values are the
 //! observed ones, and triples.
 
+use crate::option_names::average;
+use karhunen::error::{OptionValue, Phrase};
 use std::path::Path;
 
 use karhunen::incomplete::Duplicates;
@@ -85,7 +87,7 @@ pub struct ObservedTable {
     pub notes: Vec<String>,
     /// Possible faults: guesses that the content of the file does not settle, rounded values. Each states a
     /// remedy.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Phrase>,
 }
 
 /// Reads observed entries; `-` reads standard input. Missing are, in a table, empty cells, marks such as `NA`,
@@ -120,14 +122,18 @@ pub fn read_observed(path: &Path, options: &ReadOptions, how: &ObserveOptions) -
 /// Refuses averages except for triples and sparse matrices, `double` except for triples and Matrix Market files.
 fn check_duplicates(path: &Path, how: &ObserveOptions) -> Result<()> {
     let refused = [
-        (how.double, "--dtype f64", "Matrix Market"),
-        (how.duplicates == Duplicates::Average, "--duplicates average", "sparse matrices"),
+        (
+            how.double,
+            Phrase::default().setting(option_names::DOUBLE, OptionValue::Flag(true)),
+            "Matrix Market",
+        ),
+        (how.duplicates == Duplicates::Average, average(), "sparse matrices"),
     ];
     match refused.into_iter().find(|(refused, ..)| *refused) {
         None => Ok(()),
         Some((_, option, formats)) => {
-            let message = format!("{option} applies to triples and {formats} alone; leave it out");
-            Err(Error::new(path, Cause::Option(message)))
+            let message = option.text(format!(" applies to triples and {formats} alone; leave it out"));
+            Err(Error::new(path, Cause::option(message)))
         }
     }
 }
@@ -185,22 +191,24 @@ fn read_entries<T: Scalar>(
     wanted: &Wanted,
     options: &ReadOptions,
 ) -> Result<(Entries<T>, &'static str)> {
-    let refuse = |message: String| Err(Error::new(&input.path, Cause::Option(message)));
     // The one option of triples and of pairs.
-    let option = format!("--{}", wanted.option.field());
+    let refuse = |message: &'static str| {
+        let message = Phrase::default().option(wanted.option).text(message);
+        Err(Error::new(&input.path, Cause::option(message)))
+    };
     match format {
         Format::Text => Ok((csv::read_triples(&input, wanted, options)?, "text")),
         Format::Parquet => Ok((parquet::read_triples(input, wanted, options)?, "Parquet")),
         Format::Arrow => Ok((arrow::read_triples(input, wanted, options)?, "Arrow IPC")),
         Format::MatrixMarket => {
-            refuse(format!("{option} does not apply to Matrix Market, which has no columns; leave it out"))
+            refuse(" does not apply to Matrix Market, which has no columns; leave it out")
         }
-        Format::Npy | Format::Npz => refuse(format!(
-            "{option} does not apply to arrays, whose columns hold no ids; write them as CSV or Parquet"
-        )),
+        Format::Npy | Format::Npz => {
+            refuse(" does not apply to arrays, whose columns hold no ids; write them as CSV or Parquet")
+        }
         Format::Model => Err(no_data(&input)),
-        Format::Foreign(kind) => Err(Error::new(&input.path, Cause::Format(kind.message(&input.path)))),
-        Format::NoBanner => Err(Error::new(&input.path, Cause::Format(NO_BANNER.to_owned()))),
+        Format::Foreign(kind) => Err(Error::new(&input.path, Cause::format(kind.message(&input.path)))),
+        Format::NoBanner => Err(Error::new(&input.path, Cause::format(NO_BANNER.to_owned()))),
     }
 }
 
@@ -218,7 +226,7 @@ pub struct Pairs {
     /// For each pair, the index of its column id.
     pub columns: Vec<u32>,
     /// Possible faults, as in [`ObservedTable::warnings`].
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Phrase>,
     /// The unit of [`Pairs::line`]: `line`, or `row` in Parquet and Arrow.
     pub unit: &'static str,
     lines: LineNumbers,
@@ -397,7 +405,7 @@ mod tests {
         assert!(
             error.ends_with(
                 "t.csv: line 5: user `ann` has item `Heat` twice: here and on line 2; give each pair once, or average \
-                 them with --duplicates average"
+                 them with duplicates = average"
             ),
             "{error}"
         );
@@ -431,7 +439,7 @@ mod tests {
         let matrix = b"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n";
         let error = read("t.mtx", matrix, &triples()).unwrap_err().to_string();
         assert!(
-            error.ends_with("--triples does not apply to Matrix Market, which has no columns; leave it out"),
+            error.ends_with("`triples` does not apply to Matrix Market, which has no columns; leave it out"),
             "{error}"
         );
     }

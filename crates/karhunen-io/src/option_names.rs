@@ -1,14 +1,37 @@
 //! The options of reading that errors name.
 
-use karhunen::error::OptionName;
+use karhunen::error::{OptionName, OptionValue, Phrase, options};
 
+/// The array of an archive.
+pub const ARRAY: OptionName = OptionName::new("array");
+/// Whether a comma separates decimals.
+pub const DECIMAL_COMMA: OptionName = OptionName::new("decimal_comma");
+/// The delimiter of fields.
+pub const DELIMITER: OptionName = OptionName::new("delimiter");
+/// Whether values are read as 64-bit numbers.
+pub const DOUBLE: OptionName = OptionName::new("double");
+/// A file of feature names.
+pub const FEATURE_NAMES: OptionName = OptionName::new("feature_names");
+/// Whether the first line holds names.
+pub const HEADER: OptionName = OptionName::new("header");
 /// The label columns.
 pub const LABELS: OptionName = OptionName::new("labels");
+/// The most bytes that a compressed file may hold.
+pub const MAX_UNPACKED: OptionName = OptionName::new("max_unpacked");
 /// The columns of pairs to predict.
 pub const PAIRS: OptionName = OptionName::new("pairs");
 /// The column of row names.
 pub const ROW_NAMES: OptionName = OptionName::new("row_names");
+/// A file of sample names.
+pub const SAMPLE_NAMES: OptionName = OptionName::new("sample_names");
+/// Whether rows and columns change places.
+pub const TRANSPOSE: OptionName = OptionName::new("transpose");
 /// The columns of triples.
 pub const TRIPLES: OptionName = OptionName::new("triples");
 /// The column of weights.
 pub const WEIGHTS_COLUMN: OptionName = OptionName::new("weights_column");
+
+/// The option that averages entries of the same place.
+pub(crate) fn average() -> Phrase {
+    Phrase::default().setting(options::DUPLICATES, OptionValue::name("average"))
+}

@@ -1,8 +1,10 @@
 //! How to read a table: everything is detected, and everything detected can be overridden.
 
+use karhunen::error::{OptionName, Phrase};
 use std::path::{Path, PathBuf};
 
 use crate::name_rule::FittedTable;
+use crate::option_names;
 use crate::{Cause, Error, Result};
 
 /// Options of [`crate::read`]. What a format has no use for is refused, not ignored.
@@ -54,21 +56,6 @@ pub enum RowNames {
     Column(String),
 }
 
-/// The options that only some formats have a use for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OptionName {
-    Delimiter,
-    Header,
-    RowNames,
-    Labels,
-    WeightsColumn,
-    FeatureNames,
-    SampleNames,
-    DecimalComma,
-    Transpose,
-    Array,
-}
-
 /// What a compressed file may hold unless the options say otherwise: a few bytes can claim to hold a disk full.
 const MAX_UNPACKED: u64 = 16 << 30;
 
@@ -84,7 +71,11 @@ impl ReadOptions {
     /// [`Cause::Option`] for the first option that is set and not in `used`.
     pub(crate) fn allow_only(&self, path: &Path, format: &str, used: &[OptionName]) -> Result<()> {
         // Names from files of their own go with data of every format.
-        self.refuse(path, format, &[used, &[OptionName::FeatureNames, OptionName::SampleNames]].concat())
+        self.refuse(
+            path,
+            format,
+            &[used, &[option_names::FEATURE_NAMES, option_names::SAMPLE_NAMES]].concat(),
+        )
     }
 
     /// The same for tables of triples, whose rows and columns are named by their ids.
@@ -104,37 +95,36 @@ impl ReadOptions {
     }
 
     fn refuse(&self, path: &Path, format: &str, used: &[OptionName]) -> Result<()> {
-        use OptionName as O;
+        use option_names as O;
         let set = [
-            (O::Delimiter, self.delimiter.is_some(), "--delimiter", "has no delimiter"),
-            (O::Header, self.header.is_some(), "--header", "has no header line"),
-            (O::RowNames, self.row_names != RowNames::Auto, "--row-names", "has no columns of text"),
-            (O::Labels, !self.labels.is_empty(), "--label", "has no columns to set aside"),
+            (O::DELIMITER, self.delimiter.is_some(), "has no delimiter"),
+            (O::HEADER, self.header.is_some(), "has no header line"),
+            (O::ROW_NAMES, self.row_names != RowNames::Auto, "has no columns of text"),
+            (O::LABELS, !self.labels.is_empty(), "has no columns to set aside"),
             (
-                O::WeightsColumn,
+                O::WEIGHTS_COLUMN,
                 self.weights_column.is_some(),
-                "--weights with a column",
                 "has no columns to set aside: give a file of weights",
             ),
-            (O::FeatureNames, self.feature_names.is_some(), "--feature-names", "has its names"),
-            (O::SampleNames, self.sample_names.is_some(), "--sample-names", "has no rows"),
-            (
-                O::DecimalComma,
-                self.decimal_comma.is_some(),
-                "--decimal-comma",
-                "has no decimal sign to choose",
-            ),
-            (O::Transpose, self.transpose, "--transpose", "is read with its samples in rows"),
-            (O::Array, self.array.is_some(), "--array", "holds one table, not several arrays"),
+            (O::FEATURE_NAMES, self.feature_names.is_some(), "has its names"),
+            (O::SAMPLE_NAMES, self.sample_names.is_some(), "has no rows"),
+            (O::DECIMAL_COMMA, self.decimal_comma.is_some(), "has no decimal sign to choose"),
+            (O::TRANSPOSE, self.transpose, "is read with its samples in rows"),
+            (O::ARRAY, self.array.is_some(), "holds one table, not several arrays"),
         ];
-        for (name, is_set, option, why) in set {
-            if is_set && !used.contains(&name) {
-                let advice = if name == O::WeightsColumn { "" } else { "; leave it out" };
-                let message = format!("{option} does not apply to {format}, which {why}{advice}");
-                return Err(Error::new(path, Cause::Option(message)));
+        let Some((option, _, why)) =
+            set.into_iter().find(|(name, is_set, _)| *is_set && !used.contains(name))
+        else {
+            return Ok(());
+        };
+        let message = Phrase::default().option(option);
+        let message = match option {
+            O::WEIGHTS_COLUMN => {
+                message.text(format!(" with a column does not apply to {format}, which {why}"))
             }
-        }
-        Ok(())
+            _ => message.text(format!(" does not apply to {format}, which {why}; leave it out")),
+        };
+        Err(Error::new(path, Cause::option(message)))
     }
 }
 
@@ -147,10 +137,10 @@ mod tests {
         let options = ReadOptions { delimiter: Some(b';'), ..ReadOptions::default() };
         let path = Path::new("x.npy");
         assert_eq!(
-            options.allow_only(path, "NPY", &[OptionName::Transpose]).unwrap_err().to_string(),
-            "x.npy: --delimiter does not apply to NPY, which has no delimiter; leave it out"
+            options.allow_only(path, "NPY", &[option_names::TRANSPOSE]).unwrap_err().to_string(),
+            "x.npy: `delimiter` does not apply to NPY, which has no delimiter; leave it out"
         );
-        assert!(options.allow_only(path, "CSV", &[OptionName::Delimiter]).is_ok());
+        assert!(options.allow_only(path, "CSV", &[option_names::DELIMITER]).is_ok());
         assert!(ReadOptions::default().allow_only(path, "NPY", &[]).is_ok());
     }
 }

@@ -1,5 +1,6 @@
 //! Parquet: typed columns in row groups; several threads decode different columns.
 
+use crate::option_names;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,6 @@ use crate::csv::in_pool;
 use crate::decoder::{self, damaged};
 use crate::gzip;
 use crate::input::{Bytes, Input};
-use crate::options::OptionName;
 use crate::parquet_limits::{check_pages, check_schema};
 use crate::table::whole_numbers;
 use crate::triples::{Entries, Wanted, columnar};
@@ -40,7 +40,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
     options.allow_only(
         &path,
         "Parquet",
-        &[OptionName::RowNames, OptionName::Labels, OptionName::WeightsColumn],
+        &[option_names::ROW_NAMES, option_names::LABELS, option_names::WEIGHTS_COLUMN],
     )?;
     let (file, schema, n_rows) = open(&path, bytes, options.most_unpacked())?;
     let columns = Columns { path: &path, format: "Parquet", schema: &schema, n_rows, batches: &file };
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(
             read(input, &ReadOptions::default()).unwrap_err().to_string(),
             "x.parquet: row 3: column 1 (`my city`): holds text, and does not name the rows, for the same stands in \
-             row 1; set it aside with --label 'my city'"
+             row 1; set it aside with labels = [\"my city\"]"
         );
         let named =
             ReadOptions { row_names: RowNames::Column("my city".to_owned()), ..ReadOptions::default() };

@@ -94,7 +94,7 @@ pub fn read_any(path: &Path, options: &ReadOptions) -> Result<Content> {
 /// Passes the content to the reader of its format.
 pub(crate) fn read_input(input: Input, options: &ReadOptions) -> Result<Table> {
     let refuse =
-        |input: Input, message: &str| Err(Error::new(&input.path, Cause::Format(message.to_owned())));
+        |input: Input, message: &str| Err(Error::new(&input.path, Cause::format(message.to_owned())));
     match sniff(input.as_slice(), &input.path) {
         Format::Npy => npy::read(input, options),
         Format::Npz => npz::read(input, options),
@@ -122,7 +122,7 @@ pub(crate) fn no_data(input: &Input) -> Error {
     } else {
         "this is a model file, not data; use it with `karhunen transform`".to_owned()
     };
-    Error::new(&input.path, Cause::Format(message))
+    Error::new(&input.path, Cause::format(message))
 }
 
 /// The format by the first bytes, or by the name of the file if they do not decide.

@@ -1,11 +1,12 @@
 //! The role of each column of a Parquet or Arrow file.
 
+use karhunen::error::{OptionValue, Phrase};
 use std::path::Path;
 
 use arrow_schema::{DataType, Schema};
 
 use crate::name_rule::is_feature;
-use crate::names::{NameTable, find_column, shell_word, shortened};
+use crate::names::{NameTable, find_column, shortened};
 use crate::option_names;
 use crate::{Cause, Error, Place, ReadOptions, Result, RowNames};
 
@@ -136,19 +137,19 @@ impl Roles {
 
     /// Refuses columns that do not suit their role.
     fn check(&self, path: &Path, schema: &Schema) -> Result<()> {
-        let refused = |column: usize, message: String| {
-            Err(Error::at(path, place(schema, None, column), Cause::Value(message)))
+        let refused = |column: usize, message: Phrase| {
+            Err(Error::at(path, place(schema, None, column), Cause::value(message)))
         };
         for (column, field) in schema.fields().iter().enumerate() {
             let (kind, type_name) = (field.data_type(), short_type(field.data_type()));
             match self.roles[column] {
                 Role::Weights if !is_number(kind) => {
-                    return refused(column, format!("holds {type_name} values; weights are numbers"));
+                    return refused(column, format!("holds {type_name} values; weights are numbers").into());
                 }
                 Role::Id | Role::Label if !can_be_text(kind) => {
                     return refused(
                         column,
-                        format!("holds {type_name} values, which cannot be set aside as text"),
+                        format!("holds {type_name} values, which cannot be set aside as text").into(),
                     );
                 }
                 _ => {}
@@ -164,17 +165,16 @@ impl Roles {
                 format!("{} values, not numbers", short_type(kind(first)))
             };
             if !can_be_text(kind(first)) {
-                return refused(first, format!("holds {what}; leave the column out"));
+                return refused(first, format!("holds {what}; leave the column out").into());
             }
             let labels = others.iter().filter(|&&column| can_be_text(kind(column)));
-            let advice: Vec<_> = labels
-                .map(|&column| format!("--label {}", shell_word(schema.field(column).name())))
-                .collect();
-            return refused(first, format!("holds {what}; set such columns aside with {}", advice.join(" ")));
+            let labels = labels.map(|&column| schema.field(column).name().clone()).collect();
+            let message = Phrase::new(format!("holds {what}; set such columns aside with "));
+            return refused(first, message.setting(option_names::LABELS, OptionValue::Texts(labels)));
         }
         if !self.roles.contains(&Role::Value) {
             let message = "no column of numbers is left; each is set aside";
-            return Err(Error::new(path, Cause::Format(message.to_owned())));
+            return Err(Error::new(path, Cause::format(message.to_owned())));
         }
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! Integers in a file that floating-point numbers cannot represent: usually ids of many digits, two of which may
 //! become one number.
 
+use crate::option_names;
 use karhunen::Scalar;
+use karhunen::error::{OptionValue, Phrase};
 
 use crate::Place;
 use crate::names::shortened;
@@ -17,7 +19,7 @@ pub(crate) struct Rounded {
 
 impl Rounded {
     /// The warning that every command prints if values become `T`.
-    pub(crate) fn warning<T: Scalar>(&self) -> String {
+    pub(crate) fn warning<T: Scalar>(&self) -> Phrase {
         let Place { line, row, column, name } = &self.place;
         let name = name.as_ref().map_or_else(String::new, |name| format!(" (`{}`)", shortened(name)));
         let line = line.map(|line| format!("line {line}"));
@@ -26,14 +28,17 @@ impl Rounded {
         let place: Vec<String> = [line, row, column].into_iter().flatten().collect();
         let place = if place.is_empty() { String::new() } else { format!("{}: ", place.join(", ")) };
         let (type_name, advice) = if T::NAME == f32::NAME {
-            ("32-bit", "read 64-bit numbers with --dtype f64, or set ids aside")
+            let read = Phrase::new("read 64-bit numbers with ")
+                .setting(option_names::DOUBLE, OptionValue::Flag(true));
+            ("32-bit", read.text(", or set ids aside"))
         } else {
-            ("64-bit", "set ids aside, or subtract a constant before")
+            ("64-bit", Phrase::new("set ids aside, or subtract a constant before"))
         };
-        format!(
-            "{place}the whole number {} was rounded, for a {type_name} floating-point number cannot hold it; {advice}",
+        Phrase::new(format!(
+            "{place}the whole number {} was rounded, for a {type_name} floating-point number cannot hold it; ",
             self.text
-        )
+        ))
+        .then(advice)
     }
 }
 
@@ -95,7 +100,7 @@ mod tests {
         let place = Place { line: None, row: Some(3), column: Some(2), name: Some("id".to_owned()) };
         let rounded = Rounded { text: "9007199254740993".to_owned(), place };
         assert_eq!(
-            rounded.warning::<f64>(),
+            rounded.warning::<f64>().to_string(),
             "row 3, column 2 (`id`): the whole number 9007199254740993 was rounded, for a 64-bit floating-point number cannot \
              hold it; set ids aside, or subtract a constant before"
         );

@@ -155,7 +155,7 @@ pub fn load_any_model(path: &Path) -> Result<AnyModel> {
 
 /// The model of a file.
 pub(crate) fn any_model(path: &Path, record: Record<'_>) -> Result<AnyModel> {
-    let refuse = |message: &str| Err(Error::new(path, Cause::Format(message.to_owned())));
+    let refuse = |message: &str| Err(Error::new(path, Cause::format(message.to_owned())));
     match record.kind.as_str() {
         IncompleteModel::KIND => Ok(AnyModel::Incomplete(Box::new(Saved::of(path, record)?))),
         KernelModel::KIND => Ok(AnyModel::Kernel(Box::new(Saved::of(path, record)?))),

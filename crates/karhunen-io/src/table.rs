@@ -1,5 +1,6 @@
 //! The result of every reader: values in memory or mapped, with their names.
 
+use karhunen::error::Phrase;
 use karhunen::matrix::SparseMatrix;
 use karhunen::source::Block;
 use karhunen::{Dense, Matrix, RowBlocks, Scalar, Source};
@@ -28,7 +29,7 @@ pub struct Table {
     pub notes: Vec<String>,
     /// Possible faults of the table: guesses that its content does not settle, rounded values. Each states a
     /// remedy.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Phrase>,
 }
 
 /// A column set aside.

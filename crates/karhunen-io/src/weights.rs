@@ -21,7 +21,7 @@ pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> 
         let leading_lines = input.as_slice().iter().take_while(|byte| byte.is_ascii_whitespace());
         let n_leading = leading_lines.filter(|&&byte| byte == b'\n').count();
         let table = read_input(input, options).map_err(in_weights)?;
-        let refuse = |message: String| Err(Error::new(path, Cause::Format(message)));
+        let refuse = |message: String| Err(Error::new(path, Cause::format(message)));
         let (n_rows, n_cols) = table.data.shape();
         if table.sample_names.is_some() || (n_cols != 1 && (is_text || n_rows != 1)) {
             let n_found = n_cols + usize::from(table.sample_names.is_some());
@@ -38,7 +38,7 @@ pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> 
             let line = is_text.then_some(n_before as u64 + 1);
             let message =
                 format!("the weight {} is negative; weights must be finite and not negative", weights[index]);
-            return Err(Error::at(path, Place { line, ..Place::default() }, Cause::Value(message)));
+            return Err(Error::at(path, Place { line, ..Place::default() }, Cause::value(message)));
         }
         match n_expected {
             Some(n) if n != weights.len() => {
@@ -52,19 +52,14 @@ pub fn read_weights(path: &Path, n_expected: Option<usize>) -> Result<Vec<f64>> 
 
 /// Replaces advice for tables of data, which does not apply to weights.
 fn in_weights(mut error: Error) -> Error {
-    if let Cause::Value(message) = &*error.cause {
-        let (what, _) = message.split_once(';').unwrap_or((message.as_str(), ""));
-        let message = if what.ends_with("missing value") {
-            format!("{what}; give a weight: zero leaves the row or column out")
-        } else if message.contains("--label") {
-            format!(
-                "{what}; a file of weights has one column of numbers, with or without a name: keep the weights alone"
-            )
-        } else {
-            return error;
-        };
-        error.cause = Box::new(Cause::Value(message));
-    }
+    let message = match &*error.cause {
+        Cause::Missing(what) => format!("{what}; give a weight: zero leaves the row or column out"),
+        Cause::Text(what, _) => format!(
+            "{what}; a file of weights has one column of numbers, with or without a name: keep the weights alone"
+        ),
+        _ => return error,
+    };
+    *error.cause = Cause::value(message);
     error
 }
 
@@ -74,7 +69,7 @@ fn flatten<T: Scalar>(values: Values<T>, path: &Path) -> Result<Vec<T>> {
         Values::Blocks(blocks) => Ok(blocks.into_iter().flat_map(karhunen::Matrix::into_vec).collect()),
         Values::Sparse(_) => {
             let message = "a sparse matrix, but weights are read from one column of text or an NPY array";
-            Err(Error::new(path, Cause::Format(message.to_owned())))
+            Err(Error::new(path, Cause::format(message.to_owned())))
         }
     }
 }

@@ -94,7 +94,7 @@ pub(crate) fn format_of(path: &Path) -> Result<Format> {
             let found =
                 if other.is_empty() { "has no extension".into() } else { format!("ends in .{other}") };
             let message = format!("the name {found}; give one that ends in .csv, .tsv, .npy or .parquet");
-            Err(Error::new(path, Cause::Option(message)))
+            Err(Error::new(path, Cause::option(message)))
         }
     }
 }

@@ -5,7 +5,7 @@ use karhunen_io::{ReadOptions, SavedIncomplete};
 
 use crate::args::ImputeArgs;
 use crate::commands::loaded;
-use crate::error::{Places, Result};
+use crate::error::{Places, Result, with_flags};
 use crate::figures::{count, share};
 use crate::hints;
 use crate::input_args::read_options;
@@ -36,7 +36,7 @@ fn fill(
     let message = format!("reading {}", visible(&file));
     let holed = progress.spin(message, || karhunen_io::read_holed(&args.data, options))?;
     check_stop()?;
-    print_warnings(&file, &holed.table.warnings);
+    print_warnings(&file, &with_flags(&holed.table.warnings));
     let table = &holed.table;
     let (n, p) = table.data.shape();
     let explain = |error| Places::of(&file, table).explain(error);

@@ -7,7 +7,7 @@ use karhunen_io::{
 
 use crate::args::{PredictArgs, UnknownArg};
 use crate::commands::loaded;
-use crate::error::{Failure, Places, Result};
+use crate::error::{Failure, Places, Result, with_flags};
 use crate::figures::count;
 use crate::names::visible;
 use crate::outputs::{Outputs, print_aside, print_warnings};
@@ -41,7 +41,7 @@ pub(crate) fn run(args: PredictArgs) -> Result<()> {
     let pairs = progress.spin(message, || karhunen_io::read_pairs(&args.pairs, &options, &columns));
     let pairs = pairs.map_err(|error| columns_not_asked_for(&args, &columns, error))?;
     check_stop()?;
-    print_warnings(&input_name(&args.pairs), &pairs.warnings);
+    print_warnings(&input_name(&args.pairs), &with_flags(&pairs.warnings));
     check_order(&args, &columns, &pairs)?;
     let prediction = Prediction { args: &args, saved: &saved, pairs: &pairs };
     let (values, n_unknown) = prediction.values(options.n_threads, &progress)?;

@@ -1,5 +1,6 @@
 //! The role of each column of a text table.
 
+use karhunen::error::Phrase;
 use std::path::Path;
 
 use super::cells::Cell;
@@ -38,7 +39,7 @@ pub(super) struct Columns {
     /// True if the id column was found automatically: its texts must then differ.
     pub(super) id_must_differ: bool,
     /// A warning about the column that names the rows.
-    pub(super) warning: Option<String>,
+    pub(super) warning: Option<Phrase>,
     /// Offset of the first row, in bytes.
     pub(super) first_row: usize,
     /// True if values may be missing: they become NaN.
@@ -95,7 +96,7 @@ impl Columns {
         }
         if !columns.roles.contains(&Role::Value) && n_columns > 0 {
             let message = "no column of numbers: each holds text or is set aside";
-            return Err(Error::new(path, Cause::Format(message.to_owned())));
+            return Err(Error::new(path, Cause::format(message.to_owned())));
         }
         Ok(columns)
     }

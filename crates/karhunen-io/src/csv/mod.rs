@@ -19,21 +19,23 @@ mod write;
 use std::collections::HashMap;
 use std::path::Path;
 
+use karhunen::error::{OptionValue, Phrase};
+
 use blocks::Rows;
 pub(crate) use cells::Cell;
 use columns::Columns;
 use dialect::Dialect;
 pub(crate) use fields::Field;
 use fields::{Delimiter, Ending, Scanner};
-pub(crate) use refusal::decorated_message;
 use refusal::{Reason, Refusal};
+pub(crate) use refusal::{of_decorated, set_aside};
 pub(crate) use row_text::RowText;
 pub(crate) use triples::read_triples;
 pub(crate) use write::write;
 
 use crate::input::{Input, line_of};
 use crate::names::shortened;
-use crate::options::OptionName;
+use crate::option_names;
 use crate::rounded::{Rounded, rounded_text};
 use crate::{Buffer, Cause, Data, Error, Label, Place, ReadOptions, Result, RowNames, Table, Values};
 
@@ -50,8 +52,8 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
 }
 
 fn check_options(path: &Path, options: &ReadOptions) -> Result<()> {
-    use OptionName as O;
-    let used = [O::Delimiter, O::Header, O::RowNames, O::Labels, O::WeightsColumn, O::DecimalComma];
+    use option_names as O;
+    let used = [O::DELIMITER, O::HEADER, O::ROW_NAMES, O::LABELS, O::WEIGHTS_COLUMN, O::DECIMAL_COMMA];
     options.allow_only(path, "a text table", &used)?;
     check_delimiter(path, options)
 }
@@ -85,7 +87,7 @@ fn read_with_form(
 ) -> Result<(Table, Form)> {
     let text = table_text(path, bytes)?;
     if text.is_empty() {
-        return Err(Error::new(path, Cause::Format("the table is empty".to_owned())));
+        return Err(Error::new(path, Cause::format("the table is empty".to_owned())));
     }
     let (dialect, sample) = Dialect::detect(text, options, named_tsv(path));
     let columns = Columns::of(path, text, &dialect, &sample, options)?;
@@ -105,7 +107,7 @@ fn read_with_form(
 }
 
 /// A warning about an integer that was rounded, given its byte offset and column.
-fn rounded_warning(text: &[u8], names: Option<&[String]>, (offset, column): (usize, usize)) -> String {
+fn rounded_warning(text: &[u8], names: Option<&[String]>, (offset, column): (usize, usize)) -> Phrase {
     let place = Place {
         line: Some(line_of(text, offset)),
         row: None,
@@ -122,7 +124,7 @@ fn named_tsv(path: &Path) -> bool {
 
 /// The text without byte order mark and trailing blank lines.
 fn table_text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8]> {
-    let refuse = |message: &str| Err(Error::new(path, Cause::Format(message.to_owned())));
+    let refuse = |message: &str| Err(Error::new(path, Cause::format(message.to_owned())));
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let beginning = &text[..text.len().min(1 << 16)];
     if text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") {
@@ -145,16 +147,20 @@ fn table_text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8]> {
 }
 
 fn check_delimiter(path: &Path, options: &ReadOptions) -> Result<()> {
-    let refuse = |message: String| Err(Error::new(path, Cause::Option(message)));
+    let refuse = |message: Phrase| Err(Error::new(path, Cause::option(message)));
+    let delimiter = || Phrase::default().option(option_names::DELIMITER);
     match options.delimiter {
         Some(b'"' | b'\n' | b'\r' | b'.' | b'-' | b'+') => {
-            refuse("--delimiter cannot be a quote, a line end, a sign or a decimal point".to_owned())
+            refuse(delimiter().text(" cannot be a quote, a line end, a sign or a decimal point"))
         }
         Some(byte) if byte.is_ascii_alphanumeric() || !byte.is_ascii() || byte == 0 => {
-            refuse("--delimiter must be one ASCII character, neither letter nor digit".to_owned())
+            refuse(delimiter().text(" must be one ASCII character, neither letter nor digit"))
         }
         Some(b',') if options.decimal_comma == Some(true) => {
-            refuse("--decimal-comma and --delimiter , exclude each other".to_owned())
+            let comma =
+                Phrase::default().setting(option_names::DECIMAL_COMMA, OptionValue::Flag(true)).text(" and ");
+            let delimiter = comma.setting(option_names::DELIMITER, OptionValue::Text(",".to_owned()));
+            refuse(delimiter.text(" exclude each other"))
         }
         _ => Ok(()),
     }
@@ -202,13 +208,7 @@ fn assemble(blocks: Vec<Rows>, columns: &Columns, dialect: &Dialect, options: &R
         weights: options.weights_column.as_ref().map(|_| weights),
         format: format_name(dialect.delimiter),
         notes: notes(columns, dialect, options),
-        warnings: dialect
-            .first_line
-            .warning()
-            .map(str::to_owned)
-            .into_iter()
-            .chain(columns.warning.clone())
-            .collect(),
+        warnings: dialect.first_line.warning().into_iter().chain(columns.warning.clone()).collect(),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use karhunen::error::{OptionValue, Phrase};
+
 use super::cells::Cell;
 use super::fields::Fault;
-use crate::error::MISSING_ADVICE;
 use crate::input::line_of;
-use crate::names::shell_word;
+use crate::option_names;
 use crate::units::{Unit, is_digits_and, is_grouped_number};
 use crate::{Cause, Error, Place};
 
@@ -49,7 +50,7 @@ pub(super) enum Reason {
     TextColumns {
         /// The text of the cell.
         found: Vec<u8>,
-        /// The columns, in the syntax of `--label`.
+        /// The columns, as label columns are given.
         columns: Vec<String>,
     },
     /// A first column of text in which a text repeats.
@@ -58,7 +59,7 @@ pub(super) enum Reason {
         found: Vec<u8>,
         /// The line of its first occurrence.
         line: u64,
-        /// The column, in the syntax of `--label`.
+        /// The column, as label columns are given.
         column: String,
     },
     /// A record with a different number of fields.
@@ -109,58 +110,55 @@ impl Refusal {
 impl Reason {
     fn into_cause(self, label: &str) -> Cause {
         match self {
-            Reason::Missing(found) => Cause::Value(format!(
-                "{} missing value; {MISSING_ADVICE}",
-                if found.is_empty() {
-                    "an empty cell is a".into()
-                } else {
-                    format!("`{}` is a", show(&found))
-                }
-            )),
-            Reason::Infinite(found) => Cause::Value(format!(
+            Reason::Missing(found) => Cause::Missing(if found.is_empty() {
+                "an empty cell is a missing value".to_owned()
+            } else {
+                format!("`{}` is a missing value", show(&found))
+            }),
+            Reason::Infinite(found) => Cause::value(format!(
                 "`{}` is infinite or too large for a 64-bit number; drop the row or give a finite number",
                 show(&found)
             )),
-            Reason::TooLarge(found) => Cause::Value(format!(
-                "`{}` is too large for a 32-bit number; read 64-bit numbers with --dtype f64",
-                show(&found)
-            )),
+            Reason::TooLarge(found) => Cause::value(
+                Phrase::new(format!(
+                    "`{}` is too large for a 32-bit number; read 64-bit numbers with ",
+                    show(&found)
+                ))
+                .setting(option_names::DOUBLE, OptionValue::Flag(true)),
+            ),
             Reason::NoValue(found) => {
-                Cause::Value(format!("`{}` is not a number; correct it, or drop the line", show(&found)))
+                Cause::value(format!("`{}` is not a number; correct it, or drop the line", show(&found)))
             }
-            Reason::Weight(found) => Cause::Value(format!(
+            Reason::Weight(found) => Cause::value(format!(
                 "{} is no weight: weights are finite numbers that are not negative",
                 if found.is_empty() { "an empty cell".into() } else { format!("`{}`", show(&found)) }
             )),
             Reason::EmptyId => {
-                Cause::Value("the id is empty; give each line the id of a row and of a column".to_owned())
+                Cause::value("the id is empty; give each line the id of a row and of a column".to_owned())
             }
-            Reason::TooManyIds => Cause::Value("there are more than 2^32 - 1 different ids".to_owned()),
-            Reason::Text(found) => Cause::Value(text_message(&found, label)),
-            Reason::TextColumns { found, .. } if is_grouped_number(&found) => {
-                Cause::Value(text_message(&found, label))
-            }
-            Reason::TextColumns { found, .. } if is_with_point(&found) => Cause::Value(point_message(&found)),
-            Reason::TextColumns { found, columns } => {
-                Cause::Value(text_columns_message(&found, &columns, label))
-            }
-            Reason::RepeatedId { found, line, column } => Cause::Value(format!(
-                "`{}` is not a number, and the column does not name the rows, for the same text stands on line {line}; \
-                 set it aside with --label {}",
-                show(&found),
-                shell_word(&column)
-            )),
-            Reason::Ragged { found, expected } => Cause::Format(format!(
+            Reason::TooManyIds => Cause::value("there are more than 2^32 - 1 different ids".to_owned()),
+            Reason::Text(found) => of_text(&found, label),
+            Reason::TextColumns { found, .. } if is_grouped_number(&found) => of_text(&found, label),
+            Reason::TextColumns { found, .. } if is_with_point(&found) => with_point(&found),
+            Reason::TextColumns { found, columns } => of_text_columns(&found, columns, label),
+            Reason::RepeatedId { found, line, column } => Cause::Text(
+                format!(
+                    "`{}` is not a number, and the column does not name the rows, for the same text stands on line {line}",
+                    show(&found)
+                ),
+                Phrase::new("set it aside with ").then(set_aside(&column)),
+            ),
+            Reason::Ragged { found, expected } => Cause::format(format!(
                 "{found} field{} where {expected} {} expected; complete or drop the line, or quote a field that \
                  holds the delimiter",
                 if found == 1 { "" } else { "s" },
                 if expected == 1 { "is" } else { "are" },
             )),
             Reason::Encoding => {
-                Cause::Format("the text is not UTF-8; convert the file, for example with iconv".to_owned())
+                Cause::format("the text is not UTF-8; convert the file, for example with iconv".to_owned())
             }
-            Reason::Unclosed => Cause::Format("the quote that opens here is never closed".to_owned()),
-            Reason::AfterQuote => Cause::Format(
+            Reason::Unclosed => Cause::format("the quote that opens here is never closed".to_owned()),
+            Reason::AfterQuote => Cause::format(
                 "text follows a closing quote; double the quotes inside a quoted field".to_owned(),
             ),
         }
@@ -172,57 +170,61 @@ fn is_with_point(found: &[u8]) -> bool {
     matches!(Cell::of(found, false), Cell::Number(_))
 }
 
-fn point_message(found: &[u8]) -> String {
-    let shown = show(found);
-    format!(
-        "`{shown}` is not a number where a comma separates the decimals; say --decimal-point, or correct it"
-    )
+fn with_point(found: &[u8]) -> Cause {
+    let problem = format!("`{}` is not a number where a comma separates the decimals; say ", show(found));
+    let advice = Phrase::new(problem).setting(option_names::DECIMAL_COMMA, OptionValue::Flag(false));
+    Cause::value(advice.text(", or correct it"))
 }
 
-fn text_columns_message(found: &[u8], columns: &[String], label: &str) -> String {
-    let shown = show(found);
-    if let Some(message) = decorated_message(found, label) {
-        return message;
+fn of_text_columns(found: &[u8], mut columns: Vec<String>, label: &str) -> Cause {
+    if let Some(cause) = of_decorated(found, label) {
+        return cause;
     }
-    let labels: Vec<String> =
-        columns.iter().take(MOST_LABELS).map(|name| format!("--label {}", shell_word(name))).collect();
     let more = match columns.len().saturating_sub(MOST_LABELS) {
         0 => String::new(),
         more => format!(" and so on, of {more} more columns"),
     };
-    format!(
-        "`{shown}` is not a number, and most of the column is text; set such columns aside with {}{more}",
-        labels.join(" ")
+    columns.truncate(MOST_LABELS);
+    Cause::Text(
+        format!("`{}` is not a number, and most of the column is text", show(found)),
+        Phrase::new("set such columns aside with ")
+            .setting(option_names::LABELS, OptionValue::Texts(columns))
+            .text(more),
     )
 }
 
-/// The message for a number with a unit or mark, in a column of such cells.
-pub(crate) fn decorated_message(found: &[u8], label: &str) -> Option<String> {
+/// The error of a number with a unit or mark, in a column of such cells.
+pub(crate) fn of_decorated(found: &[u8], label: &str) -> Option<Cause> {
     let advice = Unit::advice(found)?;
-    Some(format!(
-        "`{}` is not a number here; {advice}, or set the column aside with --label {}",
-        show(found),
-        shell_word(label)
+    Some(Cause::Text(
+        format!("`{}` is not a number here", show(found)),
+        Phrase::new(format!("{advice}, or set the column aside with ")).then(set_aside(label)),
     ))
 }
 
-fn text_message(found: &[u8], label: &str) -> String {
+/// The option that sets a column aside.
+pub(crate) fn set_aside(column: &str) -> Phrase {
+    Phrase::default().setting(option_names::LABELS, OptionValue::Texts(vec![column.to_owned()]))
+}
+
+fn of_text(found: &[u8], label: &str) -> Cause {
     if is_with_point(found) {
-        return point_message(found);
+        return with_point(found);
     }
     let shown = show(found);
     if found.iter().filter(|&&byte| byte == b',').count() == 1 && is_digits_and(found, b",") {
-        return format!(
-            "`{shown}` is not a number here; if a comma separates the decimals, say --decimal-comma, if it groups the \
-             thousands, remove it"
-        );
+        let problem = format!("`{shown}` is not a number here; if a comma separates the decimals, say ");
+        let advice = Phrase::new(problem).setting(option_names::DECIMAL_COMMA, OptionValue::Flag(true));
+        return Cause::value(advice.text(", if it groups the thousands, remove it"));
     }
     if is_grouped_number(found) {
-        return format!("`{shown}` is not a number here; remove the signs that group the thousands");
+        return Cause::value(format!(
+            "`{shown}` is not a number here; remove the signs that group the thousands"
+        ));
     }
-    format!(
-        "`{shown}` is not a number; correct it, or set the column aside with --label {}",
-        shell_word(label)
+    Cause::Text(
+        format!("`{shown}` is not a number"),
+        Phrase::new("correct it, or set the column aside with ").then(set_aside(label)),
     )
 }
 

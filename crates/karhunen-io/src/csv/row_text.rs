@@ -34,7 +34,7 @@ impl RowText {
         check_options(&path, options)?;
         let text = table_text(&path, as_slice(&bytes))?;
         if text.is_empty() {
-            return Err(Error::new(&path, Cause::Format("the table is empty".to_owned())));
+            return Err(Error::new(&path, Cause::format("the table is empty".to_owned())));
         }
         let (dialect, sample) = Dialect::detect(text, options, named_tsv(&path));
         let columns = Columns::of(&path, text, &dialect, &sample, options)?;
@@ -104,7 +104,7 @@ impl RowText {
                     "{}; convert the column, or read the whole table",
                     rounded_warning(text, names, place)
                 );
-                Err(Error::new(&self.path, Cause::Value(message)))
+                Err(Error::new(&self.path, Cause::value(message)))
             }
         }
     }

@@ -169,15 +169,15 @@ fn options_that_do_not_fit_are_refused() {
         ),
         (
             ReadOptions { transpose: true, ..default() },
-            "t.csv: --transpose does not apply to a text table, which is read with its samples in rows; leave it out",
+            "t.csv: `transpose` does not apply to a text table, which is read with its samples in rows; leave it out",
         ),
         (
             ReadOptions { delimiter: Some(b'1'), ..default() },
-            "t.csv: --delimiter must be one ASCII character, neither letter nor digit",
+            "t.csv: `delimiter` must be one ASCII character, neither letter nor digit",
         ),
         (
             ReadOptions { delimiter: Some(b','), decimal_comma: Some(true), ..default() },
-            "t.csv: --decimal-comma and --delimiter , exclude each other",
+            "t.csv: decimal_comma = true and delimiter = , exclude each other",
         ),
         (
             ReadOptions { labels: vec!["a".into(), "b".into()], ..default() },
@@ -296,8 +296,8 @@ fn a_first_line_of_whole_numbers_over_decimals_is_noted() {
         parse(text, &ReadOptions { header, ..ReadOptions::default() }, TINY).unwrap().warnings
     };
     let doubtful = "10,3,7\n0.5,1.5,2.5\n0.25,1,2.5\n0.5,1.5,0.75\n";
-    let warning = "the first line holds whole numbers over decimals and was taken as values; say --header yes if it holds names";
-    assert_eq!(warnings(doubtful, None), [warning]);
+    let warning = "the first line holds whole numbers over decimals and was taken as values; say header = true if it holds names";
+    assert_eq!(warnings(doubtful, None)[0].to_string(), warning);
     for (text, header) in [
         (doubtful, Some(false)),
         (doubtful, Some(true)),

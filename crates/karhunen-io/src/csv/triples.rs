@@ -1,5 +1,6 @@
 //! Tables of triples as text, parsed in blocks by several threads; each thread numbers its own ids.
 
+use crate::option_names;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +18,6 @@ use super::refusal::{Reason, Refusal};
 use super::{BLOCK_BYTES, check_delimiter, in_pool, named_tsv, table_text};
 use crate::input::{Input, line_of};
 use crate::name_rule::{FirstLine, is_first_line_of_names, is_lone_line_of_names, may_count_columns};
-use crate::options::OptionName;
 use crate::rounded::{Rounded, limit, rounded_text};
 use crate::triples::interner::Interner;
 use crate::triples::lines::LineNumbers;
@@ -35,7 +35,7 @@ pub(crate) fn read_triples<T: Scalar>(
     wanted: &Wanted,
     options: &ReadOptions,
 ) -> Result<Entries<T>> {
-    let used = [OptionName::Delimiter, OptionName::Header, OptionName::DecimalComma];
+    let used = [option_names::DELIMITER, option_names::HEADER, option_names::DECIMAL_COMMA];
     options.allow_for_triples(&input.path, &used)?;
     check_delimiter(&input.path, options)?;
     in_blocks(&input.path, input.as_slice(), wanted, options, BLOCK_BYTES)
@@ -49,7 +49,7 @@ pub(super) fn in_blocks<T: Scalar>(
     block_bytes: usize,
 ) -> Result<Entries<T>> {
     let text = table_text(path, bytes)?;
-    let refuse_empty = |message: &str| Err(Error::new(path, Cause::Format(message.to_owned())));
+    let refuse_empty = |message: &str| Err(Error::new(path, Cause::format(message.to_owned())));
     if text.is_empty() {
         return refuse_empty("the table is empty");
     }
@@ -70,7 +70,7 @@ pub(super) fn in_blocks<T: Scalar>(
     let layout = Layout { text, axes: axes(&roles, names), dialect, roles, first_row };
     let entries = in_pool(path, options.n_threads, || layout.entries(block_bytes))?;
     let (mut entries, rounded) = entries.map_err(|refusal| refuse(refusal, names))?;
-    entries.warnings.extend(layout.dialect.first_line.warning().map(str::to_owned));
+    entries.warnings.extend(layout.dialect.first_line.warning());
     if let Some((offset, column)) = rounded {
         let name = names.and_then(|names| names.get(column)).cloned();
         let place =

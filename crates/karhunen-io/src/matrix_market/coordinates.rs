@@ -9,11 +9,11 @@ use rayon::prelude::*;
 
 use super::cursor::Cursor;
 use super::{Banner, Field, Found, Parsed, Refusal, Symmetry, refuse, rounded_warning};
+use crate::Values;
 use crate::input::line_of;
 use crate::triples::Entries;
-use crate::triples::columnar::TOO_LARGE;
+use crate::triples::columnar::infinite;
 use crate::triples::lines::LineNumbers;
-use crate::{Cause, Values};
 
 /// Number of bytes that a thread parses at a time.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -159,10 +159,7 @@ impl Reading<'_> {
         let value = if field == Field::Pattern { 1.0 } else { cursor.value(field)? };
         let converted = T::from_f64(value);
         if converted.to_f64().is_infinite() {
-            return Err(Refusal {
-                offset: value_at,
-                cause: Cause::Value(format!("`{value:?}`: {TOO_LARGE}")),
-            });
+            return Err(Refusal { offset: value_at, cause: infinite(value) });
         }
         cursor.end_of_line()?;
         if symmetry != Symmetry::General {
@@ -292,7 +289,7 @@ mod tests {
                 "1 1 1e39\n",
                 1,
                 1,
-                "`1e39`: values are finite, and within the range of their type (--dtype f64 has the larger)",
+                "`1e39`: values are finite, and within the range of their type (double = true has the larger)",
             ),
         ];
         for (body, n_entries, line, message) in cases {

@@ -71,7 +71,7 @@ impl Cursor<'_> {
         let parsed = fast_float2::parse_partial::<f64, _>(rest)
             .ok()
             .filter(|&(_, length)| matches!(rest.get(length), None | Some(b' ' | b'\t' | b'\r' | b'\n')));
-        let refuse_value = |message: String| Err(Refusal { offset: start, cause: Cause::Value(message) });
+        let refuse_value = |message: String| Err(Refusal { offset: start, cause: Cause::value(message) });
         let Some((value, length)) = parsed else {
             let word = self.word(start);
             return refuse_value(if word.is_empty() {

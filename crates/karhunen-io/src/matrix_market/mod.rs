@@ -3,13 +3,14 @@
 mod coordinates;
 mod cursor;
 
+use crate::option_names;
 use karhunen::Scalar;
+use karhunen::error::Phrase;
 use memchr::memchr;
 
 use crate::csv::in_pool;
 use crate::input::{Input, line_of};
 use crate::names::shortened;
-use crate::options::OptionName;
 use crate::rounded::{Rounded, rounded_text};
 use crate::triples::Entries;
 use crate::{Buffer, Cause, Data, Error, Place, ReadOptions, Result, Table, Values};
@@ -53,11 +54,11 @@ impl Refusal {
 struct Found {
     values: Values<f64>,
     notes: Vec<String>,
-    warnings: Vec<String>,
+    warnings: Vec<Phrase>,
 }
 
 /// A warning about an integer that was rounded, at a byte offset.
-fn rounded_warning(bytes: &[u8], offset: usize) -> String {
+fn rounded_warning(bytes: &[u8], offset: usize) -> Phrase {
     let place = Place { line: Some(line_of(bytes, offset)), ..Place::default() };
     let text = rounded_text::<f64>(&bytes[offset..]).unwrap_or_default();
     Rounded { text, place }.warning::<f64>()
@@ -66,7 +67,7 @@ fn rounded_warning(bytes: &[u8], offset: usize) -> String {
 type Parsed<T> = std::result::Result<T, Refusal>;
 
 fn refuse<T>(offset: usize, message: impl Into<String>) -> Parsed<T> {
-    Err(Refusal { offset, cause: Cause::Format(message.into()) })
+    Err(Refusal { offset, cause: Cause::format(message.into()) })
 }
 
 /// Reads a matrix: coordinates become compressed rows, an array one dense column-major buffer. Repeated entries
@@ -75,13 +76,13 @@ fn refuse<T>(offset: usize, message: impl Into<String>) -> Parsed<T> {
 /// # Errors
 /// [`Cause::Format`] and [`Cause::Value`] with the line that cannot be read.
 pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
-    options.allow_only(&input.path, "Matrix Market", &[OptionName::Transpose])?;
+    options.allow_only(&input.path, "Matrix Market", &[option_names::TRANSPOSE])?;
     let bytes = input.as_slice();
     let parsed = in_pool(&input.path, options.n_threads, || parse(bytes, options.transpose))?;
     let Found { values, notes, warnings } = parsed.map_err(|refusal| refusal.into_error(&input))?;
     if let Some(repeated) = notes.first().filter(|_| options.missing) {
         let message = format!("{repeated}; give each place one observed value");
-        return Err(Error::new(&input.path, Cause::Value(message)));
+        return Err(Error::new(&input.path, Cause::value(message)));
     }
     Ok(Table {
         data: Data::F64(values),
@@ -101,7 +102,7 @@ pub(crate) fn read(input: Input, options: &ReadOptions) -> Result<Table> {
 /// # Errors
 /// As [`read`].
 pub(crate) fn read_entries<T: Scalar>(input: &Input, options: &ReadOptions) -> Result<Option<Entries<T>>> {
-    options.allow_only(&input.path, "Matrix Market", &[OptionName::Transpose])?;
+    options.allow_only(&input.path, "Matrix Market", &[option_names::TRANSPOSE])?;
     let bytes = input.as_slice();
     let work = || {
         let (banner, _, size, cursor) = header(bytes)?;
@@ -203,7 +204,7 @@ fn array(
     n_rows: usize,
     n_cols: usize,
     transpose: bool,
-) -> Parsed<(Values<f64>, Vec<String>)> {
+) -> Parsed<(Values<f64>, Vec<Phrase>)> {
     let n_values = match banner.symmetry {
         Symmetry::General => n_rows.checked_mul(n_cols),
         Symmetry::Symmetric => n_rows.checked_add(1).and_then(|n| n.checked_mul(n_rows)).map(|n| n / 2),

@@ -1,5 +1,6 @@
 //! Parquet and Arrow: the batches of the file, each converted to columns of numbers while it is lent.
 
+use crate::option_names;
 use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
@@ -9,9 +10,7 @@ use karhunen::Scalar;
 use super::{BLOCK_BYTES, Blocks, FileRows, RowFile, Rows, Stop};
 use crate::columns::{Batches, first_null, first_rounded};
 use crate::conversions::copy;
-use crate::error::MISSING_ADVICE;
 use crate::input::Input;
-use crate::options::OptionName;
 use crate::roles::{Role, Roles, place};
 use crate::{Cause, Error, ReadOptions, Result, arrow, parquet};
 
@@ -55,7 +54,7 @@ fn open<B: Batches + Send + 'static>(
     format: &'static str,
     options: &ReadOptions,
 ) -> Result<RowFile> {
-    let used = [OptionName::RowNames, OptionName::Labels, OptionName::WeightsColumn];
+    let used = [option_names::ROW_NAMES, option_names::LABELS, option_names::WEIGHTS_COLUMN];
     options.allow_only(&table.path, format, &used)?;
     let roles = Roles::of(&table.path, &table.schema, options)?;
     table.columns = roles.columns(Role::Value);
@@ -78,8 +77,7 @@ impl<B: Batches + Send + 'static> Table<B> {
         let mut weights = Vec::with_capacity(self.n_rows);
         self.batches.visit(&[column], &mut |batch| {
             if let Some(row) = first_null(batch.column(0)) {
-                let message = format!("a null is a missing value; {MISSING_ADVICE}");
-                return Err(self.refused(weights.len() + row, column, message));
+                return Err(self.refused(weights.len() + row, column, Cause::null()));
             }
             let begin = weights.len();
             weights.resize(begin + batch.num_rows(), 0.0);
@@ -88,8 +86,8 @@ impl<B: Batches + Send + 'static> Table<B> {
         Ok(weights)
     }
 
-    fn refused(&self, row: usize, column: usize, message: String) -> Error {
-        Error::at(&self.path, place(&self.schema, Some(row), column), Cause::Value(message))
+    fn refused(&self, row: usize, column: usize, cause: Cause) -> Error {
+        Error::at(&self.path, place(&self.schema, Some(row), column), cause)
     }
 
     fn into_rows<T: Scalar>(self, format: &'static str, weights: Option<Vec<f64>>) -> FileRows<T> {
@@ -110,15 +108,14 @@ impl<B: Batches + Send + 'static> Table<B> {
             batch.columns().iter().zip(values.chunks_exact_mut(n_rows)).zip(&self.columns)
         {
             if let Some(row) = first_null(array).filter(|_| !self.holes) {
-                let message = format!("a null is a missing value; {MISSING_ADVICE}");
-                return Err(self.refused(first + row, column, message));
+                return Err(self.refused(first + row, column, Cause::null()));
             }
             // A whole table warns of it; rows that are read in every visit are refused.
             if let Some((row, text)) = first_rounded::<f64>(array) {
                 let message = format!(
                     "{text} is no number of double precision; convert the column, or read the whole table"
                 );
-                return Err(self.refused(first + row, column, message));
+                return Err(self.refused(first + row, column, Cause::value(message)));
             }
             copy(&self.path, array, out)?;
         }
@@ -145,7 +142,7 @@ impl<T: Scalar, B: Batches + Send + 'static> Blocks<T> for Table<B> {
                 if let Err(error) = f(Rows { values, n_rows, column_major: true }) {
                     stopped = Some(error);
                     // Never shown: the visitor's own error takes its place.
-                    return Err(Error::new(&self.path, Cause::Format("stopped".to_owned())));
+                    return Err(Error::new(&self.path, Cause::format("stopped".to_owned())));
                 }
             }
             Ok(())
@@ -162,6 +159,6 @@ impl<T: Scalar, B: Batches + Send + 'static> Blocks<T> for Table<B> {
 impl<B> Table<B> {
     fn miscounted(&self, found: usize) -> Error {
         let message = format!("{} rows are declared, {found} are there; the file is damaged", self.n_rows);
-        Error::new(&self.path, Cause::Format(message))
+        Error::new(&self.path, Cause::format(message))
     }
 }

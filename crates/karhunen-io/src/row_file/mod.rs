@@ -96,7 +96,7 @@ impl RowFile {
         if options.feature_names.is_some() || options.sample_names.is_some() {
             let message =
                 "rows that are read block by block take no names from other files; read the whole table";
-            return Err(Error::new(path, Cause::Option(message.to_owned())));
+            return Err(Error::new(path, Cause::option(message.to_owned())));
         }
         let input = Input::open_within(path, options.most_unpacked())?;
         match sniff(input.as_slice(), path) {
@@ -106,7 +106,7 @@ impl RowFile {
             Format::Text => text::open(input, options),
             _ => {
                 let message = "only NPY, Parquet, Arrow IPC and text files are read block by block; read the whole table";
-                Err(Error::new(path, Cause::Option(message.to_owned())))
+                Err(Error::new(path, Cause::option(message.to_owned())))
             }
         }
     }

@@ -1,5 +1,6 @@
 //! NPY: positioned reads of runs of rows, or of the same rows of every column.
 
+use crate::option_names;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -12,7 +13,6 @@ use crate::input::Input;
 use crate::mapped::Stamp;
 use crate::npy::{elements, first_rounded, native, table_shape, to_f64};
 use crate::npy_header::{self, Header, Kind};
-use crate::options::OptionName;
 use crate::{Cause, Error, Place, ReadOptions, Result};
 
 /// An array in a file.
@@ -28,7 +28,7 @@ struct Array {
 /// # Errors
 /// Those of [`crate::read`] for the header.
 pub(super) fn open(input: Input, options: &ReadOptions) -> Result<RowFile> {
-    options.allow_only(&input.path, "NPY", &[OptionName::Transpose])?;
+    options.allow_only(&input.path, "NPY", &[option_names::TRANSPOSE])?;
     let refuse = |cause| Error::new(&input.path, cause);
     let header = npy_header::parse(input.as_slice()).map_err(refuse)?;
     elements(input.as_slice(), &header).map_err(refuse)?;
@@ -40,7 +40,7 @@ pub(super) fn open(input: Input, options: &ReadOptions) -> Result<RowFile> {
     let metadata = file.metadata().map_err(|source| Error::io(&input.path, "reading", source))?;
     if !metadata.is_file() {
         let message = "a pipe or device cannot be read again; read the whole table".to_owned();
-        return Err(refuse(Cause::Option(message)));
+        return Err(refuse(Cause::option(message)));
     }
     let single = header.dtype.kind == Kind::Float && header.dtype.size == 4 && native(&header);
     let stamp = Stamp::of(&metadata);
@@ -125,7 +125,7 @@ impl Array {
         };
         let message =
             format!("{text} is no number of double precision; convert the array, or read the whole table");
-        Err(Error::at(&self.path, place, Cause::Value(message)))
+        Err(Error::at(&self.path, place, Cause::value(message)))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Triples in Parquet and Arrow files: ids of any type, columns decoded in parallel.
 
+use crate::option_names;
+use karhunen::error::{OptionValue, Phrase};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -65,13 +67,13 @@ impl File<'_> {
         if begin != self.n_rows {
             let message =
                 format!("{} rows are declared, {begin} are there; the file is damaged", self.n_rows);
-            return Err(Error::new(self.path, Cause::Format(message)));
+            return Err(Error::new(self.path, Cause::format(message)));
         }
         Ok(())
     }
 
-    fn refuse(&self, row: usize, column: usize, message: String) -> Error {
-        Error::at(self.path, place(self.schema, Some(row), column), Cause::Value(message))
+    fn refuse(&self, row: usize, column: usize, cause: Cause) -> Error {
+        Error::at(self.path, place(self.schema, Some(row), column), cause)
     }
 
     /// An empty vector with capacity for one value per row, as many as the file declares.
@@ -83,7 +85,7 @@ impl File<'_> {
                          damaged",
                 self.n_rows
             );
-            Error::new(self.path, Cause::Format(message))
+            Error::new(self.path, Cause::format(message))
         })?;
         Ok(values)
     }
@@ -101,13 +103,13 @@ impl File<'_> {
             for row in 0..exact.len() {
                 if exact.is_null(row) {
                     let message = "the id is missing; give each row the id of a row and of a column";
-                    return Err(self.refuse(begin + row, column, message.to_owned()));
+                    return Err(self.refuse(begin + row, column, Cause::value(message)));
                 }
                 let number = match exact.as_primitive_opt::<Int64Type>() {
                     Some(integers) => interner.integer(integers.value(row)),
                     None => interner.text(whole(exact.as_string::<i64>().value(row), kind)),
                 };
-                let too_many = || self.refuse(begin + row, column, "more than 2^32 - 1 ids".to_owned());
+                let too_many = || self.refuse(begin + row, column, Cause::value("more than 2^32 - 1 ids"));
                 numbers.push(number.ok_or_else(too_many)?);
             }
             Ok(())
@@ -120,7 +122,7 @@ impl File<'_> {
         let kind = self.schema.field(column).data_type();
         if !is_number(kind) {
             let message = format!("holds {kind} values, not numbers");
-            return Err(Error::at(self.path, place(self.schema, None, column), Cause::Value(message)));
+            return Err(Error::at(self.path, place(self.schema, None, column), Cause::value(message)));
         }
         let (mut values, mut rounded) = (self.empty()?, None);
         self.visit(column, |begin, array| {
@@ -138,9 +140,12 @@ impl File<'_> {
                     _ => converted.to_f64().is_infinite(),
                 };
                 if refused {
-                    let rule =
-                        if role == Role::Weight { "weights are finite and not negative" } else { TOO_LARGE };
-                    return Err(self.refuse(begin + row, column, format!("`{value:?}`: {rule}")));
+                    let cause = if role == Role::Weight {
+                        Cause::value(format!("`{value:?}`: weights are finite and not negative"))
+                    } else {
+                        infinite(value)
+                    };
+                    return Err(self.refuse(begin + row, column, cause));
                 }
                 values.push(converted);
             }
@@ -150,9 +155,12 @@ impl File<'_> {
     }
 }
 
-/// The message for infinite values.
-pub(crate) const TOO_LARGE: &str =
-    "values are finite, and within the range of their type (--dtype f64 has the larger)";
+/// The error of an infinite value.
+pub(crate) fn infinite(value: f64) -> Cause {
+    let problem = format!("`{value:?}`: values are finite, and within the range of their type (");
+    let double = Phrase::new(problem).setting(option_names::DOUBLE, OptionValue::Flag(true));
+    Cause::value(double.text(" has the larger)"))
+}
 
 /// The id without a fraction of zero: pandas stores integers with missing values as floating-point numbers.
 fn whole<'a>(text: &'a str, kind: &DataType) -> &'a str {

@@ -7,6 +7,8 @@ pub(crate) mod columnar;
 pub(crate) mod interner;
 pub(crate) mod lines;
 
+use crate::option_names::average;
+use karhunen::error::Phrase;
 use std::path::Path;
 
 use karhunen::incomplete::{Duplicates, Triples};
@@ -122,7 +124,7 @@ pub(crate) struct Entries<T> {
     pub(crate) unit: &'static str,
     pub(crate) lines: LineNumbers,
     /// Possible faults of the entries.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Phrase>,
 }
 
 /// The entries of a block of lines, with the ids as numbered by their thread.
@@ -210,8 +212,8 @@ impl<T: Scalar> Entries<T> {
             None => [(row + 1).to_string(), (column + 1).to_string()],
         };
         let shown = |id: &str| shortened(id).escape_debug().to_string();
-        let message = format!(
-            "{} `{}` has {} `{}` twice: here and {} {}; give each pair once, or average them with --duplicates average",
+        let problem = format!(
+            "{} `{}` has {} `{}` twice: here and {} {}; give each pair once, or average them with ",
             self.axes[0],
             shown(&row),
             self.axes[1],
@@ -219,12 +221,13 @@ impl<T: Scalar> Entries<T> {
             if self.unit == "row" { "in row" } else { "on line" },
             lines.first().copied().unwrap_or_default(),
         );
+        let message = Phrase::new(problem).then(average());
         let second = lines.get(1).copied();
         let place = match self.unit {
             "row" => Place { row: second, ..Place::default() },
             _ => Place { line: second, ..Place::default() },
         };
-        Error::at(path, place, Cause::Value(message))
+        Error::at(path, place, Cause::value(message))
     }
 }
 

@@ -107,6 +107,8 @@ pub enum OptionValue {
     All,
     /// Words of the user.
     Text(String),
+    /// Several of them.
+    Texts(Vec<String>),
     /// Something that messages do not show.
     Given,
     /// Nothing.
@@ -166,6 +168,7 @@ impl std::fmt::Display for OptionValue {
             Self::Sized(name, size) => write!(f, "{name}:{}", Digits(*size)),
             Self::Pair(first, second) => write!(f, "{}:{}", Digits(*first), Digits(*second)),
             Self::Text(text) => f.write_str(text),
+            Self::Texts(texts) => write!(f, "{texts:?}"),
             Self::All => f.write_str("all"),
             Self::Given => f.write_str("given"),
             Self::NotGiven => f.write_str("none"),

@@ -49,6 +49,7 @@ enum Part {
     Text(Cow<'static, str>),
     Option(OptionName),
     Setting(OptionName, OptionValue),
+    FitMissing,
 }
 
 /// A text in which options stand as themselves, not as words.
@@ -88,6 +89,13 @@ impl Phrase {
         self
     }
 
+    /// With [`Surface::fit_missing`].
+    #[must_use]
+    pub fn fit_missing(mut self) -> Self {
+        self.0.push(Part::FitMissing);
+        self
+    }
+
     /// With another phrase.
     #[must_use]
     pub fn then(mut self, other: impl Into<Phrase>) -> Self {
@@ -97,12 +105,13 @@ impl Phrase {
 
     /// The text as a surface writes it.
     pub fn text_for(&self, surface: &dyn Surface) -> String {
-        let told = |part: &Part| match part {
+        let text = |part: &Part| match part {
             Part::Text(text) => text.clone(),
             Part::Option(option) => surface.option(*option).into(),
             Part::Setting(option, value) => surface.setting(*option, value).into(),
+            Part::FitMissing => surface.fit_missing().into(),
         };
-        self.0.iter().map(told).collect()
+        self.0.iter().map(text).collect()
     }
 }
 
